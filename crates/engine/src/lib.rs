@@ -1,0 +1,15 @@
+//! Time, units, the event queue, named random streams, and the shape of a registry.
+//!
+//! This crate knows no network and no MPI. Everything above it speaks its types: quantities are
+//! never bare numbers, events have one total order, random numbers have a name.
+
+pub mod hash;
+pub mod observer;
+pub mod queue;
+pub mod random;
+pub mod registry;
+pub mod units;
+
+pub use observer::Observer;
+pub use queue::{Event, Lane, Owner, Queue, Token};
+pub use units::{Bandwidth, Bytes, Duration, FlopRate, Time};

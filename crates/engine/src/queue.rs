@@ -1,0 +1,231 @@
+//! The event queue: a radix heap with one total order, `(time, owner, sequence within the owner)`.
+//!
+//! None of the three depends on how a run was cut into domains, so neither does the order in which
+//! things that can touch each other happen. Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
+//! algorithms for the shortest path problem" (JACM 37(2), 1990): events lie in buckets by the highest
+//! bit in which their time differs from the last one popped, so each moves at most 64 times, in
+//! practice two or three, without comparisons.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::units::Time;
+
+/// Which layer an event is for; also keeps the owners of the layers apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// MPI: the owner's index is a rank.
+    Rank,
+    /// The network: the owner's index is up to the network model (a host, router or link).
+    Network,
+}
+
+/// Who scheduled an event. Owners order events that happen at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner(u32);
+
+impl Owner {
+    /// The owner `index` of `lane`; `index` is below 2³¹.
+    pub fn new(lane: Lane, index: u32) -> Owner {
+        assert!(index < 1 << 31, "owners are numbered below 2^31");
+        Owner(index << 1 | u32::from(lane == Lane::Network))
+    }
+}
+
+/// What the scheduling layer wants to be told when the event is due: 63 bits of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token(u64);
+
+impl Token {
+    /// A token of `lane` that carries `payload` (below 2⁶³).
+    pub fn new(lane: Lane, payload: u64) -> Token {
+        debug_assert!(payload < 1 << 63);
+        Token(payload << 1 | u64::from(lane == Lane::Network))
+    }
+    /// The layer that the token is for.
+    pub fn lane(self) -> Lane {
+        if self.0 & 1 == 0 { Lane::Rank } else { Lane::Network }
+    }
+    /// What the layer put into it.
+    pub fn payload(self) -> u64 {
+        self.0 >> 1
+    }
+}
+
+/// One due event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When it is due.
+    pub time: Time,
+    /// `(owner, sequence within the owner)`, the order among events of the same time.
+    rank: u64,
+    /// What was scheduled.
+    pub token: Token,
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Event) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Event {
+    fn cmp(&self, other: &Event) -> std::cmp::Ordering {
+        (self.time, self.rank).cmp(&(other.time, other.rank))
+    }
+}
+
+const BUCKETS: usize = 65;
+
+/// Pending events of one domain. Time never runs backwards: nothing is pushed before `now`.
+#[derive(Debug)]
+pub struct Queue {
+    /// The time of the last event popped.
+    now: Time,
+    /// Bucket `i > 0`: events whose time differs from `now` first in bit `i - 1`.
+    buckets: [Vec<Event>; BUCKETS],
+    /// Which of the buckets above 0 hold something, one bit each (bit `i - 1` for bucket `i`).
+    filled: u64,
+    /// Events due exactly at `now`.
+    due: BinaryHeap<Reverse<Event>>,
+    /// The next sequence number of each owner.
+    sequences: Vec<u32>,
+    length: usize,
+    popped: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue {
+            now: Time::ZERO,
+            buckets: std::array::from_fn(|_| Vec::new()),
+            filled: 0,
+            due: BinaryHeap::new(),
+            sequences: Vec::new(),
+            length: 0,
+            popped: 0,
+        }
+    }
+}
+
+impl Queue {
+    /// An empty queue at time zero.
+    pub fn new() -> Queue {
+        Queue::default()
+    }
+
+    /// Schedules `token` at `at`, which is not before the event being handled.
+    pub fn push(&mut self, at: Time, owner: Owner, token: Token) {
+        assert!(at >= self.now, "an event at {at} was scheduled in the past of {}", self.now);
+        let index = owner.0 as usize;
+        if index >= self.sequences.len() {
+            self.sequences.resize((index + 1).next_power_of_two(), 0);
+        }
+        let sequence = self.sequences[index];
+        self.sequences[index] = sequence.wrapping_add(1);
+        let event = Event { time: at, rank: u64::from(owner.0) << 32 | u64::from(sequence), token };
+        self.length += 1;
+        self.place(event);
+    }
+
+    /// Takes the first event, and moves time to it.
+    pub fn pop(&mut self) -> Option<Event> {
+        if self.due.is_empty() {
+            self.advance()?;
+        }
+        let Reverse(event) = self.due.pop()?;
+        self.length -= 1;
+        self.popped += 1;
+        Some(event)
+    }
+
+    /// The time of the event last taken.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How many events wait.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Is nothing left to happen?
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// How many events have been taken since the start.
+    pub fn popped(&self) -> u64 {
+        self.popped
+    }
+
+    fn place(&mut self, event: Event) {
+        let differing = event.time.0 ^ self.now.0;
+        if differing == 0 {
+            self.due.push(Reverse(event));
+        } else {
+            let bit = 63 - differing.leading_zeros();
+            self.filled |= 1 << bit;
+            self.buckets[bit as usize + 1].push(event);
+        }
+    }
+
+    /// Moves time to the earliest pending event and spreads its bucket over the lower ones.
+    fn advance(&mut self) -> Option<()> {
+        if self.filled == 0 {
+            return None;
+        }
+        let bit = self.filled.trailing_zeros();
+        self.filled &= !(1 << bit);
+        let mut bucket = std::mem::take(&mut self.buckets[bit as usize + 1]);
+        self.now = bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event");
+        for event in bucket.drain(..) {
+            self.place(event);
+        }
+        // The emptied vector goes back, so that its memory is used again.
+        self.buckets[bit as usize + 1] = bucket;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::stream;
+    use rand_chacha::rand_core::RngCore;
+
+    #[test]
+    fn events_come_in_order_of_time_owner_and_sequence() {
+        let mut queue = Queue::new();
+        let owner = |index| Owner::new(Lane::Rank, index);
+        queue.push(Time(5), owner(1), Token::new(Lane::Rank, 0));
+        queue.push(Time(5), owner(0), Token::new(Lane::Rank, 1));
+        queue.push(Time(5), owner(0), Token::new(Lane::Rank, 2));
+        queue.push(Time(3), owner(9), Token::new(Lane::Network, 3));
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|event| event.token.payload()).collect();
+        assert_eq!(order, [3, 1, 2, 0]);
+    }
+
+    /// The radix heap pops what a sorted list would, with pushes and pops mixed at random.
+    #[test]
+    fn agrees_with_a_sorted_list() {
+        let mut random = stream(7, "queue-test", 0);
+        let mut queue = Queue::new();
+        let mut list: Vec<(Time, u32, u32, u64)> = Vec::new();
+        let mut sequences = [0u32; 8];
+        for step in 0..20_000u64 {
+            if random.next_u32() % 5 < 3 {
+                let scale = random.next_u32() % 40;
+                let at = Time(queue.now().0 + (random.next_u64() & ((1 << scale) - 1)));
+                let index = random.next_u32() % 8;
+                queue.push(at, Owner::new(Lane::Rank, index), Token::new(Lane::Rank, step));
+                list.push((at, index, sequences[index as usize], step));
+                sequences[index as usize] += 1;
+            } else {
+                let first = list.iter().copied().min();
+                list.retain(|entry| Some(*entry) != first);
+                assert_eq!(queue.pop().map(|event| event.token.payload()), first.map(|entry| entry.3));
+            }
+            assert_eq!(queue.len(), list.len());
+        }
+    }
+}
