@@ -1,1 +1,16 @@
-//! network
+//! Hosts and bytes: topologies, routes, and the models that turn messages into timed events.
+//!
+//! This crate never hears of ranks, tags or communicators: a message goes from a process slot of a
+//! host to a process slot of a host, with a cargo that only its sender's layer can read.
+
+pub mod fabric;
+pub mod host;
+pub mod message;
+pub mod model;
+pub mod routing;
+pub mod topology;
+
+pub use fabric::Fabric;
+pub use host::{HostParameters, Memory, Regime};
+pub use message::{Arrival, Cargo, Endpoint, Happening, Message, Network};
+pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

@@ -1,0 +1,66 @@
+//! What a message meets inside a host: overheads, the process's own path, the shared NIC, memory.
+//!
+//! A message of n bytes passes: sender overhead → the process's path to the NIC (rate R_C, its own)
+//! → the NIC (rate R_N, shared by the host's processes) → network → NIC → receiver. With k processes
+//! sending at once the aggregate rate is `min(R_N, R_Cb + (k-1) R_Ci)` (four parameters), which is
+//! `min(R_N, k R_C)` (three) where `R_Cb = R_Ci = R_C`.
+//!
+//! Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes" (EuroMPI 2016).
+
+use engine::{Bandwidth, Bytes, Duration};
+
+/// The rates of one protocol regime, chosen by message size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Regime {
+    /// Up to and including this payload; the last regime has `Bytes(u64::MAX)`.
+    pub up_to: Bytes,
+    /// CPU time of the sending process for each message \[s_send\].
+    pub send_overhead: Duration,
+    /// CPU time of the receiving process for each message \[s_recv\].
+    pub receive_overhead: Duration,
+    /// What the protocol adds to the path's latency, on no CPU.
+    pub latency: Duration,
+    /// R_C (or R_Cb): the path of one process to its NIC.
+    pub process_rate: Bandwidth,
+    /// R_Ci − R_Cb \[B/s\], may be negative: what each further active process of the host adds, less
+    /// one full `process_rate`. Zero gives the three-parameter model.
+    pub process_rate_change: f64,
+    /// R_N: the NIC, shared by all processes of the host; `Bandwidth::INFINITE` where the link limits.
+    pub nic_rate: Bandwidth,
+}
+
+/// How processes of one host talk to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Memory {
+    /// From the sender's store to the receiver's load.
+    pub latency: Duration,
+    /// Of one copy between two processes.
+    pub bandwidth: Bandwidth,
+    /// Of all copies on the host together.
+    pub total_bandwidth: Bandwidth,
+}
+
+/// What every host of a platform is like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostParameters {
+    /// Process slots.
+    pub processes: u16,
+    /// Between the processes of one host.
+    pub memory: Memory,
+    /// The regimes in order of size; at least one, the last without limit.
+    pub regimes: Vec<Regime>,
+    /// The least time from one message to the next at a NIC (LogGP's g).
+    pub nic_gap: Duration,
+    /// Payload bytes of a full packet, and its bytes on the wire: 64 and 96 on Gemini. Equal values
+    /// mean that headers are left out. Links carry `size * packet_wire / packet_payload`.
+    pub packet_payload: Bytes,
+    /// See `packet_payload`.
+    pub packet_wire: Bytes,
+}
+
+impl HostParameters {
+    /// The index of the regime for a message of `size`.
+    pub fn regime_of(&self, size: Bytes) -> usize {
+        self.regimes.iter().position(|regime| size <= regime.up_to).expect("the last regime has no limit")
+    }
+}

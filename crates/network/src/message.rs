@@ -1,0 +1,90 @@
+//! The border to the layer above: messages in, arrivals out.
+
+use engine::{Bytes, Observer, Queue, Time, Token};
+
+use crate::topology::{HostId, LinkId};
+
+/// A process slot on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// The host.
+    pub host: HostId,
+    /// The slot on it, below [`crate::HostParameters::processes`].
+    pub process: u16,
+}
+
+/// What the layer above wants back when the message arrives; the network never looks inside.
+pub type Cargo = [u64; 5];
+
+/// One message on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Where it starts.
+    pub from: Endpoint,
+    /// Where it goes.
+    pub to: Endpoint,
+    /// Index of the protocol regime, into the platform's regimes, whose rates hold for it.
+    pub regime: u8,
+    /// Whether to report [`Happening::Sent`], too.
+    pub notify_sent: bool,
+    /// Its length on the process's path; headers are the model's business.
+    pub size: Bytes,
+    /// For the layer above.
+    pub cargo: Cargo,
+}
+
+/// What has happened to a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// Its last byte has left the sender's memory: the buffer may be used again.
+    Sent,
+    /// Its last byte is at the receiving process.
+    Delivered,
+}
+
+/// A message of which something is to be told, now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// What has happened.
+    pub happening: Happening,
+    /// When the message was handed to the network.
+    pub injected: Time,
+    /// The message.
+    pub message: Message,
+}
+
+/// A network model: a state machine that takes messages and wakes at the times it asked for.
+///
+/// Times are exact: `inject` is called at the simulated time `now` at which the first byte may leave
+/// the process, and what `wake` adds to `arrivals` happens at `now`.
+pub trait Network {
+    /// Takes `message` at `now`. What is due at once (a message of no latency) is scheduled at `now`.
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue);
+
+    /// Handles an event that this network scheduled on [`engine::Lane::Network`].
+    fn wake(&mut self, now: Time, token: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>);
+
+    /// How long a message of `size` would take alone on an idle network, without host overheads.
+    fn idle_time(&mut self, message: &Message) -> engine::Duration;
+
+    /// Reports what each link has carried up to `now`; models without links report nothing.
+    fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>);
+
+    /// Packets forwarded over links so far; zero for models without packets.
+    fn packet_hops(&self) -> u64 {
+        0
+    }
+}
+
+/// What one directed link has carried since the start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkUse {
+    /// The link.
+    pub link: LinkId,
+    /// Bytes on the wire, headers included.
+    pub bytes: Bytes,
+    /// Messages (or flows) that crossed it.
+    pub messages: u64,
+    /// For how long at least one of them was on it \[ps\].
+    pub busy: engine::Duration,
+}

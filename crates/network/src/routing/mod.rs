@@ -1,0 +1,60 @@
+//! Routings: from host to host over existing links, and with which virtual channels without deadlock.
+//!
+//! Adding one is a file here and a line in [`ROUTINGS`].
+
+use engine::registry::{Arguments, BuildError, Entry};
+
+use crate::fabric::Idle;
+use crate::topology::{HostId, LinkId, Topology};
+
+/// How loaded a link is, as far as the asking router may know: flows or bytes waiting for it.
+pub trait Load {
+    /// Any unit, as long as it is one; 0 is idle.
+    fn of(&self, link: LinkId) -> u64;
+}
+
+/// A network without load, for routings that do not look at it.
+pub struct Unloaded;
+
+impl Load for Unloaded {
+    fn of(&self, _link: LinkId) -> u64 {
+        0
+    }
+}
+
+/// A routing algorithm, made for one topology.
+pub trait Routing: Send + Sync {
+    /// Appends the links from `from` to `to` to `path`, the hosts' own links included.
+    ///
+    /// `from != to`. Random choices are drawn from the stream that `(from, to, key)` names.
+    fn route(
+        &self,
+        topology: &dyn Topology,
+        from: HostId,
+        to: HostId,
+        key: u64,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    );
+
+    /// The virtual channel that a message on `path` (one that `route` gave) uses on each link.
+    fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>);
+
+    /// How many virtual channels keep it free of deadlock.
+    fn channel_count(&self) -> u8;
+
+    /// The most links between routers on a route, as a multiple of nothing: an upper bound in hops.
+    fn longest(&self, topology: &dyn Topology) -> u32;
+
+    /// Whether routes of equal ends may differ (random or by load).
+    fn is_adaptive(&self) -> bool;
+
+    /// Latency and narrowest bandwidth on the idle path; override where a closed form is quicker.
+    fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle;
+}
+
+/// Makes a routing for a topology that it fits, or says which topologies it fits.
+pub type Build = fn(&Arguments, &dyn Topology, seed: u64) -> Result<Box<dyn Routing>, BuildError>;
+
+/// Every routing that a platform file can name.
+pub const ROUTINGS: &[Entry<Build>] = &[];

@@ -1,0 +1,115 @@
+//! Topologies: hosts, routers and directed links, numbered densely, mostly computed and not stored.
+//!
+//! Adding one is a file here and a line in [`TOPOLOGIES`].
+
+use std::ops::Range;
+
+use engine::registry::{Arguments, BuildError, Entry};
+use engine::{Bandwidth, Duration};
+
+/// A host, numbered from 0.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HostId(pub u32);
+
+/// A router (or switch), numbered from 0.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RouterId(pub u32);
+
+/// A directed link, numbered from 0: for h hosts, links `0..h` go up from the hosts to their
+/// routers, `h..2h` down to them, the rest run between routers.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+/// One end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// A host.
+    Host(HostId),
+    /// A router.
+    Router(RouterId),
+}
+
+/// One directed link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Where it starts.
+    pub from: Node,
+    /// Where it ends.
+    pub to: Node,
+    /// What it carries.
+    pub bandwidth: Bandwidth,
+    /// From its start to its end, the router behind it included.
+    pub latency: Duration,
+    /// Its class, an index into [`Topology::classes`] ("x+", "up 2", "global", …).
+    pub class: u16,
+}
+
+/// Bandwidth and latency of a kind of link where the topology's own parameters are silent
+/// (`[link]`, and for the links of hosts `[nic]`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkDefaults {
+    /// Of links between routers.
+    pub bandwidth: Bandwidth,
+    /// Of links between routers: cable and the router behind it.
+    pub latency: Duration,
+    /// Of the links between host and router, each direction.
+    pub host_bandwidth: Bandwidth,
+    /// Of the links between host and router, each direction.
+    pub host_latency: Duration,
+}
+
+/// What the closed formulas of a topology say of it; tests count the graph and compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Formula {
+    /// Number of hosts.
+    pub hosts: u64,
+    /// Number of routers.
+    pub routers: u64,
+    /// Number of directed links, those of the hosts included.
+    pub links: u64,
+    /// Most hops between routers on a shortest path between two hosts' routers, if a formula is known.
+    pub diameter: Option<u32>,
+}
+
+/// Hosts, routers and links. Object-safe; numbering is dense and fixed.
+pub trait Topology: Send + Sync {
+    /// How many hosts.
+    fn hosts(&self) -> u32;
+    /// How many routers.
+    fn routers(&self) -> u32;
+    /// How many directed links, those of the hosts included.
+    fn links(&self) -> u32;
+    /// One link.
+    fn link(&self, id: LinkId) -> Link;
+    /// The names of the link classes.
+    fn classes(&self) -> Vec<String>;
+    /// The router of a host.
+    fn router_of(&self, host: HostId) -> RouterId;
+    /// The hosts of a router; numbered consecutively.
+    fn hosts_of(&self, router: RouterId) -> Range<u32>;
+    /// Writes the links that leave `router` towards other routers, in port order.
+    fn ports(&self, router: RouterId, ports: &mut Vec<LinkId>);
+    /// What the formulas say.
+    fn formula(&self) -> Formula;
+    /// The name of a router for people: coordinates, level and number, group and number.
+    fn router_name(&self, router: RouterId) -> String;
+    /// The routing that fits best where the platform names none.
+    fn default_routing(&self) -> &'static str;
+    /// The topology itself, for routings that only fit one (dimension order needs a [`Torus`]-like one).
+    fn as_any(&self) -> &dyn std::any::Any;
+
+    /// The link from `host` up to its router.
+    fn up(&self, host: HostId) -> LinkId {
+        LinkId(host.0)
+    }
+    /// The link from its router down to `host`.
+    fn down(&self, host: HostId) -> LinkId {
+        LinkId(self.hosts() + host.0)
+    }
+}
+
+/// Makes a topology from its arguments and the links' defaults.
+pub type Build = fn(&Arguments, &LinkDefaults) -> Result<Box<dyn Topology>, BuildError>;
+
+/// Every topology that a platform file can name.
+pub const TOPOLOGIES: &[Entry<Build>] = &[];
