@@ -1,1 +1,14 @@
-//! mpi
+//! MPI: operations of ranks in, messages of hosts out.
+//!
+//! This crate knows no file format and no Python, nor which network model runs; it never touches
+//! user memory: timing and data travel apart.
+
+pub mod collective;
+pub mod compute;
+pub mod operation;
+pub mod record;
+pub mod source;
+
+pub use operation::{Op, Rank};
+pub use record::{Blocked, Failure, Record};
+pub use source::{Completion, Source};

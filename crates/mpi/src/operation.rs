@@ -1,0 +1,232 @@
+//! What a rank can ask for: one value of [`Op`] for each MPI call, with sizes in bytes.
+
+use std::sync::Arc;
+
+use engine::{Bytes, Duration, Time};
+
+use crate::collective::Collective;
+
+/// A process of the simulated program, numbered in the world communicator from 0.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rank(pub u32);
+
+/// A communicator. The number is the same on all of its members; `WORLD` and `SELF` always exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommId(pub u32);
+
+impl CommId {
+    /// All ranks.
+    pub const WORLD: CommId = CommId(0);
+    /// The rank alone.
+    pub const SELF: CommId = CommId(1);
+    /// Not a communicator: what a split with an undefined colour gives.
+    pub const NULL: CommId = CommId(u32::MAX);
+}
+
+/// A request of one rank. **The source chooses the number**: small and dense, unused while active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Request(pub u32);
+
+/// A message tag, 0 or more.
+pub type Tag = u32;
+
+/// User data that only the source can open; 0 is "phantom": size without content.
+pub type Data = u64;
+
+/// The other side of a message, a rank **within the communicator**.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// That rank.
+    Rank(u32),
+    /// Receives only: whoever sends.
+    Any,
+    /// Nobody (MPI_PROC_NULL): completes at once.
+    Null,
+}
+
+/// The tag that a receive or probe accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TagMatch {
+    /// That tag.
+    Tag(Tag),
+    /// Any tag.
+    Any,
+}
+
+/// The four send modes of the standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendMode {
+    /// Buffered or not, by size: the library's choice.
+    Standard,
+    /// Always buffered: completes locally.
+    Buffered,
+    /// Completes when the receive has started.
+    Synchronous,
+    /// The receive is posted already; an error if it is not.
+    Ready,
+}
+
+/// One message to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Send {
+    /// Destination within `comm`; never [`Peer::Any`].
+    pub to: Peer,
+    /// Its tag.
+    pub tag: Tag,
+    /// Its communicator.
+    pub comm: CommId,
+    /// Its length.
+    pub bytes: Bytes,
+    /// Its mode.
+    pub mode: SendMode,
+    /// Its content.
+    pub data: Data,
+}
+
+/// One message to receive (or to probe for).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receive {
+    /// Source within `comm`.
+    pub from: Peer,
+    /// Its tag.
+    pub tag: TagMatch,
+    /// Its communicator.
+    pub comm: CommId,
+    /// The room for it: a longer message is a truncation failure. `Bytes(u64::MAX)` takes any.
+    pub capacity: Bytes,
+}
+
+/// Whether an operation blocks its rank, or leaves a request behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Returns when the operation is complete.
+    Blocking,
+    /// Returns at once; the operation completes under this request.
+    Request(Request),
+    /// Persistent: only prepares the request; [`Op::Start`] starts it, any number of times.
+    Persistent(Request),
+}
+
+/// Which of several requests must be complete before a wait returns, or whether a test asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// All of them.
+    All,
+    /// One of them; the lowest index of those that are.
+    Any,
+    /// At least one; all that are.
+    Some,
+}
+
+/// How much computing a rank does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Work {
+    /// A time on the target, already scaled.
+    Time(Duration),
+    /// A time as recorded elsewhere, to be scaled by the run's compute scale.
+    Recorded(Duration),
+    /// Floating-point operations, and bytes moved through memory (0: not the limit).
+    Flops {
+        /// Operations.
+        flops: f64,
+        /// Bytes of memory traffic.
+        bytes: Bytes,
+    },
+}
+
+/// How a new communicator is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewComm {
+    /// A copy with the same members.
+    Dup,
+    /// One for each colour, ordered by key, then by old rank; `None` is MPI_UNDEFINED.
+    Split {
+        /// The group to join.
+        colour: Option<i64>,
+        /// The order in it.
+        key: i64,
+    },
+    /// One for each host (MPI_COMM_TYPE_SHARED), ordered by key.
+    SplitHost {
+        /// The order in it.
+        key: i64,
+    },
+    /// Of these members, ranks in the old communicator, the same list on all callers.
+    Create(Arc<[u32]>),
+    /// As `Create`, but only the members call (MPI_Comm_create_group); `tag` keeps calls apart.
+    CreateGroup(Arc<[u32]>, Tag),
+    /// With a Cartesian topology, in row-major order; ranks beyond the grid get `NULL`.
+    Cart(Arc<CartGrid>),
+    /// With a distributed graph topology: this rank's neighbours, in order.
+    Graph(Arc<Neighbours>),
+}
+
+/// A Cartesian grid.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CartGrid {
+    /// Size of each dimension, 1 or more.
+    pub sizes: Vec<u32>,
+    /// Whether each dimension wraps around.
+    pub periodic: Vec<bool>,
+}
+
+/// The neighbours of one rank in a graph topology, ranks in the communicator.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Neighbours {
+    /// Who sends to this rank.
+    pub sources: Vec<u32>,
+    /// To whom this rank sends.
+    pub destinations: Vec<u32>,
+}
+
+/// One MPI call, or the computing between two.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Computes.
+    Compute(Work),
+    /// Does nothing until that time; at once if it has passed.
+    SleepUntil(Time),
+    /// Sends.
+    Send(Send, Start),
+    /// Receives.
+    Receive(Receive, Start),
+    /// Sends and receives, both complete at return.
+    SendReceive(Send, Receive),
+    /// Waits for a matching message without receiving it.
+    Probe(Receive),
+    /// Asks for a matching message without receiving it ([`Completion::flag`]).
+    ///
+    /// [`Completion::flag`]: crate::Completion::flag
+    ProbeNow(Receive),
+    /// Probes, and takes the message out of matching; [`Op::ReceiveMatched`] receives it.
+    /// The bool says whether to wait for it.
+    ProbeMatched(Receive, bool),
+    /// Receives the message that a matched probe gave, by its number.
+    ReceiveMatched(u64, Start),
+    /// Waits for requests. Persistent ones become inactive, others are freed.
+    Wait(Arc<[Request]>, Until),
+    /// Waits for one request, the common case.
+    WaitOne(Request),
+    /// Asks whether requests are complete; never blocks.
+    Test(Arc<[Request]>, Until),
+    /// Starts persistent requests.
+    Start(Arc<[Request]>),
+    /// Cancels a receive that has not matched, or tries to.
+    Cancel(Request),
+    /// Forgets a request; its operation completes without being waited for.
+    Free(Request),
+    /// A collective of all members of its communicator.
+    Collective(Arc<Collective>, Start),
+    /// Makes a communicator; collective over `CommId`. [`Completion::comm`] is the new one.
+    ///
+    /// [`Completion::comm`]: crate::Completion::comm
+    NewComm(CommId, NewComm),
+    /// Frees a communicator; collective.
+    FreeComm(CommId),
+    /// An overhead that is MPI's own (a call that does not communicate), for recorded traces.
+    Call(&'static str, Duration),
+    /// The program gives up (MPI_Abort) with this code: ends the run as a failure.
+    Abort(i32),
+    /// The rank is done.
+    Finish,
+}

@@ -1,0 +1,110 @@
+//! What MPI tells the observers, and how a simulated program fails.
+
+use engine::{Bytes, Duration, Time};
+
+use crate::operation::Rank;
+
+/// One thing that has happened to a rank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Record {
+    /// A stretch of computing.
+    Compute {
+        /// Whose.
+        rank: Rank,
+        /// When it began.
+        begin: Time,
+        /// When it ended.
+        end: Time,
+    },
+    /// An MPI call has returned.
+    Call {
+        /// Whose.
+        rank: Rank,
+        /// The MPI function, such as "MPI_Waitall".
+        name: &'static str,
+        /// When it was called.
+        begin: Time,
+        /// When it returned.
+        end: Time,
+        /// For how much of that nothing was on its way to this rank: its partners had not come yet.
+        waiting: Duration,
+        /// Bytes sent or received by the call itself (not by requests that it waits for).
+        bytes: Bytes,
+    },
+    /// A message of the program, or of a collective, has been delivered.
+    Message {
+        /// The sender.
+        from: Rank,
+        /// The receiver.
+        to: Rank,
+        /// Payload.
+        bytes: Bytes,
+        /// When the sender called.
+        sent: Time,
+        /// When the receiver had it.
+        received: Time,
+        /// Whether a collective sent it.
+        collective: bool,
+    },
+    /// The rank is done.
+    Finish {
+        /// Which.
+        rank: Rank,
+        /// When.
+        at: Time,
+    },
+}
+
+/// A rank that cannot go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocked {
+    /// Which.
+    pub rank: Rank,
+    /// Since when.
+    pub since: Time,
+    /// The call in which it stands, with its arguments: "MPI_Recv(source=3, tag=0, comm=world)".
+    pub call: String,
+    /// What it waits for, in words: "a message from rank 3".
+    pub waits_for: String,
+    /// The ranks that it waits for, as far as they are known.
+    pub ranks: Vec<Rank>,
+}
+
+/// How a simulated program fails: a result, not an error of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// Nothing can happen any more, and these ranks are not done.
+    Deadlock(Vec<Blocked>),
+    /// A message was longer than the receive that matched it.
+    Truncation {
+        /// The receiver.
+        rank: Rank,
+        /// The sender.
+        from: Rank,
+        /// Length of the message.
+        bytes: Bytes,
+        /// Room for it.
+        capacity: Bytes,
+        /// The receiving call.
+        call: String,
+    },
+    /// Members of a communicator called different collectives, or with different roots.
+    Mismatch {
+        /// Two ranks and what they called.
+        calls: Vec<(Rank, String)>,
+    },
+    /// A rank called MPI_Abort.
+    Abort {
+        /// Which.
+        rank: Rank,
+        /// With what.
+        code: i32,
+    },
+    /// A rank used MPI wrongly: an unknown communicator, a rank out of range, a request that is not active.
+    Misuse {
+        /// Which.
+        rank: Rank,
+        /// What it did, and what would be right.
+        reason: String,
+    },
+}

@@ -1,0 +1,70 @@
+//! Where operations come from: a trace, a pattern, a Python function, a C program on a fiber.
+
+use engine::Time;
+
+use crate::operation::{CommId, Data, Op, Rank, Tag};
+
+/// What the operation before has given, told to the source when it is asked for the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// The rank's simulated time: the call has just returned.
+    pub now: Time,
+    /// For receives, probes and waits: where from, with which tag, how long, and what.
+    pub status: Status,
+    /// For waits and tests of several requests: `(index, its status)` of those complete, ascending.
+    /// For `Until::All` in order of the requests; kept empty for [`Op::WaitOne`].
+    pub done: Vec<(u32, Status)>,
+    /// For tests and probes that do not wait: whether there was something.
+    pub flag: bool,
+    /// For matched probes: the message's number for [`Op::ReceiveMatched`].
+    pub matched: u64,
+    /// For [`Op::NewComm`]: the new communicator of this rank.
+    pub comm: CommId,
+}
+
+/// What is known of a received message, or of a send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Its source, a rank in the communicator; `u32::MAX` for sends and for [`crate::operation::Peer::Null`].
+    pub source: u32,
+    /// Its tag.
+    pub tag: Tag,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its content as the sender gave it; 0 is phantom.
+    pub data: Data,
+    /// Whether it was cancelled.
+    pub cancelled: bool,
+}
+
+impl Status {
+    /// Of an operation that received nothing.
+    pub const EMPTY: Status = Status { source: u32::MAX, tag: 0, bytes: 0, data: 0, cancelled: false };
+}
+
+impl Default for Completion {
+    fn default() -> Completion {
+        Completion {
+            now: Time::ZERO,
+            status: Status::EMPTY,
+            done: Vec::new(),
+            flag: false,
+            matched: 0,
+            comm: CommId::NULL,
+        }
+    }
+}
+
+/// Yields the operations of every rank, one at a time.
+pub trait Source {
+    /// The next operation of `rank`, whose last one gave `done`. After [`Op::Finish`] it is not asked again.
+    ///
+    /// It is called at the simulated time `done.now`, ranks interleaved in the order of simulated time.
+    fn next(&mut self, rank: Rank, done: &Completion) -> Op;
+
+    /// Where `rank` stands in the user's program ("cannon.py:31"), for reports of failures.
+    fn place(&self, rank: Rank) -> Option<String> {
+        let _ = rank;
+        None
+    }
+}
