@@ -55,8 +55,8 @@ pub enum Kind {
     FlopRate,
     /// Any text.
     Text,
-    /// A path, relative to the platform file.
-    Path,
+    /// A file, named relative to the platform file; the value is its content (only `sim` reads files).
+    File,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// `true` or `false`.
@@ -80,7 +80,7 @@ pub enum Value {
     Size(Bytes),
     /// See [`Kind::FlopRate`].
     FlopRate(FlopRate),
-    /// See [`Kind::Text`], [`Kind::Path`] (already joined to the platform file's folder) and [`Kind::Choice`].
+    /// See [`Kind::Text`], [`Kind::File`] (its content) and [`Kind::Choice`].
     Text(String),
     /// See [`Kind::Flag`].
     Flag(bool),
@@ -154,7 +154,7 @@ impl Arguments {
         size, sizes, Size, Bytes;
         /// A compute rate.
         flop_rate, flop_rates, FlopRate, FlopRate;
-        /// A text, path or choice.
+        /// A text, choice or content of a file.
         text, texts, Text, String;
         /// A flag.
         flag, flags, Flag, bool;

@@ -109,7 +109,7 @@ pub enum Slots {
 
 /// What happens to the slots of a message at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Into {
+pub enum Effect {
     /// They replace what is there.
     Store,
     /// They are reduced into what is there, theirs being the left operand.
@@ -139,7 +139,7 @@ pub enum Step {
         /// Where it goes.
         slots: Slots,
         /// How.
-        into: Into,
+        effect: Effect,
     },
 }
 
