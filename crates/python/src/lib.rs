@@ -1,0 +1,11 @@
+//! The Python module `hopcast._core`: conversion between Python and `sim`, and nothing else.
+
+use pyo3::prelude::*;
+
+/// The compiled part of hopcast.
+#[pymodule]
+mod _core {
+    /// The version of hopcast.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}
