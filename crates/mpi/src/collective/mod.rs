@@ -4,6 +4,12 @@
 //! All messages of a round must be done before the rank's next round begins. Nothing is stored:
 //! a million ranks in a collective cost a round number each.
 
+mod cost;
+mod kind;
+mod layout;
+mod shape;
+mod step;
+
 use std::sync::Arc;
 
 use engine::Bytes;
@@ -11,31 +17,11 @@ use engine::registry::Entry;
 
 use crate::operation::CommId;
 
-/// Which collective. Names are MPI's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Kind {
-    Barrier,
-    Bcast,
-    Reduce,
-    Allreduce,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
-    Allgather,
-    Allgatherv,
-    Alltoall,
-    Alltoallv,
-    ReduceScatterBlock,
-    ReduceScatter,
-    Scan,
-    Exscan,
-    NeighborAllgather,
-    NeighborAllgatherv,
-    NeighborAlltoall,
-    NeighborAlltoallv,
-}
+pub use cost::{Cost, Idle};
+pub use kind::Kind;
+pub use layout::{Layout, chunk_offset};
+pub use shape::Shape;
+pub use step::{Effect, Round, Slots, Step};
 
 /// The sizes of a collective's blocks. "Block" is what one rank contributes to or gets from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,95 +60,33 @@ pub struct Collective {
     pub algorithm: Option<&'static str>,
 }
 
-/// What an algorithm sees: everything is relative to the communicator.
-#[derive(Debug, Clone, Copy)]
-pub struct Shape<'a> {
-    /// Members of the communicator, 1 or more.
-    pub size: u32,
-    /// The call.
-    pub call: &'a Collective,
-    /// For neighbourhood collectives: this rank's neighbours.
-    pub neighbours: Option<&'a crate::operation::Neighbours>,
-    /// Bytes of a segment for pipelined algorithms.
-    pub segment: Bytes,
-}
-
-/// Which blocks of a rank's working buffer a message carries; the property tests move real data by
-/// it. What a slot is (a rank's block, a chunk of the vector, a segment) the algorithm's header says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slots {
-    /// No data: only the message counts.
-    None,
-    /// `count` slots from `first`, cyclically modulo the number of slots.
-    Range {
-        /// The first slot.
-        first: u32,
-        /// How many.
-        count: u32,
-    },
-    /// The slots whose number has bit `bit` set (Bruck's algorithm).
-    Bit {
-        /// Which bit.
-        bit: u8,
-    },
-}
-
-/// What happens to the slots of a message at its receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// They replace what is there.
-    Store,
-    /// They are reduced into what is there, theirs being the left operand.
-    CombineLeft,
-    /// They are reduced into what is there, theirs being the right operand.
-    CombineRight,
-}
-
-/// One message of one round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// To a rank of the communicator.
-    Send {
-        /// The receiver.
-        to: u32,
-        /// Payload.
-        bytes: Bytes,
-        /// What it carries.
-        slots: Slots,
-    },
-    /// From a rank of the communicator.
-    Receive {
-        /// The sender.
-        from: u32,
-        /// Payload: must equal what the sender sends.
-        bytes: Bytes,
-        /// Where it goes.
-        slots: Slots,
-        /// How.
-        effect: Effect,
-    },
-}
-
-/// The round function of an algorithm.
-///
-/// Appends the messages of `rank` in `round` to `steps`; `false` when the rank has no round with this
-/// number or after it. A round may be empty (the rank pauses). Two messages of one algorithm between
-/// the same pair match in order of rounds, and of their places within a round.
-pub type Round = fn(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool;
-
-/// One algorithm of one collective.
+/// One algorithm of one or several kinds of collective.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
     /// Which collectives it does.
     pub kinds: &'static [Kind],
     /// Its rounds.
     pub round: Round,
-    /// The cost formula on an idle network with one process per host: seconds, of the call, the
-    /// message time of n bytes `time(n) = o_s + L + n/B + o_r`, and the reduction time per byte.
-    pub cost: fn(shape: &Shape, time: &dyn Fn(Bytes) -> f64, reduce: &dyn Fn(Bytes) -> f64) -> Option<f64>,
+    /// What its slots are.
+    pub layout: fn(shape: &Shape) -> Layout,
+    /// Its time on an idle network with one process per host.
+    pub cost: fn(shape: &Shape, idle: &Idle) -> Cost,
     /// Whether it can do this call (a power of two, a commutative operation, …).
     pub fits: fn(shape: &Shape) -> bool,
 }
 
 /// Every algorithm.
 pub const ALGORITHMS: &[Entry<Algorithm>] = &[];
+
+/// The algorithms of one kind, in the order of the table.
+pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Entry<Algorithm>> {
+    ALGORITHMS.iter().filter(move |entry| entry.build.kinds.contains(&kind))
+}
+
+/// The algorithm of `kind` called `name`, or an error that lists the choices.
+pub fn find(kind: Kind, name: &str) -> Result<&'static Entry<Algorithm>, String> {
+    of_kind(kind).find(|entry| entry.name == name).ok_or_else(|| {
+        let known: Vec<_> = of_kind(kind).map(|entry| entry.name).collect();
+        format!("unknown algorithm '{name}' for {}; known: {}", kind.name(), known.join(", "))
+    })
+}

@@ -1,0 +1,137 @@
+//! The kinds of collectives and their names.
+
+/// Which collective. Names are MPI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Barrier,
+    Bcast,
+    Reduce,
+    Allreduce,
+    Gather,
+    Gatherv,
+    Scatter,
+    Scatterv,
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+    ReduceScatterBlock,
+    ReduceScatter,
+    Scan,
+    Exscan,
+    NeighborAllgather,
+    NeighborAllgatherv,
+    NeighborAlltoall,
+    NeighborAlltoallv,
+}
+
+/// Kind, short name, MPI function, its non-blocking twin.
+const NAMES: &[(Kind, &str, &str, &str)] = &[
+    (Kind::Barrier, "barrier", "MPI_Barrier", "MPI_Ibarrier"),
+    (Kind::Bcast, "bcast", "MPI_Bcast", "MPI_Ibcast"),
+    (Kind::Reduce, "reduce", "MPI_Reduce", "MPI_Ireduce"),
+    (Kind::Allreduce, "allreduce", "MPI_Allreduce", "MPI_Iallreduce"),
+    (Kind::Gather, "gather", "MPI_Gather", "MPI_Igather"),
+    (Kind::Gatherv, "gatherv", "MPI_Gatherv", "MPI_Igatherv"),
+    (Kind::Scatter, "scatter", "MPI_Scatter", "MPI_Iscatter"),
+    (Kind::Scatterv, "scatterv", "MPI_Scatterv", "MPI_Iscatterv"),
+    (Kind::Allgather, "allgather", "MPI_Allgather", "MPI_Iallgather"),
+    (Kind::Allgatherv, "allgatherv", "MPI_Allgatherv", "MPI_Iallgatherv"),
+    (Kind::Alltoall, "alltoall", "MPI_Alltoall", "MPI_Ialltoall"),
+    (Kind::Alltoallv, "alltoallv", "MPI_Alltoallv", "MPI_Ialltoallv"),
+    (
+        Kind::ReduceScatterBlock,
+        "reduce_scatter_block",
+        "MPI_Reduce_scatter_block",
+        "MPI_Ireduce_scatter_block",
+    ),
+    (Kind::ReduceScatter, "reduce_scatter", "MPI_Reduce_scatter", "MPI_Ireduce_scatter"),
+    (Kind::Scan, "scan", "MPI_Scan", "MPI_Iscan"),
+    (Kind::Exscan, "exscan", "MPI_Exscan", "MPI_Iexscan"),
+    (Kind::NeighborAllgather, "neighbor_allgather", "MPI_Neighbor_allgather", "MPI_Ineighbor_allgather"),
+    (Kind::NeighborAllgatherv, "neighbor_allgatherv", "MPI_Neighbor_allgatherv", "MPI_Ineighbor_allgatherv"),
+    (Kind::NeighborAlltoall, "neighbor_alltoall", "MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall"),
+    (Kind::NeighborAlltoallv, "neighbor_alltoallv", "MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv"),
+];
+
+impl Kind {
+    /// Every kind, in the order of the enum.
+    pub fn all() -> impl Iterator<Item = Kind> {
+        NAMES.iter().map(|row| row.0)
+    }
+
+    /// As in platform files and on the command line: "allreduce", "reduce_scatter_block".
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// The blocking MPI function: "MPI_Allreduce".
+    pub fn function(self) -> &'static str {
+        NAMES[self as usize].2
+    }
+
+    /// The non-blocking MPI function: "MPI_Iallreduce".
+    pub fn nonblocking_function(self) -> &'static str {
+        NAMES[self as usize].3
+    }
+
+    /// The kind called `name`: "allreduce", "MPI_Allreduce" or "MPI_Iallreduce". `MPI_Alltoallw` and
+    /// its like are their v-variants with sizes in bytes. The error lists the choices.
+    pub fn named(name: &str) -> Result<Kind, String> {
+        let plain = match name {
+            "MPI_Alltoallw" => "MPI_Alltoallv",
+            "MPI_Ialltoallw" => "MPI_Ialltoallv",
+            "MPI_Neighbor_alltoallw" => "MPI_Neighbor_alltoallv",
+            "MPI_Ineighbor_alltoallw" => "MPI_Ineighbor_alltoallv",
+            other => other,
+        };
+        NAMES.iter().find(|row| [row.1, row.2, row.3].contains(&plain)).map(|row| row.0).ok_or_else(|| {
+            let known: Vec<_> = Kind::all().map(Kind::name).collect();
+            format!("unknown collective '{name}'; known: {}", known.join(", "))
+        })
+    }
+
+    /// Whether it reduces, so that the order of operands can matter.
+    pub fn reduces(self) -> bool {
+        matches!(
+            self,
+            Kind::Reduce
+                | Kind::Allreduce
+                | Kind::ReduceScatterBlock
+                | Kind::ReduceScatter
+                | Kind::Scan
+                | Kind::Exscan
+        )
+    }
+
+    /// Whether it has a root.
+    pub fn rooted(self) -> bool {
+        matches!(
+            self,
+            Kind::Bcast | Kind::Reduce | Kind::Gather | Kind::Gatherv | Kind::Scatter | Kind::Scatterv
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_stands_in_the_order_of_the_enum_and_names_lead_back() {
+        for (index, kind) in Kind::all().enumerate() {
+            assert_eq!(kind as usize, index);
+            for name in [kind.name(), kind.function(), kind.nonblocking_function()] {
+                assert_eq!(Kind::named(name), Ok(kind));
+            }
+        }
+        assert_eq!(Kind::NeighborAlltoallv as usize + 1, Kind::all().count());
+    }
+
+    #[test]
+    fn an_unknown_collective_is_answered_with_the_known_ones() {
+        let error = Kind::named("alreduce").unwrap_err();
+        assert!(error.starts_with("unknown collective 'alreduce'; known: barrier, bcast"), "{error}");
+    }
+}

@@ -1,0 +1,110 @@
+//! What an algorithm says: messages, what they carry, and what happens to it.
+
+use engine::Bytes;
+
+use super::Shape;
+
+/// Which slots of the working buffer a message carries or goes to; what a slot is, the algorithm's
+/// [`Layout`](super::Layout) says. Timing needs no slots; the property tests move real data by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slots {
+    /// No data: only the message counts.
+    None,
+    /// `count` slots from `first`, cyclically modulo the number of slots.
+    Range {
+        /// The first slot.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+    /// The slots whose number has bit `bit` set, ascending (Bruck's all-to-all).
+    Bit {
+        /// Which bit.
+        bit: u8,
+    },
+}
+
+/// What happens to the slots of a message at its receiver.
+///
+/// All sends of a round read the buffer as it was before the round. Receives take effect in the order
+/// of their steps. A message of one slot that is received into several goes into each of them.
+/// Reducing into an empty slot stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// They replace what is there.
+    Store,
+    /// They are reduced into what is there, theirs being the left operand.
+    CombineLeft,
+    /// They are reduced into what is there, theirs being the right operand.
+    CombineRight,
+}
+
+/// One message of one round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// To a rank of the communicator.
+    Send {
+        /// The receiver.
+        to: u32,
+        /// Payload.
+        bytes: Bytes,
+        /// What it carries.
+        slots: Slots,
+    },
+    /// From a rank of the communicator.
+    Receive {
+        /// The sender.
+        from: u32,
+        /// Payload: must equal what the sender sends.
+        bytes: Bytes,
+        /// Where it goes.
+        slots: Slots,
+        /// How.
+        effect: Effect,
+    },
+}
+
+/// The round function of an algorithm.
+///
+/// Appends the messages of `rank` in `round` to `steps`; `false` when the rank has no round with this
+/// number or after it. A round may be empty (the rank pauses). Two messages of one algorithm between
+/// the same pair match in order of rounds, and of their places within a round. No rank sends to itself.
+pub type Round = fn(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool;
+
+impl Slots {
+    /// `count` slots from `first`.
+    pub(super) fn range(first: u32, count: u32) -> Slots {
+        Slots::Range { first, count }
+    }
+    /// One slot.
+    pub(super) fn one(slot: u32) -> Slots {
+        Slots::Range { first: slot, count: 1 }
+    }
+}
+
+pub(super) fn send(steps: &mut Vec<Step>, to: u32, bytes: u64, slots: Slots) {
+    steps.push(Step::Send { to, bytes: Bytes(bytes), slots });
+}
+
+pub(super) fn receive(steps: &mut Vec<Step>, from: u32, bytes: u64, slots: Slots, effect: Effect) {
+    steps.push(Step::Receive { from, bytes: Bytes(bytes), slots, effect });
+}
+
+/// The effect that keeps operands in the order of ranks: what `from` sends stands left of `rank`'s.
+pub(super) fn in_order(from: u32, rank: u32) -> Effect {
+    if from < rank { Effect::CombineLeft } else { Effect::CombineRight }
+}
+
+/// The rounds of an algorithm that consists of phases, each with a number of rounds of its own.
+pub(super) struct Phases(pub u32);
+
+impl Phases {
+    /// The round within this phase of `rounds` rounds, or `None` when it lies in a later one.
+    pub fn take(&mut self, rounds: u32) -> Option<u32> {
+        if self.0 < rounds {
+            return Some(self.0);
+        }
+        self.0 -= rounds;
+        None
+    }
+}
