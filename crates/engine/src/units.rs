@@ -181,9 +181,11 @@ impl fmt::Display for QuantityError {
 }
 impl std::error::Error for QuantityError {}
 
-type Units = &'static [(&'static str, f64)];
+/// The units of a quantity: name and factor.
+pub type Units = &'static [(&'static str, f64)];
 
-const TIME_UNITS: Units = &[
+/// Units of time, in picoseconds.
+pub const TIME_UNITS: Units = &[
     ("ps", 1.0),
     ("ns", 1e3),
     ("us", 1e6),
@@ -193,7 +195,8 @@ const TIME_UNITS: Units = &[
     ("min", 6e13),
     ("h", 3.6e15),
 ];
-const SIZE_UNITS: Units = &[
+/// Units of size, in bytes.
+pub const SIZE_UNITS: Units = &[
     ("B", 1.0),
     ("kB", 1e3),
     ("KB", 1e3),
@@ -205,7 +208,8 @@ const SIZE_UNITS: Units = &[
     ("GiB", 1_073_741_824.0),
     ("TiB", 1_099_511_627_776.0),
 ];
-const RATE_UNITS: Units = &[
+/// Units of bandwidth, in bytes per second.
+pub const RATE_UNITS: Units = &[
     ("B/s", 1.0),
     ("kB/s", 1e3),
     ("KB/s", 1e3),
@@ -221,7 +225,8 @@ const RATE_UNITS: Units = &[
     ("Gbit/s", 1.25e8),
     ("Tbit/s", 1.25e11),
 ];
-const FLOP_UNITS: Units =
+/// Units of compute rate, in operations per second.
+pub const FLOP_UNITS: Units =
     &[("flop/s", 1.0), ("Mflop/s", 1e6), ("Gflop/s", 1e9), ("Tflop/s", 1e12), ("Pflop/s", 1e15)];
 
 /// Reads `"<number> <unit>"`, where the space may be missing.

@@ -1,0 +1,203 @@
+//! A TOML document whose every key and value knows where it is written, with `--set` laid over it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{InputError, Place};
+
+/// A value and where it is written.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The place of the value.
+    pub at: Place,
+    /// The place of its key; of the value itself within a list.
+    pub key_at: Place,
+    /// The value as written, as TOML.
+    pub text: String,
+    /// What it is.
+    pub item: Item,
+}
+
+/// What a node is.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// `"…"`
+    Text(String),
+    /// `1`
+    Integer(i64),
+    /// `1.5`
+    Number(f64),
+    /// `true`
+    Flag(bool),
+    /// A date or time, which no parameter takes.
+    Date,
+    /// `[…]`, and `[[…]]`
+    List(Vec<Node>),
+    /// `[section]`, and `{…}`
+    Table(BTreeMap<String, Node>),
+}
+
+/// Reads a TOML file whose name is `file`.
+pub fn parse(file: &str, text: &str) -> Result<Node, InputError> {
+    let reader = Reader::new(file, text);
+    let root = DeTable::parse(text).map_err(|error| {
+        let at = reader.place(error.span().map_or(0, |span| span.start));
+        at.error(format!("not TOML: {}", error.message().trim_end()))
+    })?;
+    let start = reader.place(0);
+    let item = reader.table(root.into_inner())?;
+    Ok(Node { at: start.clone(), key_at: start, text: String::new(), item })
+}
+
+/// Turns spans into places.
+struct Reader<'a> {
+    file: Arc<str>,
+    text: &'a str,
+    /// Byte offset of the start of each line.
+    lines: Vec<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &str, text: &'a str) -> Reader<'a> {
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Reader { file: file.into(), text, lines }
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let line = self.lines.partition_point(|start| *start <= offset) - 1;
+        let before = self.text.get(self.lines[line]..offset).unwrap_or_default();
+        let column = before.chars().count() as u32 + 1;
+        Place { file: self.file.clone(), line: line as u32 + 1, column }
+    }
+
+    fn table(&self, table: DeTable) -> Result<Item, InputError> {
+        let mut fields = BTreeMap::new();
+        for (key, value) in table {
+            let key_at = self.place(key.span().start);
+            let mut node = self.node(value)?;
+            node.key_at = key_at;
+            fields.insert(key.into_inner().into_owned(), node);
+        }
+        Ok(Item::Table(fields))
+    }
+
+    fn node(&self, value: Spanned<DeValue>) -> Result<Node, InputError> {
+        let Range { start, end } = value.span();
+        let at = self.place(start);
+        let text = self.text.get(start..end).unwrap_or_default().to_string();
+        let item = match value.into_inner() {
+            DeValue::String(text) => Item::Text(text.into_owned()),
+            DeValue::Boolean(flag) => Item::Flag(flag),
+            DeValue::Datetime(_) => Item::Date,
+            DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+                .map(Item::Integer)
+                .map_err(|_| at.error(format!("'{text}' is too large for a whole number")))?,
+            DeValue::Float(float) => float
+                .as_str()
+                .parse()
+                .map(Item::Number)
+                .map_err(|_| at.error(format!("'{text}' is not a number")))?,
+            DeValue::Array(values) => {
+                Item::List(values.into_iter().map(|value| self.node(value)).collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => self.table(table)?,
+        };
+        Ok(Node { at: at.clone(), key_at: at, text, item })
+    }
+}
+
+/// A value that stands alone: TOML, or else a bare string (`--set link.latency=635 ns`).
+///
+/// `origin` stands for the file in errors about it.
+pub fn value(origin: &str, text: &str) -> Node {
+    let place = Place { file: origin.into(), line: 0, column: 0 };
+    let parsed = DeValue::parse(text).ok().and_then(|value| Reader::new(origin, text).node(value).ok());
+    let mut node = parsed.unwrap_or_else(|| Node {
+        at: place.clone(),
+        key_at: place.clone(),
+        text: quoted(text),
+        item: Item::Text(text.to_string()),
+    });
+    node.move_to(&place);
+    node
+}
+
+/// `text` as a TOML string.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", c as u32)),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+impl Node {
+    fn move_to(&mut self, place: &Place) {
+        self.at = place.clone();
+        self.key_at = place.clone();
+        match &mut self.item {
+            Item::List(nodes) => nodes.iter_mut().for_each(|node| node.move_to(place)),
+            Item::Table(fields) => fields.values_mut().for_each(|node| node.move_to(place)),
+            _ => {}
+        }
+    }
+
+    /// Lays `key=text` over this document: `section.key`, and for lists of tables their number from 0
+    /// or their `name` (`mpi.regimes.eager.up_to`).
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), InputError> {
+        let origin = format!("--set {key}={text}");
+        let new = value(&origin, text);
+        let mut node = self;
+        let mut path = String::new();
+        let mut steps = key.split('.').peekable();
+        while let Some(step) = steps.next() {
+            if step.is_empty() {
+                return Err(InputError::whole(
+                    origin,
+                    format!("'{key}' is not a key; write section.key=value"),
+                ));
+            }
+            let place = new.at.clone();
+            let empty = Item::Table(BTreeMap::new());
+            let missing = Node { at: place.clone(), key_at: place, text: String::new(), item: empty };
+            node = match &mut node.item {
+                Item::Table(fields) => fields.entry(step.to_string()).or_insert(missing),
+                Item::List(nodes) => {
+                    let index =
+                        step.parse().ok().or_else(|| nodes.iter().position(|node| node.is_called(step)));
+                    let known: Vec<String> = (0..nodes.len()).map(|index| index.to_string()).collect();
+                    index.and_then(|index: usize| nodes.get_mut(index)).ok_or_else(|| {
+                        let known = known.join(", ");
+                        InputError::whole(
+                            origin.clone(),
+                            format!("'{path}' has no entry '{step}'; known: its names, and {known}"),
+                        )
+                    })?
+                }
+                _ => return Err(InputError::whole(origin, format!("'{path}' is a value, not a section"))),
+            };
+            path = if path.is_empty() { step.to_string() } else { format!("{path}.{step}") };
+            if steps.peek().is_none() {
+                *node = new;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let Item::Table(fields) = &self.item else { return false };
+        matches!(fields.get("name").map(|node| &node.item), Some(Item::Text(text)) if text == name)
+    }
+}

@@ -1,0 +1,87 @@
+//! What is wrong with an input, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Bad input: names the file, the place, the value and the known choices. The command line exits with 2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputError {
+    /// The file, or the flag that said it (`--set topology.kind=toros`).
+    pub file: String,
+    /// Line from 1; 0 where the input has no lines (a flag, a file that cannot be read).
+    pub line: u32,
+    /// Column in characters from 1; 0 where `line` is.
+    pub column: u32,
+    /// What is wrong, with the key, the value as written, and what would do.
+    pub message: String,
+}
+
+impl InputError {
+    /// About a whole file or flag.
+    pub fn whole(file: impl Into<String>, message: impl Into<String>) -> InputError {
+        InputError { file: file.into(), line: 0, column: 0, message: message.into() }
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => write!(f, "{}: {}", self.file, self.message),
+            (line, 0) => write!(f, "{}:{line}: {}", self.file, self.message),
+            (line, column) => write!(f, "{}:{line}:{column}: {}", self.file, self.message),
+        }
+    }
+}
+impl std::error::Error for InputError {}
+
+/// Where something is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// See [`InputError::file`].
+    pub file: Arc<str>,
+    /// See [`InputError::line`].
+    pub line: u32,
+    /// See [`InputError::column`].
+    pub column: u32,
+}
+
+impl Place {
+    /// Whether a flag says it, not a file.
+    pub fn is_flag(&self) -> bool {
+        self.line == 0
+    }
+    /// An error about what is written here.
+    pub fn error(&self, message: impl Into<String>) -> InputError {
+        let Place { file, line, column } = self;
+        InputError { file: file.to_string(), line: *line, column: *column, message: message.into() }
+    }
+}
+
+/// `unknown WHAT 'NAME'; did you mean 'NEAR'? known: A, B, …`
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let near = known
+        .iter()
+        .map(|choice| (strsim::damerau_levenshtein(choice, name), *choice))
+        .filter(|(distance, choice)| *distance <= 1 + choice.len() / 4)
+        .min();
+    let hint = near.map(|(_, choice)| format!(" did you mean '{choice}'?")).unwrap_or_default();
+    let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+    format!("unknown {what} '{name}';{hint} known: {known}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_is_corrected_and_nonsense_is_not() {
+        assert_eq!(
+            unknown("topology", "toros", &["torus", "mesh"]),
+            "unknown topology 'toros'; did you mean 'torus'? known: torus, mesh"
+        );
+        assert_eq!(
+            unknown("topology", "web", &["torus", "mesh"]),
+            "unknown topology 'web'; known: torus, mesh"
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Where the files come from that an input names: the disk, or the presets built in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::error::Place;
+
+/// Reads files by the name under which an input mentions them.
+pub trait Files {
+    /// The text of the file `name`, or why there is none.
+    fn read(&self, name: &str) -> Result<String, String>;
+}
+
+/// Files on disk, relative to a folder.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    folder: PathBuf,
+}
+
+impl Disk {
+    /// Files are named relative to `folder`.
+    pub fn new(folder: impl Into<PathBuf>) -> Disk {
+        Disk { folder: folder.into() }
+    }
+}
+
+impl Files for Disk {
+    fn read(&self, name: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.folder.join(name)).map_err(|error| error.to_string())
+    }
+}
+
+/// Files in memory: names and texts.
+#[derive(Debug, Clone, Default)]
+pub struct Texts(pub BTreeMap<String, String>);
+
+impl Files for Texts {
+    fn read(&self, name: &str) -> Result<String, String> {
+        self.0.get(name).cloned().ok_or_else(|| "no such file".to_string())
+    }
+}
+
+/// The files that a platform may name: those beside it, and for `--set` those of its reader.
+pub(crate) struct Lookup<'a> {
+    /// The folder of the platform file.
+    pub(crate) folder: &'a str,
+    /// Where the platform file itself was found.
+    pub(crate) beside: &'a dyn Files,
+    /// Where `--set` looks.
+    pub(crate) base: &'a dyn Files,
+}
+
+impl Lookup<'_> {
+    /// The text of the file that is named `name` at `at`.
+    pub(crate) fn read(&self, name: &str, at: &Place) -> Result<String, String> {
+        if at.is_flag() {
+            return self.base.read(name);
+        }
+        self.beside.read(&std::path::Path::new(self.folder).join(name).to_string_lossy())
+    }
+}

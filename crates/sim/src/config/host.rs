@@ -1,0 +1,113 @@
+//! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
+
+use engine::{Bandwidth, Bytes, Duration};
+use network::{HostParameters, Memory, Regime};
+
+use super::error::InputError;
+use super::read::Checked;
+
+/// What every host of the platform is like; checks what spans several keys.
+pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameters, InputError> {
+    let of = |name: &str| {
+        let found = sections_read.iter().find(|checked| checked.name == name);
+        found.expect("read, or filled with its defaults")
+    };
+    let (host, memory, nic, link) = (of("host"), of("host.memory"), of("nic"), of("link"));
+    let packet_payload = link.arguments.size("packet_payload").expect("has a default");
+    let packet_wire = link.arguments.size("packet_wire").unwrap_or(packet_payload);
+    if packet_payload.0 == 0 {
+        return Err(link.error("packet_payload", "a packet carries at least 1 B"));
+    }
+    if packet_wire < packet_payload {
+        let reason = format!("{packet_wire} on the wire cannot hold a payload of {packet_payload}");
+        return Err(link.error("packet_wire", reason));
+    }
+    Ok(HostParameters {
+        processes: host.arguments.integer("processes").expect("required") as u16,
+        memory: Memory {
+            latency: memory.arguments.time("latency").expect("required"),
+            bandwidth: positive(memory, "bandwidth")?,
+            total_bandwidth: positive(memory, "total_bandwidth")?,
+        },
+        regimes: regimes(sections_read)?,
+        nic_gap: nic.arguments.time("gap").expect("has a default"),
+        packet_payload,
+        packet_wire,
+    })
+}
+
+/// A bandwidth that is required or has a default, and must not be zero.
+fn positive(checked: &Checked, key: &str) -> Result<Bandwidth, InputError> {
+    match checked.arguments.bandwidth(key).expect("required, or with a default") {
+        Bandwidth(0) => {
+            Err(checked.error(key, "a bandwidth of zero moves nothing; write \"infinite\" for no limit"))
+        }
+        bandwidth => Ok(bandwidth),
+    }
+}
+
+/// `[[mpi.regimes]]` in order of size, the last without limit; one free regime where there are none.
+fn regimes(read: &[Checked]) -> Result<Vec<Regime>, InputError> {
+    let written: Vec<_> = read.iter().filter(|checked| checked.name == "mpi.regimes").collect();
+    let mut regimes: Vec<Regime> = Vec::new();
+    for (index, checked) in written.iter().enumerate() {
+        let regime = regime(checked)?;
+        let last = index + 1 == written.len();
+        if last != (regime.up_to == Bytes(u64::MAX)) {
+            let reason = if last {
+                "the last regime has no limit"
+            } else {
+                "is missing: only the last regime has no limit"
+            };
+            return Err(checked.error("up_to", reason));
+        }
+        if regimes.last().is_some_and(|before| regime.up_to <= before.up_to) {
+            return Err(checked.error("up_to", "regimes stand in order of size"));
+        }
+        regimes.push(regime);
+    }
+    if regimes.len() > 255 {
+        return Err(written[255].error("name", "there are at most 255 regimes"));
+    }
+    if regimes.is_empty() {
+        regimes.push(Regime {
+            up_to: Bytes(u64::MAX),
+            send_overhead: Duration::ZERO,
+            receive_overhead: Duration::ZERO,
+            latency: Duration::ZERO,
+            process_rate: Bandwidth::INFINITE,
+            process_rate_change: 0.0,
+            nic_rate: Bandwidth::INFINITE,
+        });
+    }
+    Ok(regimes)
+}
+
+fn regime(checked: &Checked) -> Result<Regime, InputError> {
+    let arguments = &checked.arguments;
+    let time = |key| arguments.time(key).expect("has a default");
+    let process_rate = positive(checked, "process_rate")?;
+    let (further, loss) =
+        (arguments.bandwidth("further_process_rate"), arguments.bandwidth("further_process_loss"));
+    let key = if further.is_some() { "further_process_rate" } else { "further_process_loss" };
+    if (further.is_some() || loss.is_some()) && process_rate == Bandwidth::INFINITE {
+        return Err(checked.error(key, "needs a finite process_rate"));
+    }
+    let process_rate_change = match (further, loss) {
+        (None, None) => 0.0,
+        (Some(rate), None) => rate.0 as f64 - process_rate.0 as f64,
+        (None, Some(loss)) => -(loss.0 as f64) - process_rate.0 as f64,
+        (Some(_), Some(_)) => {
+            return Err(checked.error(key, "a further process adds or takes away, not both"));
+        }
+    };
+    Ok(Regime {
+        up_to: arguments.size("up_to").unwrap_or(Bytes(u64::MAX)),
+        send_overhead: time("send_overhead"),
+        receive_overhead: time("receive_overhead"),
+        latency: time("latency"),
+        process_rate,
+        process_rate_change,
+        nic_rate: positive(checked, "nic_rate")?,
+    })
+}

@@ -1,0 +1,243 @@
+//! A platform as read: what the layers are built from.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use engine::registry::Entry;
+use engine::{Bandwidth, Duration};
+use mpi::collective::Kind as Collective;
+use mpi::compute::Processor;
+use network::model::MODELS;
+use network::routing::ROUTINGS;
+use network::topology::{LinkDefaults, TOPOLOGIES};
+use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Topology};
+
+use super::HostNames;
+use super::error::{InputError, unknown};
+use super::read::Checked;
+use super::sections::{Content, section};
+use crate::placement::{PLACEMENTS, Request};
+
+/// A platform file, checked.
+#[derive(Debug, Clone)]
+pub struct Platform {
+    pub(super) file: String,
+    pub(super) text: String,
+    pub(super) sections: Vec<Checked>,
+    pub(super) hosts: HostParameters,
+}
+
+/// Latency of a link that nothing has set: above every latency that text can say.
+const UNSET: Duration = Duration(u64::MAX >> 2);
+
+impl Platform {
+    /// The file, or what stands for it in error messages.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The text of the file, comments included, as it is without overrides.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What the platform is called.
+    pub fn name(&self) -> String {
+        self.of("").arguments.text("name").expect("a name is required")
+    }
+
+    /// One line about it; may be empty.
+    pub fn summary(&self) -> String {
+        self.of("").arguments.text("summary").unwrap_or_default()
+    }
+
+    /// The name of its topology's kind.
+    pub fn topology_kind(&self) -> &'static str {
+        self.of("topology").kind.expect("a topology has a kind")
+    }
+
+    /// Hosts, routers and links.
+    pub fn topology(&self) -> Result<Box<dyn Topology>, InputError> {
+        let checked = self.of("topology");
+        let entry = entry(TOPOLOGIES, checked);
+        let (link, nic) = (&self.of("link").arguments, &self.of("nic").arguments);
+        let defaults = LinkDefaults {
+            bandwidth: link.bandwidth("bandwidth").unwrap_or(Bandwidth::INFINITE),
+            latency: link.time("latency").unwrap_or(UNSET),
+            host_bandwidth: nic.bandwidth("bandwidth").expect("required"),
+            host_latency: nic.time("latency").expect("required"),
+        };
+        let topology =
+            (entry.build)(&checked.arguments, &defaults).map_err(|error| checked.build_error(&error))?;
+        self.check_links(&*topology)?;
+        Ok(topology)
+    }
+
+    /// Whatever `[link]` leaves open, the topology's own parameters must say.
+    fn check_links(&self, topology: &dyn Topology) -> Result<(), InputError> {
+        let link = self.of("link");
+        let open = |key: &str| !link.written.contains_key(key);
+        if !open("bandwidth") && !open("latency") {
+            return Ok(());
+        }
+        for id in 2 * topology.hosts()..topology.links() {
+            let found = topology.link(LinkId(id));
+            let class = &topology.classes()[usize::from(found.class)];
+            if open("bandwidth") && found.bandwidth == Bandwidth::INFINITE {
+                let reason =
+                    format!("is missing: links of class '{class}' need a bandwidth such as \"9.375 GB/s\"");
+                return Err(link.error("bandwidth", reason));
+            }
+            if found.latency >= UNSET {
+                let reason =
+                    format!("is missing: links of class '{class}' need a latency such as \"100 ns\"");
+                return Err(link.error("latency", reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// The topology with its routing.
+    pub fn fabric(&self, seed: u64) -> Result<Fabric, InputError> {
+        let topology = self.topology()?;
+        let named = self.find("routing");
+        let default =
+            Checked { kind: Some(topology.default_routing()), ..self.of("topology").silent("routing") };
+        let checked = named.unwrap_or(&default);
+        let routing = (entry(ROUTINGS, checked).build)(&checked.arguments, &*topology, seed)
+            .map_err(|error| checked.build_error(&error))?;
+        Ok(Fabric { topology, routing })
+    }
+
+    /// What every host is like.
+    pub fn host_parameters(&self) -> &HostParameters {
+        &self.hosts
+    }
+
+    /// The network model that the platform names, if it does.
+    pub fn model_name(&self) -> Option<String> {
+        self.of("network").arguments.text("model")
+    }
+
+    /// The network model `name` over `fabric`, with the parameters of `[network.name]`.
+    pub fn model(
+        &self,
+        name: &str,
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+    ) -> Result<Box<dyn Network>, InputError> {
+        let known: Vec<_> = MODELS.iter().map(|entry| entry.name).collect();
+        let entry = MODELS
+            .iter()
+            .find(|entry| entry.name == name)
+            .ok_or_else(|| InputError::whole("--model", unknown("network model", name, &known)))?;
+        let section = format!("network.{name}");
+        let silent = self.of("network").silent(&super::sections::section(&section).name);
+        let checked = self.find(&section).unwrap_or(&silent);
+        let mut arguments = checked.arguments.clone();
+        super::value::fill(entry.parameters, &mut arguments).map_err(|parameter| {
+            let what = super::value::describe(&parameter.kind);
+            checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
+        })?;
+        (entry.build)(&arguments, fabric, hosts).map_err(|error| checked.build_error(&error))
+    }
+
+    /// The processor of one process; recorded times are scaled by `scale`.
+    pub fn processor(&self, scale: f64) -> Processor {
+        let compute = &self.of("compute").arguments;
+        Processor {
+            flop_rate: compute.flop_rate("flop_rate").expect("required"),
+            memory_bandwidth: compute.bandwidth("memory_bandwidth").expect("has a default"),
+            scale,
+        }
+    }
+
+    /// The values of `[mpi]`: library, limits, reduce rate, segment.
+    pub fn mpi(&self) -> &engine::registry::Arguments {
+        &self.of("mpi").arguments
+    }
+
+    /// The algorithms of `[mpi.collectives]`, which replace the library's choice.
+    pub fn collective_algorithms(&self) -> Vec<(Collective, String)> {
+        let written = &self.of("mpi.collectives").arguments;
+        Collective::all().filter_map(|kind| Some((kind, written.text(kind.name())?))).collect()
+    }
+
+    /// What the hosts are called.
+    pub fn host_names(&self, topology: &dyn Topology) -> Result<HostNames, InputError> {
+        let hosts = self.of("hosts");
+        match (hosts.arguments.text("names"), hosts.arguments.text("map")) {
+            (None, None) => Ok(HostNames::default()),
+            (Some(_), Some(_)) => Err(hosts.error("map", "hosts have names or a map, not both")),
+            (Some(pattern), None) => {
+                HostNames::of_pattern(&pattern, topology).map_err(|reason| hosts.error("names", reason))
+            }
+            (None, Some(map)) => HostNames::of_map(&map, topology).map_err(|(line, reason)| {
+                let file = hosts.written["map"].0.trim_matches('"').to_string();
+                InputError { file, line, column: 0, message: reason }
+            }),
+        }
+    }
+
+    /// The place of each rank, by `[placement]`. `recorded` names each rank's host, if a trace does.
+    pub fn place(
+        &self,
+        topology: &dyn Topology,
+        ranks: u32,
+        seed: u64,
+        recorded: Option<&[String]>,
+    ) -> Result<Vec<Endpoint>, InputError> {
+        let checked = self.of("placement");
+        let names = &self.host_names(topology)?;
+        let (hosts, processes) = (topology.hosts(), self.hosts.processes);
+        let request = Request { ranks, hosts, processes, seed, names, recorded };
+        (entry(PLACEMENTS, checked).build)(&checked.arguments, &request)
+            .map_err(|error| checked.build_error(&error))
+    }
+
+    /// The platform in full as TOML: overrides applied, defaults filled in and marked.
+    pub fn to_toml(&self) -> String {
+        let mut toml = String::new();
+        for checked in &self.sections {
+            let section = section(checked.name);
+            let parameters = match &section.content {
+                Content::Keys(parameters) | Content::Repeated(parameters) => parameters,
+                Content::Model { choices, .. } => {
+                    let choice = choices.iter().find(|choice| Some(choice.name) == checked.kind);
+                    choice.expect("a section read has a known kind").parameters
+                }
+            };
+            match section.content {
+                Content::Repeated(_) => writeln!(toml, "\n[[{}]]", checked.name),
+                _ if checked.name.is_empty() => Ok(()),
+                _ => writeln!(toml, "\n[{}]", checked.name),
+            }
+            .expect("text takes what is written");
+            if let Some(kind) = checked.kind {
+                toml.push_str(&format!("kind = \"{kind}\"\n"));
+            }
+            for parameter in parameters {
+                if let Some((text, _)) = checked.written.get(parameter.name) {
+                    toml.push_str(&format!("{} = {text}\n", parameter.name));
+                } else if let Some(default) = parameter.default.filter(|default| !default.is_empty()) {
+                    let text = super::document::value("default", default).text;
+                    toml.push_str(&format!("{} = {text} # default\n", parameter.name));
+                }
+            }
+        }
+        toml
+    }
+
+    fn find(&self, name: &str) -> Option<&Checked> {
+        self.sections.iter().find(|checked| checked.name == name)
+    }
+
+    fn of(&self, name: &str) -> &Checked {
+        self.find(name).unwrap_or_else(|| panic!("[{name}] is read, or filled with its defaults"))
+    }
+}
+
+fn entry<B>(table: &'static [Entry<B>], checked: &Checked) -> &'static Entry<B> {
+    let kind = checked.kind.expect("a section of models has a kind");
+    table.iter().find(|entry| entry.name == kind).expect("the reader accepts known kinds only")
+}

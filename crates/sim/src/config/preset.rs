@@ -1,0 +1,34 @@
+//! The platforms that come with hopcast. Adding one is a file in `data/platforms` and a line here.
+
+use super::files::Files;
+
+/// A platform that comes with hopcast.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// The name that `hopcast run` takes.
+    pub name: &'static str,
+    /// The platform file, comments included.
+    pub text: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        &[$(Preset { name: $name, text: include_str!(concat!("../../../../data/platforms/", $name, ".toml")) }),*]
+    };
+}
+
+/// Every preset.
+pub const PRESETS: &[Preset] = presets![];
+
+/// The files that presets name.
+const BESIDE: &[(&str, &str)] = &[];
+
+/// [`BESIDE`] as a place to read from.
+pub(super) struct Beside;
+
+impl Files for Beside {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let found = BESIDE.iter().find(|(file, _)| *file == name);
+        found.map(|(_, text)| text.to_string()).ok_or_else(|| "presets have no such file".to_string())
+    }
+}

@@ -1,0 +1,197 @@
+//! Checks a document against the table of sections.
+
+use std::collections::BTreeMap;
+
+use engine::registry::{Arguments, BuildError, Parameter};
+
+use super::document::{Item, Node};
+use super::error::{InputError, Place, unknown};
+use super::files::Lookup;
+use super::sections::{Choice, Content, Section, below, sections};
+use super::value::{check, describe, fill};
+
+/// One section as written, checked, with the defaults filled in.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// Its dotted name.
+    pub name: &'static str,
+    /// The model that `kind` names.
+    pub kind: Option<&'static str>,
+    /// The place of its header.
+    pub at: Place,
+    /// Its values.
+    pub arguments: Arguments,
+    /// What the file says, as TOML, and where; defaults are not among it.
+    pub written: BTreeMap<&'static str, (String, Place)>,
+}
+
+impl Checked {
+    /// An error about the value of `key`, or about the section if the file is silent about it.
+    pub fn error(&self, key: &str, reason: impl std::fmt::Display) -> InputError {
+        let at = self.written.get(key).map_or(&self.at, |(_, at)| at);
+        at.error(format!("{}: {reason}", path(self.name, key)))
+    }
+
+    /// A section `name` of which the file says nothing, told to stand where this one does.
+    pub fn silent(&self, name: &'static str) -> Checked {
+        let (arguments, written) = Default::default();
+        Checked { name, kind: None, at: self.at.clone(), arguments, written }
+    }
+
+    /// The place of what a builder complains about.
+    pub fn build_error(&self, error: &BuildError) -> InputError {
+        self.error(error.parameter, &error.reason)
+    }
+}
+
+/// `section.key`
+pub fn path(section: &str, key: &str) -> String {
+    if section.is_empty() { key.to_string() } else { format!("{section}.{key}") }
+}
+
+/// The sections of `root`, in the order of the table.
+pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
+    let mut read = Vec::new();
+    for section in sections() {
+        match (&section.content, locate(root, &section.name)?) {
+            (Content::Repeated(parameters), Some(node)) => {
+                let Item::List(nodes) = &node.item else {
+                    return Err(node.key_at.error(format!("'{0}' is a list; write [[{0}]]", section.name)));
+                };
+                for node in nodes {
+                    read.push(keys(section, parameters, None, node, files)?);
+                }
+            }
+            (Content::Repeated(_), None) => {}
+            (Content::Keys(parameters), Some(node)) => {
+                read.push(keys(section, parameters, None, node, files)?);
+            }
+            (Content::Keys(parameters), None) => read.extend(absent(section, parameters, root)?),
+            (Content::Model { choices, .. }, Some(node)) => {
+                let choice = chosen(section, choices, node)?;
+                read.push(keys(section, choice.parameters, Some(choice.name), node, files)?);
+            }
+            (Content::Model { choices, default }, None) => match default {
+                None => return Err(missing(root, section, "kind = one of", &names(choices))),
+                Some("") => {}
+                Some(name) => {
+                    let choice = choices.iter().find(|choice| choice.name == *name);
+                    let choice = choice.expect("a default kind is in its registry");
+                    let mut checked = empty(section, &root.at);
+                    checked.kind = Some(choice.name);
+                    fill(choice.parameters, &mut checked.arguments)
+                        .unwrap_or_else(|parameter| panic!("a default kind needs no {}", parameter.name));
+                    read.push(checked);
+                }
+            },
+        }
+    }
+    Ok(read)
+}
+
+/// The table `name` of the document, if it is there.
+fn locate<'a>(root: &'a Node, name: &str) -> Result<Option<&'a Node>, InputError> {
+    let mut node = root;
+    for step in name.split('.').filter(|step| !step.is_empty()) {
+        let Item::Table(fields) = &node.item else {
+            return Err(node.at.error(format!("{} is a value where a section is wanted", node.text)));
+        };
+        let Some(next) = fields.get(step) else { return Ok(None) };
+        node = next;
+    }
+    Ok(Some(node))
+}
+
+fn names(choices: &[Choice]) -> String {
+    choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join(", ")
+}
+
+fn missing(root: &Node, section: &Section, key: &str, what: &str) -> InputError {
+    InputError::whole(
+        &*root.at.file,
+        format!("section [{}] ({}) is missing; it must say {key} {what}", section.name, section.summary),
+    )
+}
+
+fn empty(section: &'static Section, at: &Place) -> Checked {
+    let (arguments, written) = Default::default();
+    Checked { name: &section.name, kind: None, at: at.clone(), arguments, written }
+}
+
+/// What a section that the file leaves out stands for: its defaults. The parameters of network
+/// models wait until the model is chosen.
+fn absent(
+    section: &'static Section,
+    parameters: &'static [Parameter],
+    root: &Node,
+) -> Result<Option<Checked>, InputError> {
+    if section.name.starts_with("network.") {
+        return Ok(None);
+    }
+    let mut checked = empty(section, &root.at);
+    match fill(parameters, &mut checked.arguments) {
+        Ok(()) => Ok(Some(checked)),
+        Err(parameter) => {
+            Err(missing(root, section, parameter.name, &format!("= {}", describe(&parameter.kind))))
+        }
+    }
+}
+
+/// The model that `kind` names.
+fn chosen<'a>(section: &Section, choices: &'a [Choice], node: &Node) -> Result<&'a Choice, InputError> {
+    let Item::Table(fields) = &node.item else { return Err(not_a_section(section, node)) };
+    let known: Vec<_> = choices.iter().map(|choice| choice.name).collect();
+    let kind = fields.get("kind").ok_or_else(|| {
+        node.at.error(format!("[{}] lacks kind; known: {}", section.name, known.join(", ")))
+    })?;
+    let Item::Text(name) = &kind.item else {
+        return Err(kind.at.error(format!("{}.kind: {} is not a text in quotes", section.name, kind.text)));
+    };
+    choices.iter().find(|choice| choice.name == name).ok_or_else(|| {
+        kind.at.error(format!("{}.kind: {}", section.name, unknown(&section.name, name, &known)))
+    })
+}
+
+fn not_a_section(section: &Section, node: &Node) -> InputError {
+    node.key_at.error(format!("'{0}' is a section; write [{0}] and its keys below it", section.name))
+}
+
+/// Checks the keys of one table.
+fn keys(
+    section: &'static Section,
+    parameters: &'static [Parameter],
+    kind: Option<&'static str>,
+    node: &Node,
+    files: &Lookup,
+) -> Result<Checked, InputError> {
+    let Item::Table(fields) = &node.item else { return Err(not_a_section(section, node)) };
+    let mut checked = Checked { kind, ..empty(section, &node.at) };
+    let inner = below(&section.name);
+    // In the order of the file, so that the first mistake is the one that is told.
+    let mut in_order: Vec<_> = fields.iter().collect();
+    in_order.sort_by_key(|(_, node)| (node.key_at.line, node.key_at.column));
+    for (key, node) in in_order {
+        if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) {
+            let value = check(&parameter.kind, node, &path(&section.name, key), files)?;
+            checked.arguments.0.insert(parameter.name, value);
+            checked.written.insert(parameter.name, (node.text.clone(), node.at.clone()));
+        } else if !(inner.contains(&&key[..]) || kind.is_some() && key == "kind") {
+            let mut known: Vec<_> = kind.iter().map(|_| "kind").collect();
+            known.extend(parameters.iter().map(|parameter| parameter.name));
+            known.extend(&inner);
+            let owner = match (kind, &section.name[..]) {
+                (Some(kind), name) => format!("key in [{name}] of kind '{kind}'"),
+                (None, "") => "section or key".to_string(),
+                (None, name) => format!("key in [{name}]"),
+            };
+            return Err(node.key_at.error(unknown(&owner, key, &known)));
+        }
+    }
+    fill(parameters, &mut checked.arguments).map_err(|parameter| {
+        let what = format!("lacks {} ({}): {}", parameter.name, parameter.summary, describe(&parameter.kind));
+        let place =
+            if section.name.is_empty() { "the file".to_string() } else { format!("[{}]", section.name) };
+        node.at.error(format!("{place} {what}"))
+    })?;
+    Ok(checked)
+}

@@ -1,0 +1,282 @@
+//! The sections of a platform file: one table from which reading, error messages, the JSON schema and
+//! the reference page come.
+
+use std::sync::OnceLock;
+
+use engine::registry::{Entry, Kind, Parameter};
+use mpi::collective::{ALGORITHMS, Kind as Collective};
+use network::model::MODELS;
+use network::routing::ROUTINGS;
+use network::topology::TOPOLOGIES;
+
+use crate::placement::PLACEMENTS;
+
+/// One section.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// Its dotted name in the file; empty for the keys above the first section.
+    pub name: String,
+    /// One line for the reference page.
+    pub summary: &'static str,
+    /// What may stand in it.
+    pub content: Content,
+}
+
+/// What may stand in a section.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// These keys.
+    Keys(&'static [Parameter]),
+    /// `kind` names a model of a registry, whose own parameters follow.
+    Model {
+        /// The registry.
+        choices: Vec<Choice>,
+        /// As in [`Parameter::default`].
+        default: Option<&'static str>,
+    },
+    /// Any number of `[[section]]` with these keys each.
+    Repeated(&'static [Parameter]),
+}
+
+/// One model of a registry, without its build function.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// What `kind` says.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it is published.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+}
+
+/// The choices of a registry.
+pub fn choices<B>(table: &'static [Entry<B>]) -> Vec<Choice> {
+    let strip = |entry: &'static Entry<B>| Choice {
+        name: entry.name,
+        summary: entry.summary,
+        source: entry.source,
+        parameters: entry.parameters,
+    };
+    table.iter().map(strip).collect()
+}
+
+/// A parameter that must be written.
+const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Parameter {
+    Parameter { name, kind, default: None, summary }
+}
+
+/// A parameter with a default, as TOML text; `""` means that it may be missing.
+const fn optional(name: &'static str, kind: Kind, default: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, kind, default: Some(default), summary }
+}
+
+const TOP: &[Parameter] = &[
+    required("name", Kind::Text, "The name of the platform, for reports"),
+    optional("summary", Kind::Text, "", "One line about it, for `hopcast list`"),
+    optional("source", Kind::Text, "", "Where its numbers come from"),
+];
+
+const LINK: &[Parameter] = &[
+    optional(
+        "bandwidth",
+        Kind::Bandwidth,
+        "",
+        "Of a link between two routers, each direction; needed where the topology's own parameters leave it open",
+    ),
+    optional(
+        "latency",
+        Kind::Time,
+        "",
+        "From the start of a link between two routers to its end, the router behind it included; needed where \
+         the topology's own parameters leave it open",
+    ),
+    optional("packet_payload", Kind::Size, "1 B", "Payload bytes of a full packet"),
+    optional(
+        "packet_wire",
+        Kind::Size,
+        "",
+        "Bytes of a full packet on a link, headers and acknowledgement included; links carry size * packet_wire / \
+         packet_payload. Default: packet_payload, so that headers are left out",
+    ),
+];
+
+const HOST: &[Parameter] = &[required(
+    "processes",
+    Kind::Integer(1, 65_535),
+    "Process slots of a host: how many ranks it holds, usually its cores",
+)];
+
+const MEMORY: &[Parameter] = &[
+    required("latency", Kind::Time, "Between two processes of a host, from store to load"),
+    required("bandwidth", Kind::Bandwidth, "Of one copy between two processes of a host"),
+    optional(
+        "total_bandwidth",
+        Kind::Bandwidth,
+        "infinite",
+        "Of all copies between processes of a host together",
+    ),
+];
+
+const NIC: &[Parameter] = &[
+    required("bandwidth", Kind::Bandwidth, "Of the link between a host and its router, each direction"),
+    required("latency", Kind::Time, "Of the link between a host and its router, each direction"),
+    optional("gap", Kind::Time, "0 ns", "The least time from one message of a NIC to its next (LogGP's g)"),
+];
+
+const MPI: &[Parameter] = &[
+    optional(
+        "library",
+        Kind::Choice(&["mpich", "openmpi"]),
+        "mpich",
+        "Whose rules choose the algorithm of a collective",
+    ),
+    optional(
+        "eager_limit",
+        Kind::Size,
+        "64 KiB",
+        "Longest message between hosts that is sent before its receive is known; longer ones wait for it \
+         (rendezvous). Default: Open MPI's btl_tcp_eager_limit",
+    ),
+    optional(
+        "memory_eager_limit",
+        Kind::Size,
+        "4 KiB",
+        "The same within a host. Default: Open MPI's btl_sm_eager_limit",
+    ),
+    optional(
+        "reduce_rate",
+        Kind::Bandwidth,
+        "infinite",
+        "Rate at which a process combines operands in a reduction, bytes of one operand per second",
+    ),
+    optional("segment", Kind::Size, "8 KiB", "Segment of the pipelined algorithms of collectives"),
+];
+
+const REGIMES: &[Parameter] = &[
+    required("name", Kind::Text, "For reports: short, eager, rendezvous"),
+    optional("up_to", Kind::Size, "", "Longest message of the regime; the last regime has none"),
+    optional("send_overhead", Kind::Time, "0 ns", "Time of the sending process for each message"),
+    optional("receive_overhead", Kind::Time, "0 ns", "Time of the receiving process for each message"),
+    optional("latency", Kind::Time, "0 ns", "Added to the latency of the path, on no process"),
+    optional(
+        "process_rate",
+        Kind::Bandwidth,
+        "infinite",
+        "R_C, the path of one process to its NIC; R_Cb of the four-parameter model",
+    ),
+    optional(
+        "further_process_rate",
+        Kind::Bandwidth,
+        "",
+        "R_Ci of the four-parameter model, what each further process of the host adds. Default: process_rate",
+    ),
+    optional(
+        "further_process_loss",
+        Kind::Bandwidth,
+        "",
+        "A negative R_Ci: what each further process of the host takes away; instead of further_process_rate",
+    ),
+    optional("nic_rate", Kind::Bandwidth, "infinite", "R_N, the NIC, shared by the processes of the host"),
+];
+
+const COMPUTE: &[Parameter] = &[
+    required("flop_rate", Kind::FlopRate, "Of one process"),
+    optional(
+        "memory_bandwidth",
+        Kind::Bandwidth,
+        "infinite",
+        "Of one process, for compute work that names the bytes it moves",
+    ),
+];
+
+const HOSTS: &[Parameter] = &[
+    optional(
+        "names",
+        Kind::Text,
+        "",
+        "Names of the hosts in order of their numbers, with ranges in braces: \"dahu-{1..32}\"",
+    ),
+    optional(
+        "map",
+        Kind::File,
+        "",
+        "A file of lines \"name number\" or \"name coordinates… slot\", ranges in braces as in names; instead of \
+         names",
+    ),
+];
+
+/// Every section, those that hold others before them.
+pub fn sections() -> &'static [Section] {
+    static SECTIONS: OnceLock<Vec<Section>> = OnceLock::new();
+    SECTIONS.get_or_init(|| {
+        let keys = |name: &str, keys, summary| {
+            let content = Content::Keys(keys);
+            Section { name: name.to_string(), summary, content }
+        };
+        let model = |name: &str, choices, default, summary| {
+            let content = Content::Model { choices, default };
+            Section { name: name.to_string(), summary, content }
+        };
+        let regimes = "What a message costs, by its size. Default: one regime, free";
+        let mut sections = vec![
+            keys("", TOP, "What the platform is"),
+            model("topology", choices(TOPOLOGIES), None, "Hosts, routers and links"),
+            model(
+                "routing",
+                choices(ROUTINGS),
+                Some(""),
+                "The way through them. Default: what suits the topology",
+            ),
+            keys("link", LINK, "Links between routers"),
+            keys("host", HOST, "What every host is like"),
+            keys("host.memory", MEMORY, "How the processes of a host reach each other"),
+            keys("nic", NIC, "Between a host and its router"),
+            keys("network", network_keys(), "The network model"),
+            keys("mpi", MPI, "The MPI library"),
+            keys("mpi.collectives", collective_keys(), "Algorithms that replace the library's choice"),
+            Section { content: Content::Repeated(REGIMES), ..keys("mpi.regimes", REGIMES, regimes) },
+            keys("compute", COMPUTE, "The processor of one process"),
+            model("placement", choices(PLACEMENTS), Some("linear"), "Which rank runs where"),
+            keys("hosts", HOSTS, "What the hosts are called in recorded runs"),
+        ];
+        let own = |entry: &'static Entry<_>| {
+            keys(&format!("network.{}", entry.name), entry.parameters, entry.summary)
+        };
+        sections.extend(MODELS.iter().map(own));
+        sections
+    })
+}
+
+/// The sections directly below `name`, as keys.
+pub fn below(name: &str) -> Vec<&'static str> {
+    let inside = |section: &'static Section| match name {
+        "" => Some(&section.name[..]).filter(|name| !name.is_empty() && !name.contains('.')),
+        _ => section.name.strip_prefix(name)?.strip_prefix('.'),
+    };
+    sections().iter().filter_map(inside).collect()
+}
+
+/// The section called `name`.
+pub fn section(name: &str) -> &'static Section {
+    sections().iter().find(|section| section.name == name).expect("only declared sections are asked for")
+}
+
+/// A key for each collective, whose choices are the algorithms that do it. Called once.
+fn collective_keys() -> &'static [Parameter] {
+    let key = |kind: Collective| {
+        let fitting =
+            ALGORITHMS.iter().filter(|entry| entry.build.kinds.contains(&kind)).map(|entry| entry.name);
+        let fitting: &'static [&'static str] = fitting.collect::<Vec<_>>().leak();
+        optional(kind.name(), Kind::Choice(fitting), "", "The algorithm, whatever the library would choose")
+    };
+    Collective::all().map(key).collect::<Vec<_>>().leak()
+}
+
+/// The key `model`, whose choices are the network models. Called once.
+fn network_keys() -> &'static [Parameter] {
+    let models: &'static [&'static str] = MODELS.iter().map(|entry| entry.name).collect::<Vec<_>>().leak();
+    let default = if models.contains(&"flow") { "flow" } else { "" };
+    vec![optional("model", Kind::Choice(models), default, "The model, unless `--model` names another")].leak()
+}

@@ -1,0 +1,108 @@
+//! Checks one written value against the kind that its parameter takes.
+
+use std::str::FromStr;
+
+use engine::registry::{Arguments, Kind, Parameter, Value};
+use engine::{Bandwidth, Bytes, Duration, FlopRate};
+
+use super::document::{Item, Node};
+use super::error::{InputError, unknown};
+use super::files::{Lookup, Texts};
+
+/// The checked value of `node`, written at the key `path`; files are looked up in `files`.
+pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Value, InputError> {
+    if let Kind::List(inner) = kind {
+        return Ok(Value::List(match &node.item {
+            Item::List(nodes) => {
+                nodes.iter().map(|node| check(inner, node, path, files)).collect::<Result<_, _>>()?
+            }
+            _ => vec![check(inner, node, path, files)?],
+        }));
+    }
+    let wrong = || node.at.error(format!("{path}: {} is not {}", node.text, describe(kind)));
+    match (kind, &node.item) {
+        (Kind::Integer(low, high), Item::Integer(value)) if (low..=high).contains(&value) => {
+            Ok(Value::Integer(*value))
+        }
+        (Kind::Number(low, high), Item::Integer(value)) if (*low..=*high).contains(&(*value as f64)) => {
+            Ok(Value::Number(*value as f64))
+        }
+        (Kind::Number(low, high), Item::Number(value)) if (low..=high).contains(&value) => {
+            Ok(Value::Number(*value))
+        }
+        (Kind::Flag, Item::Flag(value)) => Ok(Value::Flag(*value)),
+        (Kind::Text, Item::Text(text)) => Ok(Value::Text(text.clone())),
+        (Kind::Choice(choices), Item::Text(text)) => match choices.contains(&text.as_str()) {
+            true => Ok(Value::Text(text.clone())),
+            false => Err(node.at.error(format!("{path}: {}", unknown("choice", text, choices)))),
+        },
+        (Kind::File, Item::Text(name)) => files
+            .read(name, &node.at)
+            .map(Value::Text)
+            .map_err(|reason| node.at.error(format!("{path}: cannot read \"{name}\": {reason}"))),
+        (Kind::Time, _) => quantity::<Duration>(node, path, Value::Time, wrong),
+        (Kind::Bandwidth, _) => quantity::<Bandwidth>(node, path, Value::Bandwidth, wrong),
+        (Kind::Size, _) => quantity::<Bytes>(node, path, Value::Size, wrong),
+        (Kind::FlopRate, _) => quantity::<FlopRate>(node, path, Value::FlopRate, wrong),
+        _ => Err(wrong()),
+    }
+}
+
+/// A bare number goes to the quantity's own reader, which says how to write it with its unit.
+fn quantity<T: FromStr<Err = engine::units::QuantityError>>(
+    node: &Node,
+    path: &str,
+    value: fn(T) -> Value,
+    wrong: impl Fn() -> InputError,
+) -> Result<Value, InputError> {
+    let text = match &node.item {
+        Item::Text(text) => text,
+        Item::Integer(_) | Item::Number(_) => &node.text,
+        _ => return Err(wrong()),
+    };
+    text.parse().map(value).map_err(|reason| node.at.error(format!("{path}: {reason}")))
+}
+
+/// What a kind takes, in words, with an example for quantities.
+pub fn describe(kind: &Kind) -> String {
+    match kind {
+        Kind::Integer(low, i64::MAX) => format!("a whole number of at least {low}"),
+        Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
+        Kind::Number(low, high) if high.is_infinite() || *high == f64::MAX => {
+            format!("a number of at least {low}")
+        }
+        Kind::Number(low, high) => format!("a number from {low} to {high}"),
+        Kind::Time => "a time such as \"635 ns\"".to_string(),
+        Kind::Bandwidth => "a bandwidth such as \"9.375 GB/s\"".to_string(),
+        Kind::Size => "a size such as \"64 KiB\"".to_string(),
+        Kind::FlopRate => "a compute rate such as \"10.5 Gflop/s\"".to_string(),
+        Kind::Text => "a text in quotes".to_string(),
+        Kind::File => "the name of a file, in quotes".to_string(),
+        Kind::Choice(choices) => format!("one of {}", choices.join(", ")),
+        Kind::Flag => "true or false".to_string(),
+        Kind::List(inner) => format!("{}, or a list of such", describe(inner)),
+    }
+}
+
+/// Fills in the defaults of `parameters` that `arguments` lacks, and says which one has neither.
+///
+/// Files have no defaults.
+pub fn fill(parameters: &'static [Parameter], arguments: &mut Arguments) -> Result<(), &'static Parameter> {
+    let files = Lookup { folder: "", beside: &Texts::default(), base: &Texts::default() };
+    for parameter in parameters {
+        if arguments.0.contains_key(parameter.name) {
+            continue;
+        }
+        match parameter.default {
+            None => return Err(parameter),
+            Some("") => {}
+            Some(text) => {
+                let node = super::document::value("default", text);
+                let value = check(&parameter.kind, &node, parameter.name, &files)
+                    .unwrap_or_else(|error| panic!("the default of a parameter fits its kind: {error}"));
+                arguments.0.insert(parameter.name, value);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Placement: which rank runs in which process slot of which host.
+//!
+//! Adding one is an entry in [`PLACEMENTS`] and its function here.
+
+use engine::random::{Stream, stream};
+use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
+use network::{Endpoint, HostId};
+use rand_chacha::rand_core::RngCore;
+
+use crate::config::HostNames;
+
+/// What is to be placed, and where there is room.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// How many ranks.
+    pub ranks: u32,
+    /// How many hosts.
+    pub hosts: u32,
+    /// Process slots of a host.
+    pub processes: u16,
+    /// The run's seed, for random placements.
+    pub seed: u64,
+    /// The hosts' names; may be empty.
+    pub names: &'a HostNames,
+    /// The name of each rank's host, where the workload was recorded.
+    pub recorded: Option<&'a [String]>,
+}
+
+/// Gives each rank its place, in order of ranks.
+pub type Build = fn(&Arguments, &Request) -> Result<Vec<Endpoint>, BuildError>;
+
+const PROCESSES_PER_HOST: Parameter = Parameter {
+    name: "processes_per_host",
+    kind: Kind::Integer(1, 65_535),
+    default: Some(""),
+    summary: "Ranks on each host before the next one is taken. Default: host.processes",
+};
+
+/// Every placement that a platform file or `--placement` can name.
+pub const PLACEMENTS: &[Entry<Build>] = &[
+    Entry {
+        name: "linear",
+        summary: "Host after host is filled, in order of their numbers",
+        source: "block distribution, the default of batch systems (SLURM's --distribution=block)",
+        parameters: &[PROCESSES_PER_HOST],
+        build: linear,
+    },
+    Entry {
+        name: "random",
+        summary: "Hosts are shuffled, then filled one after the other",
+        source: "Fisher-Yates shuffle (Knuth, TAOCP 2, algorithm P); the shuffled torus of Pakin, Yuan and Lang, \
+                 \"Predicting the performance of extreme-scale supercomputer networks\" (2013)",
+        parameters: &[PROCESSES_PER_HOST],
+        build: random,
+    },
+    Entry {
+        name: "recorded",
+        summary: "Where the ranks of a recorded run were, through the names of [hosts]",
+        source: "the trace",
+        parameters: &[],
+        build: recorded,
+    },
+    Entry {
+        name: "file",
+        summary: "As a file says: lines \"rank host[:slot]\", or one \"host[:slot]\" per rank; hosts by number or name",
+        source: "the file",
+        parameters: &[Parameter {
+            name: "file",
+            kind: Kind::File,
+            default: None,
+            summary: "The file; # begins a comment; without a slot the next free one is taken",
+        }],
+        build: file,
+    },
+];
+
+fn linear(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    fill(arguments, request, HostId)
+}
+
+fn random(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    let mut hosts: Vec<u32> = (0..request.hosts).collect();
+    let mut random = stream(request.seed, "placement", 0);
+    for last in (1..hosts.len()).rev() {
+        let other = below(&mut random, last as u64 + 1) as usize;
+        hosts.swap(last, other);
+    }
+    fill(arguments, request, |index| HostId(hosts[index as usize]))
+}
+
+/// A number below `bound`, each as likely (Lemire, "Fast random integer generation in an interval", 2019).
+fn below(random: &mut Stream, bound: u64) -> u64 {
+    loop {
+        let product = u128::from(random.next_u64()) * u128::from(bound);
+        if product as u64 >= bound.wrapping_neg() % bound {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
+/// Fills the hosts in the order that `host` gives.
+fn fill(
+    arguments: &Arguments,
+    request: &Request,
+    host: impl Fn(u32) -> HostId,
+) -> Result<Vec<Endpoint>, BuildError> {
+    let Request { ranks, hosts, processes, .. } = *request;
+    let per_host = arguments.integer("processes_per_host").unwrap_or(processes.into());
+    if per_host > processes.into() {
+        let reason = format!("{per_host} ranks per host do not fit: a host has {processes} process slots");
+        return Err(BuildError::new("processes_per_host", reason));
+    }
+    let per_host = per_host as u32;
+    let room = u64::from(hosts) * u64::from(per_host);
+    if u64::from(ranks) > room {
+        let all = u64::from(hosts) * u64::from(processes);
+        let more = if all >= ranks.into() {
+            format!("; all {processes} slots of each host would do")
+        } else {
+            String::new()
+        };
+        let reason =
+            format!("{ranks} ranks do not fit: {hosts} hosts with {per_host} each take {room}{more}");
+        return Err(BuildError::new("processes_per_host", reason));
+    }
+    let place = |rank: u32| Endpoint { host: host(rank / per_host), process: (rank % per_host) as u16 };
+    Ok((0..ranks).map(place).collect())
+}
+
+fn recorded(_: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    let error = |reason: String| BuildError::new("kind", reason);
+    let Some(names) = request.recorded else {
+        let reason =
+            "'recorded' needs a recorded run whose trace names hosts; known otherwise: linear, random, file";
+        return Err(error(reason.to_string()));
+    };
+    if names.len() != request.ranks as usize {
+        return Err(error(format!(
+            "the trace names the hosts of {} ranks, not of {}",
+            names.len(),
+            request.ranks
+        )));
+    }
+    let mut slots = Slots::new(request);
+    names
+        .iter()
+        .enumerate()
+        .map(|(rank, name)| {
+            let host = request.names.find(name).map_err(|reason| error(format!("rank {rank}: {reason}")))?;
+            slots.take(host, None).map_err(|reason| error(format!("rank {rank} on '{name}': {reason}")))
+        })
+        .collect()
+}
+
+fn file(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    let text = arguments.text("file").expect("the file is required");
+    let mut places = vec![None; request.ranks as usize];
+    let mut slots = Slots::new(request);
+    let mut next = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        let error = |reason: String| BuildError::new("file", format!("line {number}: {reason}"));
+        let words: Vec<_> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+        let (rank, place) = match words[..] {
+            [] => continue,
+            [place] => (next, place),
+            [rank, place] => (rank.parse().map_err(|_| error(format!("'{rank}' is not a rank")))?, place),
+            _ => return Err(error(format!("'{}' is not \"rank host[:slot]\"", line.trim()))),
+        };
+        let (host, slot) = match place.split_once(':') {
+            Some((host, slot)) => {
+                let slot = slot.parse::<u16>();
+                (host, Some(slot.map_err(|_| error(format!("'{place}' has no slot number after ':'")))?))
+            }
+            None => (place, None),
+        };
+        let host = match host.parse() {
+            Ok(host) => HostId(host),
+            Err(_) => request.names.find(host).map_err(error)?,
+        };
+        // A longer file may place more ranks than this run has.
+        if let Some(entry) = places.get_mut(rank as usize) {
+            let endpoint = slots.take(host, slot).map_err(error)?;
+            if entry.replace(endpoint).is_some() {
+                return Err(error(format!("rank {rank} is placed twice")));
+            }
+        }
+        next = rank + 1;
+    }
+    let missing = |rank| BuildError::new("file", format!("rank {rank} of {} has no place", request.ranks));
+    places.into_iter().enumerate().map(|(rank, place)| place.ok_or_else(|| missing(rank))).collect()
+}
+
+/// Which slots are taken.
+struct Slots {
+    processes: u16,
+    taken: Vec<Vec<u16>>,
+}
+
+impl Slots {
+    fn new(request: &Request) -> Slots {
+        Slots { processes: request.processes, taken: vec![Vec::new(); request.hosts as usize] }
+    }
+
+    /// Takes `slot` of `host`, or its first free one.
+    fn take(&mut self, host: HostId, slot: Option<u16>) -> Result<Endpoint, String> {
+        let (hosts, processes) = (self.taken.len(), self.processes);
+        let taken = self
+            .taken
+            .get_mut(host.0 as usize)
+            .ok_or_else(|| format!("no host {}: the platform has {hosts}, from 0", host.0))?;
+        let free = |slot: &u16| !taken.contains(slot);
+        let process = match slot {
+            Some(slot) if slot >= processes => {
+                return Err(format!("no slot {slot} on host {}: it has {processes}, from 0", host.0));
+            }
+            Some(slot) if !free(&slot) => return Err(format!("slot {slot} of host {} is taken", host.0)),
+            Some(slot) => slot,
+            None => (0..processes)
+                .find(free)
+                .ok_or_else(|| format!("host {} has only {processes} process slots", host.0))?,
+        };
+        taken.push(process);
+        Ok(Endpoint { host, process })
+    }
+}
