@@ -2,6 +2,15 @@
 //!
 //! Adding one is a file here and a line in [`ROUTINGS`].
 
+mod choice;
+mod d_mod_k;
+mod dimension_order;
+mod grid_channels;
+mod least_loaded_up;
+mod random_up;
+mod s_mod_k;
+mod up_down;
+
 use engine::registry::{Arguments, BuildError, Entry};
 
 use crate::fabric::Idle;
@@ -43,13 +52,14 @@ pub trait Routing: Send + Sync {
     /// How many virtual channels keep it free of deadlock.
     fn channel_count(&self) -> u8;
 
-    /// The most links between routers on a route, as a multiple of nothing: an upper bound in hops.
+    /// The most links between routers on a route \[hops\]: an upper bound.
     fn longest(&self, topology: &dyn Topology) -> u32;
 
     /// Whether routes of equal ends may differ (random or by load).
     fn is_adaptive(&self) -> bool;
 
-    /// Latency and narrowest bandwidth on the idle path; override where a closed form is quicker.
+    /// Latency and narrowest bandwidth on the path that key 0 takes through an idle network; a closed
+    /// form where there is one, and never an allocation.
     fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle;
 }
 
@@ -57,4 +67,5 @@ pub trait Routing: Send + Sync {
 pub type Build = fn(&Arguments, &dyn Topology, seed: u64) -> Result<Box<dyn Routing>, BuildError>;
 
 /// Every routing that a platform file can name.
-pub const ROUTINGS: &[Entry<Build>] = &[];
+pub const ROUTINGS: &[Entry<Build>] =
+    &[dimension_order::ENTRY, d_mod_k::ENTRY, s_mod_k::ENTRY, random_up::ENTRY, least_loaded_up::ENTRY];

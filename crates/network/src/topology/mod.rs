@@ -2,6 +2,15 @@
 //!
 //! Adding one is a file here and a line in [`TOPOLOGIES`].
 
+pub mod crossbar;
+pub mod fat_tree;
+pub mod grid;
+pub mod hypercube;
+pub mod hyperx;
+pub mod mesh;
+pub mod ring;
+pub mod torus;
+
 use std::ops::Range;
 
 use engine::registry::{Arguments, BuildError, Entry};
@@ -58,6 +67,29 @@ pub struct LinkDefaults {
     pub host_latency: Duration,
 }
 
+impl LinkDefaults {
+    /// Of links between routers.
+    pub fn between(&self) -> Rates {
+        Rates { bandwidth: self.bandwidth, latency: self.latency }
+    }
+    /// Of the links of hosts.
+    pub fn host(&self) -> Rates {
+        Rates { bandwidth: self.host_bandwidth, latency: self.host_latency }
+    }
+}
+
+/// What a kind of link carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// See [`Link::bandwidth`].
+    pub bandwidth: Bandwidth,
+    /// See [`Link::latency`].
+    pub latency: Duration,
+}
+
+/// The first two link classes of every topology.
+pub const HOST_CLASSES: [&str; 2] = ["host up", "host down"];
+
 /// What the closed formulas of a topology say of it; tests count the graph and compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Formula {
@@ -95,8 +127,29 @@ pub trait Topology: Send + Sync {
     fn router_name(&self, router: RouterId) -> String;
     /// The routing that fits best where the platform names none.
     fn default_routing(&self) -> &'static str;
-    /// The topology itself, for routings that only fit one (dimension order needs a [`Torus`]-like one).
+    /// The topology itself, for routings that only fit one (dimension order needs a [`grid::Grid`]).
     fn as_any(&self) -> &dyn std::any::Any;
+
+    /// The name of a host for people and placements.
+    fn host_name(&self, host: HostId) -> String {
+        format!("host {}", host.0)
+    }
+
+    /// The link `id` where it is one of a host, with `rates`; `None` between routers.
+    fn host_link(&self, id: LinkId, rates: Rates) -> Option<Link> {
+        let hosts = self.hosts();
+        if id.0 >= hosts * 2 {
+            return None;
+        }
+        let host = HostId(if id.0 < hosts { id.0 } else { id.0 - hosts });
+        let (host, router) = (Node::Host(host), Node::Router(self.router_of(host)));
+        let Rates { bandwidth, latency } = rates;
+        Some(if id.0 < hosts {
+            Link { from: host, to: router, bandwidth, latency, class: 0 }
+        } else {
+            Link { from: router, to: host, bandwidth, latency, class: 1 }
+        })
+    }
 
     /// The link from `host` up to its router.
     fn up(&self, host: HostId) -> LinkId {
@@ -112,4 +165,12 @@ pub trait Topology: Send + Sync {
 pub type Build = fn(&Arguments, &LinkDefaults) -> Result<Box<dyn Topology>, BuildError>;
 
 /// Every topology that a platform file can name.
-pub const TOPOLOGIES: &[Entry<Build>] = &[];
+pub const TOPOLOGIES: &[Entry<Build>] = &[
+    torus::ENTRY,
+    mesh::ENTRY,
+    fat_tree::ENTRY,
+    hyperx::ENTRY,
+    hypercube::ENTRY,
+    crossbar::ENTRY,
+    ring::ENTRY,
+];

@@ -1,0 +1,219 @@
+//! Properties of every routing of the registry, on every topology that it fits, with random parameters.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use network::fabric::Idle;
+use network::routing::{Load, ROUTINGS, Routing, Unloaded};
+use network::topology::TOPOLOGIES;
+use network::{HostId, LinkId, Node, RouterId, Topology};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use support::{distances, topology, try_routing};
+
+/// Routings whose routes are as short as the graph allows.
+const SHORTEST: &[&str] = &["dimension-order", "d-mod-k", "s-mod-k", "random-up", "least-loaded-up"];
+
+const KEYS: u64 = 6;
+
+/// A load that differs from link to link without pattern.
+struct Uneven(u64);
+
+impl Load for Uneven {
+    fn of(&self, link: LinkId) -> u64 {
+        (u64::from(link.0) ^ self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60
+    }
+}
+
+fn route(
+    routing: &dyn Routing,
+    topology: &dyn Topology,
+    from: u32,
+    to: u32,
+    key: u64,
+    load: &dyn Load,
+) -> Vec<LinkId> {
+    let mut path = Vec::new();
+    routing.route(topology, HostId(from), HostId(to), key, load, &mut path);
+    path
+}
+
+/// Runs `check` on random networks of every kind, with each routing that fits and its random parameters.
+fn on_every_routing(check: impl Fn(&str, &dyn Topology, &dyn Routing)) {
+    let mut built: BTreeMap<&str, u32> = BTreeMap::new();
+    let tried = std::cell::RefCell::new(&mut built);
+    for kind in TOPOLOGIES {
+        let mut runner =
+            TestRunner::new(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() });
+        let strategy = (support::parameters(kind.name), 0..4usize);
+        let result = runner.run(&strategy, |(text, variant)| {
+            let topology = topology(kind.name, &text);
+            for entry in ROUTINGS {
+                let text = support::routing_parameters(entry.name)[variant];
+                match try_routing(entry.name, text, &*topology) {
+                    Ok(routing) => {
+                        *tried.borrow_mut().entry(entry.name).or_default() += 1;
+                        check(entry.name, &*topology, &*routing);
+                    }
+                    Err(error) => {
+                        assert_ne!(entry.name, topology.default_routing(), "{error}");
+                        assert_eq!(error.parameter, "kind", "{}: {error}", entry.name);
+                        assert!(error.reason.contains(topology.default_routing()), "{error}");
+                    }
+                }
+            }
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+    }
+    assert_eq!(built.len(), ROUTINGS.len(), "every routing fits some topology: {built:?}");
+}
+
+fn pairs(topology: &dyn Topology) -> impl Iterator<Item = (u32, u32)> {
+    // A stride keeps large networks quick; it is coprime to nothing in particular.
+    let hosts = topology.hosts();
+    let step = (hosts / 24).max(1) as usize;
+    (0..hosts)
+        .step_by(step)
+        .flat_map(move |from| (0..hosts).map(move |to| (from, to)))
+        .filter(|(from, to)| from != to)
+}
+
+#[test]
+fn routes_run_over_consecutive_links_to_their_destination() {
+    on_every_routing(|name, topology, routing| {
+        let longest = routing.longest(topology);
+        let mut measured: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (from, to) in pairs(topology) {
+            for key in 0..KEYS {
+                let path = route(routing, topology, from, to, key, &Uneven(key));
+                let mut at = Node::Host(HostId(from));
+                for id in &path {
+                    let link = topology.link(*id);
+                    assert_eq!(link.from, at, "{name}: {path:?} breaks at {id:?}");
+                    at = link.to;
+                }
+                assert_eq!(at, Node::Host(HostId(to)), "{name}");
+                let hops = path.len() as u32 - 2;
+                assert!(hops <= longest, "{name}: {hops} hops, at most {longest} promised");
+                let (start, end) = (topology.router_of(HostId(from)), topology.router_of(HostId(to)));
+                let shortest = measured
+                    .entry(start.0)
+                    .or_insert_with(|| distances(topology, RouterId(start.0)))[end.0 as usize];
+                assert!(
+                    !SHORTEST.contains(&name) || hops == shortest,
+                    "{name}: {hops} hops, {shortest} would do"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn the_idle_path_is_that_of_key_zero() {
+    on_every_routing(|name, topology, routing| {
+        for (from, to) in pairs(topology) {
+            let links: Vec<_> = route(routing, topology, from, to, 0, &Unloaded)
+                .into_iter()
+                .map(|link| topology.link(link))
+                .collect();
+            let walked = Idle {
+                latency: links.iter().map(|link| link.latency).sum(),
+                bandwidth: links.iter().map(|link| link.bandwidth).min().unwrap(),
+            };
+            assert_eq!(routing.idle(topology, HostId(from), HostId(to)), walked, "{name} {from} to {to}");
+        }
+    });
+}
+
+#[test]
+fn a_route_depends_on_its_name_alone() {
+    on_every_routing(|name, topology, routing| {
+        for (from, to) in pairs(topology) {
+            for key in 0..KEYS {
+                let first = route(routing, topology, from, to, key, &Unloaded);
+                assert_eq!(first, route(routing, topology, from, to, key, &Unloaded), "{name}");
+                if !routing.is_adaptive() {
+                    assert_eq!(first, route(routing, topology, from, to, 0, &Uneven(key)), "{name}");
+                }
+            }
+        }
+    });
+}
+
+/// Waiting for a (link, channel) while holding another never closes a circle.
+#[test]
+fn the_channel_dependency_graph_is_acyclic() {
+    on_every_routing(|name, topology, routing| {
+        let count = routing.channel_count();
+        let mut waits: BTreeMap<(LinkId, u8), Vec<(LinkId, u8)>> = BTreeMap::new();
+        let mut channels = Vec::new();
+        for (from, to) in pairs(topology) {
+            for key in 0..KEYS {
+                let path = route(routing, topology, from, to, key, &Uneven(key));
+                routing.channels(topology, &path, &mut channels);
+                assert_eq!(channels.len(), path.len(), "{name}");
+                assert!(channels.iter().all(|channel| *channel < count), "{name}: {channels:?} of {count}");
+                let held: Vec<_> = path.into_iter().zip(channels.iter().copied()).collect();
+                for pair in held.windows(2) {
+                    waits.entry(pair[0]).or_default().push(pair[1]);
+                    waits.entry(pair[1]).or_default();
+                }
+            }
+        }
+        // Kahn: take away what nothing waits for, until nothing is left.
+        let mut waiting: BTreeMap<(LinkId, u8), usize> = waits.keys().map(|held| (*held, 0)).collect();
+        for next in waits.values_mut() {
+            next.sort();
+            next.dedup();
+            next.iter().for_each(|next| *waiting.get_mut(next).unwrap() += 1);
+        }
+        let mut free: Vec<_> =
+            waiting.iter().filter(|(_, count)| **count == 0).map(|(held, _)| *held).collect();
+        let mut taken = 0;
+        while let Some(held) = free.pop() {
+            taken += 1;
+            for next in &waits[&held] {
+                let count = waiting.get_mut(next).unwrap();
+                *count -= 1;
+                if *count == 0 {
+                    free.push(*next);
+                }
+            }
+        }
+        assert_eq!(taken, waits.len(), "{name}: {} channels wait in a circle", waits.len() - taken);
+    });
+}
+
+/// Hopper's published ends: 1.27 us for hosts of one router and 3.88 us for the farthest, with
+/// 635 ns to the router and 108.75 ns a hop (24 hops).
+#[test]
+fn latencies_of_gemini() {
+    let text = "sizes = [17, 8, 24]\nhosts_per_router = 2\nlatency = \"108.75 ns\"";
+    let topology = topology("torus", text);
+    let routing = try_routing("dimension-order", "", &*topology).unwrap();
+    let latency = |from: u32, to: u32| routing.idle(&*topology, HostId(from), HostId(to)).latency;
+    let all: Vec<_> = (1..topology.hosts()).map(|to| latency(0, to)).collect();
+    assert_eq!(*all.iter().min().unwrap(), "1.27 us".parse().unwrap());
+    assert_eq!(*all.iter().max().unwrap(), "3.88 us".parse().unwrap());
+}
+
+/// D-mod-k gives every destination of a shift its own way down a full tree (Zahavi 2010).
+#[test]
+fn d_mod_k_does_not_block_shifts() {
+    let topology = topology("fat-tree", "k = 4\nlevels = 3");
+    let routing = try_routing("d-mod-k", "", &*topology).unwrap();
+    for shift in 1..topology.hosts() {
+        let mut used: Vec<LinkId> = (0..topology.hosts())
+            .flat_map(|from| {
+                let to = (from + shift) % topology.hosts();
+                route(&*routing, &*topology, from, to, 0, &Unloaded)
+            })
+            .collect();
+        let all = used.len();
+        used.sort();
+        used.dedup();
+        assert_eq!(used.len(), all, "shift by {shift}");
+    }
+}

@@ -1,0 +1,177 @@
+//! Properties of every topology of the registry, on random parameters, and published facts of some.
+
+mod support;
+
+use network::topology::TOPOLOGIES;
+use network::{HostId, LinkId, Node, RouterId, Topology};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use support::{distances, links, topology, try_topology};
+
+/// Runs `check` on random networks of every entry.
+fn on_every_topology(check: impl Fn(&dyn Topology)) {
+    for entry in TOPOLOGIES {
+        let mut runner =
+            TestRunner::new(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() });
+        let result = runner.run(&support::parameters(entry.name), |text| {
+            check(&*topology(entry.name, &text));
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+    }
+}
+
+#[test]
+fn counts_and_diameter_are_the_formulas() {
+    on_every_topology(|topology| {
+        let formula = topology.formula();
+        assert_eq!(formula.hosts, u64::from(topology.hosts()));
+        assert_eq!(formula.routers, u64::from(topology.routers()));
+        assert_eq!(formula.links, u64::from(topology.links()));
+        let with_hosts: Vec<_> = (0..topology.routers())
+            .map(RouterId)
+            .filter(|router| !topology.hosts_of(*router).is_empty())
+            .collect();
+        let farthest = |from: &RouterId| {
+            let distances = distances(topology, *from);
+            with_hosts.iter().map(|to| distances[to.0 as usize]).max().unwrap()
+        };
+        let diameter = with_hosts.iter().map(farthest).max().unwrap();
+        assert_ne!(diameter, u32::MAX, "not connected");
+        if let Some(formula) = formula.diameter {
+            assert_eq!(diameter, formula);
+        }
+    });
+}
+
+#[test]
+fn links_ports_and_hosts_agree() {
+    on_every_topology(|topology| {
+        let classes = topology.classes();
+        let mut ports: Vec<Vec<LinkId>> = vec![Vec::new(); topology.routers() as usize];
+        for id in links(topology) {
+            let link = topology.link(id);
+            assert!(usize::from(link.class) < classes.len());
+            match (link.from, link.to) {
+                (Node::Host(host), Node::Router(router)) => {
+                    assert_eq!((topology.up(host), topology.router_of(host)), (id, router));
+                    assert_eq!(classes[usize::from(link.class)], "host up");
+                }
+                (Node::Router(router), Node::Host(host)) => {
+                    assert_eq!((topology.down(host), topology.router_of(host)), (id, router));
+                    assert_eq!(classes[usize::from(link.class)], "host down");
+                }
+                (Node::Router(from), Node::Router(to)) => {
+                    assert!(to.0 < topology.routers() && from != to, "{id:?} runs from {from:?} to {to:?}");
+                    assert!(link.bandwidth.0 > 0);
+                    ports[from.0 as usize].push(id);
+                }
+                ends => panic!("{id:?} connects {ends:?}"),
+            }
+        }
+        let mut next_host = 0;
+        for (number, leaving) in ports.iter_mut().enumerate() {
+            let router = RouterId(number as u32);
+            let mut listed = Vec::new();
+            topology.ports(router, &mut listed);
+            listed.sort();
+            leaving.sort();
+            assert_eq!(&listed, leaving, "the ports of {}", topology.router_name(router));
+            let hosts = topology.hosts_of(router);
+            if !hosts.is_empty() {
+                assert_eq!(hosts.start, next_host, "hosts are numbered in the order of their routers");
+                next_host = hosts.end;
+            }
+            assert!(hosts.clone().all(|host| topology.router_of(HostId(host)) == router));
+        }
+        assert_eq!(next_host, topology.hosts());
+    });
+}
+
+#[test]
+fn every_link_has_a_way_back_to_where_it_starts() {
+    on_every_topology(|topology| {
+        let mut there = Vec::new();
+        for id in links(topology) {
+            let link = topology.link(id);
+            there.push((link.from, link.to));
+        }
+        let mut back: Vec<_> = there.iter().map(|(from, to)| (*to, *from)).collect();
+        there.sort();
+        back.sort();
+        there.dedup();
+        back.dedup();
+        assert_eq!(there, back);
+    });
+}
+
+/// Gropp's, Öhring's and the vendors' own numbers.
+#[test]
+fn published_counts() {
+    let facts: &[(&str, &str, u32, u32, u32)] = &[
+        // Gemini of Hopper: 17 x 8 x 24, two hosts on each; diameter 8 + 4 + 12.
+        ("torus", "sizes = [17, 8, 24]\nhosts_per_router = 2\nlanes = [2, 1, 2]", 6_528, 3_264, 24),
+        // Mustang: 18 x 6 x 16 hosts; 96 leaves, 16 x 6 in the middle, 108 on top.
+        ("fat-tree", "m = [18, 6, 16]\nw = [1, 6, 18]", 1_728, 96 + 96 + 108, 4),
+        // k-ary n-tree: k^n hosts, n k^(n-1) routers.
+        ("fat-tree", "k = 4\nlevels = 3", 64, 48, 4),
+        // The K computer's Tofu: 24 x 18 x 17 x 2 x 3 x 2 (Ajima et al. 2009), X, Y, Z and b wrapped.
+        (
+            "torus",
+            "sizes = [24, 18, 17, 2, 3, 2]\nwrap = [true, true, true, false, true, false]",
+            88_128,
+            88_128,
+            12 + 9 + 8 + 1 + 1 + 1,
+        ),
+        ("hypercube", "dimensions = 10", 1_024, 1_024, 10),
+        ("hyperx", "sizes = [8, 8]\nhosts_per_router = 8", 512, 64, 2),
+        ("ring", "size = 9", 9, 9, 4),
+        ("mesh", "sizes = [16, 16]", 256, 256, 30),
+        ("crossbar", "hosts = 48", 48, 1, 0),
+    ];
+    for (name, text, hosts, routers, diameter) in facts {
+        let formula = topology(name, text).formula();
+        let expected = (u64::from(*hosts), u64::from(*routers), Some(*diameter));
+        assert_eq!((formula.hosts, formula.routers, formula.diameter), expected, "{name} {text}");
+    }
+}
+
+#[test]
+fn a_million_hosts_are_not_stored() {
+    for (name, text) in [
+        ("torus", "sizes = [100, 100, 100]"),
+        ("fat-tree", "m = [32, 32, 32, 32]\nw = [1, 32, 32, 32]"),
+        ("crossbar", "hosts = 1000000"),
+    ] {
+        let topology = topology(name, text);
+        assert!(topology.hosts() >= 1_000_000);
+        let last = LinkId(topology.links() - 1);
+        assert!(matches!(topology.link(last).to, Node::Router(_) | Node::Host(_)));
+    }
+}
+
+#[test]
+fn wrong_parameters_are_named_with_what_would_do() {
+    for (name, text, parameter, parts) in [
+        ("torus", "sizes = []", "sizes", ["[]", "[8, 8, 8]"]),
+        ("torus", "sizes = [4, 4, 4]\nwrap = [true, false]", "wrap", ["2 values", "3 dimensions"]),
+        ("torus", "sizes = [4, 4, 4]\nlanes = [1, 2]", "lanes", ["2 values", "6 (up and down each)"]),
+        ("torus", "sizes = [4]\nbandwidth = \"0 B/s\"", "bandwidth", ["0 B/s", "write more"]),
+        ("torus", "sizes = [70000, 70000]", "sizes", ["70000x70000", "smaller"]),
+        ("hyperx", "sizes = [4, 4]\nlanes = [1, 2, 3, 4]", "lanes", ["4 values", "one each"]),
+        ("fat-tree", "m = [4, 4]\nw = [2, 2]", "w", ["2 parents", "write 1"]),
+        ("fat-tree", "m = [4, 4]\nw = [1]", "w", ["1 values", "m has 2"]),
+        ("fat-tree", "m = [4, 4]\nw = [1, 2]\nk = 4", "k", ["4", "exclude"]),
+        ("fat-tree", "k = 4", "levels", ["missing", "n"]),
+        ("fat-tree", "m = [4]\nw = [1]\nlevels = 3", "levels", ["3", "together with k"]),
+        ("fat-tree", "", "m", ["missing", "k and levels"]),
+        ("fat-tree", "k = 1000\nlevels = 5", "k", ["1000", "smaller"]),
+        ("fat-tree", "k = 2\nlevels = 3\ntaper = [1, 2, 3]", "taper", ["3 values", "2 levels"]),
+    ] {
+        let error = try_topology(name, text).err().unwrap_or_else(|| panic!("{name} {text} was accepted"));
+        assert_eq!(error.parameter, parameter, "{name} {text}: {error}");
+        for part in parts {
+            assert!(error.reason.contains(part), "{name} {text}: '{error}' lacks '{part}'");
+        }
+    }
+}
