@@ -1,1 +1,3 @@
-//! workload
+//! Workloads: where the MPI operations of a run come from.
+
+pub mod trace;

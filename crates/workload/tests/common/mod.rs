@@ -1,0 +1,69 @@
+//! What the tests on recorded traces share: where the data is, and how it is unpacked.
+#![allow(dead_code)] // each test takes what it needs
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use workload::trace::TraceFile;
+
+/// The folder of real traces (`$HOPCAST_DATA`, or `../shared/data` beside the repository), or a line
+/// that says why the test is skipped.
+pub fn data(part: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    #[allow(clippy::disallowed_methods)] // a test may ask where its data is
+    let root = std::env::var("HOPCAST_DATA").map_or_else(|_| beside(), PathBuf::from);
+    let path = root.join(part);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not there (set HOPCAST_DATA)", path.display());
+    None
+}
+
+/// A file read into memory.
+pub fn file(path: &Path) -> TraceFile {
+    TraceFile::new(path.display().to_string(), std::fs::read(path).unwrap())
+}
+
+/// The files in a folder, sorted by name.
+pub fn folder(path: &Path) -> Vec<TraceFile> {
+    let mut files: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().filter(|path| path.is_file()).map(|path| file(path)).collect()
+}
+
+/// The text of an `.xz` file.
+pub fn unxz(path: &Path) -> String {
+    let mut text = String::new();
+    liblzma::read::XzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The files of a `.tar.xz`, in memory, sorted by name.
+pub fn untar(path: &Path) -> Vec<TraceFile> {
+    let unpacked = liblzma::read::XzDecoder::new(std::fs::File::open(path).unwrap());
+    let mut archive = tar::Archive::new(unpacked);
+    let mut files = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry.header().entry_type().is_file() {
+            let name = entry.path().unwrap().display().to_string();
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).unwrap();
+            files.push(TraceFile::new(name, content));
+        }
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
+}
+
+/// A table of comma-separated values, without its first line.
+pub fn csv(path: &Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect()).collect()
+}
+
+/// The whole of a file in memory, for tests that damage it.
+pub fn content(file: &TraceFile) -> Vec<u8> {
+    file.peek(0, file.bytes.size() as usize).unwrap()
+}
