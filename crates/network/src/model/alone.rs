@@ -1,0 +1,75 @@
+//! What a message meets when nothing else is on the network: the law that all models share.
+//!
+//! ```text
+//! T(n) = latency of the path + latency of the regime + n / min(R_C, R_N, bandwidth of the path)
+//! ```
+//!
+//! It is the postal model (Hockney 1994) with cut-through: the size counts once, however many links
+//! there are. A link's bandwidth is that of the wire; headers take their part of it, so the payload
+//! runs at `bandwidth · packet_payload / packet_wire`. Between processes of one host,
+//! `T(n) = memory latency + n / min(memory bandwidth, total memory bandwidth)`.
+
+use std::sync::Arc;
+
+use engine::{Bandwidth, Bytes, Duration};
+
+use crate::message::Message;
+use crate::{Fabric, HostParameters};
+
+/// The fabric and the hosts, for messages that are alone on them.
+pub(super) struct Alone {
+    pub fabric: Arc<Fabric>,
+    pub hosts: Arc<HostParameters>,
+    /// Payload bytes for each byte on the wire.
+    payload_share: f64,
+}
+
+/// An idle path from process to process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Path {
+    /// Of the links and the regime, or of the memory.
+    pub latency: Duration,
+    /// Of the narrowest part, for payload.
+    pub bandwidth: Bandwidth,
+}
+
+impl Path {
+    /// How long `size` takes on it.
+    pub fn time(self, size: Bytes) -> Duration {
+        self.latency + self.bandwidth.transfer(size)
+    }
+}
+
+impl Alone {
+    pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> Alone {
+        let (payload, wire) = (hosts.packet_payload.0, hosts.packet_wire.0);
+        assert!(0 < payload && payload <= wire, "a packet has a payload, and is no shorter than it");
+        assert!(!hosts.regimes.is_empty(), "a platform has at least one regime");
+        Alone { fabric, payload_share: payload as f64 / wire as f64, hosts }
+    }
+
+    /// The path of `message`.
+    pub fn path(&self, message: &Message) -> Path {
+        if message.from.host == message.to.host {
+            let memory = &self.hosts.memory;
+            return Path { latency: memory.latency, bandwidth: memory.bandwidth.min(memory.total_bandwidth) };
+        }
+        let regime = &self.hosts.regimes[usize::from(message.regime)];
+        let idle = self.fabric.idle(message.from.host, message.to.host);
+        let bandwidth = self.payload_bandwidth(idle.bandwidth);
+        Path {
+            latency: idle.latency + regime.latency,
+            bandwidth: bandwidth.min(regime.process_rate).min(regime.nic_rate),
+        }
+    }
+
+    /// The payload bandwidth of a link that carries `wire` bytes per second.
+    pub fn payload_bandwidth(&self, wire: Bandwidth) -> Bandwidth {
+        wire.scaled(self.payload_share)
+    }
+
+    /// How long `message` takes.
+    pub fn time(&self, message: &Message) -> Duration {
+        self.path(message).time(message.size)
+    }
+}

@@ -1,0 +1,120 @@
+//! LogGP: NICs that send and receive one message after the other.
+//!
+//! ```text
+//! sending NIC    begins at b = max(handed over, free);  free again at b + max(g, n G)
+//! wire           the last byte is at the receiver at a = b + L + n G
+//! receiving NIC  begins at c = max(a − n G, free);  free again at c + max(g, n G);  delivered at c + n G
+//! ```
+//!
+//! with g the hosts' `nic_gap`, `1/G = min(R_C, R_N, bandwidth of the path)` and L the latency of path
+//! and regime. The overhead o is time of the processor and is spent above the network. The receiving
+//! NIC takes messages in the order in which their last bytes would be there. Copies between processes
+//! of one host share a memory bus in the same way: each takes it for `n / total bandwidth`.
+//!
+//! Assumes that the fabric is never the limit. A message costs one event unless it waits at its receiver.
+//!
+//! Source: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP: incorporating long messages into the LogP
+//! model" (SPAA 1995); extends Culler et al., "LogP" (PPoPP 1993).
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, BuildError};
+use engine::{Duration, Observer, Queue, Time, Token};
+
+use super::alone::Alone;
+use super::in_flight::{InFlight, Step, open, owner, token};
+use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::{Fabric, HostParameters};
+
+/// LogGP, with L and G taken from the platform.
+pub struct LogGP {
+    alone: Alone,
+    /// The state of each host.
+    stations: Vec<Station>,
+    /// With each message, how long a NIC transfers it (n G).
+    flight: InFlight<Duration>,
+}
+
+/// When the parts of a host are free.
+#[derive(Debug, Default, Clone, Copy)]
+struct Station {
+    sending: Time,
+    receiving: Time,
+    memory: Time,
+}
+
+impl LogGP {
+    /// On `fabric`, between `hosts`.
+    pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> LogGP {
+        let stations = vec![Station::default(); fabric.topology.hosts() as usize];
+        LogGP { alone: Alone::new(fabric, hosts), stations, flight: InFlight::new() }
+    }
+
+    pub(super) fn build(
+        _: &Arguments,
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+    ) -> Result<Box<dyn Network>, BuildError> {
+        Ok(Box::new(LogGP::new(fabric, hosts)))
+    }
+
+    fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let path = self.alone.path(message);
+        let bus = self.alone.hosts.memory.total_bandwidth.transfer(message.size);
+        let free = &mut self.stations[message.from.host.0 as usize].memory;
+        let begin = now.max(*free);
+        *free = begin + bus;
+        let sent = begin + path.bandwidth.transfer(message.size);
+        let index = self.flight.insert(now, message, Duration::ZERO);
+        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, queue);
+    }
+
+    /// The last byte would be at the receiver now; gives when it is if its NIC was busy.
+    fn receive(&mut self, now: Time, index: u32) -> Option<Time> {
+        let slot = self.flight.get(index);
+        let transfer = slot.state;
+        let free = &mut self.stations[slot.message.to.host.0 as usize].receiving;
+        // Its last byte came no sooner than one transfer after the start of the run.
+        let begin = Time(now.0 - transfer.0).max(*free);
+        *free = begin + transfer.max(self.alone.hosts.nic_gap);
+        let delivered = begin + transfer;
+        (delivered > now).then_some(delivered)
+    }
+}
+
+impl Network for LogGP {
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        if message.from.host == message.to.host {
+            return self.copy(now, message, queue);
+        }
+        let path = self.alone.path(message);
+        let transfer = path.bandwidth.transfer(message.size);
+        let free = &mut self.stations[message.from.host.0 as usize].sending;
+        let begin = now.max(*free);
+        *free = begin + transfer.max(self.alone.hosts.nic_gap);
+        let sent = begin + transfer;
+        let index = self.flight.insert(now, message, transfer);
+        self.flight.schedule(index, sent, Step::AtReceiver, sent + path.latency, queue);
+    }
+
+    fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let (step, index, _) = open(event);
+        match step {
+            Step::Sent => return arrivals.push(self.flight.sent(index)),
+            Step::AtReceiver => {
+                if let Some(later) = self.receive(now, index) {
+                    let from = self.flight.get(index).message.from.host;
+                    return queue.push(later, owner(from), token(Step::Delivered, index, 0));
+                }
+            }
+            _ => {}
+        }
+        arrivals.push(self.flight.deliver(index));
+    }
+
+    fn idle_time(&mut self, message: &Message) -> Duration {
+        self.alone.time(message)
+    }
+
+    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+}

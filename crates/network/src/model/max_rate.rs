@@ -1,0 +1,280 @@
+//! The max-rate model: the processes of a host share its NIC.
+//!
+//! ```text
+//! T(k, n) = s + k n / min(R_N, R_Cb + (k−1) R_Ci)        k processes of a host send n bytes each
+//! ```
+//!
+//! s is the latency of path and regime, R_Cb the `process_rate`, R_Ci = R_Cb + `process_rate_change`;
+//! with R_Ci = R_Cb these are the three-parameter model's min(R_N, k R_C). The formula is for equal
+//! messages that start together. Simulated is what yields it for any others: with k processes active,
+//!
+//! ```text
+//! each process i sends one message after the other, at x_i ≤ c_i = (R_Cb + (k−1) R_Ci) / k
+//! the NIC's time is shared evenly:                   Σ x_i / R_N,i ≤ 1, the rest max-min fair
+//! ```
+//!
+//! where R_C and R_N are those of each message's regime, and c_i is no more than the bandwidth of the
+//! path. Copies between processes of one host share its memory by the same law: c = bandwidth,
+//! R_N = total bandwidth.
+//!
+//! Assumes that neither fabric nor receivers are ever the limit. Where a fitted R_Ci < 0 makes the
+//! aggregate rate negative (the published short regime of the Cray XE6 from k = 5), it stays at its
+//! last positive value.
+//!
+//! Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes: is it time to
+//! retire the ping pong test" (EuroMPI 2016).
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, BuildError};
+use engine::{Duration, Observer, Queue, Time, Token};
+
+use super::alone::Alone;
+use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
+use super::process_rates::ProcessRates;
+use super::rate::{Rate, Work, fair_share};
+use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::topology::HostId;
+use crate::{Fabric, HostParameters};
+
+const NONE: u32 = u32::MAX;
+
+/// The max-rate model with three or four parameters for each regime.
+pub struct MaxRate {
+    alone: Alone,
+    rates: ProcessRates,
+    /// Of each host its NIC, then its memory.
+    stations: Vec<Station>,
+    flight: InFlight<Transfer>,
+    /// The active messages of the station in hand.
+    active: Vec<u32>,
+}
+
+/// A NIC or a memory: the messages that are being sent, at most one for each process.
+#[derive(Debug, Clone, Copy)]
+struct Station {
+    /// The list of those messages, linked through [`Transfer::next_active`].
+    first: u32,
+    active: u32,
+    /// The version of its event that counts.
+    version: u32,
+    /// When it last took stock.
+    since: Time,
+    /// When its event is due; [`Time::NEVER`] without.
+    wakes: Time,
+}
+
+const IDLE: Station = Station { first: NONE, active: 0, version: 0, since: Time::ZERO, wakes: Time::NEVER };
+
+/// What is kept for a message.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    left: Work,
+    rate: Rate,
+    /// The most that its path allows.
+    limit: Rate,
+    latency: Duration,
+    next_active: u32,
+    /// The process's next message; of an active one also the last.
+    next_queued: u32,
+    last_queued: u32,
+}
+
+/// Where a message stands at its station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Active,
+    /// Behind another of its process.
+    Waiting,
+}
+
+impl MaxRate {
+    /// On `fabric`, between `hosts`.
+    pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> MaxRate {
+        MaxRate {
+            stations: vec![IDLE; 2 * fabric.topology.hosts() as usize],
+            rates: ProcessRates::new(&hosts),
+            alone: Alone::new(fabric, hosts),
+            flight: InFlight::new(),
+            active: Vec::new(),
+        }
+    }
+
+    pub(super) fn build(
+        _: &Arguments,
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+    ) -> Result<Box<dyn Network>, BuildError> {
+        Ok(Box::new(MaxRate::new(fabric, hosts)))
+    }
+
+    /// Brings a station forward to `now`.
+    fn advance(&mut self, now: Time, station: usize, queue: &mut Queue) {
+        self.settle(now, station);
+        self.finish(now, station, queue);
+        self.share(now, station, queue);
+    }
+
+    /// Puts a message behind those of its process, or among the active ones.
+    fn enqueue(&mut self, station: usize, index: u32) -> Place {
+        let process = self.flight.get(index).message.from.process;
+        let mut other = self.stations[station].first;
+        while other != NONE {
+            let slot = self.flight.get(other);
+            let (last, next) = (slot.state.last_queued, slot.state.next_active);
+            if slot.message.from.process == process {
+                let behind = if last == NONE { other } else { last };
+                self.flight.get_mut(behind).state.next_queued = index;
+                self.flight.get_mut(other).state.last_queued = index;
+                return Place::Waiting;
+            }
+            other = next;
+        }
+        self.activate(station, index);
+        Place::Active
+    }
+
+    fn activate(&mut self, station: usize, index: u32) {
+        let station = &mut self.stations[station];
+        self.flight.get_mut(index).state.next_active = station.first;
+        station.first = index;
+        station.active += 1;
+    }
+
+    /// Takes stock of what has been sent since the last time, and lists the active messages.
+    fn settle(&mut self, now: Time, station: usize) {
+        let elapsed = now.since(self.stations[station].since);
+        self.stations[station].since = now;
+        self.active.clear();
+        let mut index = self.stations[station].first;
+        while index != NONE {
+            let state = &mut self.flight.get_mut(index).state;
+            state.left = state.left.less(state.rate.during(elapsed));
+            self.active.push(index);
+            index = state.next_active;
+        }
+    }
+
+    /// Lets go of what is sent, and lets the next message of each such process begin.
+    fn finish(&mut self, now: Time, station: usize, queue: &mut Queue) {
+        self.stations[station].first = NONE;
+        self.stations[station].active = 0;
+        for position in 0..self.active.len() {
+            let mut index = self.active[position];
+            while self.flight.get(index).state.left == Work::ZERO {
+                let Transfer { latency, next_queued, last_queued, .. } = self.flight.get(index).state;
+                self.flight.schedule(index, now, Step::Delivered, now + latency, queue);
+                index = next_queued;
+                if index == NONE {
+                    break;
+                }
+                let last = if last_queued == index { NONE } else { last_queued };
+                self.flight.get_mut(index).state.last_queued = last;
+            }
+            if index != NONE {
+                self.activate(station, index);
+            }
+        }
+    }
+
+    /// Shares the station among its active messages and asks to be woken at the next end.
+    fn share(&mut self, now: Time, station: usize, queue: &mut Queue) {
+        self.active.clear();
+        let mut index = self.stations[station].first;
+        while index != NONE {
+            self.active.push(index);
+            index = self.flight.get(index).state.next_active;
+        }
+        let count = self.active.len();
+        if count == 0 {
+            return;
+        }
+        let of_memory = station % 2 == 1;
+        let (rates, flight) = (&self.rates, &mut self.flight);
+        let kind =
+            |index: u32, flight: &InFlight<Transfer>| rates.kind(&flight.get(index).message, of_memory);
+        let mut weight = 0;
+        for index in &self.active {
+            let kind = kind(*index, flight);
+            let state = &mut flight.get_mut(*index).state;
+            state.rate = rates.process(kind, count).min(state.limit);
+            weight += rates.weight(kind).0;
+        }
+        // Whoever cannot use the even share leaves the rest to the others.
+        self.active.sort_unstable_by_key(|index| flight.get(*index).state.rate);
+        let mut capacity = rates.reference(of_memory).0;
+        let mut level = Rate::INFINITE;
+        let mut next = Duration(u64::MAX);
+        for index in &self.active {
+            let own = rates.weight(kind(*index, flight));
+            let state = &mut flight.get_mut(*index).state;
+            if own.0 > 0 && level == Rate::INFINITE {
+                let share = fair_share(capacity, weight);
+                if share < state.rate {
+                    level = share;
+                }
+                capacity -= own.takes(state.rate).min(capacity);
+                weight -= own.0;
+            }
+            if own.0 > 0 {
+                state.rate = state.rate.min(level);
+            }
+            next = next.min(state.left.time(state.rate));
+        }
+        self.wake_at(now + next, station, queue);
+    }
+
+    /// An event that comes too early costs less than one that is replaced: it is asked for again.
+    fn wake_at(&mut self, at: Time, station: usize, queue: &mut Queue) {
+        let state = &mut self.stations[station];
+        if state.wakes <= at {
+            return;
+        }
+        state.wakes = at;
+        state.version = (state.version + 1) % VERSIONS;
+        let host = HostId((station / 2) as u32);
+        queue.push(at, owner(host), token(Step::Drained, station as u32, state.version));
+    }
+}
+
+impl Network for MaxRate {
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let path = self.alone.path(message);
+        let transfer = Transfer {
+            left: Work::of(message.size),
+            rate: Rate(0),
+            limit: Rate::of(path.bandwidth),
+            latency: path.latency,
+            next_active: NONE,
+            next_queued: NONE,
+            last_queued: NONE,
+        };
+        let of_memory = message.from.host == message.to.host;
+        let station = 2 * message.from.host.0 as usize + usize::from(of_memory);
+        let index = self.flight.insert(now, message, transfer);
+        if self.enqueue(station, index) == Place::Active {
+            self.advance(now, station, queue);
+        }
+    }
+
+    fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let (step, index, version) = open(event);
+        match step {
+            Step::Sent => arrivals.push(self.flight.sent(index)),
+            Step::Drained => {
+                let station = index as usize;
+                if version == self.stations[station].version {
+                    self.stations[station].wakes = Time::NEVER;
+                    self.advance(now, station, queue);
+                }
+            }
+            _ => arrivals.push(self.flight.deliver(index)),
+        }
+    }
+
+    fn idle_time(&mut self, message: &Message) -> Duration {
+        self.alone.time(message)
+    }
+
+    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+}

@@ -1,0 +1,65 @@
+//! The postal model: every message as if it were alone.
+//!
+//! ```text
+//! T(n) = s + n / R,   s = latency of path and regime,   R = min(R_C, R_N, bandwidth of the path)
+//! ```
+//!
+//! Assumes that messages never meet: not in the fabric, not at a NIC, not in a process. It holds for
+//! one pair of processes at a time; with k senders on a host it is wrong by up to a factor k.
+//!
+//! Source: Hockney, "The communication challenge for MPP" (Parallel Computing 20, 1994), as "classic
+//! performance model" in Gropp, Olson, Samfass (EuroMPI 2016).
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, BuildError};
+use engine::{Duration, Observer, Queue, Time, Token};
+
+use super::alone::Alone;
+use super::in_flight::{InFlight, Step, open};
+use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::{Fabric, HostParameters};
+
+/// Messages that never meet.
+pub struct Postal {
+    alone: Alone,
+    flight: InFlight<()>,
+}
+
+impl Postal {
+    /// On `fabric`, between `hosts`.
+    pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> Postal {
+        Postal { alone: Alone::new(fabric, hosts), flight: InFlight::new() }
+    }
+
+    pub(super) fn build(
+        _: &Arguments,
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+    ) -> Result<Box<dyn Network>, BuildError> {
+        Ok(Box::new(Postal::new(fabric, hosts)))
+    }
+}
+
+impl Network for Postal {
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let path = self.alone.path(message);
+        let sent = now + path.bandwidth.transfer(message.size);
+        let index = self.flight.insert(now, message, ());
+        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, queue);
+    }
+
+    fn wake(&mut self, _now: Time, token: Token, _queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let (step, index, _) = open(token);
+        arrivals.push(match step {
+            Step::Sent => self.flight.sent(index),
+            _ => self.flight.deliver(index),
+        });
+    }
+
+    fn idle_time(&mut self, message: &Message) -> Duration {
+        self.alone.time(message)
+    }
+
+    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+}

@@ -1,0 +1,127 @@
+//! What the tests of network models share: hand-drawn networks, and a driver that sends and waits.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub mod graph;
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, Value};
+use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
+use network::model::MODELS;
+use network::{
+    Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Regime,
+};
+
+/// A model with the values of `arguments`, as a platform file would name it: `"flow"`, or with a
+/// sharing `"flow equal_share"`.
+pub fn model(name: &str, fabric: &Arc<Fabric>, hosts: &Arc<HostParameters>) -> Box<dyn Network> {
+    let (kind, sharing) = name.split_once(' ').unwrap_or((name, "max_min"));
+    let entry = engine::registry::find(MODELS, "model", kind).unwrap();
+    let mut arguments = Arguments::default();
+    if !entry.parameters.is_empty() {
+        arguments.0.insert("sharing", Value::Text(sharing.into()));
+    }
+    (entry.build)(&arguments, fabric.clone(), hosts.clone()).unwrap()
+}
+
+/// All models, with every sharing of `flow`.
+pub fn all_models() -> Vec<String> {
+    let plain = MODELS.iter().filter(|entry| entry.parameters.is_empty()).map(|entry| entry.name.into());
+    let flows = MODELS.iter().filter(|entry| !entry.parameters.is_empty());
+    plain
+        .chain(
+            flows.flat_map(|entry| ["max_min", "equal_share"].map(|kind| format!("{} {kind}", entry.name))),
+        )
+        .collect()
+}
+
+/// Hosts that are never the limit, and that add nothing.
+pub fn transparent(processes: u16) -> HostParameters {
+    HostParameters {
+        processes,
+        memory: Memory {
+            latency: Duration(0),
+            bandwidth: Bandwidth::INFINITE,
+            total_bandwidth: Bandwidth::INFINITE,
+        },
+        regimes: vec![regime()],
+        nic_gap: Duration(0),
+        packet_payload: Bytes(1),
+        packet_wire: Bytes(1),
+    }
+}
+
+/// A regime that is never the limit.
+pub fn regime() -> Regime {
+    Regime {
+        up_to: Bytes(u64::MAX),
+        send_overhead: Duration(0),
+        receive_overhead: Duration(0),
+        latency: Duration(0),
+        process_rate: Bandwidth::INFINITE,
+        process_rate_change: 0.0,
+        nic_rate: Bandwidth::INFINITE,
+    }
+}
+
+/// From process `from.1` of host `from.0` to process `to.1` of host `to.0`.
+pub fn message(from: (u32, u16), to: (u32, u16), size: u64, number: u64) -> Message {
+    let end = |(host, process)| Endpoint { host: HostId(host), process };
+    Message {
+        from: end(from),
+        to: end(to),
+        regime: 0,
+        notify_sent: true,
+        size: Bytes(size),
+        cargo: [number, 1, 2, 3, 4],
+    }
+}
+
+/// When a message was sent and delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    pub sent: Option<Time>,
+    pub delivered: Time,
+}
+
+/// Sends `messages` at their times through `network` and gives the times of each, in their order.
+///
+/// Each must be delivered exactly once, unchanged, and told of as sent, once, if it asked for that.
+pub fn run(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<Times> {
+    let mut queue = Queue::new();
+    for (number, (at, _)) in messages.iter().enumerate() {
+        queue.push(*at, Owner::new(Lane::Rank, 0), Token::new(Lane::Rank, number as u64));
+    }
+    let mut sent = vec![None; messages.len()];
+    let mut delivered = vec![None; messages.len()];
+    let mut arrivals: Vec<Arrival> = Vec::new();
+    while let Some(event) = queue.pop() {
+        if event.token.lane() == Lane::Rank {
+            let message = &messages[event.token.payload() as usize].1;
+            network.inject(event.time, message, &mut queue);
+            continue;
+        }
+        network.wake(event.time, event.token, &mut queue, &mut arrivals);
+        for arrival in arrivals.drain(..) {
+            let number = arrival.message.cargo[0] as usize;
+            assert_eq!((arrival.injected, arrival.message), messages[number]);
+            assert_eq!(delivered[number], None, "nothing is told after the delivery");
+            match arrival.happening {
+                Happening::Sent => {
+                    assert_eq!(sent[number].replace(event.time), None, "sent once");
+                    assert!(arrival.message.notify_sent, "sent is told to who asks");
+                }
+                Happening::Delivered => delivered[number] = Some(event.time),
+            }
+        }
+    }
+    let told = |number: usize| Times {
+        sent: sent[number],
+        delivered: delivered[number].expect("every message is delivered"),
+    };
+    let times: Vec<Times> = (0..messages.len()).map(told).collect();
+    for (times, (_, message)) in times.iter().zip(messages) {
+        assert_eq!(times.sent.is_some(), message.notify_sent);
+    }
+    times
+}

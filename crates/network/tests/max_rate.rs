@@ -1,0 +1,104 @@
+//! The max-rate model against its formula, with the published parameters of the Cray XE6.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::graph::Graph;
+use engine::{Bandwidth, Bytes, Duration, Time};
+use network::{HostParameters, Regime};
+
+/// `(up to, s, R_Cb, R_Ci, R_N)` in bytes, seconds and bytes per second: Gropp, Olson, Samfass, "New
+/// model" (full ping-pong time, four parameters). The sizes are those of the XE6's MPI.
+const CRAY_XE6: [(u64, f64, f64, f64, f64); 3] = [
+    (512, 4e-6, 0.63e9, -0.18e9, f64::INFINITY),
+    (8192, 11e-6, 1.7e9, 0.062e9, f64::INFINITY),
+    (u64::MAX, 20e-6, 3.6e9, 0.61e9, 5.5e9),
+];
+
+fn cray_xe6(three_parameters: bool) -> HostParameters {
+    let regimes = CRAY_XE6.map(|(up_to, s, base, further, nic)| Regime {
+        up_to: Bytes(up_to),
+        latency: Duration::from_seconds(s),
+        process_rate: Bandwidth(base as u64),
+        process_rate_change: if three_parameters { 0.0 } else { further - base },
+        nic_rate: if nic.is_finite() { Bandwidth(nic as u64) } else { Bandwidth::INFINITE },
+        ..common::regime()
+    });
+    HostParameters { regimes: regimes.to_vec(), ..common::transparent(16) }
+}
+
+/// k processes of one host send n bytes each to their counterparts on another, all at once.
+fn simulate(hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration> {
+    let graph = Graph {
+        routers: 2,
+        hosts_per_router: 1,
+        host_link: (Bandwidth::INFINITE, Duration(0)),
+        edges: vec![(0, 1, Bandwidth::INFINITE, Duration(0))],
+        routes: BTreeMap::new(),
+    };
+    let messages: Vec<_> = (0..k)
+        .map(|process| {
+            let mut message = common::message((0, process), (1, process), n, process.into());
+            message.regime = regime;
+            (Time::ZERO, message)
+        })
+        .collect();
+    let mut model = common::model("max_rate", &graph.fabric(), &hosts.clone().into());
+    common::run(&mut *model, &messages).iter().map(|times| times.delivered.since(Time::ZERO)).collect()
+}
+
+/// Relative to the formula, or 2 ps for shares that round down.
+fn assert_formula(found: &[Duration], seconds: f64, what: &str) {
+    for time in found {
+        let error = (time.0 as f64 - seconds * 1e12).abs();
+        assert!(
+            error <= 2.0 + seconds * 1e12 * 1e-12,
+            "{what}: {} ps, formula {} ps",
+            time.0,
+            seconds * 1e12
+        );
+    }
+}
+
+#[test]
+fn k_senders_take_what_the_four_parameter_formula_says() {
+    let hosts = cray_xe6(false);
+    for (regime, (_, s, base, further, nic)) in CRAY_XE6.into_iter().enumerate() {
+        for k in 1..=16u16 {
+            let aggregate = nic.min(base + f64::from(k - 1) * further);
+            if aggregate <= 0.0 {
+                assert!(regime == 0 && k >= 5, "the published fit is negative here");
+                continue;
+            }
+            for n in [8, 512, 4096, 65_536, 10_000_000] {
+                let found = simulate(&hosts, regime as u8, k, n);
+                let formula = s + f64::from(k) * n as f64 / aggregate;
+                assert_formula(&found, formula, &format!("regime {regime}, k {k}, n {n}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn k_senders_take_what_the_three_parameter_formula_says() {
+    let hosts = cray_xe6(true);
+    for (regime, (_, s, rate, _, nic)) in CRAY_XE6.into_iter().enumerate() {
+        for k in 1..=16u16 {
+            let n = 1_000_000;
+            let found = simulate(&hosts, regime as u8, k, n);
+            let formula = s + f64::from(k) * n as f64 / nic.min(f64::from(k) * rate);
+            assert_formula(&found, formula, &format!("regime {regime}, k {k}"));
+        }
+    }
+}
+
+/// From k = 5 the published short regime has a negative rate; the model stays at that of k = 4.
+#[test]
+fn a_negative_fit_stays_at_its_last_positive_rate() {
+    let (_, s, base, further, _) = CRAY_XE6[0];
+    let (k, n) = (9, 512);
+    let aggregate = base + 3.0 * further;
+    let found = simulate(&cray_xe6(false), 0, k, n);
+    assert_formula(&found, s + f64::from(k) * n as f64 / aggregate, "k 9");
+}

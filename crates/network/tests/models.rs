@@ -1,0 +1,108 @@
+//! What holds for every model in the registry.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use common::graph::Graph;
+use engine::{Bandwidth, Bytes, Duration, Time};
+use network::{Fabric, HostParameters, Memory, Message, Regime};
+use proptest::prelude::*;
+
+const ROUTERS: u32 = 6;
+const PROCESSES: u16 = 3;
+
+/// A ring of routers with a chord, whose links differ.
+fn fabric() -> Arc<Fabric> {
+    let mut edges: Vec<_> = (0..ROUTERS)
+        .map(|at| {
+            let bandwidth = Bandwidth(1_000_000_000 + u64::from(at) * 37_000_001);
+            (at, (at + 1) % ROUTERS, bandwidth, Duration(100_000 + u64::from(at)))
+        })
+        .collect();
+    edges.push((0, 3, Bandwidth(700_000_000), Duration(50_000)));
+    let host_link = (Bandwidth(1_100_000_000), Duration(20_000));
+    Graph { routers: ROUTERS, hosts_per_router: 2, host_link, edges, routes: BTreeMap::new() }.fabric()
+}
+
+fn hosts() -> Arc<HostParameters> {
+    let regime = |latency, process_rate, nic_rate| Regime {
+        latency: Duration(latency),
+        process_rate: Bandwidth(process_rate),
+        nic_rate,
+        process_rate_change: -100_000_000.0,
+        ..common::regime()
+    };
+    Arc::new(HostParameters {
+        processes: PROCESSES,
+        memory: Memory {
+            latency: Duration(200_000),
+            bandwidth: Bandwidth(5_000_000_001),
+            total_bandwidth: Bandwidth(9_000_000_007),
+        },
+        regimes: vec![
+            regime(10_000, 630_000_000, Bandwidth::INFINITE),
+            regime(20_000, 1_700_000_000, Bandwidth(900_000_000)),
+            regime(30_000, 3_600_000_000, Bandwidth(850_000_000)),
+        ],
+        nic_gap: Duration(40_000),
+        packet_payload: Bytes(64),
+        packet_wire: Bytes(96),
+    })
+}
+
+fn any_message() -> impl Strategy<Value = (Time, Message)> {
+    let end = || (0..2 * ROUTERS, 0..PROCESSES);
+    let size = prop_oneof![Just(0u64), 1..64u64, 1..100_000u64, 1..30_000_000u64];
+    (0..3_000_000_000u64, end(), end(), size, 0..3u8, any::<bool>()).prop_map(
+        |(at, from, to, size, regime, notify_sent)| {
+            (Time(at), Message { regime, notify_sent, ..common::message(from, to, size, 0) })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    /// `run` checks that each message is delivered once, unchanged, and that sent comes before.
+    #[test]
+    fn every_message_is_delivered_once(mut messages in prop::collection::vec(any_message(), 1..60)) {
+        let (fabric, hosts) = (fabric(), hosts());
+        for (number, (_, message)) in messages.iter_mut().enumerate() {
+            message.cargo[0] = number as u64;
+        }
+        for name in common::all_models() {
+            let mut model = common::model(&name, &fabric, &hosts);
+            let alone: Vec<Duration> = messages.iter().map(|(_, message)| model.idle_time(message)).collect();
+            let times = common::run(&mut *model, &messages);
+            let again = common::run(&mut *common::model(&name, &fabric, &hosts), &messages);
+            prop_assert_eq!(&times, &again, "{} is not deterministic", name);
+            for ((times, (at, _)), alone) in times.iter().zip(&messages).zip(alone) {
+                prop_assert!(times.delivered >= *at + alone, "{}: faster than alone", name);
+            }
+        }
+    }
+
+    /// Alone on the network a message takes the same time in every model, to the picosecond.
+    #[test]
+    fn all_models_agree_on_an_idle_network((at, message) in any_message()) {
+        let (fabric, hosts) = (fabric(), hosts());
+        for name in common::all_models() {
+            let mut model = common::model(&name, &fabric, &hosts);
+            let alone = model.idle_time(&message);
+            let times = common::run(&mut *model, &[(at, message)]);
+            prop_assert_eq!(times[0].delivered.since(at), alone, "{}", name);
+            let regime = &hosts.regimes[usize::from(message.regime)];
+            let by_hand = if message.from.host == message.to.host {
+                hosts.memory.latency + hosts.memory.bandwidth.transfer(message.size)
+            } else {
+                let idle = fabric.idle(message.from.host, message.to.host);
+                let path = idle.bandwidth.scaled(64.0 / 96.0);
+                let rate = path.min(regime.process_rate).min(regime.nic_rate);
+                idle.latency + regime.latency + rate.transfer(message.size)
+            };
+            prop_assert_eq!(alone, by_hand, "{}", name);
+        }
+    }
+}
