@@ -1,0 +1,98 @@
+"""`report.html`: one self-contained page, with everything that it shows inside it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from hopcast.report import units
+from hopcast.report.store import Result
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from hopcast.report.compare import Comparison
+
+_STUCK_SHOWN = 200
+
+
+def page(result: Result) -> str:
+    """The report of one run."""
+    from hopcast.report.pictures import PICTURES
+
+    pictures = [picture for draw in PICTURES if (picture := draw(result)) is not None]
+    return _environment().get_template("report.html").render(
+        summary=result.summary,
+        title=title(result.summary),
+        parts=parts(result.summary),
+        facts=facts(result.summary),
+        pictures=pictures,
+        stuck=((result.summary.get("failure") or {}).get("ranks") or [])[:_STUCK_SHOWN],
+    )
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Two reports side by side."""
+    from hopcast.report.compare import bars
+
+    return _environment().get_template("compare.html").render(
+        comparison=comparison, bars=Markup(bars(comparison)), titles=[title(side) for side in comparison.sides]
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("hopcast.report", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        seconds=units.seconds, size=units.size, number=units.count, percent=units.percent, drawing=Markup
+    )
+    return environment
+
+
+def title(summary: dict) -> str:
+    """What ran on what."""
+    return f"{summary['workload']} on {summary['platform']}"
+
+
+def parts(summary: dict) -> list[tuple[str, str, float]]:
+    """Compute, transfer and waiting: (name, what it is, share of the ranks' time)."""
+    time = summary.get("time") or {}
+    total = sum(time.values())
+    meanings = {"compute": "computing", "transfer": "transferring", "waiting": "waiting for a partner"}
+    if not total:
+        return []
+    return [(name, words, time.get(f"{name}_s", 0.0) / total) for name, words in meanings.items()]
+
+
+def ranks_on_hosts(summary: dict) -> str:
+    """How many ranks run on how many of the platform's hosts."""
+    return f"{summary['ranks']:,} ranks on {summary['hosts_used']:,} of {summary['hosts']:,} hosts"
+
+
+def facts(summary: dict) -> list[tuple[str, str]]:
+    """What else one wants to know of a run, in the order of asking."""
+    wall = summary["wall_s"]
+    speed = f", {units.count(summary['events'] / wall)} events/s" if wall > 0 else ""
+    lines = [
+        ("Size", ranks_on_hosts(summary)),
+        ("Network model", str(summary["model"])),
+        ("Messages", f"{units.count(summary['messages'])}, {units.size(summary['bytes'])}"),
+        ("Simulated in", f"{units.seconds(wall, 3)} (and {units.seconds(summary['setup_s'], 3)} to set up){speed}"),
+        ("Peak memory", units.size(summary["peak_rss_B"])),
+        ("Threads", f"{summary['threads']} in {summary['processes']} process{'es' if summary['processes'] != 1 else ''}"),
+        ("Placement, seed", f"{summary['placement']}, {summary['seed']}"),
+        ("Outcome hash", str(summary["outcome_hash"])),
+    ]
+    if summary["packet_hops"]:
+        lines.insert(3, ("Packet hops", units.count(summary["packet_hops"])))
+    return lines

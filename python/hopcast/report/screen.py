@@ -1,0 +1,127 @@
+"""The screen at the end of a run: the prediction, where the time goes, and whether to trust it."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hopcast.report import units
+from hopcast.report.html import parts, ranks_on_hosts, title
+
+_COLOURS = {"compute": "blue", "transfer": "yellow", "waiting": "red"}
+_BLOCKS = {"compute": "█", "transfer": "▓", "waiting": "░"}
+_LINKS = 5
+_CALLS = 6
+_STUCK = 8
+
+
+def show(summary: dict, console: Console) -> None:
+    """Prints the screen."""
+    console.print(screen(summary, min(console.width, 100)))
+
+
+def screen(summary: dict, width: int) -> RenderableType:
+    """The screen for a terminal of `width` columns."""
+    blocks: list[RenderableType] = [_head(summary)]
+    if summary.get("failure"):
+        blocks += ["", _failure(summary["failure"])]
+    blocks += ["", *_time(summary, width)]
+    if summary.get("busiest_links"):
+        blocks += ["", _links(summary["busiest_links"][:_LINKS])]
+    if summary.get("calls"):
+        blocks += ["", _calls(summary["calls"])]
+    blocks += ["", *_speed(summary)]
+    blocks += [_warning(text) for text in summary["warnings"]]
+    return Group(*blocks)
+
+
+def _head(summary: dict) -> Text:
+    line = Text(title(summary), style="bold")
+    hosts = ranks_on_hosts(summary)
+    rest = f"{hosts} · model {summary['model']} · placement {summary['placement']} · seed {summary['seed']}"
+    return line.append(f"\n{rest}", style="not bold dim")
+
+
+def _failure(failure: dict) -> Text:
+    text = Text(f"The simulated program failed: {failure['kind']}\n", style="bold red")
+    text.append(failure["text"], style="not bold")
+    ranks = failure.get("ranks") or []
+    for rank in ranks[:_STUCK]:
+        place = f"  ({rank['place']})" if rank.get("place") else ""
+        since = units.seconds(rank["since_s"])
+        text.append(f"\n  rank {rank['rank']}: {rank['call']} since {since}, waits for {rank['waits_for']}{place}", style="default not bold")
+    if len(ranks) > _STUCK:
+        text.append(f"\n  … and {len(ranks) - _STUCK:,} more ranks", style="default not bold")
+    return text
+
+
+def _time(summary: dict, width: int) -> list[RenderableType]:
+    words = "Predicted time"
+    if summary.get("failure") or summary.get("partial"):
+        words = "Simulated until"
+    lines: list[RenderableType] = [Text.assemble(f"{words}  ", (units.seconds(summary["makespan_s"]), "bold"))]
+    shares = parts(summary)
+    if shares:
+        bar, line = Text(), Text()
+        for name, words, share in shares:
+            bar.append(_BLOCKS[name] * round(share * (width - 2)), style=_COLOURS[name])
+            line.append(f"{_BLOCKS[name]} ", style=_COLOURS[name]).append(f"{units.percent(share)} {words}   ")
+        lines += [bar, line]
+    return lines
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+    return table
+
+
+def _links(links: list[dict]) -> Table:
+    table = _table("Busiest links", "class", "bytes", "messages", "used")
+    for link in links:
+        table.add_row(
+            Text(f"{link['from']} → {link['to']}"),
+            Text(str(link["class"])),
+            units.size(link["bytes"]),
+            units.count(link["messages"]),
+            units.percent(link["utilisation"]),
+        )
+    return table
+
+
+def _calls(calls: list[dict]) -> Table:
+    table = _table("MPI calls", "count", "mean", "longest", "of the time in MPI", "waiting")
+    total = sum(call["total_s"] for call in calls) or 1.0
+    calls = sorted(calls, key=lambda call: -call["total_s"])
+    for call in calls[:_CALLS]:
+        table.add_row(
+            Text(call["call"]),
+            units.count(call["count"]),
+            units.seconds(call["mean_s"], 3),
+            units.seconds(call["max_s"], 3),
+            units.percent(call["total_s"] / total),
+            units.percent(min(1.0, call["waiting_s"] / call["total_s"])) if call["total_s"] else "—",
+        )
+    return table
+
+
+def _speed(summary: dict) -> list[Text]:
+    wall = summary["wall_s"]
+    pace = ""
+    if wall > 0:
+        pace = f": {units.count(summary['messages'] / wall)} messages/s, {units.count(summary['events'] / wall)} events/s"
+    threads = f"{summary['threads']} thread{'s' if summary['threads'] != 1 else ''}"
+    return [
+        Text(
+            f"Simulated {units.count(summary['messages'])} messages ({units.size(summary['bytes'])}) in "
+            f"{units.seconds(wall, 3)}{pace}, {units.size(summary['peak_rss_B'])} of memory, {threads}",
+            style="dim",
+        ),
+        Text(f"Outcome {summary['outcome_hash']}", style="dim"),
+    ]
+
+
+def _warning(text: str) -> Text:
+    return Text.assemble(("warning: ", "bold yellow"), text)

@@ -1,0 +1,178 @@
+"""A report on disk: one directory, written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopcast.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+TABLES = (
+    "ranks",
+    "calls",
+    "call_durations",
+    "call_records",
+    "links",
+    "links_over_time",
+    "matrix",
+    "message_latency",
+)
+"""The tables that a report may have; each is `NAME.parquet` in its directory."""
+
+_FILES = {"report.json", "report.html", "timeline.json", *(f"{name}.parquet" for name in TABLES)}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run leaves."""
+
+    summary: dict[str, Any]
+    """The keys of `report.json`."""
+    tables: Mapping[str, pyarrow.Table] = field(default_factory=dict)
+    """By name, see `TABLES`; a run may lack some."""
+
+
+def check_target(directory: Path) -> None:
+    """Says now, and not after an hour of simulation, that `directory` cannot take a report.
+
+    A report may replace a report, and nothing else: files that hopcast did not write stay.
+    """
+    if not directory.exists() and not directory.is_symlink():
+        _check_parent(directory)
+        return
+    if not directory.is_dir():
+        raise InputError(f"--out {directory}: is a file; name a directory that does not exist yet")
+    strangers = sorted(entry.name for entry in directory.iterdir() if entry.name not in _FILES)
+    if strangers:
+        raise InputError(
+            f"--out {directory}: exists and holds files that are not a hopcast report "
+            f"({', '.join(strangers[:3])}{', …' if len(strangers) > 3 else ''}); name another directory"
+        )
+    if any(directory.iterdir()) and not (directory / "report.json").is_file():
+        raise InputError(f"--out {directory}: exists and is not a hopcast report; name another directory")
+    _check_parent(directory)
+
+
+def _check_parent(directory: Path) -> None:
+    """The nearest directory above that exists must be one, and writable."""
+    parent = directory.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise InputError(f"--out {directory}: cannot write into {parent}")
+
+
+def write(result: Result, directory: Path) -> Path:
+    """Writes the report beside `directory` and puts it in place by a rename; gives the HTML's path."""
+    from hopcast.report.html import page
+
+    def fill(into: Path) -> None:
+        (into / "report.json").write_text(to_json(result.summary))
+        _write_tables(result.tables, into)
+        _write_timeline(result, into)
+        (into / "report.html").write_text(page(result), encoding="utf-8")
+
+    return publish(directory, fill) / "report.html"
+
+
+def publish(directory: Path, fill) -> Path:
+    """Lets `fill` write into a hidden directory beside `directory`, then renames it into place."""
+    check_target(directory)
+    directory = directory.absolute()
+    draft: Path | None = None
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        draft.chmod(0o755)
+        fill(draft)
+        _replace(directory, draft)
+    except OSError as error:
+        raise InputError(f"--out {directory}: {_why(error)}; nothing was written") from error
+    finally:
+        if draft is not None and draft.exists():
+            shutil.rmtree(draft, ignore_errors=True)
+    return directory
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return "no space is left on the device"
+    return error.strerror or str(error)
+
+
+def _replace(directory: Path, draft: Path) -> None:
+    """Puts `draft` where `directory` is; an old report leaves only when the new one is complete."""
+    if not directory.exists() or not any(directory.iterdir()):
+        draft.rename(directory)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{directory.name}.old.", dir=directory.parent))
+    directory.rename(old)
+    try:
+        draft.rename(directory)
+    except OSError:
+        old.rename(directory)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_tables(tables: Mapping[str, pyarrow.Table], into: Path) -> None:
+    from pyarrow import parquet
+
+    for name in TABLES:
+        if name in tables and tables[name] is not None:
+            parquet.write_table(tables[name], into / f"{name}.parquet", compression="zstd")
+
+
+def _write_timeline(result: Result, into: Path) -> None:
+    from hopcast.report.timeline import write_timeline
+
+    records = result.tables.get("call_records")
+    if records is not None and records.num_rows:
+        write_timeline(records, into / "timeline.json")
+
+
+def read(path: Path) -> Result:
+    """The report in a directory, or the summary alone of a `report.json`."""
+    path = Path(path)
+    file = path / "report.json" if path.is_dir() else path
+    try:
+        summary = json.loads(file.read_text())
+    except FileNotFoundError:
+        raise InputError(f"{path}: no report here (a report is a directory with a report.json)") from None
+    except OSError as error:
+        raise InputError(f"{file}: {_why(error)}") from error
+    except ValueError as error:
+        raise InputError(f"{file}: is not JSON: {error}") from error
+    if not isinstance(summary, dict) or "makespan_s" not in summary:
+        raise InputError(f"{file}: is not a hopcast report: 'makespan_s' is missing")
+    return Result(summary, _read_tables(path) if path.is_dir() else {})
+
+
+def _read_tables(directory: Path) -> dict[str, pyarrow.Table]:
+    import pyarrow
+    from pyarrow import parquet
+
+    tables = {}
+    for name in TABLES:
+        file = directory / f"{name}.parquet"
+        if file.is_file():
+            try:
+                tables[name] = parquet.read_table(file)
+            except (OSError, pyarrow.ArrowException) as error:
+                raise InputError(f"{file}: cannot be read as Parquet: {error}") from error
+    return tables
+
+
+def to_json(summary: Mapping[str, Any]) -> str:
+    """`report.json`: indented, in the order of its keys, ending in a line break."""
+    return json.dumps(summary, indent=2, ensure_ascii=False) + "\n"

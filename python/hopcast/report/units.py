@@ -1,0 +1,77 @@
+"""Quantities as people read them: a number, a unit, never more digits than they can use."""
+
+from __future__ import annotations
+
+import math
+
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+_DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BINARY = ((2.0**50, "PiB"), (2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+
+
+def digits(value: float, significant: int = 4) -> str:
+    """`value` with so many significant digits, without an exponent where it stays short."""
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return str(value)
+    magnitude = math.floor(math.log10(abs(value)))
+    if not -5 <= magnitude < 7:
+        return f"{value:.{significant - 1}e}"
+    return f"{value:,.{max(0, significant - 1 - magnitude)}f}"
+
+
+def seconds(value: float, significant: int = 4) -> str:
+    """A length of time [s] with the prefix that fits: "1.270 µs"; hours and minutes from 600 s on."""
+    if value >= 600:
+        hours, rest = divmod(value, 3600)
+        minutes, rest = divmod(rest, 60)
+        return f"{int(hours)} h {int(minutes):02} min {rest:02.0f} s" if hours else f"{int(minutes)} min {rest:04.1f} s"
+    scale, unit = time_unit(value)
+    return f"{digits(value / scale, significant)} {unit}"
+
+
+def time_unit(largest: float) -> tuple[float, str]:
+    """The unit in which times up to `largest` [s] are best written, as (seconds, name)."""
+    for scale, unit in _SECONDS:
+        if abs(largest) >= scale:
+            return scale, unit
+    return _SECONDS[0] if largest == 0 else _SECONDS[-1]
+
+
+def size(value: float) -> str:
+    """A size [byte] with a binary prefix: "64.0 KiB"."""
+    for scale, unit in _BINARY:
+        if abs(value) >= scale:
+            return f"{digits(value / scale, 3)} {unit}"
+    return f"{value:,.0f} B"
+
+
+def rate(value: float, unit: str) -> str:
+    """A rate with a decimal prefix: `rate(9.375e9, "B/s")` is "9.38 GB/s"."""
+    for scale, prefix in _DECIMAL:
+        if abs(value) >= scale:
+            return f"{digits(value / scale, 3)} {prefix}{unit}"
+    return f"{digits(value, 3)} {unit}"
+
+
+def count(value: float) -> str:
+    """A number of things: in full up to a million, then rounded in words."""
+    for scale, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if abs(value) >= scale:
+            return f"{digits(value / scale, 3)} {word}"
+    return f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share of one: "12.3 %"; what is there but rounds to nothing is "< 0.1 %"."""
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    return f"{100 * share:.1f} %"
+
+
+def ratio(after: float, before: float) -> str:
+    """How many times `before` `after` is: "1.25 ×"; nothing can be said of nothing."""
+    if before == 0:
+        return "same" if after == 0 else "—"
+    return f"{digits(after / before, 3)} ×"

@@ -1,0 +1,198 @@
+"""A made-up result of any size: what the report's tests and pictures are tried on.
+
+Its numbers mean nothing, but they fit together: totals are the sums of their parts.
+"""
+
+from __future__ import annotations
+
+import numpy
+import pyarrow
+
+from hopcast.report import Result
+
+CALLS = ("MPI_Waitall", "MPI_Allreduce", "MPI_Isend", "MPI_Irecv", "MPI_Barrier")
+
+
+def result(ranks: int, *, seed: int = 7, failure: dict | None = None, warnings: tuple[str, ...] = ()) -> Result:
+    """A halo exchange on a ring of `ranks`."""
+    draw = numpy.random.default_rng(seed)
+    per_rank = _ranks(draw, ranks)
+    calls = _calls(draw, ranks)
+    links = _links(draw, min(ranks, 64))
+    tables = {
+        "ranks": pyarrow.table(per_rank),
+        "calls": _call_table(calls, ranks),
+        "call_durations": _durations(draw),
+        "links": pyarrow.table(links),
+        "links_over_time": _over_time(draw, links),
+        "matrix": _matrix(ranks),
+        "message_latency": _latency(draw),
+        "call_records": _records(min(ranks, 16)),
+    }
+    messages = int(per_rank["messages_sent"].sum())
+    summary = {
+        "makespan_s": float(per_rank["finish_s"].max()),
+        "outcome_hash": f"{seed:016x}",
+        "model": "flow",
+        "platform": "fat-tree",
+        "workload": "halo1d",
+        "ranks": ranks,
+        "hosts": 2 * max(1, ranks // 16),
+        "hosts_used": max(1, ranks // 16),
+        "messages": messages,
+        "bytes": int(per_rank["bytes_sent"].sum()),
+        "packet_hops": 0,
+        "events": 3 * messages,
+        "wall_s": 0.25,
+        "setup_s": 0.02,
+        "peak_rss_B": 123_456_789,
+        "threads": 1,
+        "processes": 1,
+        "warnings": list(warnings),
+        "hopcast_version": "0.1.0",
+        "seed": seed,
+        "placement": "linear",
+        "time": {name: float(per_rank[name].sum()) for name in ("compute_s", "transfer_s", "waiting_s")},
+        "busiest_links": _busiest(links, float(per_rank["finish_s"].max())),
+        "calls": calls,
+        "failure": failure,
+        "partial": False,
+    }
+    return Result(summary, tables)
+
+
+def deadlock(ranks: int) -> dict:
+    """Every rank waits for its left neighbour."""
+    stuck = [
+        {
+            "rank": rank,
+            "call": f"MPI_Recv(source={(rank - 1) % ranks}, tag=0)",
+            "since_s": 1e-3,
+            "waits_for": f"a message from rank {(rank - 1) % ranks}",
+            "place": "ring.py:12",
+        }
+        for rank in range(ranks)
+    ]
+    return {"kind": "deadlock", "text": f"all {ranks} ranks wait for each other", "ranks": stuck}
+
+
+def _ranks(draw, ranks: int) -> dict:
+    compute = 0.8 + 0.05 * draw.standard_normal(ranks) + 0.1 * numpy.sin(numpy.arange(ranks) / ranks * 9)
+    transfer = 0.2 + 0.02 * draw.standard_normal(ranks)
+    end = float((compute + transfer).max()) * 1.02
+    waiting = end - compute - transfer - numpy.abs(0.01 * draw.standard_normal(ranks))
+    sent = numpy.full(ranks, 200)
+    return {
+        "rank": numpy.arange(ranks),
+        "host": numpy.arange(ranks) // 16,
+        "compute_s": compute,
+        "transfer_s": transfer,
+        "waiting_s": waiting,
+        "finish_s": compute + transfer + waiting,
+        "messages_sent": sent,
+        "bytes_sent": sent * 65_536,
+        "messages_received": sent,
+        "bytes_received": sent * 65_536,
+    }
+
+
+def _calls(draw, ranks: int) -> list[dict]:
+    calls = []
+    for place, name in enumerate(CALLS):
+        count, total = 100 * ranks * (place + 1), ranks * 0.3 / (place + 1) ** 2
+        calls.append(
+            {
+                "call": name,
+                "count": count,
+                "total_s": total,
+                "mean_s": total / count,
+                "max_s": 40 * total / count,
+                "waiting_s": total * float(draw.uniform(0.1, 0.8)),
+                "bytes": count * 4096,
+            }
+        )
+    return calls
+
+
+def _call_table(calls: list[dict], ranks: int) -> pyarrow.Table:
+    shown = numpy.repeat(numpy.arange(min(ranks, 100)), len(calls))
+    rows = calls * min(ranks, 100)
+    columns = {name: [row[name] for row in rows] for name in ("call", "total_s", "max_s", "waiting_s", "bytes")}
+    return pyarrow.table({"rank": shown, "count": [row["count"] // ranks for row in rows], **columns})
+
+
+def _durations(draw) -> pyarrow.Table:
+    rows = []
+    for place, name in enumerate(CALLS):
+        edges = numpy.geomspace(1e-7, 1e-1, 121)
+        samples = draw.lognormal(numpy.log(3e-4 / 7**place), 0.9, 20_000)
+        counts, _ = numpy.histogram(samples, edges)
+        rows += [(name, edges[i], edges[i + 1], int(counts[i])) for i in range(120) if counts[i]]
+    columns = zip(*rows, strict=True)
+    return pyarrow.table(dict(zip(("call", "low_s", "high_s", "count"), map(list, columns), strict=True)))
+
+
+def _links(draw, number: int) -> dict:
+    busy = numpy.sort(draw.uniform(0.05, 0.9, number))[::-1]
+    return {
+        "link": numpy.arange(number),
+        "from": [f"leaf {i // 4}" for i in range(number)],
+        "to": [f"spine {i % 4}" for i in range(number)],
+        "class": [("up 1", "down 1")[i % 2] for i in range(number)],
+        "bandwidth_Bps": numpy.full(number, 12.5e9),
+        "bytes": (busy * 12.5e9).astype(numpy.int64),
+        "messages": (busy * 1e5).astype(numpy.int64),
+        "busy_s": busy,
+    }
+
+
+def _busiest(links: dict, makespan_s: float) -> list[dict]:
+    names = ("link", "from", "to", "class", "bytes", "messages", "busy_s")
+    rows = [{name: _plain(links[name][place]) for name in names} for place in range(min(10, len(links["link"])))]
+    return [{**row, "utilisation": row["busy_s"] / makespan_s} for row in rows]
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else value
+
+
+def _over_time(draw, links: dict) -> pyarrow.Table:
+    slices = 120
+    number = min(24, len(links["link"]))
+    load = numpy.abs(draw.standard_normal((number, slices))) * (numpy.arange(slices) % 12 > 4)
+    load *= numpy.linspace(1, 0.1, number)[:, None]
+    begin = numpy.tile(numpy.arange(slices) * 0.01, number)
+    names = numpy.repeat(numpy.arange(number), slices)
+    return pyarrow.table(
+        {
+            "begin_s": begin,
+            "end_s": begin + 0.01,
+            "class": [links["class"][link] for link in names],
+            "link": names,
+            "bytes": (load * 1e8).astype(numpy.int64).ravel(),
+        }
+    )
+
+
+def _matrix(ranks: int) -> pyarrow.Table:
+    source = numpy.repeat(numpy.arange(ranks), 4)
+    step = numpy.tile(numpy.array([1, -1, 8, -8]), ranks)
+    size = numpy.where(numpy.abs(step) == 1, 65_536, 4_096)
+    per_bin = max(1, -(-ranks // 1024))
+    columns = {"source": source // per_bin * per_bin, "destination": (source + step) % ranks // per_bin * per_bin}
+    return pyarrow.table(
+        {**columns, "ranks_per_bin": per_bin + 0 * source, "messages": 50 + 0 * source, "bytes": 50 * size}
+    )
+
+
+def _latency(draw) -> pyarrow.Table:
+    edges = numpy.geomspace(5e-7, 5e-3, 81)
+    counts, _ = numpy.histogram(draw.lognormal(numpy.log(9e-6), 0.8, 50_000), edges)
+    return pyarrow.table({"low_s": edges[:-1], "high_s": edges[1:], "count": counts})
+
+
+def _records(ranks: int) -> pyarrow.Table:
+    rank = numpy.repeat(numpy.arange(ranks), 20)
+    begin = numpy.tile(numpy.arange(20) * 0.05, ranks)
+    calls = [CALLS[i % 2] for i in range(rank.size)]
+    return pyarrow.table({"rank": rank, "call": calls, "begin_s": begin, "end_s": begin + 0.004})
