@@ -1,0 +1,56 @@
+"""The command `hopcast`: arguments in, one screen or one JSON document out.
+
+`main` is the entry point. Each subcommand is a module of its own that is read only when it is called,
+so that `hopcast --help` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from hopcast import __version__
+from hopcast.cli.exits import guarded
+
+_COMMANDS = {
+    "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
+    "compare": ("hopcast.cli.compare", "Set two reports side by side."),
+    "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
+    "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),
+    "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
+    "trace": ("hopcast.cli.trace", "Look into recorded traces."),
+}
+
+
+class _Commands(click.Group):
+    """Subcommands by name; their modules are imported when needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        return importlib.import_module(_COMMANDS[cmd_name][0]).command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"unknown command '{args[0]}'; known: {', '.join(_COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hopcast")
+def commands() -> None:
+    """hopcast forecasts how long an MPI application takes on a machine that you do not have."""
+
+
+def main() -> None:
+    """Runs the command line and ends the process with its exit code."""
+    sys.exit(guarded(lambda: commands.main(prog_name="hopcast", standalone_mode=False)))

@@ -1,0 +1,82 @@
+"""Where the flags of `hopcast run` end and the workload's own arguments begin.
+
+`hopcast run PLATFORM [flags] WORKLOAD [args…]`: what follows a program belongs to it, whatever it
+looks like. What follows a pattern or a trace is read by hopcast alone, so flags of `run` are
+welcome there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from hopcast.errors import InputError
+
+
+class RunCommand(click.Command):
+    """Puts a `--` before the workload, once the flags that stand behind a pattern are before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        flags, words = split(args, self.params)
+        return super().parse_args(ctx, [*flags, "--", *words])
+
+
+def split(args: Sequence[str], params: Sequence[click.Parameter]) -> tuple[list[str], list[str]]:
+    """The flags of `run` with their values, and the words: platform, workload and its arguments."""
+    values = {name: not option.is_flag for option in params if isinstance(option, click.Option) for name in option.opts}
+    values |= {"-h": False, "--help": False}
+    flags: list[str] = []
+    words: list[str] = []
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        if len(words) >= 2 and is_program(words[1]):
+            words += [word, *rest]
+            break
+        name = _flag(word, values)
+        if name is None:
+            if word.startswith("-") and len(words) < 2 and word != "-":
+                known = ", ".join(sorted(name for name in values if name.startswith("--")))
+                raise InputError(f"unknown flag '{word}' before the workload; known: {known}")
+            words.append(word)
+            continue
+        flags.append(word)
+        if values[name] and word == name and rest:
+            flags.append(rest.pop(0))
+    return flags, words
+
+
+def _flag(word: str, values: dict[str, bool]) -> str | None:
+    """The flag of `run` that `word` is, with or without its value attached."""
+    if word in values:
+        return word
+    if word.startswith("--"):
+        name = word.split("=", 1)[0]
+        return name if "=" in word and values.get(name) else None
+    return word[:2] if word.startswith("-") and values.get(word[:2]) else None
+
+
+def is_program(workload: str) -> bool:
+    """Whether the workload is a Python program."""
+    return Path(workload).suffix == ".py"
+
+
+def pairs(words: Sequence[str], workload: str) -> dict[str, str]:
+    """The arguments of a pattern: `--bytes 64KiB` or `--bytes=64KiB`, as texts by name."""
+    found: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--") or len(word) < 3:
+            raise InputError(f"{workload}: unexpected argument '{word}'; write --name value, such as --bytes 64KiB")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            if not rest or rest[0].startswith("--"):
+                raise InputError(f"{workload}: --{name} needs a value")
+            value = rest.pop(0)
+        if name in found:
+            raise InputError(f"{workload}: --{name} is given twice")
+        found[name] = value
+    return found

@@ -1,0 +1,69 @@
+"""Exit codes, and what stands on standard error for each.
+
+0: done. 2: bad input. 3: the simulated program failed. 70: a bug of ours. 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from hopcast.errors import InputError
+
+DONE = 0
+BAD_INPUT = 2
+PROGRAM_FAILED = 3
+OUR_BUG = 70
+INTERRUPTED = 130
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Does `work` and gives the exit code: its own whole number, or what its exception means."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        return _bad_input(_with_place(error))
+    except InputError as error:
+        return _bad_input(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (`hopcast … | head`): nothing is left to say, nor to flush.
+        sys.stdout = None
+        return DONE
+    except MemoryError:
+        return _bad_input("this run needs more memory than there is; try fewer ranks or a simpler model")
+    except BaseException:
+        # BaseException, because a failed assertion of the Rust core arrives as a PanicException.
+        return _our_bug()
+    return code if isinstance(code, int) else DONE
+
+
+def _with_place(error: click.ClickException) -> str:
+    """The message, and which command's help would explain it."""
+    context = getattr(error, "ctx", None)
+    hint = f"\nTry '{context.command_path} --help'." if context is not None else ""
+    return error.format_message() + hint
+
+
+def _bad_input(text: str) -> int:
+    click.echo(f"error: {text}", err=True)
+    return BAD_INPUT
+
+
+def _our_bug() -> int:
+    import traceback
+
+    traceback.print_exc()
+    click.echo(
+        "\nThis is a bug of hopcast, not of your input: its own check failed. Please report it, with this "
+        f"command line and the text above:\n  {' '.join(sys.argv)}",
+        err=True,
+    )
+    return OUR_BUG

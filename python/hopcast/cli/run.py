@@ -1,0 +1,75 @@
+"""`hopcast run`: a workload on a platform, a prediction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hopcast.cli import arguments, exits
+
+_SEED_MOST = 2**64 - 1
+
+
+@click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("platform")
+@click.argument("workload")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.option("-n", "ranks", type=click.IntRange(1), metavar="RANKS", help="Number of ranks; a trace knows its own.")
+@click.option("--model", metavar="NAME", help="Network model [default: the platform's; see 'hopcast list models'].")
+@click.option("--threads", type=click.IntRange(1), default=1, metavar="N", help="Threads to use; never changes the result.")
+@click.option("--seed", type=click.IntRange(0, _SEED_MOST), default=1, show_default=True, metavar="N", help="Seed of all random choices.")
+@click.option("--placement", metavar="NAME|FILE", help="Ranks to hosts: linear, random, recorded, or a file.")
+@click.option("--ppn", type=click.IntRange(1, 65_535), metavar="N", help="Processes per host [default: as many as a host has slots].")
+@click.option("--set", "overrides", multiple=True, metavar="SECTION.KEY=VALUE", help="Override one value of the platform; may be repeated.")
+@click.option("--mode", type=click.Choice(["dependencies", "timestamps", "none"]), help="How a trace is replayed [default: dependencies].")
+@click.option("--time-shift/--no-time-shift", default=None, help="In mode timestamps: delay a rank by what its late messages cost it.")
+@click.option("--compute-scale", type=click.FloatRange(0), metavar="X", help="Multiply recorded compute times by X.")
+@click.option("--records", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Keep the first N MPI calls for the timeline.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html, report.json and the tables here.")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json on standard output instead of the screen.")
+@click.option("--quiet", is_flag=True, help="No progress, and one line instead of the screen.")
+def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int:
+    """Predict how long WORKLOAD takes on PLATFORM.
+
+    PLATFORM is a preset ('hopcast list platforms') or a TOML file. WORKLOAD is a pattern with its
+    arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a Python rank program (program.py, then
+    its own arguments), or a recorded trace (a file or a directory).
+    """
+    from hopcast.cli import core
+    from hopcast.cli.progress import Progress
+    from hopcast.report.store import check_target
+
+    if flags["out"] is not None:
+        check_target(flags["out"])
+    progress = Progress(enabled=not flags["quiet"])
+    try:
+        result = core.run(platform, workload, args, flags, progress)
+    finally:
+        progress.close()
+    return _finish(result, **{name: flags[name] for name in ("out", "as_json", "quiet")})
+
+
+def _finish(result, out: Path | None, as_json: bool, quiet: bool) -> int:
+    """Prints and writes what the run left, and says how it ended. The screen comes first: a full disk must not cost it."""
+    from hopcast.report import units
+    from hopcast.report.store import to_json, write
+
+    summary = result.summary
+    if as_json:
+        click.echo(to_json(summary), nl=False)
+    elif quiet:
+        click.echo(f"{units.seconds(summary['makespan_s'])}  outcome {summary['outcome_hash']}")
+    else:
+        from rich.console import Console
+
+        from hopcast.report.screen import show
+
+        show(summary, Console())
+    if out is not None:
+        page = write(result, out)
+        if not (as_json or quiet):
+            click.echo(f"Report  {page}")
+    if summary["partial"]:
+        return exits.INTERRUPTED
+    return exits.PROGRAM_FAILED if summary["failure"] else exits.DONE
