@@ -1,2 +1,5 @@
+"""What hopcast raises."""
+
+
 class InputError(ValueError):
-    pass
+    """Bad input: a file, a flag, a platform. The text names the place, the value and the known choices."""

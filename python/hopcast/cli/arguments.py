@@ -25,7 +25,12 @@ class RunCommand(click.Command):
 
 def split(args: Sequence[str], params: Sequence[click.Parameter]) -> tuple[list[str], list[str]]:
     """The flags of `run` with their values, and the words: platform, workload and its arguments."""
-    values = {name: not option.is_flag for option in params if isinstance(option, click.Option) for name in option.opts}
+    values = {
+        name: not option.is_flag
+        for option in params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
     values |= {"-h": False, "--help": False}
     flags: list[str] = []
     words: list[str] = []
@@ -70,7 +75,9 @@ def pairs(words: Sequence[str], workload: str) -> dict[str, str]:
     while rest:
         word = rest.pop(0)
         if not word.startswith("--") or len(word) < 3:
-            raise InputError(f"{workload}: unexpected argument '{word}'; write --name value, such as --bytes 64KiB")
+            raise InputError(
+                f"{workload}: unexpected argument '{word}'; write --name value, such as --bytes 64KiB"
+            )
         name, equals, value = word[2:].partition("=")
         if not equals:
             if not rest or rest[0].startswith("--"):

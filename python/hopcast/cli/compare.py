@@ -10,19 +10,22 @@ import click
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the comparison as an HTML page, too.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the comparison as an HTML page, too.",
+)
 def command(a: Path, b: Path, out: Path | None) -> None:
     """Set report B beside report A; each is a directory of --out, or a report.json.
 
     Differences are B less A, ratios B to A.
     """
-    from rich.console import Console
-
     from hopcast.report import read
-    from hopcast.report.compare import compare, page_file
+    from hopcast.report.compare import compare, write_page
     from hopcast.report.screen import show_comparison
 
     comparison = compare(read(a), read(b), (str(a), str(b)))
-    show_comparison(comparison, Console())
+    show_comparison(comparison)
     if out is not None:
-        click.echo(f"Page  {page_file(comparison, out)}")
+        click.echo(f"Page  {write_page(comparison, out)}")

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import click
 
-_EXAMPLES = "hopcast list topologies"
 
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(name="list", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("registry", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--markdown", "pages", type=click.Path(), metavar="DIR", help="Write one reference page per entry into DIR.")
-def command(registry: str | None, as_json: bool, pages: str | None) -> None:
-    """List what hopcast knows, of one REGISTRY or of all.
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option(
+    "--markdown",
+    "pages",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write one reference page for each entry into DIR.",
+)
+def command(registry: str | None, as_json: bool, pages: Path | None) -> None:
+    """List what hopcast knows: everything, or one REGISTRY with its parameters.
 
-    Registries: topologies, routings, models, collectives, patterns, platforms, formats, …
+    Registries: platforms, topologies, routings, models, placements, collectives, patterns, formats, …
     """
     from hopcast.cli import core
-    from hopcast.errors import InputError
 
-    registries = core.registries()
-    if registry is not None and registry not in registries:
-        raise InputError(f"unknown registry '{registry}'; known: {', '.join(registries)}")
-    chosen = registries if registry is None else {registry: registries[registry]}
+    chosen = core.registries() if registry is None else {registry: core.registry(registry)}
     if pages is not None:
         from hopcast.cli.reference import write_pages
 
@@ -30,32 +33,29 @@ def command(registry: str | None, as_json: bool, pages: str | None) -> None:
     elif as_json:
         import json
 
-        click.echo(json.dumps(chosen, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(list(chosen.values()), indent=2, ensure_ascii=False))
     else:
         _show(chosen, details=registry is not None)
 
 
-def _show(registries: dict[str, list[dict]], details: bool) -> None:
-    """Names and summaries; of a single registry the parameters, too."""
+def _show(registries: dict[str, dict], details: bool) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
-    for name, entries in registries.items():
-        console.print(Text(f"{name}", style="bold"))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+    for name, registry in registries.items():
+        console.print(Text(name, style="bold"))
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
-        for entry in entries:
+        for entry in registry["entries"]:
             table.add_row(Text(f"  {entry['name']}"), Text(entry["summary"]))
-            if details:
-                for parameter in entry["parameters"]:
-                    table.add_row("", Text(f"{parameter['name']} = {described(parameter)}", style="dim"))
+            for parameter in entry["parameters"] if details else ():
+                table.add_row("", Text(_described(parameter), style="dim"))
         console.print(table)
 
 
-def described(parameter: dict) -> str:
-    """What a parameter takes, its default and its meaning, on one line."""
-    default = parameter["default"]
-    silent = "required" if default is None else "optional" if default == "" else f"default {default}"
-    return f"{parameter['kind']} ({silent}): {parameter['summary']}"
+def _described(parameter: dict) -> str:
+    """A parameter's name, what it takes, its default and its meaning, on one line."""
+    silent = {None: "required", "": "optional"}.get(parameter["default"], f"default {parameter['default']}")
+    return f"{parameter['name']}: {parameter['takes']} ({silent}). {parameter['summary']}"

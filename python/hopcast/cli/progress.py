@@ -24,7 +24,7 @@ class Progress:
         self._shown = False
 
     def __call__(self, simulated_s: float, events: int, share: float | None = None) -> None:
-        """Called by the run again and again: simulated time [s], events so far, share done [0..1] if known."""
+        """Takes note of simulated time [s], events so far, and the share done [0..1] where it is known."""
         now_s = time.monotonic()
         if not self._enabled or now_s < self._next_s:
             return
@@ -52,7 +52,9 @@ class Progress:
 
 def line(simulated_s: float, events: int, rate: float, elapsed_s: float, share: float | None) -> str:
     """One line of progress; the time left where the share done is known."""
-    text = f"simulated {units.seconds(simulated_s)}, {units.count(events)} events, {units.count(rate)} events/s"
+    text = (
+        f"simulated {units.seconds(simulated_s)}, {units.count(events)} events, {units.count(rate)} events/s"
+    )
     if share:
         left_s = elapsed_s * (1 - share) / share
         text += f", {units.percent(share)} done, {units.seconds(left_s, 2)} left"

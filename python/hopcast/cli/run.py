@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hopcast.cli import arguments, exits
+from hopcast.cli import arguments, exits, overrides
 
 _SEED_MOST = 2**64 - 1
 
@@ -15,19 +15,64 @@ _SEED_MOST = 2**64 - 1
 @click.argument("platform")
 @click.argument("workload")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@click.option("-n", "ranks", type=click.IntRange(1), metavar="RANKS", help="Number of ranks; a trace knows its own.")
-@click.option("--model", metavar="NAME", help="Network model [default: the platform's; see 'hopcast list models'].")
-@click.option("--threads", type=click.IntRange(1), default=1, metavar="N", help="Threads to use; never changes the result.")
-@click.option("--seed", type=click.IntRange(0, _SEED_MOST), default=1, show_default=True, metavar="N", help="Seed of all random choices.")
+@click.option(
+    "-n", "ranks", type=click.IntRange(1), metavar="RANKS", help="Number of ranks; a trace knows its own."
+)
+@click.option(
+    "--model", metavar="NAME", help="Network model [default: the platform's; see 'hopcast list models']."
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Threads to use; never changes the result.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, _SEED_MOST),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Seed of all random choices.",
+)
 @click.option("--placement", metavar="NAME|FILE", help="Ranks to hosts: linear, random, recorded, or a file.")
-@click.option("--ppn", type=click.IntRange(1, 65_535), metavar="N", help="Processes per host [default: as many as a host has slots].")
-@click.option("--set", "overrides", multiple=True, metavar="SECTION.KEY=VALUE", help="Override one value of the platform; may be repeated.")
-@click.option("--mode", type=click.Choice(["dependencies", "timestamps", "none"]), help="How a trace is replayed [default: dependencies].")
-@click.option("--time-shift/--no-time-shift", default=None, help="In mode timestamps: delay a rank by what its late messages cost it.")
-@click.option("--compute-scale", type=click.FloatRange(0), metavar="X", help="Multiply recorded compute times by X.")
-@click.option("--records", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Keep the first N MPI calls for the timeline.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write report.html, report.json and the tables here.")
-@click.option("--json", "as_json", is_flag=True, help="Print report.json on standard output instead of the screen.")
+@click.option(
+    "--ppn",
+    type=click.IntRange(1, 65_535),
+    metavar="N",
+    help="Processes per host [default: as many as a host has slots].",
+)
+@overrides.option
+@click.option(
+    "--mode",
+    type=click.Choice(["dependencies", "timestamps", "none"]),
+    help="How a trace is replayed [default: dependencies].",
+)
+@click.option(
+    "--time-shift/--no-time-shift",
+    default=None,
+    help="In mode timestamps: delay a rank by what its late messages cost it.",
+)
+@click.option(
+    "--compute-scale", type=click.FloatRange(0), metavar="X", help="Multiply recorded compute times by X."
+)
+@click.option(
+    "--records",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    metavar="N",
+    help="Keep the first N MPI calls for the timeline.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write report.html, report.json and the tables here.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print report.json on standard output instead of the screen."
+)
 @click.option("--quiet", is_flag=True, help="No progress, and one line instead of the screen.")
 def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int:
     """Predict how long WORKLOAD takes on PLATFORM.
@@ -51,7 +96,7 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
 
 
 def _finish(result, out: Path | None, as_json: bool, quiet: bool) -> int:
-    """Prints and writes what the run left, and says how it ended. The screen comes first: a full disk must not cost it."""
+    """Prints what the run left, then writes it: a full disk must not cost the screen. Gives the exit code."""
     from hopcast.report import units
     from hopcast.report.store import to_json, write
 
@@ -61,11 +106,9 @@ def _finish(result, out: Path | None, as_json: bool, quiet: bool) -> int:
     elif quiet:
         click.echo(f"{units.seconds(summary['makespan_s'])}  outcome {summary['outcome_hash']}")
     else:
-        from rich.console import Console
-
         from hopcast.report.screen import show
 
-        show(summary, Console())
+        show(summary)
     if out is not None:
         page = write(result, out)
         if not (as_json or quiet):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from hopcast.errors import InputError
 from hopcast.report import units
-from hopcast.report.store import Result
+from hopcast.report.store import Result, reason
 
 _SETTINGS = ("workload", "platform", "model", "ranks", "hosts_used", "placement", "seed", "hopcast_version")
 _CALLS = 10
+_GENERATOR = '<meta name="generator" content="hopcast">'
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,25 @@ def compare(a: Result, b: Result, places: tuple[str, str]) -> Comparison:
     )
 
 
+def write_page(comparison: Comparison, file: Path) -> Path:
+    """Writes the comparison as one HTML page. Only a page of hopcast's own is written over."""
+    from hopcast.report.html import comparison_page
+
+    try:
+        if file.exists() and _GENERATOR not in file.read_text(errors="replace")[:2000]:
+            raise InputError(f"--out {file}: exists and is not a page of hopcast; name another file")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f".{file.name}.draft")
+        try:
+            draft.write_text(comparison_page(comparison), encoding="utf-8")
+            draft.rename(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {file}: {reason(error)}; nothing was written") from error
+    return file
+
+
 def _verdict(a: dict, b: dict) -> str:
     before, after = a["makespan_s"], b["makespan_s"]
     if a["outcome_hash"] == b["outcome_hash"]:
@@ -83,7 +105,9 @@ def _results(a: dict, b: dict) -> Group:
     rows = [_row("predicted time", a["makespan_s"], b["makespan_s"], units.seconds)]
     for name in ("compute", "transfer", "waiting"):
         rows.append(_row(f"{name} per rank", _mean(a, name), _mean(b, name), units.seconds))
-    busiest = [max((link["utilisation"] for link in side.get("busiest_links") or ()), default=0.0) for side in (a, b)]
+    busiest = [
+        max((link["utilisation"] for link in side.get("busiest_links") or ()), default=0.0) for side in (a, b)
+    ]
     rows.append(_row("busiest link, share of its capacity", *busiest, units.percent))
     rows.append(_row("messages", a["messages"], b["messages"], units.count))
     rows.append(_row("bytes", a["bytes"], b["bytes"], units.size))
@@ -94,8 +118,13 @@ def _results(a: dict, b: dict) -> Group:
 
 def _calls(a: dict, b: dict) -> Group:
     totals = [{call["call"]: call["total_s"] for call in side.get("calls") or ()} for side in (a, b)]
-    names = sorted(totals[0] | totals[1], key=lambda name: (-max(side.get(name, 0.0) for side in totals), name))
-    rows = [_row(name, totals[0].get(name, 0.0), totals[1].get(name, 0.0), units.seconds) for name in names[:_CALLS]]
+    names = sorted(
+        totals[0] | totals[1], key=lambda name: (-max(side.get(name, 0.0) for side in totals), name)
+    )
+    rows = [
+        _row(name, totals[0].get(name, 0.0), totals[1].get(name, 0.0), units.seconds)
+        for name in names[:_CALLS]
+    ]
     return Group("Time in MPI calls, all ranks", rows)
 
 

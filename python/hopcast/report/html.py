@@ -23,13 +23,17 @@ def page(result: Result) -> str:
     from hopcast.report.pictures import PICTURES
 
     pictures = [picture for draw in PICTURES if (picture := draw(result)) is not None]
-    return _environment().get_template("report.html").render(
-        summary=result.summary,
-        title=title(result.summary),
-        parts=parts(result.summary),
-        facts=facts(result.summary),
-        pictures=pictures,
-        stuck=((result.summary.get("failure") or {}).get("ranks") or [])[:_STUCK_SHOWN],
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            summary=result.summary,
+            title=title(result.summary),
+            parts=parts(result.summary),
+            facts=facts(result.summary),
+            pictures=pictures,
+            stuck=((result.summary.get("failure") or {}).get("ranks") or [])[:_STUCK_SHOWN],
+        )
     )
 
 
@@ -37,8 +41,14 @@ def comparison_page(comparison: Comparison) -> str:
     """Two reports side by side."""
     from hopcast.report.compare import bars
 
-    return _environment().get_template("compare.html").render(
-        comparison=comparison, bars=Markup(bars(comparison)), titles=[title(side) for side in comparison.sides]
+    return (
+        _environment()
+        .get_template("compare.html")
+        .render(
+            comparison=comparison,
+            bars=Markup(bars(comparison)),
+            titles=[title(side) for side in comparison.sides],
+        )
     )
 
 
@@ -87,9 +97,12 @@ def facts(summary: dict) -> list[tuple[str, str]]:
         ("Size", ranks_on_hosts(summary)),
         ("Network model", str(summary["model"])),
         ("Messages", f"{units.count(summary['messages'])}, {units.size(summary['bytes'])}"),
-        ("Simulated in", f"{units.seconds(wall, 3)} (and {units.seconds(summary['setup_s'], 3)} to set up){speed}"),
+        (
+            "Simulated in",
+            f"{units.seconds(wall, 3)} (and {units.seconds(summary['setup_s'], 3)} to set up){speed}",
+        ),
         ("Peak memory", units.size(summary["peak_rss_B"])),
-        ("Threads", f"{summary['threads']} in {summary['processes']} process{'es' if summary['processes'] != 1 else ''}"),
+        ("Threads, processes", f"{summary['threads']}, {summary['processes']}"),
         ("Placement, seed", f"{summary['placement']}, {summary['seed']}"),
         ("Outcome hash", str(summary["outcome_hash"])),
     ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -9,16 +12,42 @@ from rich.text import Text
 from hopcast.report import units
 from hopcast.report.html import parts, ranks_on_hosts, title
 
+if TYPE_CHECKING:
+    from hopcast.report.compare import Comparison
+
 _COLOURS = {"compute": "blue", "transfer": "yellow", "waiting": "red"}
 _BLOCKS = {"compute": "█", "transfer": "▓", "waiting": "░"}
+_WIDTH = 100
 _LINKS = 5
 _CALLS = 6
 _STUCK = 8
 
 
-def show(summary: dict, console: Console) -> None:
+def show(summary: dict) -> None:
     """Prints the screen."""
-    console.print(screen(summary, min(console.width, 100)))
+    console = _console()
+    console.print(screen(summary, min(console.width, _WIDTH)))
+
+
+def _console() -> Console:
+    """Standard output; as wide as its terminal, or `_WIDTH` where it is none."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Prints two reports side by side."""
+    console = _console()
+    console.print(Text(" beside ".join(title(side) for side in comparison.sides), style="bold"))
+    for letter, place in zip("AB", comparison.places, strict=True):
+        console.print(Text(f"{letter}  {place}", style="dim"))
+    console.print()
+    console.print(Text(f"B takes {comparison.verdict_ratio} the time of A. {comparison.verdict}"))
+    for group in comparison.groups:
+        table = _table(group.title, "A", "B", "difference", "B to A")
+        for row in group.rows:
+            table.add_row(Text(row.name), *(Text(cell) for cell in (row.a, row.b, row.difference, row.ratio)))
+        console.print()
+        console.print(table)
 
 
 def screen(summary: dict, width: int) -> RenderableType:
@@ -50,7 +79,10 @@ def _failure(failure: dict) -> Text:
     for rank in ranks[:_STUCK]:
         place = f"  ({rank['place']})" if rank.get("place") else ""
         since = units.seconds(rank["since_s"])
-        text.append(f"\n  rank {rank['rank']}: {rank['call']} since {since}, waits for {rank['waits_for']}{place}", style="default not bold")
+        text.append(
+            f"\n  rank {rank['rank']}: {rank['call']} since {since}, waits for {rank['waits_for']}{place}",
+            style="default not bold",
+        )
     if len(ranks) > _STUCK:
         text.append(f"\n  … and {len(ranks) - _STUCK:,} more ranks", style="default not bold")
     return text
@@ -60,13 +92,17 @@ def _time(summary: dict, width: int) -> list[RenderableType]:
     words = "Predicted time"
     if summary.get("failure") or summary.get("partial"):
         words = "Simulated until"
-    lines: list[RenderableType] = [Text.assemble(f"{words}  ", (units.seconds(summary["makespan_s"]), "bold"))]
+    lines: list[RenderableType] = [
+        Text.assemble(f"{words}  ", (units.seconds(summary["makespan_s"]), "bold"))
+    ]
     shares = parts(summary)
     if shares:
         bar, line = Text(), Text()
         for name, words, share in shares:
             bar.append(_BLOCKS[name] * round(share * (width - 2)), style=_COLOURS[name])
-            line.append(f"{_BLOCKS[name]} ", style=_COLOURS[name]).append(f"{units.percent(share)} {words}   ")
+            line.append(f"{_BLOCKS[name]} ", style=_COLOURS[name]).append(
+                f"{units.percent(share)} {words}   "
+            )
         lines += [bar, line]
     return lines
 
@@ -111,7 +147,8 @@ def _speed(summary: dict) -> list[Text]:
     wall = summary["wall_s"]
     pace = ""
     if wall > 0:
-        pace = f": {units.count(summary['messages'] / wall)} messages/s, {units.count(summary['events'] / wall)} events/s"
+        messages, events = (units.count(summary[name] / wall) for name in ("messages", "events"))
+        pace = f": {messages} messages/s, {events} events/s"
     threads = f"{summary['threads']} thread{'s' if summary['threads'] != 1 else ''}"
     return [
         Text(

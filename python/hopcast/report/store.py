@@ -97,14 +97,15 @@ def publish(directory: Path, fill) -> Path:
         fill(draft)
         _replace(directory, draft)
     except OSError as error:
-        raise InputError(f"--out {directory}: {_why(error)}; nothing was written") from error
+        raise InputError(f"--out {directory}: {reason(error)}; nothing was written") from error
     finally:
         if draft is not None and draft.exists():
             shutil.rmtree(draft, ignore_errors=True)
     return directory
 
 
-def _why(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Why the file system refused, in words."""
     if error.errno == errno.ENOSPC:
         return "no space is left on the device"
     return error.strerror or str(error)
@@ -150,7 +151,7 @@ def read(path: Path) -> Result:
     except FileNotFoundError:
         raise InputError(f"{path}: no report here (a report is a directory with a report.json)") from None
     except OSError as error:
-        raise InputError(f"{file}: {_why(error)}") from error
+        raise InputError(f"{file}: {reason(error)}") from error
     except ValueError as error:
         raise InputError(f"{file}: is not JSON: {error}") from error
     if not isinstance(summary, dict) or "makespan_s" not in summary:

@@ -31,7 +31,8 @@ class Canvas:
     def add(self, tag: str, content: str = "", title: str = "", **attributes: object) -> None:
         """One element; underscores of attribute names become hyphens; `title` shows on hovering."""
         written = "".join(
-            f' {name.rstrip("_").replace("_", "-")}="{_attribute(value)}"' for name, value in attributes.items()
+            f' {name.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+            for name, value in attributes.items()
         )
         inner = (f"<title>{escape(title)}</title>" if title else "") + escape(content)
         self._elements.append(f"<{tag}{written}>{inner}</{tag}>" if inner else f"<{tag}{written}/>")
@@ -40,10 +41,14 @@ class Canvas:
         """A line of text with its baseline at (x, y)."""
         self.add("text", content, x=x, y=y, text_anchor=anchor, **attributes)
 
-    def bar(self, x: float, y: float, width: float, height: float, colour: str, title: str = "", **more) -> None:
+    def bar(
+        self, x: float, y: float, width: float, height: float, colour: str, title: str = "", **more
+    ) -> None:
         """A rectangle in one of the page's colours; nothing where it would be invisible."""
         if width > 0 and height > 0:
-            self.add("rect", title=title, x=x, y=y, width=width, height=height, fill=f"var(--{colour})", **more)
+            self.add(
+                "rect", title=title, x=x, y=y, width=width, height=height, fill=f"var(--{colour})", **more
+            )
 
     def line(self, x1: float, y1: float, x2: float, y2: float, class_: str = "grid") -> None:
         """A straight line."""
@@ -117,7 +122,12 @@ def time_labels(ticks: Sequence[float]) -> list[str]:
 
 
 def horizontal_axis(
-    canvas: Canvas, axis: Axis, y: float, top: float, labels: Callable[[Sequence[float]], list[str]], about: int = 6
+    canvas: Canvas,
+    axis: Axis,
+    y: float,
+    top: float,
+    labels: Callable[[Sequence[float]], list[str]],
+    about: int = 6,
 ) -> None:
     """Grid lines from `top` to `y` and labels below."""
     ticks = axis.ticks(about)
@@ -128,7 +138,12 @@ def horizontal_axis(
 
 
 def vertical_axis(
-    canvas: Canvas, axis: Axis, x: float, right: float, labels: Callable[[Sequence[float]], list[str]], about: int = 5
+    canvas: Canvas,
+    axis: Axis,
+    x: float,
+    right: float,
+    labels: Callable[[Sequence[float]], list[str]],
+    about: int = 5,
 ) -> None:
     """Grid lines from `x` to `right` and labels to the left."""
     ticks = axis.ticks(about)
@@ -167,4 +182,9 @@ def _png(pixels: numpy.ndarray) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", columns, rows, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 9)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(raw, 9))
+        + chunk(b"IEND", b"")
+    )

@@ -20,7 +20,13 @@ def write_timeline(records: pyarrow.Table, file: Path) -> None:
         out.write('{"displayTimeUnit":"ns","traceEvents":[\n')
         out.write('{"ph":"M","pid":0,"name":"process_name","args":{"name":"simulated ranks"}}')
         for rank in sorted(set(records["rank"].to_pylist())):
-            names = {"ph": "M", "pid": 0, "tid": rank, "name": "thread_name", "args": {"name": f"rank {rank}"}}
+            names = {
+                "ph": "M",
+                "pid": 0,
+                "tid": rank,
+                "name": "thread_name",
+                "args": {"name": f"rank {rank}"},
+            }
             out.write(",\n" + json.dumps(names, separators=(",", ":")))
         for batch in records.to_batches(max_chunksize=65_536):
             columns = (batch.column(name).to_pylist() for name in ("rank", "call", "begin_s", "end_s"))

@@ -11,22 +11,30 @@ _BINARY = ((2.0**50, "PiB"), (2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"
 
 def digits(value: float, significant: int = 4) -> str:
     """`value` with so many significant digits, without an exponent where it stays short."""
-    if value == 0:
-        return "0"
     if not math.isfinite(value):
         return str(value)
+    value = _rounded(value, significant)
+    if value == 0:
+        return "0"
     magnitude = math.floor(math.log10(abs(value)))
     if not -5 <= magnitude < 7:
         return f"{value:.{significant - 1}e}"
     return f"{value:,.{max(0, significant - 1 - magnitude)}f}"
 
 
+def _rounded(value: float, significant: int) -> float:
+    return float(f"{value:.{significant - 1}e}")
+
+
 def seconds(value: float, significant: int = 4) -> str:
     """A length of time [s] with the prefix that fits: "1.270 µs"; hours and minutes from 600 s on."""
+    if value >= 3599.95:
+        minutes, rest = divmod(round(value), 60)
+        return f"{minutes // 60} h {minutes % 60:02} min {rest:02} s"
     if value >= 600:
-        hours, rest = divmod(value, 3600)
-        minutes, rest = divmod(rest, 60)
-        return f"{int(hours)} h {int(minutes):02} min {rest:02.0f} s" if hours else f"{int(minutes)} min {rest:04.1f} s"
+        minutes, tenths = divmod(round(10 * value), 600)
+        return f"{minutes} min {tenths / 10:04.1f} s"
+    value = _rounded(value, significant)  # first, so that 0.99999 s is 1.000 s and not 1,000.0 ms
     scale, unit = time_unit(value)
     return f"{digits(value / scale, significant)} {unit}"
 

@@ -20,6 +20,7 @@ pub use platform::Platform;
 pub use preset::{PRESETS, Preset};
 pub use reference::reference;
 pub use schema::schema;
+pub use value::describe;
 
 use error::unknown;
 use files::Lookup;

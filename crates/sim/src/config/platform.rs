@@ -51,6 +51,11 @@ impl Platform {
         self.of("").arguments.text("summary").unwrap_or_default()
     }
 
+    /// Where its numbers come from; may be empty.
+    pub fn source(&self) -> String {
+        self.of("").arguments.text("source").unwrap_or_default()
+    }
+
     /// The name of its topology's kind.
     pub fn topology_kind(&self) -> &'static str {
         self.of("topology").kind.expect("a topology has a kind")

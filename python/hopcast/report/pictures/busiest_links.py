@@ -42,7 +42,7 @@ def _finding(links: list[dict]) -> str:
     share = first["utilisation"]
     link = f"{first['from']} → {first['to']} ({first['class']})"
     if share > 0.8:
-        return f"{link} carries {units.percent(share)} of what it can: a faster or better spread network would pay."
+        return f"{link} carries {units.percent(share)} of what it can: it may well be what limits this run."
     if share < 0.2:
         return f"Even the busiest link, {link}, carries only {units.percent(share)} of what it can."
     return f"The busiest link, {link}, carries {units.percent(share)} of what it can."

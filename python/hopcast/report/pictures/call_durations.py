@@ -22,7 +22,9 @@ def draw(result: Result) -> Picture | None:
     height = _ROW_HEIGHT * len(rows) + 34
     canvas = Canvas(1080, height, "Durations of MPI calls")
     across = Axis(low, high, 190, 960, logarithmic=True)
-    horizontal_axis(canvas, across, height - 26, 6, lambda ticks: [units.seconds(t, 1) for t in ticks], about=8)
+    horizontal_axis(
+        canvas, across, height - 26, 6, lambda ticks: [units.seconds(t, 1) for t in ticks], about=8
+    )
     for row, (call, bins) in enumerate(rows):
         _histogram(canvas, across, (row + 1) * _ROW_HEIGHT, call, bins)
     return Picture("Call durations", _finding(rows), canvas.svg())
@@ -49,8 +51,12 @@ def _histogram(canvas: Canvas, across: Axis, base: float, call: str, bins: list)
         title = f"{call}\n{units.seconds(low, 3)} to {units.seconds(high, 3)}: {count:,} calls"
         width = max(1.0, across(high) - across(low) - 0.6)
         canvas.bar(across(low), base - height, width, height, "accent", title)
-    canvas.text(1072, base - 24, f"{units.count(sum(count for *_, count in bins))} calls", anchor="end", class_="tick")
-    canvas.text(1072, base - 8, f"median {units.seconds(quantile(bins, 0.5), 3)}", anchor="end", class_="number")
+    canvas.text(
+        1072, base - 24, f"{units.count(sum(count for *_, count in bins))} calls", anchor="end", class_="tick"
+    )
+    canvas.text(
+        1072, base - 8, f"median {units.seconds(quantile(bins, 0.5), 3)}", anchor="end", class_="number"
+    )
 
 
 def quantile(bins: list[tuple[float, float, int]], share: float) -> float:

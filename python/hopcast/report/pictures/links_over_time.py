@@ -43,7 +43,8 @@ def draw(result: Result) -> Picture | None:
         canvas.line(270, 4 + 22 * (row + 1), 1072, 4 + 22 * (row + 1))
     horizontal_axis(canvas, across, height - 26, height - 32, time_labels, about=8)
     peak = units.rate(most / span, "B/s")
-    finding = f"The strongest colour is {peak}, over slices of {units.seconds(span, 3)}; bare paper is an idle link."
+    slices = units.seconds(span, 3)
+    finding = f"The strongest colour is {peak}, over slices of {slices}; bare paper is an idle link."
     return Picture("Links over time", finding, canvas.svg())
 
 
@@ -65,5 +66,11 @@ def _rows(table, links) -> tuple[list[str], numpy.ndarray]:
     place[order] = numpy.arange(order.size)
     if link[0] == _NO_LINK:
         return [f"all {keys[code]}" for code in order], place[codes]
-    ends = dict(zip(links["link"].to_pylist(), zip(links["from"].to_pylist(), links["to"].to_pylist(), strict=True), strict=True))
+    ends = dict(
+        zip(
+            links["link"].to_pylist(),
+            zip(links["from"].to_pylist(), links["to"].to_pylist(), strict=True),
+            strict=True,
+        )
+    )
     return [" → ".join(ends[int(keys[code])]) for code in order], place[codes]

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 from hopcast.report import units
 from hopcast.report.pictures.picture import Picture, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas, heat
+
+if TYPE_CHECKING:
+    import numpy
+    import pyarrow
 
 _BINS = 256
 
 
 def draw(result: Result) -> Picture | None:
     """A heat map of bytes on a logarithmic scale; sources down, destinations across."""
-    import numpy
 
     table = result.tables.get("matrix")
     if table is None or not table.num_rows:
         return None
     ranks = int(result.summary["ranks"])
-    per_cell = _ranks_per_cell(table, ranks)
-    bins = -(-ranks // per_cell)
-    source, destination = (column(table, name) // per_cell for name in ("source", "destination"))
-    sent = numpy.zeros((bins, bins))
-    numpy.add.at(sent, (source, destination), column(table, "bytes"))
+    sent, per_cell = binned(table, ranks)
     most = float(sent.max())
     least = float(sent[sent > 0].min()) if most else 0.0
     if not most:
@@ -30,7 +32,7 @@ def draw(result: Result) -> Picture | None:
     shares = _shares(sent, least, most)
 
     canvas = Canvas(520, 520, "Communication matrix")
-    across = Axis(0, bins * per_cell, 66, 512)
+    across = Axis(0, len(sent) * per_cell, 66, 512)
     heat(canvas, shares, 66, 10, 446, 446)
     canvas.add("rect", x=66, y=10, width=446, height=446, class_="frame")
     _labels(canvas, across, ranks)
@@ -38,10 +40,17 @@ def draw(result: Result) -> Picture | None:
     return Picture("Communication matrix", _finding(sent, per_cell), canvas.svg(), wide=False)
 
 
-def _ranks_per_cell(table, ranks: int) -> int:
-    """A multiple of the table's own bins, so that every cell holds as many of them."""
+def binned(table: pyarrow.Table, ranks: int) -> tuple[numpy.ndarray, int]:
+    """Bytes from cell to cell, and how many ranks a cell holds: whole bins of the table, in equal numbers."""
+    import numpy
+
     own = int(table["ranks_per_bin"][0].as_py())
-    return own * -(-(-(-ranks // own)) // _BINS)
+    per_cell = own * math.ceil(math.ceil(ranks / own) / _BINS)
+    cells = math.ceil(ranks / per_cell)
+    source, destination = (column(table, name) // per_cell for name in ("source", "destination"))
+    sent = numpy.zeros((cells, cells))
+    numpy.add.at(sent, (source, destination), column(table, "bytes"))
+    return sent, per_cell
 
 
 def _shares(sent, least: float, most: float):
@@ -56,7 +65,7 @@ def _shares(sent, least: float, most: float):
 
 def _labels(canvas: Canvas, across: Axis, ranks: int) -> None:
     for tick in across.ticks(4):
-        if tick < ranks:
+        if tick < 0.97 * ranks:
             canvas.text(across(tick), 472, f"{tick:,.0f}", anchor="start", class_="tick")
             canvas.text(58, across(tick) - 56 + 10, f"{tick:,.0f}", anchor="end", class_="tick")
     canvas.text(512, 488, "destination rank", anchor="end", class_="tick")

@@ -18,13 +18,25 @@ def draw(result: Result) -> Picture | None:
     shown = calls[:_ROWS]
     height = 30 + 30 * len(shown)
     canvas = Canvas(1080, height, "Time in each MPI function")
-    for x, name in ((210, "time per rank"), (640, "calls"), (750, "mean"), (860, "longest"), (970, "waiting"), (1072, "bytes")):
+    for x, name in (
+        (210, "time per rank"),
+        (640, "calls"),
+        (750, "mean"),
+        (860, "longest"),
+        (970, "waiting"),
+        (1072, "bytes"),
+    ):
         canvas.text(x, 14, name, anchor="start" if x == 210 else "end", class_="tick")
     ranks = result.summary["ranks"]
     across = Axis(0, shown[0]["total_s"] / ranks or 1.0, 210, 470)
     for row, call in enumerate(shown):
         _row(canvas, across, 30 + 30 * row, call, ranks)
-    return Picture("MPI calls", _finding(calls), canvas.svg(), (("transfer", "transferring"), ("waiting", "waiting for a partner")))
+    return Picture(
+        "MPI calls",
+        _finding(calls),
+        canvas.svg(),
+        (("transfer", "transferring"), ("waiting", "waiting for a partner")),
+    )
 
 
 def _row(canvas: Canvas, across: Axis, y: float, call: dict, ranks: int) -> None:
@@ -37,7 +49,13 @@ def _row(canvas: Canvas, across: Axis, y: float, call: dict, ranks: int) -> None
     canvas.text(across(total) + 8, y + 16, units.seconds(total, 3), class_="tick")
     share = units.percent(waiting / total) if total else "—"
     mean = units.seconds(call["mean_s"], 3)
-    for x, text in ((640, units.count(call["count"])), (750, mean), (860, units.seconds(call["max_s"], 3)), (970, share), (1072, units.size(call["bytes"]))):
+    for x, text in (
+        (640, units.count(call["count"])),
+        (750, mean),
+        (860, units.seconds(call["max_s"], 3)),
+        (970, share),
+        (1072, units.size(call["bytes"])),
+    ):
         canvas.text(x, y + 16, text, anchor="end", class_="number")
 
 
@@ -48,5 +66,9 @@ def _finding(calls: list[dict]) -> str:
     first = calls[0]
     share = units.percent(first["total_s"] / total)
     waiting = units.percent(min(1.0, first["waiting_s"] / first["total_s"]))
-    more = f" The {len(calls) - _ROWS} functions with the least time are in calls.parquet." if len(calls) > _ROWS else ""
+    more = (
+        f" The {len(calls) - _ROWS} functions with the least time are in calls.parquet."
+        if len(calls) > _ROWS
+        else ""
+    )
     return f"{first['call']} takes {share} of the time in MPI; {waiting} of that is waiting.{more}"

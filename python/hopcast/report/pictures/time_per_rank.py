@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hopcast.report import units
 from hopcast.report.pictures.picture import SPLIT, Picture, bin_edges, column
 from hopcast.report.store import Result
@@ -20,9 +22,7 @@ def draw(result: Result) -> Picture | None:
     ranks = table.num_rows
     edges = bin_edges(ranks, _BARS)
     counts = numpy.diff(edges)
-    means = {
-        name: numpy.add.reduceat(column(table, f"{name}_s"), edges[:-1]) / counts for name, _ in SPLIT
-    }
+    means = {name: numpy.add.reduceat(column(table, f"{name}_s"), edges[:-1]) / counts for name, _ in SPLIT}
     finish = column(table, "finish_s")
     tallest = max(float(finish.max()), float(sum(means.values()).max()))
 
@@ -30,7 +30,7 @@ def draw(result: Result) -> Picture | None:
     across, up = Axis(0, ranks, 70, 1072), Axis(0, tallest or 1.0, 262, 12)
     vertical_axis(canvas, up, 70, 1072, time_labels)
     gap = 0.0 if counts.size > 120 else 0.12 * (across(1) - across(0))
-    for place, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for place, (low, high) in enumerate(pairwise(edges)):
         _stack(canvas, across, up, (int(low), int(high)), {name: means[name][place] for name in means}, gap)
     _rank_axis(canvas, across, ranks)
     return Picture("Time per rank", _finding(finish), canvas.svg(), SPLIT)
@@ -43,7 +43,15 @@ def _stack(canvas: Canvas, across: Axis, up: Axis, span: tuple[int, int], parts:
     bottom = 0.0
     for name, value in parts.items():
         y = up(bottom + value)
-        canvas.bar(across(low) + gap / 2, y, across(high) - across(low) - gap, up(bottom) - y, name, title, class_="crisp")
+        canvas.bar(
+            across(low) + gap / 2,
+            y,
+            across(high) - across(low) - gap,
+            up(bottom) - y,
+            name,
+            title,
+            class_="crisp",
+        )
         bottom += value
 
 
@@ -62,4 +70,7 @@ def _finding(finish) -> str:
     who = f"rank {int(finish.argmax()):,}"
     if spread < 0.001:
         return f"All ranks finish together, within {units.percent(0.001)} of {units.seconds(last)}."
-    return f"The last to finish is {who} at {units.seconds(last)}; half of the ranks are done {units.percent(spread)} earlier."
+    early = units.percent(spread)
+    return (
+        f"The last to finish is {who} at {units.seconds(last)}; half of the ranks are done {early} earlier."
+    )

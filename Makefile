@@ -1,0 +1,66 @@
+# hopcast: build, test, demonstrate. Everything that is built goes into target/ (Rust) and .venv/ (Python).
+#
+#   make demo    build everything and predict a real workload
+#   make test    build everything and pass all tests: exactly what CI runs
+#   make check   the same, in two parts: check-fast (about a minute) and check-full
+#   make bench   measure the speed of the simulation
+#   make docs    write the reference pages anew
+#   make clean   remove what was built
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
+
+.PHONY: demo test check check-fast check-full bench docs clean build lint tidy
+
+demo: build
+	examples/demo.sh $(BIN)
+
+test: check
+
+check: check-fast check-full
+	@echo "make check: all passed"
+
+check-fast: lint tidy
+
+check-full: build
+	cargo test --workspace
+	$(BIN)/python -m pytest
+
+# Formatting and lints, of Rust and of Python.
+lint: $(VENV)/.tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+
+# The repository's own rules: lengths, leftovers, machine paths.
+tidy: $(VENV)/.tools
+	$(BIN)/python -m pytest --quiet --confcutdir=tests/tidy tests/tidy
+
+bench: build
+	bench/run.sh $(BIN)
+
+docs: build
+	$(BIN)/hopcast list --markdown docs/models
+	$(BIN)/hopcast platform reference > docs/platform-reference.md
+
+build: $(VENV)/.hopcast
+
+# The package with its Rust core, editable: Python files count at once, Rust files are built again.
+$(VENV)/.hopcast: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/.tools: requirements-dev.txt
+	@./.ci/requirements $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(TARGET) out python/hopcast/*.so .pytest_cache .ruff_cache
+	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

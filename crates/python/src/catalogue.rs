@@ -1,0 +1,34 @@
+//! What hopcast knows without running anything: registries, platforms and the format of their files.
+
+use pyo3::prelude::*;
+use sim::config::{self, Disk};
+
+/// Every registry, as JSON: see `sim::catalogue`.
+#[pyfunction]
+pub fn catalogue() -> String {
+    sim::catalogue().to_string()
+}
+
+/// The JSON schema of platform files.
+#[pyfunction]
+pub fn platform_schema() -> String {
+    format!("{:#}", config::schema())
+}
+
+/// The reference page of platform files, in Markdown.
+#[pyfunction]
+pub fn platform_reference() -> String {
+    config::reference()
+}
+
+/// The platform file `name` as written, or in full: overrides applied, defaults filled in.
+#[pyfunction]
+pub fn platform_text(name: &str, overrides: Vec<(String, String)>, resolved: bool) -> PyResult<String> {
+    let platform = load(name, &overrides)?;
+    Ok(if resolved { platform.to_toml() } else { platform.text().to_string() })
+}
+
+/// Loads a platform from the working directory, or a preset.
+pub fn load(name: &str, overrides: &[(String, String)]) -> PyResult<sim::Platform> {
+    config::load(name, overrides, &Disk::new("")).map_err(crate::errors::input_error)
+}

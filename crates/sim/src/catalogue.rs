@@ -1,0 +1,97 @@
+//! The catalogue: every registry as data, for `hopcast list`, the reference pages and their tests.
+
+use engine::registry::{Entry, Parameter};
+use mpi::collective::ALGORITHMS;
+use network::model::MODELS;
+use network::routing::ROUTINGS;
+use network::topology::TOPOLOGIES;
+use serde_json::{Value, json};
+
+use crate::config::{self, PRESETS, describe};
+use crate::placement::PLACEMENTS;
+
+/// All registries: an array of `{name, noun, entries: [{name, summary, source, parameters}]}`; a
+/// parameter is `{name, takes, default, summary}`, where a default of `null` means that it is required
+/// and `""` that it may be missing.
+pub fn catalogue() -> Value {
+    json!([
+        registry("platforms", "platform", platforms()),
+        registry("topologies", "topology", entries(TOPOLOGIES)),
+        registry("routings", "routing", entries(ROUTINGS)),
+        registry("models", "model", entries(MODELS)),
+        registry("placements", "placement", entries(PLACEMENTS)),
+        registry("collectives", "collective", collectives()),
+    ])
+}
+
+fn registry(name: &str, noun: &str, entries: Vec<Value>) -> Value {
+    json!({"name": name, "noun": noun, "entries": entries})
+}
+
+fn entries<B>(table: &[Entry<B>]) -> Vec<Value> {
+    table.iter().map(entry).collect()
+}
+
+fn entry<B>(entry: &Entry<B>) -> Value {
+    json!({
+        "name": entry.name,
+        "summary": entry.summary,
+        "source": entry.source,
+        "parameters": entry.parameters.iter().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    json!({
+        "name": parameter.name,
+        "takes": describe(&parameter.kind),
+        "default": parameter.default,
+        "summary": parameter.summary,
+    })
+}
+
+/// Algorithms also say which collectives they do.
+fn collectives() -> Vec<Value> {
+    let with_kinds = |algorithm: &Entry<mpi::collective::Algorithm>| {
+        let mut value = entry(algorithm);
+        value["does"] = algorithm.build.kinds.iter().map(|kind| kind.name()).collect();
+        value
+    };
+    ALGORITHMS.iter().map(with_kinds).collect()
+}
+
+fn platforms() -> Vec<Value> {
+    let describe = |preset: &config::Preset| {
+        let platform = config::load(preset.name, &[], &config::Texts::default());
+        let platform = platform.unwrap_or_else(|error| panic!("preset {}: {error}", preset.name));
+        json!({
+            "name": preset.name,
+            "summary": platform.summary(),
+            "source": platform.source(),
+            "parameters": [],
+        })
+    };
+    PRESETS.iter().map(describe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// One page per entry needs one name per entry, and a line that says what it is.
+    #[test]
+    fn names_are_unique_within_a_registry_and_nothing_goes_without_a_summary() {
+        for registry in catalogue().as_array().expect("an array") {
+            let mut names = BTreeSet::new();
+            for entry in registry["entries"].as_array().expect("an array") {
+                let name = entry["name"].as_str().expect("a text");
+                assert!(names.insert(name), "{} has '{name}' twice", registry["name"]);
+                assert_ne!(entry["summary"], "", "{name} has no summary");
+                for parameter in entry["parameters"].as_array().expect("an array") {
+                    assert_ne!(parameter["summary"], "", "{name}.{} has no summary", parameter["name"]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+"""What the command line asks of the core, in one place."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from hopcast import _core
+from hopcast.cli.overrides import pairs_of
+from hopcast.errors import InputError
+
+
+@cache
+def registries() -> dict[str, dict]:
+    """Every registry by name: `{name, noun, entries}`, see `sim::catalogue`."""
+    return {registry["name"]: registry for registry in json.loads(_core.catalogue())}
+
+
+def registry(name: str) -> dict:
+    """One registry."""
+    known = registries()
+    if name not in known:
+        raise InputError(f"unknown registry '{name}'; known: {', '.join(known)}")
+    return known[name]
+
+
+def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> str:
+    """The platform file as written, or in full with overrides and defaults."""
+    return _core.platform_text(platform, pairs_of(overrides), resolved)
+
+
+def platform_schema() -> str:
+    """The JSON schema of platform files."""
+    return _core.platform_schema()
+
+
+def platform_reference() -> str:
+    """The reference of platform files, in Markdown."""
+    return _core.platform_reference()

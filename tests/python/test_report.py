@@ -1,0 +1,229 @@
+"""Reports: written whole or not at all, read back as they were, and drawable at every size."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import made_up
+import numpy
+import pytest
+from hopcast.errors import InputError
+from hopcast.report import Result, read, store, units, write
+from hopcast.report.compare import compare
+from hopcast.report.html import comparison_page, page
+from hopcast.report.pictures import PICTURES, matrix
+from hopcast.report.pictures.call_durations import quantile
+from hopcast.report.svg import Axis
+
+RANKS = (1, 2, 64, 1_500, 100_000)
+
+
+class Checker(HTMLParser):
+    """Collects what a page would fetch, and whether its elements nest."""
+
+    VOID = frozenset({"meta", "link", "br", "img"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.fetched += [value for name, value in attrs if name in ("src", "href") and value]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.fetched += [value for name, value in attrs if name in ("src", "href") and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_page_is_self_contained_and_well_formed(ranks: int) -> None:
+    text = page(made_up.result(ranks))
+    checker = Checker()
+    checker.feed(text)
+    assert not checker.open
+    assert all(address.startswith("data:") for address in checker.fetched)
+    assert "nan" not in re.findall(r'="(nan|inf|-inf)', text)
+    assert len(text) < 1_000_000
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_every_picture_is_drawn_where_there_are_data_and_none_where_there_are_not(ranks: int) -> None:
+    result = made_up.result(ranks)
+    assert all(draw(result) is not None for draw in PICTURES)
+    bare = Result({**result.summary, "calls": [], "busiest_links": []}, {})
+    assert all(draw(bare) is None for draw in PICTURES)
+
+
+def test_names_of_users_cannot_break_the_page() -> None:
+    result = made_up.result(4, failure=made_up.deadlock(4), warnings=("<script>alert(1)</script>",))
+    result.summary["workload"] = 'a <b> & "c".py'
+    result.summary["busiest_links"][0]["from"] = "<i>leaf</i>"
+    text = page(result)
+    assert "<script" not in text
+    assert "<i>leaf" not in text
+    assert "a &lt;b&gt; &amp;" in text
+
+
+def test_a_report_reads_back_as_it_was(tmp_path: Path) -> None:
+    result = made_up.result(8)
+    write(result, tmp_path / "report")
+    again = read(tmp_path / "report")
+    assert again.summary == result.summary
+    assert again.tables.keys() == result.tables.keys()
+    assert all(again.tables[name].equals(table) for name, table in result.tables.items())
+    assert read(tmp_path / "report" / "report.json").summary == result.summary
+
+
+def test_the_timeline_has_one_slice_per_record(tmp_path: Path) -> None:
+    result = made_up.result(8)
+    write(result, tmp_path / "report")
+    events = json.loads((tmp_path / "report" / "timeline.json").read_text())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    records = result.tables["call_records"]
+    assert len(slices) == records.num_rows
+    assert slices[1]["ts"] == pytest.approx(records["begin_s"][1].as_py() * 1e6)
+    assert slices[1]["dur"] == pytest.approx(4_000)
+
+
+def test_a_report_replaces_a_report_and_nothing_else(tmp_path: Path) -> None:
+    place = tmp_path / "report"
+    write(made_up.result(4), place)
+    write(made_up.result(8), place)
+    assert read(place).summary["ranks"] == 8
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report"]
+
+    (place / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        write(made_up.result(4), place)
+    assert read(place).summary["ranks"] == 8
+    assert (place / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", ["file", "other directory", "unfinished"])
+def test_what_is_no_report_is_refused_and_left_alone(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "there"
+    if kind == "file":
+        place.write_text("mine")
+    else:
+        place.mkdir()
+        (place / ("report.html" if kind == "unfinished" else "data.csv")).write_text("mine")
+    with pytest.raises(InputError, match="there"):
+        write(made_up.result(4), place)
+    kept = place if kind == "file" else next(place.iterdir())
+    assert kept.read_text() == "mine"
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "report"
+    write(made_up.result(4), place)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "_write_tables", full)
+    with pytest.raises(InputError, match="no space is left on the device; nothing was written"):
+        write(made_up.result(8), place)
+    assert read(place).summary["ranks"] == 4
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("missing", None, "no report here"),
+        ("a.json", "{", "not JSON"),
+        ("b.json", "{}", "not a hopcast report"),
+    ],
+)
+def test_reading_something_else_says_what_is_wrong(
+    tmp_path: Path, name: str, content: str | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=said):
+        read(tmp_path / name)
+
+
+def test_a_comparison_says_what_changed() -> None:
+    a, b = made_up.result(64), made_up.result(64)
+    b.summary.update(makespan_s=2 * a.summary["makespan_s"], outcome_hash="another", platform="torus")
+    b.summary["time"] = {**a.summary["time"], "waiting_s": a.summary["time"]["waiting_s"] + 64.0}
+    comparison = compare(a, b, ("a", "b"))
+    assert comparison.verdict_ratio == "2.00 ×"
+    assert "waiting: +1.000 s per rank" in comparison.verdict
+    settings = {row.name: row.difference for row in comparison.groups[-1].rows}
+    assert settings["platform"] == "differs"
+    assert settings["seed"] == ""
+    assert "2.00 ×" in comparison_page(comparison)
+    assert compare(a, a, ("a", "a")).verdict == "The outcomes are equal to the bit."
+
+
+def test_matrix_cells_hold_whole_bins_and_every_byte() -> None:
+    for ranks in (2, 255, 257, 1_500, 100_000):
+        table = made_up.result(ranks).tables["matrix"]
+        sent, per_cell = matrix.binned(table, ranks)
+        assert per_cell % table["ranks_per_bin"][0].as_py() == 0
+        assert len(sent) <= 256
+        assert sent.sum() == sum(table["bytes"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 s"),
+        (1.27e-6, "1.270 µs"),
+        (4.07e-6, "4.070 µs"),
+        (54.47, "54.47 s"),
+        (3.2e-10, "320.0 ps"),
+        (725, "12 min 05.0 s"),
+        (7325, "2 h 02 min 05 s"),
+        (0.99999999, "1.000 s"),
+        (119.96 * 60, "1 h 59 min 58 s"),
+        (659.97, "11 min 00.0 s"),
+    ],
+)
+def test_times_are_written_with_the_unit_that_fits(value: float, text: str) -> None:
+    assert units.seconds(value) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (units.size(65_536), "64.0 KiB"),
+        (units.size(12), "12 B"),
+        (units.rate(9.375e9, "B/s"), "9.38 GB/s"),
+        (units.count(123_336), "123,336"),
+        (units.count(2_500_000), "2.50 million"),
+        (units.percent(0.0001), "< 0.1 %"),
+        (units.ratio(3, 0), "—"),
+        (units.ratio(3, 2), "1.50 ×"),
+    ],
+)
+def test_quantities_are_written_for_people(written: str, text: str) -> None:
+    assert written == text
+
+
+def test_quantiles_interpolate_by_ratio_within_a_bin() -> None:
+    bins = [(1e-6, 1e-4, 100), (1e-4, 1e-3, 100)]
+    assert quantile(bins, 0.25) == pytest.approx(1e-5)
+    assert quantile(bins, 0.5) == pytest.approx(1e-4)
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_ticks_lie_on_their_axis(logarithmic: bool) -> None:
+    draw = numpy.random.default_rng(3)
+    for low, factor in zip(10 ** draw.uniform(-12, 3, 200), 10 ** draw.uniform(0.05, 6, 200), strict=True):
+        axis = Axis(low, low * factor, 0, 100, logarithmic)
+        ticks = axis.ticks(5)
+        assert len(ticks) <= 20
+        assert all(low * (1 - 1e-6) <= tick <= low * factor * (1 + 1e-6) for tick in ticks)
+        assert [axis(tick) for tick in ticks] == sorted(axis(tick) for tick in ticks)
