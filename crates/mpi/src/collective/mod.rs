@@ -4,11 +4,24 @@
 //! All messages of a round must be done before the rank's next round begins. Nothing is stored:
 //! a million ranks in a collective cost a round number each.
 
+pub mod allgather;
+pub mod allreduce;
+pub mod alltoall;
+pub mod barrier;
+pub mod bcast;
 mod cost;
+pub mod gather;
 mod kind;
 mod layout;
+pub mod neighbor;
+mod parts;
+pub mod reduce;
+pub mod reduce_scatter;
+pub mod scan;
+pub mod scatter;
 mod shape;
 mod step;
+mod tree;
 
 use std::sync::Arc;
 
@@ -76,7 +89,52 @@ pub struct Algorithm {
 }
 
 /// Every algorithm.
-pub const ALGORITHMS: &[Entry<Algorithm>] = &[];
+pub const ALGORITHMS: &[Entry<Algorithm>] = &[
+    barrier::dissemination::ENTRY,
+    barrier::recursive_doubling::ENTRY,
+    barrier::tree::ENTRY,
+    barrier::linear::ENTRY,
+    barrier::double_ring::ENTRY,
+    bcast::binomial::ENTRY,
+    bcast::scatter_recursive_doubling_allgather::ENTRY,
+    bcast::scatter_ring_allgather::ENTRY,
+    bcast::chain::ENTRY,
+    bcast::binary_tree::ENTRY,
+    bcast::split_binary_tree::ENTRY,
+    bcast::linear::ENTRY,
+    reduce::binomial::ENTRY,
+    reduce::rabenseifner::ENTRY,
+    reduce::chain::ENTRY,
+    reduce::binary_tree::ENTRY,
+    reduce::linear::ENTRY,
+    allreduce::recursive_doubling::ENTRY,
+    allreduce::rabenseifner::ENTRY,
+    allreduce::ring::ENTRY,
+    allreduce::segmented_ring::ENTRY,
+    allreduce::dissemination::ENTRY,
+    allreduce::reduce_bcast::ENTRY,
+    allreduce::linear::ENTRY,
+    gather::binomial::ENTRY,
+    gather::linear::ENTRY,
+    scatter::binomial::ENTRY,
+    scatter::linear::ENTRY,
+    allgather::recursive_doubling::ENTRY,
+    allgather::bruck::ENTRY,
+    allgather::ring::ENTRY,
+    allgather::neighbor_exchange::ENTRY,
+    allgather::gather_bcast::ENTRY,
+    alltoall::bruck::ENTRY,
+    alltoall::pairwise::ENTRY,
+    alltoall::linear::ENTRY,
+    reduce_scatter::recursive_halving::ENTRY,
+    reduce_scatter::recursive_doubling::ENTRY,
+    reduce_scatter::pairwise::ENTRY,
+    reduce_scatter::ring::ENTRY,
+    reduce_scatter::reduce_scatterv::ENTRY,
+    scan::recursive_doubling::ENTRY,
+    scan::linear::ENTRY,
+    neighbor::linear::ENTRY,
+];
 
 /// The algorithms of one kind, in the order of the table.
 pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Entry<Algorithm>> {

@@ -76,8 +76,18 @@ impl Shape<'_> {
 
     /// Segments of the vector: at least one, each of `segment` bytes rounded down to whole elements.
     pub fn segments(&self) -> u32 {
-        let segments = self.vector().div_ceil(self.whole_segment()).max(1);
+        self.segments_of(self.vector())
+    }
+
+    /// Segments that a part of `bytes` needs, at least one.
+    pub(super) fn segments_of(&self, bytes: u64) -> u32 {
+        let segments = bytes.div_ceil(self.whole_segment()).max(1);
         u32::try_from(segments).expect("a vector has fewer than 2^32 segments")
+    }
+
+    /// Whether all segments have the same size.
+    pub(super) fn even_segments(&self) -> bool {
+        self.segments() == 1 || self.vector() % self.whole_segment() == 0
     }
 
     /// Bytes of segment `index`.

@@ -68,7 +68,8 @@ pub enum Step {
 ///
 /// Appends the messages of `rank` in `round` to `steps`; `false` when the rank has no round with this
 /// number or after it. A round may be empty (the rank pauses). Two messages of one algorithm between
-/// the same pair match in order of rounds, and of their places within a round. No rank sends to itself.
+/// the same pair match in order of rounds, and of their places within a round. Only in neighbourhood
+/// collectives can a rank send to itself.
 pub type Round = fn(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool;
 
 impl Slots {

@@ -1,0 +1,23 @@
+//! All-to-all and its v-variant: each rank has a block for each other.
+
+pub mod bruck;
+pub mod linear;
+pub mod pairwise;
+
+use crate::collective::{Shape, Sizes};
+
+/// Bytes that this rank sends to `peer`.
+fn sent(shape: &Shape, peer: u32) -> u64 {
+    match &shape.call.sizes {
+        Sizes::Own { send, .. } => send[peer as usize],
+        _ => shape.block(peer),
+    }
+}
+
+/// Bytes that this rank gets from `peer`.
+fn received(shape: &Shape, peer: u32) -> u64 {
+    match &shape.call.sizes {
+        Sizes::Own { receive, .. } => receive[peer as usize],
+        _ => shape.block(peer),
+    }
+}

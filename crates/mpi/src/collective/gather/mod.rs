@@ -1,0 +1,4 @@
+//! Gather and gatherv: the block of each rank goes to the root.
+
+pub mod binomial;
+pub mod linear;

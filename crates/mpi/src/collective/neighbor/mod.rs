@@ -1,0 +1,3 @@
+//! Neighbourhood collectives: among the neighbours of a Cartesian or graph topology.
+
+pub mod linear;
