@@ -17,7 +17,7 @@ pub use error::InputError;
 pub use files::{Disk, Files, Texts};
 pub use hosts::HostNames;
 pub use platform::Platform;
-pub use preset::{PRESETS, Preset};
+pub use preset::{PRESETS, Preset, preset_files};
 pub use reference::reference;
 pub use schema::schema;
 pub use value::describe;

@@ -18,10 +18,24 @@ macro_rules! presets {
 }
 
 /// Every preset.
-pub const PRESETS: &[Preset] = presets![];
+pub const PRESETS: &[Preset] = presets![
+    "hopper",
+    "hopper-max-rate",
+    "mustang",
+    "mustang-slow",
+    "mustang-torus",
+    "mustang-torus-slow",
+    "endeavor",
+    "nsim-torus",
+    "fat-tree",
+    "tofu",
+    "crossbar",
+    "dahu",
+    "stampede",
+];
 
 /// The files that presets name.
-const BESIDE: &[(&str, &str)] = &[];
+const BESIDE: &[(&str, &str)] = &[("hopper.hosts", include_str!("../../../../data/platforms/hopper.hosts"))];
 
 /// [`BESIDE`] as a place to read from.
 pub(super) struct Beside;
@@ -31,4 +45,9 @@ impl Files for Beside {
         let found = BESIDE.iter().find(|(file, _)| *file == name);
         found.map(|(_, text)| text.to_string()).ok_or_else(|| "presets have no such file".to_string())
     }
+}
+
+/// The files that presets name, beside which a copied preset must find them: names and texts.
+pub fn preset_files() -> &'static [(&'static str, &'static str)] {
+    BESIDE
 }

@@ -146,6 +146,19 @@ const MPI: &[Parameter] = &[
         "The same within a host. Default: Open MPI's btl_sm_eager_limit",
     ),
     optional(
+        "copy_rate",
+        Kind::Bandwidth,
+        "infinite",
+        "Rate at which MPI copies between the program's memory and its own: buffered sends, and eager messages \
+         that came before their receive",
+    ),
+    optional(
+        "poll",
+        Kind::Time,
+        "100 ns",
+        "Time of the process for a test or probe that finds nothing; above 0",
+    ),
+    optional(
         "reduce_rate",
         Kind::Bandwidth,
         "infinite",

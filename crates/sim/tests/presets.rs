@@ -1,0 +1,129 @@
+//! Every preset loads, builds, is sourced, and is what its paper says.
+
+use network::HostId;
+use sim::config::{self, Disk, PRESETS};
+
+fn folder() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/platforms")
+}
+
+fn preset(name: &str) -> sim::Platform {
+    config::load(name, &[], &Disk::new(folder().join("nowhere"))).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_file_is_a_preset_and_every_preset_builds() {
+    let mut files: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".toml").map(str::to_string))
+        .collect();
+    files.sort();
+    let mut names: Vec<_> = PRESETS.iter().map(|preset| preset.name.to_string()).collect();
+    names.sort();
+    assert_eq!(files, names, "a file in data/platforms has its line in preset.rs");
+    for preset in PRESETS {
+        let platform = self::preset(preset.name);
+        assert_eq!(platform.name(), preset.name);
+        assert!(!platform.summary().is_empty(), "{}", preset.name);
+        let fabric = platform.fabric(1).unwrap_or_else(|error| panic!("{error}"));
+        let ranks = fabric.topology.hosts().min(1000);
+        let placed = platform.place(&*fabric.topology, ranks, 1, None).unwrap();
+        assert_eq!(placed.len(), ranks as usize);
+        platform.host_names(&*fabric.topology).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// A number stands beside its source: in the comment of its line, or in the comment above it.
+#[test]
+fn every_number_has_a_source() {
+    for preset in PRESETS {
+        assert!(preset.text.starts_with("# ") && preset.text.contains("ources"), "{}", preset.name);
+        let mut above = "";
+        for (number, line) in (1..).zip(preset.text.lines()) {
+            if line.trim_start().starts_with('#') {
+                above = line;
+                continue;
+            }
+            let (code, comment) = line.split_once('#').unwrap_or((line, ""));
+            let is_text = ["name", "summary", "source", "kind", "model"]
+                .iter()
+                .any(|key| code.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('=')));
+            let numeric = code.contains('=') && !is_text && code.contains(|c: char| c.is_ascii_digit());
+            let sourced = comment.len() > 3 || !above.is_empty();
+            assert!(!numeric || sourced, "{}.toml:{number}: no source: {line}", preset.name);
+            above = "";
+        }
+    }
+}
+
+/// What `show --resolved` prints is the same platform.
+#[test]
+fn a_resolved_platform_reads_back_to_itself() {
+    for preset in PRESETS {
+        let platform = self::preset(preset.name);
+        let resolved = platform.to_toml();
+        let mut files = config::Texts::default();
+        files.0.insert("resolved.toml".to_string(), resolved.clone());
+        for (name, text) in config::preset_files() {
+            files.0.insert(name.to_string(), text.to_string());
+        }
+        let again =
+            config::load("resolved.toml", &[], &files).unwrap_or_else(|error| panic!("{error}\n{resolved}"));
+        assert_eq!(again.host_parameters(), platform.host_parameters());
+        assert_eq!(again.to_toml().replace(" # default", ""), resolved.replace(" # default", ""));
+    }
+}
+
+/// Latency from one to all of Hopper's nodes, Fig. 6 of the Gemini paper: the links alone give 1.27 to
+/// 3.88 us (17 x 8 x 24: at most 8 + 4 + 12 hops of 108.75 ns between two host links of 635 ns).
+#[test]
+fn hopper_has_the_latencies_of_its_paper() {
+    let fabric = preset("hopper").fabric(1).unwrap();
+    let latency = |to| fabric.idle(HostId(0), HostId(to)).latency;
+    let all: Vec<_> = (1..6528).map(latency).collect();
+    assert_eq!(all.iter().min(), Some(&"1.27 us".parse().unwrap()));
+    assert_eq!(all.iter().max(), Some(&"3.88 us".parse().unwrap()));
+    assert_eq!(latency(2), "1378.75 ns".parse().unwrap());
+}
+
+/// Sizes that the papers print: hosts, routers.
+#[test]
+fn machines_have_their_published_sizes() {
+    for (name, hosts, routers) in [
+        ("hopper", 6528, 17 * 8 * 24),
+        ("mustang", 18 * 6 * 16, 96 + 96 + 108),
+        ("mustang-torus", 2048, 2048),
+        ("endeavor", 256, 32),
+        ("nsim-torus", 2048, 2048),
+        ("tofu", 158_976, 158_976),
+        ("dahu", 32, 1),
+        ("stampede", 6400, 320 + 8),
+    ] {
+        let topology = preset(name).topology().unwrap();
+        assert_eq!((topology.hosts(), topology.routers()), (hosts, routers), "{name}");
+    }
+}
+
+/// The shipped map agrees with the map that SST/macro has, for every node.
+#[test]
+fn the_host_map_of_hopper_is_the_real_one() {
+    let beside = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    #[expect(clippy::disallowed_methods, reason = "tests find their data by the environment")]
+    let data = std::env::var("HOPCAST_DATA").map_or_else(|_| beside(), Into::into);
+    let map = data.join("topology-maps/hopper_nodemap.txt");
+    if !map.exists() {
+        eprintln!("skipped: {} is not there", map.display());
+        return;
+    }
+    let set = [("hosts.map".to_string(), map.display().to_string())];
+    let theirs = config::load("hopper", &set, &Disk::new("/")).unwrap_or_else(|error| panic!("{error}"));
+    let ours = preset("hopper");
+    let topology = ours.topology().unwrap();
+    let (ours, theirs) = (ours.host_names(&*topology).unwrap(), theirs.host_names(&*topology).unwrap());
+    for host in (0..6528).map(HostId) {
+        assert!(ours.name(host).is_some());
+        assert_eq!(ours.name(host), theirs.name(host));
+    }
+    assert!(ours.find("nid06528").is_err());
+}
