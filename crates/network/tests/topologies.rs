@@ -123,6 +123,16 @@ fn published_counts() {
             88_128,
             12 + 9 + 8 + 1 + 1 + 1,
         ),
+        // Kim et al. 2008, figure 6: p = h = 2, a = 4 gives 9 groups and 72 hosts; the balanced
+        // dragonfly of 16-port routers (p = h = 4, a = 8) has 1,056 hosts.
+        ("dragonfly", "routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2", 72, 36, 3),
+        (
+            "dragonfly",
+            "routers_per_group = 8\nhosts_per_router = 4\nglobal_links_per_router = 4",
+            1_056,
+            264,
+            3,
+        ),
         ("hypercube", "dimensions = 10", 1_024, 1_024, 10),
         ("hyperx", "sizes = [8, 8]\nhosts_per_router = 8", 512, 64, 2),
         ("ring", "size = 9", 9, 9, 4),
@@ -133,6 +143,46 @@ fn published_counts() {
         let formula = topology(name, text).formula();
         let expected = (u64::from(*hosts), u64::from(*routers), Some(*diameter));
         assert_eq!((formula.hosts, formula.routers, formula.diameter), expected, "{name} {text}");
+    }
+}
+
+/// The same network in both formats: two hosts on each of two routers, two cables between them.
+#[test]
+fn both_file_formats_say_the_same() {
+    let list = "# two racks\nhost a b c d\na left 10 GB/s 500 ns\nb left 10 GB/s 500 ns\n\
+                c right 10 GB/s 500 ns\nd right 10 GB/s 500 ns\nleft right 100 Gbit/s 1.2 us x2\n";
+    let node = |name, kind| format!("<node id='{name}'><data key='t'>{kind}</data></node>");
+    let edge = |from, to, latency, lanes| {
+        format!(
+            "<edge source='{from}' target='{to}'><data key='b'>{}</data><data key='l'>{latency}</data>\
+             <data key='n'>{lanes}</data></edge>",
+            if lanes == 1 { "10 GB/s" } else { "100 Gbit/s" }
+        )
+    };
+    let xml = [
+        "<graphml xmlns='http://graphml.graphdrawing.org/xmlns'>".to_string(),
+        "<key id='t' for='node' attr.name='type' attr.type='string'><default>router</default></key>"
+            .to_string(),
+        "<key id='b' for='edge' attr.name='bandwidth' attr.type='string'/>".to_string(),
+        "<key id='l' for='edge' attr.name='latency' attr.type='string'/>".to_string(),
+        "<key id='n' for='edge' attr.name='lanes' attr.type='int'/><graph edgedefault='undirected'>"
+            .to_string(),
+        ["a", "b", "c", "d"].map(|name| node(name, "host")).concat(),
+        "<node id='left'/>".to_string() + &node("right", "router"),
+        [("a", "left"), ("b", "left"), ("c", "right"), ("d", "right")]
+            .map(|(a, b)| edge(a, b, "500 ns", 1))
+            .concat(),
+        edge("left", "right", "1.2 us", 2),
+        "</graph></graphml>".to_string(),
+    ]
+    .concat();
+    let [list, xml] = [list, &xml].map(|text| topology("graph", &format!("file = \"\"\"\n{text}\"\"\"")));
+    assert_eq!((list.hosts(), list.routers(), list.links()), (4, 2, 8 + 4));
+    assert_eq!(list.host_name(HostId(2)), "c");
+    assert_eq!(list.classes(), xml.classes());
+    assert_eq!(list.classes().last().unwrap(), "12.5 GB/s, 1.2 us");
+    for id in links(&*list) {
+        assert_eq!(list.link(id), xml.link(id));
     }
 }
 
@@ -152,6 +202,9 @@ fn a_million_hosts_are_not_stored() {
 
 #[test]
 fn wrong_parameters_are_named_with_what_would_do() {
+    let dragonfly = |more: &str| {
+        format!("routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2\n{more}")
+    };
     for (name, text, parameter, parts) in [
         ("torus", "sizes = []", "sizes", ["[]", "[8, 8, 8]"]),
         ("torus", "sizes = [4, 4, 4]\nwrap = [true, false]", "wrap", ["2 values", "3 dimensions"]),
@@ -166,6 +219,19 @@ fn wrong_parameters_are_named_with_what_would_do() {
         ("fat-tree", "m = [4]\nw = [1]\nlevels = 3", "levels", ["3", "together with k"]),
         ("fat-tree", "", "m", ["missing", "k and levels"]),
         ("fat-tree", "k = 1000\nlevels = 5", "k", ["1000", "smaller"]),
+        ("dragonfly", &dragonfly("groups = 10"), "groups", ["10 groups", "at most 9"]),
+        (
+            "dragonfly",
+            &dragonfly("groups = 5\nglobal_links_per_pair = 3"),
+            "global_links_per_pair",
+            ["3 links", "at most 2"],
+        ),
+        ("dragonfly", &dragonfly("local_bandwidth = \"0 B/s\""), "local_bandwidth", ["0 B/s", "write more"]),
+        ("graph", "file = \"a b 3 parsecs\"", "file", ["line 1", "3 parsecs"]),
+        ("graph", "file = \"\"\"host h\nh s 10 GB/s\nt u\"\"\"", "file", ["from s to t", "add"]),
+        ("graph", "file = \"\"\"host h\nh s\nh t\"\"\"", "file", ["line 3", "host h has one cable"]),
+        ("graph", "file = \"a b\"", "file", ["no node is a host", "host NAME"]),
+        ("graph", "file = \"<graphml/>\"", "file", ["no <graph>", "GraphML"]),
         ("fat-tree", "k = 2\nlevels = 3\ntaper = [1, 2, 3]", "taper", ["3 values", "2 levels"]),
     ] {
         let error = try_topology(name, text).err().unwrap_or_else(|| panic!("{name} {text} was accepted"));

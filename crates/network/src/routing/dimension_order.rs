@@ -129,37 +129,60 @@ impl Way {
             if rest == rest_to {
                 break;
             }
-            let (above, mut x) = StrengthReducedU32::div_rem(rest, dimension.size);
+            let (above, x) = StrengthReducedU32::div_rem(rest, dimension.size);
             let (above_to, target) = StrengthReducedU32::div_rem(rest_to, dimension.size);
             (rest, rest_to) = (above, above_to);
-            if x == target {
-                continue;
-            }
-            let (up, hops) = self.plan(number, dimension, x, target, words);
-            if dimension.shape.connection == Connection::Full {
-                let first = dimension.jump(at, x, target, 0);
-                path.push(self.lane(first, dimension.shape.sides[0].lanes, number, words, load));
-                at = at + target * dimension.stride - x * dimension.stride;
-                continue;
-            }
-            let lanes = dimension.shape.sides[usize::from(!up)].lanes;
-            for _ in 0..hops {
-                let first = dimension.step(at, x, up, 0);
-                path.push(self.lane(first, lanes, number, words, load));
-                at = dimension.neighbour(at, x, up);
-                x = match (up, x) {
-                    (true, x) => {
-                        if x + 1 == dimension.shape.size {
-                            0
-                        } else {
-                            x + 1
-                        }
-                    }
-                    (false, 0) => dimension.shape.size - 1,
-                    (false, x) => x - 1,
-                };
+            if x != target {
+                at = self.leg(number, at, [x, target], words, load, path);
             }
         }
+    }
+
+    /// Appends the links from `at` along one dimension to the coordinate of `to`; says where they end.
+    pub fn along(
+        &self,
+        number: usize,
+        at: u32,
+        to: u32,
+        words: Words,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) -> u32 {
+        let dimension = &self.grid.dimensions()[number];
+        let ends = [at, to].map(|router| router / dimension.stride % dimension.size);
+        self.leg(number, at, ends, words, load, path)
+    }
+
+    /// Appends the links from `at` along one dimension from coordinate `x` to a different `target`.
+    fn leg(
+        &self,
+        number: usize,
+        mut at: u32,
+        [mut x, target]: [u32; 2],
+        words: Words,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) -> u32 {
+        let dimension = &self.grid.dimensions()[number];
+        let (up, hops) = self.plan(number, dimension, x, target, words);
+        if dimension.shape.connection == Connection::Full {
+            let first = dimension.jump(at, x, target, 0);
+            path.push(self.lane(first, dimension.shape.sides[0].lanes, number, words, load));
+            return at + target * dimension.stride - x * dimension.stride;
+        }
+        let (lanes, last) = (dimension.shape.sides[usize::from(!up)].lanes, dimension.shape.size - 1);
+        for _ in 0..hops {
+            let first = dimension.step(at, x, up, 0);
+            path.push(self.lane(first, lanes, number, words, load));
+            at = dimension.neighbour(at, x, up);
+            x = match up {
+                true if x == last => 0,
+                true => x + 1,
+                false if x == 0 => last,
+                false => x - 1,
+            };
+        }
+        at
     }
 
     /// One of `lanes` links from `first` on.
@@ -197,6 +220,12 @@ impl Way {
             idle.bandwidth = idle.bandwidth.min(rates.bandwidth);
         }
         idle
+    }
+
+    /// Latency and bandwidth between two hosts, for the message with key 0.
+    pub fn idle_hosts(&self, from: HostId, to: HostId) -> Idle {
+        let (start, end) = (self.grid.router_number(from), self.grid.router_number(to));
+        self.with_hosts(self.idle(start, end, self.words(from, to, 0)))
     }
 
     /// Adds the hosts' links to what is known of the way between their routers.
@@ -246,8 +275,6 @@ impl Routing for DimensionOrder {
         self.way.parts()
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
-        let grid = &self.way.grid;
-        let words = self.way.words(from, to, 0);
-        self.way.with_hosts(self.way.idle(grid.router_number(from), grid.router_number(to), words))
+        self.way.idle_hosts(from, to)
     }
 }

@@ -6,10 +6,14 @@ mod choice;
 mod d_mod_k;
 mod dimension_order;
 mod grid_channels;
+mod groups;
 mod least_loaded_up;
+mod minimal;
 mod random_up;
 mod s_mod_k;
+mod shortest_path;
 mod up_down;
+mod valiant;
 
 use engine::registry::{Arguments, BuildError, Entry};
 
@@ -67,5 +71,13 @@ pub trait Routing: Send + Sync {
 pub type Build = fn(&Arguments, &dyn Topology, seed: u64) -> Result<Box<dyn Routing>, BuildError>;
 
 /// Every routing that a platform file can name.
-pub const ROUTINGS: &[Entry<Build>] =
-    &[dimension_order::ENTRY, d_mod_k::ENTRY, s_mod_k::ENTRY, random_up::ENTRY, least_loaded_up::ENTRY];
+pub const ROUTINGS: &[Entry<Build>] = &[
+    dimension_order::ENTRY,
+    shortest_path::ENTRY,
+    d_mod_k::ENTRY,
+    s_mod_k::ENTRY,
+    random_up::ENTRY,
+    least_loaded_up::ENTRY,
+    minimal::ENTRY,
+    valiant::ENTRY,
+];

@@ -2,8 +2,11 @@
 //!
 //! Adding one is a file here and a line in [`TOPOLOGIES`].
 
+pub mod adjacency;
 pub mod crossbar;
+pub mod dragonfly;
 pub mod fat_tree;
+pub mod graph;
 pub mod grid;
 pub mod hypercube;
 pub mod hyperx;
@@ -169,8 +172,10 @@ pub const TOPOLOGIES: &[Entry<Build>] = &[
     torus::ENTRY,
     mesh::ENTRY,
     fat_tree::ENTRY,
+    dragonfly::ENTRY,
     hyperx::ENTRY,
     hypercube::ENTRY,
     crossbar::ENTRY,
     ring::ENTRY,
+    graph::ENTRY,
 ];

@@ -1,5 +1,7 @@
 //! What the tests of topologies and routings share: arguments from TOML, random networks, distances.
-#![allow(dead_code, reason = "each test crate takes what it needs")]
+#![allow(dead_code, unused_imports, reason = "each test crate takes what it needs")]
+
+mod random;
 
 use std::collections::VecDeque;
 
@@ -8,7 +10,8 @@ use engine::{Bandwidth, Duration};
 use network::routing::{ROUTINGS, Routing};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{LinkId, Node, RouterId, Topology};
-use proptest::prelude::*;
+
+pub use random::{parameters, routing_parameters};
 
 /// Every default differs, so that a mixed-up one shows.
 pub const DEFAULTS: LinkDefaults = LinkDefaults {
@@ -108,77 +111,4 @@ pub fn distances(topology: &dyn Topology, source: RouterId) -> Vec<u32> {
 /// Every link.
 pub fn links(topology: &dyn Topology) -> impl Iterator<Item = LinkId> {
     (0..topology.links()).map(LinkId)
-}
-
-fn list<T: std::fmt::Display>(values: &[T]) -> String {
-    format!("[{}]", values.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
-}
-
-/// Random parameters of a small network of kind `name`, as TOML. A new entry needs a line here.
-pub fn parameters(name: &str) -> BoxedStrategy<String> {
-    let lanes = prop_oneof![Just("lanes = 1"), Just("lanes = 2"), Just("lanes = 3")];
-    let rates = prop_oneof![Just(""), Just("bandwidth = \"3 GB/s\"\nlatency = \"90 ns\"")];
-    let common = (1..3u32, lanes, rates)
-        .prop_map(|(hosts, lanes, rates)| format!("hosts_per_router = {hosts}\n{lanes}\n{rates}\n"));
-    let sizes = |most: u32| proptest::collection::vec(1..=most, 1..=3);
-    match name {
-        "torus" => {
-            let dimension = (1..=5u32, any::<bool>(), 1..3u32, 1..3u32, 1..9u32, 1..9u32);
-            (proptest::collection::vec(dimension, 1..=3), 1..3u32)
-                .prop_map(|(dimensions, hosts)| {
-                    let sizes: Vec<_> = dimensions.iter().map(|d| d.0).collect();
-                    let wrap: Vec<_> = dimensions.iter().map(|d| d.1).collect();
-                    let lanes: Vec<_> = dimensions.iter().flat_map(|d| [d.2, d.3]).collect();
-                    let quoted = |unit: &str| -> Vec<String> {
-                        dimensions.iter().flat_map(|d| [d.4, d.5]).map(|n| format!("\"{n} {unit}\"")).collect()
-                    };
-                    format!(
-                        "sizes = {}\nwrap = {}\nlanes = {}\nbandwidth = {}\nlatency = {}\nhosts_per_router = {hosts}",
-                        list(&sizes), list(&wrap), list(&lanes), list(&quoted("GB/s")), list(&quoted("ns")),
-                    )
-                })
-                .boxed()
-        }
-        "mesh" | "hyperx" => (sizes(4), common)
-            .prop_map(|(sizes, common)| format!("sizes = {}\n{common}", list(&sizes)))
-            .boxed(),
-        "hypercube" => {
-            (1..5u32, common).prop_map(|(n, common)| format!("dimensions = {n}\n{common}")).boxed()
-        }
-        "ring" => (1..12u32, common).prop_map(|(n, common)| format!("size = {n}\n{common}")).boxed(),
-        "crossbar" => (1..20u32).prop_map(|hosts| format!("hosts = {hosts}")).boxed(),
-        "fat-tree" => {
-            let lists = proptest::collection::vec((1..=4u32, 1..=3u32, 1..=2u32, 1..=3u32), 1..=4).prop_map(
-                |levels| {
-                    let m: Vec<_> = levels.iter().map(|level| level.0).collect();
-                    let mut w: Vec<_> = levels.iter().map(|level| level.1).collect();
-                    w[0] = 1;
-                    let lanes: Vec<_> = levels[1..].iter().map(|level| level.2).collect();
-                    let taper: Vec<_> = levels[1..].iter().map(|level| level.3).collect();
-                    format!(
-                        "m = {}\nw = {}\nlanes = {}\ntaper = {}",
-                        list(&m),
-                        list(&w),
-                        list(&lanes),
-                        list(&taper)
-                    )
-                },
-            );
-            let ary = (2..=4u32, 1..=3u32, 1..=4u32)
-                .prop_map(|(k, levels, uplinks)| format!("k = {k}\nlevels = {levels}\nuplinks = {uplinks}"));
-            prop_oneof![lists, ary].boxed()
-        }
-        other => panic!("no random parameters for topology '{other}'"),
-    }
-}
-
-/// Four settings of each routing's parameters, as TOML. A new entry with parameters needs a line here.
-pub fn routing_parameters(name: &str) -> [&'static str; 4] {
-    match name {
-        "dimension-order" => {
-            ["", "lanes = \"pair\"\nties = \"up\"", "lanes = \"first\"", "lanes = \"least-loaded\""]
-        }
-        "d-mod-k" | "s-mod-k" | "random-up" | "least-loaded-up" => [""; 4],
-        other => panic!("no parameters for routing '{other}'"),
-    }
 }

@@ -1,0 +1,133 @@
+//! Dragonflies: local, global, local; with or without a detour through a random group.
+//!
+//! Channels ascend along every route: the n-th group's local links are on channel n, the global link
+//! that leaves it too; local links come before the global one, so nothing waits in a circle. That is
+//! 2 channels for minimal routes and 3 for those with a detour.
+//!
+//! Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008).
+
+use super::choice::Choice;
+use super::{Load, Routing};
+use crate::fabric::Idle;
+use crate::topology::dragonfly::Dragonfly;
+use crate::topology::{HostId, LinkId, Rates, Topology};
+
+/// A routing for dragonflies.
+pub(super) struct Groups {
+    pub dragonfly: Dragonfly,
+    /// Whether messages between groups go through a third one.
+    pub detour: bool,
+    pub seed: u64,
+}
+
+/// What is told of the links of a route, in order.
+trait Way {
+    /// The link, which has these rates.
+    fn link(&mut self, link: LinkId, rates: Rates);
+}
+
+impl Way for Vec<LinkId> {
+    fn link(&mut self, link: LinkId, _rates: Rates) {
+        self.push(link);
+    }
+}
+
+impl Way for Idle {
+    fn link(&mut self, _link: LinkId, rates: Rates) {
+        self.latency += rates.latency;
+        self.bandwidth = self.bandwidth.min(rates.bandwidth);
+    }
+}
+
+impl Groups {
+    /// Tells `way` the links between the routers of two hosts.
+    fn walk(&self, from: HostId, to: HostId, key: u64, way: &mut impl Way) {
+        let dragonfly = &self.dragonfly;
+        let (start, end) = (dragonfly.router_number(from), dragonfly.router_number(to));
+        if start == end {
+            return;
+        }
+        let (group, target) = (dragonfly.place(start).0, dragonfly.place(end).0);
+        let mut choice = Choice::new(self.seed, from, to, key);
+        let mut at = start;
+        if self.detour && group != target && dragonfly.groups() > 2 {
+            // One of the other groups: skip the two that are taken, the lower first.
+            let mut between = choice.below(dragonfly.groups() - 2);
+            between += u32::from(between >= group.min(target));
+            between += u32::from(between >= group.max(target));
+            at = self.cross(at, between, None, &mut choice, way);
+        }
+        if dragonfly.place(at).0 != target {
+            at = self.cross(at, target, Some(end), &mut choice, way);
+        }
+        self.local(at, end, &mut choice, way);
+    }
+
+    /// Goes to group `target`, over one of the links that make the way to `end` shortest; says where it lands.
+    fn cross(&self, at: u32, target: u32, end: Option<u32>, choice: &mut Choice, way: &mut impl Way) -> u32 {
+        let group = self.dragonfly.place(at).0;
+        let hops = |copy: u32| {
+            let (_, gate, landing) = self.dragonfly.global_link(group, target, copy);
+            u32::from(gate != at) + u32::from(end.is_some_and(|end| landing != end))
+        };
+        let copies = self.dragonfly.copies();
+        let mut copy = 0;
+        if copies > 1 {
+            let least = (0..copies).map(hops).min().expect("two groups are linked");
+            let equals = (0..copies).filter(|copy| hops(*copy) == least).count() as u32;
+            let chosen = choice.below(equals) as usize;
+            copy = (0..copies).filter(|copy| hops(*copy) == least).nth(chosen).expect("it was counted");
+        }
+        let (link, gate, landing) = self.dragonfly.global_link(group, target, copy);
+        self.local(at, gate, choice, way);
+        way.link(link, self.dragonfly.global);
+        landing
+    }
+
+    fn local(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) {
+        if at != end {
+            let lane = choice.below(self.dragonfly.local_lanes());
+            way.link(self.dragonfly.local_link(at, end, lane), self.dragonfly.local);
+        }
+    }
+}
+
+impl Routing for Groups {
+    fn route(
+        &self,
+        topology: &dyn Topology,
+        from: HostId,
+        to: HostId,
+        key: u64,
+        _load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) {
+        path.push(topology.up(from));
+        self.walk(from, to, key, path);
+        path.push(topology.down(to));
+    }
+    fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
+        channels.clear();
+        let mut group = 0;
+        for link in path {
+            let host = link.0 < 2 * topology.hosts();
+            channels.push(if host { 0 } else { group });
+            group += u8::from(!host && self.dragonfly.is_global(*link));
+        }
+    }
+    fn channel_count(&self) -> u8 {
+        if self.detour { 3 } else { 2 }
+    }
+    fn longest(&self, _topology: &dyn Topology) -> u32 {
+        if self.detour { 5 } else { 3 }
+    }
+    fn is_adaptive(&self) -> bool {
+        self.detour || self.dragonfly.copies() > 1 || self.dragonfly.local_lanes() > 1
+    }
+    fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
+        let host = self.dragonfly.host;
+        let mut idle = Idle { latency: host.latency * 2, bandwidth: host.bandwidth };
+        self.walk(from, to, 0, &mut idle);
+        idle
+    }
+}

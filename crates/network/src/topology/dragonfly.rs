@@ -1,0 +1,347 @@
+//! Dragonfly: groups of fully connected routers, and global links between all pairs of groups.
+//!
+//! g groups of a routers, p hosts and up to h global links on each router. Group i has `q = n (g - 1)`
+//! global ports, n for each other group (`n = ⌊a h / (g - 1)⌋` unless told otherwise); port number
+//! `s (g - 1) + k` belongs to copy s < n of slot k, and to router `⌊port a / q⌋` of its group. Where slot
+//! k of group i leads is the arrangement:
+//! - absolute: to group k, or k + 1 from k = i on;
+//! - relative: to group `i + k + 1 mod g`;
+//! - circulant: to groups `i + 1, i - 1, i + 2, i - 2, …`.
+//!
+//! Hosts `g a p`, routers `g a`; a minimal route is at most local, global, local. With one group it is
+//! a complete graph. At `g = a h + 1` all groups are one global link apart and no port is left.
+//!
+//! Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008);
+//! arrangements: Hastings et al., "Comparing global link arrangements for dragonfly networks" (CLUSTER 2015).
+
+use std::ops::Range;
+
+use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
+use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
+
+use super::{
+    Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Rates, RouterId, Topology,
+};
+
+const COUNT: Kind = Kind::Integer(1, 1 << 20);
+
+/// The registry's line.
+pub const ENTRY: Entry<Build> = Entry {
+    name: "dragonfly",
+    summary: "fully connected groups of fully connected routers",
+    source: "Kim, Dally, Scott, Abts 2008; Hastings et al. 2015",
+    parameters: &[
+        Parameter {
+            name: "groups",
+            kind: COUNT,
+            default: Some(""),
+            summary: "g; missing: as many as one global link to each allows, a h + 1",
+        },
+        Parameter {
+            name: "routers_per_group",
+            kind: COUNT,
+            default: None,
+            summary: "a, all connected to each other",
+        },
+        Parameter { name: "hosts_per_router", kind: COUNT, default: None, summary: "p" },
+        Parameter {
+            name: "global_links_per_router",
+            kind: COUNT,
+            default: None,
+            summary: "h, the most that a router has",
+        },
+        Parameter {
+            name: "global_links_per_pair",
+            kind: COUNT,
+            default: Some(""),
+            summary: "n, parallel links between two groups; missing: as many as the ports allow",
+        },
+        Parameter {
+            name: "arrangement",
+            kind: Kind::Choice(&["absolute", "relative", "circulant"]),
+            default: Some("\"absolute\""),
+            summary: "which global port leads to which group",
+        },
+        Parameter {
+            name: "local_lanes",
+            kind: Kind::Integer(1, 1 << 10),
+            default: Some("1"),
+            summary: "parallel links between two routers of a group",
+        },
+        Parameter {
+            name: "local_bandwidth",
+            kind: Kind::Bandwidth,
+            default: Some(""),
+            summary: "of a link within a group; missing: [link]'s",
+        },
+        Parameter {
+            name: "local_latency",
+            kind: Kind::Time,
+            default: Some(""),
+            summary: "of a link within a group and the router behind it; missing: [link]'s",
+        },
+        Parameter {
+            name: "global_bandwidth",
+            kind: Kind::Bandwidth,
+            default: Some(""),
+            summary: "of a link between groups; missing: [link]'s",
+        },
+        Parameter {
+            name: "global_latency",
+            kind: Kind::Time,
+            default: Some(""),
+            summary: "of a link between groups and the router behind it; missing: [link]'s",
+        },
+    ],
+    build,
+};
+
+/// Which global port leads to which group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrangement {
+    Absolute,
+    Relative,
+    Circulant,
+}
+
+/// A dragonfly. Routers are numbered group by group.
+#[derive(Debug, Clone)]
+pub struct Dragonfly {
+    groups: u32,
+    /// a
+    group_size: StrengthReducedU32,
+    /// p
+    hosts_per_router: StrengthReducedU32,
+    /// n
+    copies: u32,
+    /// n (g - 1), at least 1 so that it divides.
+    group_ports: StrengthReducedU64,
+    arrangement: Arrangement,
+    local_lanes: u32,
+    /// Within a group.
+    pub local: Rates,
+    /// Between groups.
+    pub global: Rates,
+    /// Of the hosts.
+    pub host: Rates,
+    first_local: u32,
+    first_global: u32,
+    links: u32,
+}
+
+impl Dragonfly {
+    /// g
+    pub fn groups(&self) -> u32 {
+        self.groups
+    }
+    /// n, parallel links between two groups.
+    pub fn copies(&self) -> u32 {
+        self.copies
+    }
+    /// Parallel links between two routers of a group.
+    pub fn local_lanes(&self) -> u32 {
+        self.local_lanes
+    }
+    /// The number of the router of a host.
+    pub fn router_number(&self, host: HostId) -> u32 {
+        host.0 / self.hosts_per_router
+    }
+    /// Group of a router, and its number there.
+    pub fn place(&self, router: u32) -> (u32, u32) {
+        StrengthReducedU32::div_rem(router, self.group_size)
+    }
+    /// Whether a link between routers is a global one.
+    pub fn is_global(&self, link: LinkId) -> bool {
+        link.0 >= self.first_global
+    }
+
+    /// The link from router `from` to router `to` of the same group.
+    pub fn local_link(&self, from: u32, to: u32, lane: u32) -> LinkId {
+        let base = from / self.group_size * self.group_size.get();
+        let slot = to - base - u32::from(to > from);
+        LinkId(self.first_local + (from * (self.group_size.get() - 1) + slot) * self.local_lanes + lane)
+    }
+
+    /// Global link number `copy` from `group` to `target`, with the routers at its ends.
+    pub fn global_link(&self, group: u32, target: u32, copy: u32) -> (LinkId, u32, u32) {
+        let start = copy * (self.groups - 1);
+        let port = start + self.slot(group, target);
+        let back = start + self.slot(target, group);
+        let link = LinkId(self.first_global + group * self.group_ports.get() as u32 + port);
+        (link, self.port_router(group, port), self.port_router(target, back))
+    }
+
+    /// The slot of `group` that leads to `target`.
+    fn slot(&self, group: u32, target: u32) -> u32 {
+        let ahead = if target > group { target - group } else { target + self.groups - group };
+        match self.arrangement {
+            Arrangement::Absolute => target - u32::from(target > group),
+            Arrangement::Relative => ahead - 1,
+            Arrangement::Circulant if ahead * 2 <= self.groups => 2 * (ahead - 1),
+            Arrangement::Circulant => 2 * (self.groups - ahead) - 1,
+        }
+    }
+
+    /// The group to which slot `slot` of `group` leads.
+    fn target(&self, group: u32, slot: u32) -> u32 {
+        let ahead = match self.arrangement {
+            Arrangement::Absolute => return slot + u32::from(slot >= group),
+            Arrangement::Relative => slot + 1,
+            Arrangement::Circulant if slot % 2 == 0 => slot / 2 + 1,
+            Arrangement::Circulant => self.groups - slot.div_ceil(2),
+        };
+        (group + ahead) % self.groups
+    }
+
+    /// The router that has global port `port` of `group`: ports are spread evenly.
+    fn port_router(&self, group: u32, port: u32) -> u32 {
+        let number = u64::from(port) * u64::from(self.group_size.get()) / self.group_ports;
+        group * self.group_size.get() + number as u32
+    }
+
+    /// The first global port of router `number` of a group.
+    fn first_port(&self, number: u32) -> u32 {
+        let ports = if self.groups == 1 { 0 } else { self.group_ports.get() };
+        (u64::from(number) * ports).div_ceil(u64::from(self.group_size.get())) as u32
+    }
+}
+
+impl Topology for Dragonfly {
+    fn hosts(&self) -> u32 {
+        self.routers() * self.hosts_per_router.get()
+    }
+    fn routers(&self) -> u32 {
+        self.groups * self.group_size.get()
+    }
+    fn links(&self) -> u32 {
+        self.links
+    }
+    fn link(&self, id: LinkId) -> Link {
+        if let Some(link) = self.host_link(id, self.host) {
+            return link;
+        }
+        let class = (HOST_CLASSES.len() + usize::from(self.is_global(id))) as u16;
+        let (from, to, rates) = if self.is_global(id) {
+            let index = u64::from(id.0 - self.first_global);
+            let (group, port) = StrengthReducedU64::div_rem(index, self.group_ports);
+            let (copy, slot) = (port as u32 / (self.groups - 1), port as u32 % (self.groups - 1));
+            let (link, from, to) = self.global_link(group as u32, self.target(group as u32, slot), copy);
+            debug_assert_eq!(link, id);
+            (from, to, self.global)
+        } else {
+            let index = (id.0 - self.first_local) / self.local_lanes;
+            let others = self.group_size.get() - 1;
+            let (from, slot) = (index / others, index % others);
+            let (group, number) = self.place(from);
+            (from, group * self.group_size.get() + slot + u32::from(slot >= number), self.local)
+        };
+        let (from, to) = (Node::Router(RouterId(from)), Node::Router(RouterId(to)));
+        Link { from, to, bandwidth: rates.bandwidth, latency: rates.latency, class }
+    }
+    fn classes(&self) -> Vec<String> {
+        HOST_CLASSES.into_iter().chain(["local", "global"]).map(String::from).collect()
+    }
+    fn router_of(&self, host: HostId) -> RouterId {
+        RouterId(self.router_number(host))
+    }
+    fn hosts_of(&self, router: RouterId) -> Range<u32> {
+        let each = self.hosts_per_router.get();
+        router.0 * each..(router.0 + 1) * each
+    }
+    fn ports(&self, router: RouterId, ports: &mut Vec<LinkId>) {
+        let (group, number) = self.place(router.0);
+        let base = group * self.group_size.get();
+        for other in (0..self.group_size.get()).filter(|other| *other != number) {
+            ports.extend((0..self.local_lanes).map(|lane| self.local_link(router.0, base + other, lane)));
+        }
+        let first =
+            self.first_global + group * if self.groups == 1 { 0 } else { self.group_ports.get() as u32 };
+        ports.extend((self.first_port(number)..self.first_port(number + 1)).map(|port| LinkId(first + port)));
+    }
+    fn formula(&self) -> Formula {
+        let [g, a, n] = [self.groups, self.group_size.get(), self.copies].map(u64::from);
+        let hosts = g * a * u64::from(self.hosts_per_router.get());
+        let links = 2 * hosts + g * a * (a - 1) * u64::from(self.local_lanes) + g * (g - 1) * n;
+        // Two hops reach at most these routers; where they are not all, some pair needs three.
+        let h = (n * (g - 1)).div_ceil(a);
+        let near = 1 + (a - 1) + h + 2 * (a - 1) * h + h * h.saturating_sub(1);
+        let diameter = match (g, a) {
+            (1, a) => Some(u32::from(a > 1)),
+            (_, 1) => Some(1),
+            _ if near < g * a => Some(3),
+            _ => None,
+        };
+        Formula { hosts, routers: g * a, links, diameter }
+    }
+    fn router_name(&self, router: RouterId) -> String {
+        let (group, number) = self.place(router.0);
+        format!("group {group} router {number}")
+    }
+    fn default_routing(&self) -> &'static str {
+        "minimal"
+    }
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology>, BuildError> {
+    let count = |name| arguments.integer(name).map(|value| value as u64);
+    let required = |name| count(name).expect("a required parameter is there");
+    let (a, p) = (required("routers_per_group"), required("hosts_per_router"));
+    let h = required("global_links_per_router");
+    let g = count("groups").unwrap_or(a * h + 1);
+    if g > a * h + 1 {
+        let reason = format!(
+            "{g} groups, but a group has {a} x {h} = {} global links; at most {} groups can be connected",
+            a * h,
+            a * h + 1
+        );
+        return Err(BuildError::new("groups", reason));
+    }
+    let most = if g == 1 { 1 } else { a * h / (g - 1) };
+    let n = count("global_links_per_pair").unwrap_or(most);
+    if n > most {
+        let reason =
+            format!("{n} links to each of {} groups need more ports than {a} x {h}; at most {most}", g - 1);
+        return Err(BuildError::new("global_links_per_pair", reason));
+    }
+    let rates = |bandwidth, latency| -> Result<Rates, BuildError> {
+        let given = Rates {
+            bandwidth: arguments.bandwidth(bandwidth).unwrap_or(links.bandwidth),
+            latency: arguments.time(latency).unwrap_or(links.latency),
+        };
+        if given.bandwidth.0 == 0 {
+            return Err(BuildError::new(bandwidth, "0 B/s carries nothing; write more, or \"infinite\""));
+        }
+        Ok(given)
+    };
+    let local_lanes = count("local_lanes").unwrap_or(1);
+    let parts = [g * a * p, g * a * p, g * a * (a - 1), g * (g - 1)].map(u128::from);
+    let total = parts[0] + parts[1] + parts[2] * u128::from(local_lanes) + parts[3] * u128::from(n);
+    let links_total = u32::try_from(total).map_err(|_| {
+        let reason =
+            format!("{g} groups of {a} routers need {total} links, at most {}; make it smaller", u32::MAX);
+        BuildError::new("groups", reason)
+    })?;
+    let first_local = (2 * g * a * p) as u32;
+    Ok(Box::new(Dragonfly {
+        groups: g as u32,
+        group_size: StrengthReducedU32::new(a as u32),
+        hosts_per_router: StrengthReducedU32::new(p as u32),
+        copies: n as u32,
+        group_ports: StrengthReducedU64::new((n * (g - 1)).max(1)),
+        arrangement: match arguments.text("arrangement").as_deref() {
+            Some("relative") => Arrangement::Relative,
+            Some("circulant") => Arrangement::Circulant,
+            _ => Arrangement::Absolute,
+        },
+        local_lanes: local_lanes as u32,
+        local: rates("local_bandwidth", "local_latency")?,
+        global: rates("global_bandwidth", "global_latency")?,
+        host: links.host(),
+        first_local,
+        first_global: first_local + (g * a * (a - 1) * local_lanes) as u32,
+        links: links_total,
+    }))
+}
