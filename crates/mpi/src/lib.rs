@@ -3,12 +3,16 @@
 //! This crate knows no file format and no Python, nor which network model runs; it never touches
 //! user memory: timing and data travel apart.
 
+pub mod cartesian;
 pub mod collective;
 pub mod compute;
+pub mod group;
 pub mod operation;
 pub mod record;
 pub mod source;
+pub mod world;
 
 pub use operation::{Op, Rank};
 pub use record::{Blocked, Failure, Record};
 pub use source::{Completion, Source};
+pub use world::{Context, Protocol, Setup, World};

@@ -1,8 +1,11 @@
 //! Where operations come from: a trace, a pattern, a Python function, a C program on a fiber.
 
+use std::sync::Arc;
+
 use engine::Time;
 
 use crate::operation::{CommId, Data, Op, Rank, Tag};
+use crate::world::communicator::Communicator;
 
 /// What the operation before has given, told to the source when it is asked for the next.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +23,8 @@ pub struct Completion {
     pub matched: u64,
     /// For [`Op::NewComm`]: the new communicator of this rank.
     pub comm: CommId,
+    /// For [`Op::NewComm`]: who is in it and with which topology; `None` where `comm` is `NULL`.
+    pub created: Option<Arc<Communicator>>,
 }
 
 /// What is known of a received message, or of a send.
@@ -51,6 +56,7 @@ impl Default for Completion {
             flag: false,
             matched: 0,
             comm: CommId::NULL,
+            created: None,
         }
     }
 }

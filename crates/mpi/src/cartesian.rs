@@ -1,0 +1,198 @@
+//! Cartesian topologies as pure functions: coordinates, ranks, shifts, sub-grids, balanced sizes.
+//!
+//! Ranks are numbered in row-major order: the last dimension varies fastest.
+//! Source: MPI 4.0, section 8.5.
+
+use crate::operation::{CartGrid, Neighbours};
+
+/// A neighbour that is not there (MPI_PROC_NULL), in [`Neighbours`] and shifts.
+pub const NOBODY: u32 = u32::MAX;
+
+impl CartGrid {
+    /// How many ranks the grid holds; `None` if that is more than a `u32` counts, or the lists of
+    /// sizes and periods differ in length, or a size is 0.
+    pub fn size(&self) -> Option<u32> {
+        if self.sizes.len() != self.periodic.len() || self.sizes.contains(&0) {
+            return None;
+        }
+        self.sizes.iter().try_fold(1u32, |size, extent| size.checked_mul(*extent))
+    }
+
+    /// The coordinates of `rank`, which is below the size (MPI_Cart_coords).
+    pub fn coordinates(&self, rank: u32) -> Vec<u32> {
+        let mut rest = rank;
+        let mut coordinates: Vec<u32> = self
+            .sizes
+            .iter()
+            .rev()
+            .map(|extent| {
+                let coordinate = rest % extent;
+                rest /= extent;
+                coordinate
+            })
+            .collect();
+        coordinates.reverse();
+        coordinates
+    }
+
+    /// The rank at `coordinates`, one per dimension (MPI_Cart_rank). Periodic dimensions wrap; outside
+    /// the others there is nobody.
+    pub fn rank(&self, coordinates: &[i64]) -> Option<u32> {
+        assert_eq!(coordinates.len(), self.sizes.len(), "one coordinate for each dimension");
+        let mut rank = 0;
+        for ((coordinate, extent), periodic) in coordinates.iter().zip(&self.sizes).zip(&self.periodic) {
+            let extent = i64::from(*extent);
+            if !periodic && !(0..extent).contains(coordinate) {
+                return None;
+            }
+            rank = rank * extent + coordinate.rem_euclid(extent);
+        }
+        Some(rank as u32)
+    }
+
+    /// From whom `rank` receives and to whom it sends when data moves by `displacement` along
+    /// `dimension` (MPI_Cart_shift): `(source, destination)`.
+    pub fn shift(&self, rank: u32, dimension: usize, displacement: i64) -> (Option<u32>, Option<u32>) {
+        let mut coordinates: Vec<i64> = self.coordinates(rank).into_iter().map(i64::from).collect();
+        let here = coordinates[dimension];
+        coordinates[dimension] = here - displacement;
+        let source = self.rank(&coordinates);
+        coordinates[dimension] = here + displacement;
+        (source, self.rank(&coordinates))
+    }
+
+    /// The neighbours of `rank` in the order of neighbourhood collectives: for each dimension the
+    /// lower, then the upper; [`NOBODY`] beyond a border that does not wrap.
+    pub fn neighbours(&self, rank: u32) -> Neighbours {
+        let around: Vec<u32> = (0..self.sizes.len())
+            .flat_map(|dimension| {
+                let (lower, upper) = self.shift(rank, dimension, 1);
+                [lower.unwrap_or(NOBODY), upper.unwrap_or(NOBODY)]
+            })
+            .collect();
+        Neighbours { sources: around.clone(), destinations: around }
+    }
+
+    /// The sub-grid that keeps the dimensions in `remain` (MPI_Cart_sub), and for `rank` the colour
+    /// and key of the split that makes it.
+    pub fn sub(&self, rank: u32, remain: &[bool]) -> (CartGrid, i64, i64) {
+        assert_eq!(remain.len(), self.sizes.len(), "one choice for each dimension");
+        let kept = |wanted: bool| remain.iter().enumerate().filter(move |(_, keep)| **keep == wanted);
+        let coordinates = self.coordinates(rank);
+        let number = |wanted: bool| {
+            kept(wanted)
+                .fold(0i64, |number, (at, _)| number * i64::from(self.sizes[at]) + i64::from(coordinates[at]))
+        };
+        let grid = CartGrid {
+            sizes: kept(true).map(|(at, _)| self.sizes[at]).collect(),
+            periodic: kept(true).map(|(at, _)| self.periodic[at]).collect(),
+        };
+        (grid, number(false), number(true))
+    }
+}
+
+/// Sizes whose product is `ranks`, as close to each other as can be and in falling order; those of
+/// `fixed` that are not 0 stay (MPI_Dims_create). `None` if the fixed ones do not divide `ranks`.
+pub fn dims_create(ranks: u32, fixed: &[u32]) -> Option<Vec<u32>> {
+    let product =
+        fixed.iter().filter(|size| **size > 0).try_fold(1u32, |all, size| all.checked_mul(*size))?;
+    let free = fixed.iter().filter(|size| **size == 0).count();
+    if ranks == 0 || ranks % product != 0 || (free == 0 && ranks != product) {
+        return None;
+    }
+    let mut balanced = balance(ranks / product, free, u32::MAX).unwrap_or_default().into_iter();
+    Some(
+        fixed
+            .iter()
+            .map(|size| if *size > 0 { *size } else { balanced.next().expect("a free place") })
+            .collect(),
+    )
+}
+
+/// The falling sequence of `parts` factors of `number`, none above `limit`, that is least in
+/// lexicographic order: the largest as small as can be, then the second, and so on.
+fn balance(number: u32, parts: usize, limit: u32) -> Option<Vec<u32>> {
+    if parts == 0 {
+        return (number == 1).then(Vec::new);
+    }
+    if parts == 1 {
+        return (number <= limit).then(|| vec![number]);
+    }
+    let least = (f64::from(number).powf(1.0 / parts as f64) - 1e-6).ceil().max(1.0) as u32;
+    divisors(number).into_iter().filter(|first| *first >= least && *first <= limit).find_map(|first| {
+        let mut sizes = vec![first];
+        sizes.extend(balance(number / first, parts - 1, first)?);
+        Some(sizes)
+    })
+}
+
+/// The divisors of `number`, ascending.
+fn divisors(number: u32) -> Vec<u32> {
+    let small: Vec<u32> =
+        (1u32..).take_while(|d| u64::from(*d).pow(2) <= number.into()).filter(|d| number % d == 0).collect();
+    let large = small.iter().rev().map(|d| number / d).filter(|d| u64::from(*d).pow(2) > number.into());
+    small.iter().copied().chain(large).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(sizes: &[u32], periodic: &[bool]) -> CartGrid {
+        CartGrid { sizes: sizes.to_vec(), periodic: periodic.to_vec() }
+    }
+
+    #[test]
+    fn ranks_are_row_major() {
+        let grid = grid(&[2, 3], &[false, true]);
+        assert_eq!(grid.size(), Some(6));
+        assert_eq!(grid.coordinates(4), [1, 1]);
+        for rank in 0..6 {
+            let coordinates: Vec<i64> = grid.coordinates(rank).into_iter().map(i64::from).collect();
+            assert_eq!(grid.rank(&coordinates), Some(rank));
+        }
+        assert_eq!(grid.rank(&[1, -1]), Some(5));
+        assert_eq!(grid.rank(&[2, 0]), None);
+    }
+
+    #[test]
+    fn shifts_wrap_only_where_periodic() {
+        let grid = grid(&[2, 3], &[false, true]);
+        assert_eq!(grid.shift(0, 0, 1), (None, Some(3)));
+        assert_eq!(grid.shift(0, 1, 1), (Some(2), Some(1)));
+        assert_eq!(grid.shift(0, 1, 2), (Some(1), Some(2)));
+        assert_eq!(grid.neighbours(0).sources, [NOBODY, 3, 2, 1]);
+    }
+
+    #[test]
+    fn sub_grids_are_rows_and_columns() {
+        let grid = grid(&[2, 3], &[false, true]);
+        let (row, colour, key) = grid.sub(4, &[false, true]);
+        assert_eq!((row.sizes, row.periodic, colour, key), (vec![3], vec![true], 1, 1));
+        let (column, colour, key) = grid.sub(4, &[true, false]);
+        assert_eq!((column.sizes, colour, key), (vec![2], 1, 1));
+        let (all, colour, key) = grid.sub(4, &[true, true]);
+        assert_eq!((all, colour, key), (grid.clone(), 0, 4));
+    }
+
+    /// The table of MPI 4.0, example 8.1, and balanced three-dimensional grids.
+    #[test]
+    fn sizes_are_balanced() {
+        assert_eq!(dims_create(6, &[0, 0]), Some(vec![3, 2]));
+        assert_eq!(dims_create(7, &[0, 0]), Some(vec![7, 1]));
+        assert_eq!(dims_create(6, &[0, 3, 0]), Some(vec![2, 3, 1]));
+        assert_eq!(dims_create(7, &[0, 3, 0]), None);
+        assert_eq!(dims_create(64, &[0, 0, 0]), Some(vec![4, 4, 4]));
+        assert_eq!(dims_create(1024, &[0, 0, 0]), Some(vec![16, 8, 8]));
+        assert_eq!(dims_create(12, &[12]), Some(vec![12]));
+        assert_eq!(dims_create(1, &[]), Some(vec![]));
+        assert_eq!(dims_create(1_000_000, &[0, 0, 0]), Some(vec![100, 100, 100]));
+    }
+
+    #[test]
+    fn sizes_too_large_for_a_rank_are_refused() {
+        assert_eq!(grid(&[65_536, 65_536], &[false, false]).size(), None);
+        assert_eq!(grid(&[2, 0], &[false, false]).size(), None);
+        assert_eq!(grid(&[2], &[]).size(), None);
+    }
+}

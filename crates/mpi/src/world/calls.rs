@@ -1,0 +1,306 @@
+//! The life of a call: the source is asked, the operation begins, the call returns, the next follows.
+
+use engine::{Bytes, Duration, Time};
+
+use crate::operation::{CommId, Op, Rank, Receive, Request, Send, Start, Until};
+use crate::record::{Failure, Record};
+use crate::source::{Completion, Status};
+use crate::world::process::{Call, Standing, Target};
+use crate::world::request::Template;
+use crate::world::{Context, Outcome, World, text};
+
+/// How a call goes on after it has begun.
+pub(super) enum Flow {
+    /// It returns then.
+    Return(Time),
+    /// It returns with the event that injects its message.
+    Riding,
+    /// It returns when something comes.
+    Block,
+    /// The rank is done.
+    Finished,
+}
+
+impl World {
+    /// The call of `rank` returns now; goes on with the next.
+    pub(super) fn resume(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+        let process = &mut self.processes[rank as usize];
+        assert!(process.standing == Standing::Returning, "rank {rank} returns from a call it is not in");
+        process.standing = Standing::Issuing;
+        let op = process.op.take().expect("a rank in a call knows which");
+        self.finish(rank, &op, context)?;
+        self.ask(rank, context)
+    }
+
+    /// Begins the operations of `rank` from the very first one on.
+    pub(super) fn proceed(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+        if self.failure.is_some() {
+            return Ok(());
+        }
+        self.completion =
+            Completion { done: std::mem::take(&mut self.completion.done), ..Default::default() };
+        self.completion.done.clear();
+        self.completion.now = context.now;
+        self.ask(rank, context)
+    }
+
+    /// Takes operations from the source until one takes time.
+    fn ask(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+        loop {
+            let op = context.source.next(Rank(rank), &self.completion);
+            self.processes[rank as usize].call = Call::new(context.now);
+            let standing = match self.issue(rank, &op, context)? {
+                Flow::Return(at) if at <= context.now => {
+                    self.finish(rank, &op, context)?;
+                    continue;
+                }
+                Flow::Return(at) => {
+                    self.return_at(rank, at, context);
+                    Standing::Returning
+                }
+                Flow::Riding => Standing::Returning,
+                Flow::Block => Standing::Blocked,
+                Flow::Finished => {
+                    self.finished += 1;
+                    Standing::Finished
+                }
+            };
+            let process = &mut self.processes[rank as usize];
+            process.standing = standing;
+            process.op = Some(op);
+            return Ok(());
+        }
+    }
+
+    /// Begins one operation.
+    fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
+        let now = context.now;
+        match op {
+            Op::Compute(work) => Ok(Flow::Return(now + self.setup.processor.time(*work))),
+            Op::SleepUntil(time) => Ok(Flow::Return(now.max(*time))),
+            Op::Call(_, time) => Ok(Flow::Return(self.processes[rank as usize].engage(now, *time))),
+            Op::Send(send, start) => self.issue_send(rank, send, *start, context),
+            Op::Receive(receive, start) => {
+                let Some(target) = self.target(rank, *start, || Template::Receive(*receive))? else {
+                    return Ok(Flow::Return(now));
+                };
+                self.receive(rank, receive, target, context)?;
+                Ok(self.flow_of(rank, target, now))
+            }
+            Op::SendReceive(send, receive) => {
+                self.processes[rank as usize].call.outstanding = 2;
+                self.receive(rank, receive, Target::Call, context)?;
+                self.send(rank, send, Target::Call, false, context)?;
+                Ok(self.flow_of(rank, Target::Call, now))
+            }
+            Op::Collective(call, start) => {
+                let Some(target) = self.target(rank, *start, || Template::Collective(call.clone()))? else {
+                    return Ok(Flow::Return(now));
+                };
+                self.start_collective(rank, call, target, context)?;
+                Ok(self.flow_of(rank, target, now))
+            }
+            Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
+            Op::ReceiveMatched(number, start) => self.receive_matched(rank, *number, *start, context),
+            Op::Wait(requests, until) => self.wait(rank, requests, *until, context),
+            Op::WaitOne(request) => self.wait(rank, std::slice::from_ref(request), Until::All, context),
+            Op::Test(requests, until) => self.test(rank, requests, *until, context),
+            Op::Start(requests) => self.start_requests(rank, requests, context),
+            Op::Cancel(request) => self.cancel(rank, *request, context),
+            Op::Free(request) => self.free_request(rank, *request, context),
+            Op::NewComm(comm, new) => self.new_communicator(rank, *comm, new, context),
+            Op::FreeComm(comm) => self.free_communicator(rank, *comm, context),
+            Op::Abort(code) => Err(Box::new(Failure::Abort { rank: Rank(rank), code: *code })),
+            Op::Finish => {
+                let at = now;
+                context.observer.record(now, &Record::Finish { rank: Rank(rank), at });
+                self.processes[rank as usize].digest.fold(at.0);
+                Ok(Flow::Finished)
+            }
+        }
+    }
+
+    fn issue_send(&mut self, rank: u32, send: &Send, start: Start, context: &mut Context) -> Outcome<Flow> {
+        let Some(target) = self.target(rank, start, || Template::Send(*send))? else {
+            return Ok(Flow::Return(context.now));
+        };
+        let begun = self.send(rank, send, target, true, context)?;
+        Ok(if begun.riding { Flow::Riding } else { self.flow_of(rank, target, begun.at) })
+    }
+
+    /// Who is told when an operation that begins with `start` is complete; `None` if it is only
+    /// prepared as `template`.
+    pub(super) fn target(
+        &mut self,
+        rank: u32,
+        start: Start,
+        template: impl FnOnce() -> Template,
+    ) -> Outcome<Option<Target>> {
+        match start {
+            Start::Blocking => {
+                self.processes[rank as usize].call.outstanding = 1;
+                Ok(Some(Target::Call))
+            }
+            Start::Request(request) => {
+                self.activate(rank, request)?;
+                Ok(Some(Target::Request(request.0)))
+            }
+            Start::Persistent(request) => {
+                self.prepare_request(rank, request, template())?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// How a call goes on whose operation has been begun for `target`: a call that leaves a request
+    /// behind returns at `at`.
+    pub(super) fn flow_of(&self, rank: u32, target: Target, at: Time) -> Flow {
+        let call = &self.processes[rank as usize].call;
+        match target {
+            Target::Call if call.outstanding > 0 => Flow::Block,
+            Target::Call => Flow::Return(call.at),
+            _ => Flow::Return(at),
+        }
+    }
+
+    /// Tells `target` that its operation is complete from `at` on, and was on its way since `since`.
+    pub(super) fn complete(
+        &mut self,
+        rank: u32,
+        target: Target,
+        since: Time,
+        at: Time,
+        status: Option<Status>,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let process = &mut self.processes[rank as usize];
+        match target {
+            Target::Nobody => Ok(()),
+            Target::Round(instance) => {
+                self.cover(rank, target, since, at);
+                self.round_part_done(rank, instance, at, context)
+            }
+            Target::Call => {
+                if let Some(status) = status {
+                    process.call.status = status;
+                }
+                self.count_down(rank, since, at, context);
+                Ok(())
+            }
+            Target::Request(number) => {
+                let slot = &mut process.requests[number as usize];
+                slot.complete(at, status.unwrap_or(Status::EMPTY));
+                if slot.waited && process.standing == Standing::Blocked {
+                    self.count_down(rank, since, at, context);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// One of the things that the call of `rank` waits for is complete.
+    fn count_down(&mut self, rank: u32, since: Time, at: Time, context: &mut Context) {
+        let process = &mut self.processes[rank as usize];
+        let call = &mut process.call;
+        call.cover(since, at);
+        call.outstanding -= 1;
+        call.at = call.at.max(at);
+        if process.standing != Standing::Blocked || call.outstanding > 0 {
+            return;
+        }
+        let at = call.at;
+        process.standing = Standing::Returning;
+        if at > context.now {
+            self.return_at(rank, at, context);
+        } else {
+            self.ready = Some(rank);
+        }
+    }
+
+    /// From `since` to `until` something for `target` was on its way, which may end the waiting of the
+    /// call in which the rank stands.
+    pub(super) fn cover(&mut self, rank: u32, target: Target, since: Time, until: Time) {
+        let process = &mut self.processes[rank as usize];
+        let awaited = match target {
+            Target::Call => true,
+            Target::Request(number) => process.requests[number as usize].waited,
+            Target::Round(instance) => match process.instances[instance as usize].target {
+                Target::Call => true,
+                Target::Request(number) => process.requests[number as usize].waited,
+                Target::Round(_) | Target::Nobody => false,
+            },
+            Target::Nobody => false,
+        };
+        if awaited {
+            process.call.cover(since, until);
+        }
+    }
+
+    /// The call returns: says so to the source, the observer and the digest.
+    fn finish(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<()> {
+        let now = context.now;
+        let call = &self.processes[rank as usize].call;
+        let (begin, waiting) =
+            (call.begin, if text::blocks(op) { call.waiting(now) } else { Duration::ZERO });
+        let completion = &mut self.completion;
+        completion.now = now;
+        completion.status = call.status;
+        completion.done.clear();
+        completion.flag = call.flag;
+        completion.matched = call.matched;
+        completion.comm = CommId::NULL;
+        completion.created = None;
+        match op {
+            Op::Wait(requests, until) => self.collect(rank, requests, *until, now),
+            Op::WaitOne(request) => self.collect_one(rank, *request),
+            Op::Test(requests, until) if self.completion.flag => self.collect(rank, requests, *until, now),
+            Op::NewComm(_, new) => self.collect_communicator(rank, new),
+            _ => {}
+        }
+        self.fold(rank, op);
+        let rank = Rank(rank);
+        match op {
+            Op::Compute(_) => context.observer.record(now, &Record::Compute { rank, begin, end: now }),
+            Op::SleepUntil(_) => {}
+            _ => {
+                let bytes = Bytes(text::sent_by(op) + received(op, &self.completion));
+                let record = Record::Call { rank, name: text::name(op), begin, end: now, waiting, bytes };
+                context.observer.record(now, &record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Folds what the call has given into the rank's digest.
+    fn fold(&mut self, rank: u32, op: &Op) {
+        let completion = &self.completion;
+        let digest = &mut self.processes[rank as usize].digest;
+        let mut status = |status: &Status| {
+            digest.fold(u64::from(status.source) << 32 | u64::from(status.tag));
+            digest.fold(status.bytes << 1 | u64::from(status.cancelled));
+        };
+        status(&completion.status);
+        completion.done.iter().for_each(|(_, done)| status(done));
+        digest.fold(completion.now.0);
+        digest.fold(u64::from(completion.flag) << 40 | u64::from(completion.comm.0) << 8 | text::code(op));
+    }
+
+    /// The requests that a call names.
+    pub(super) fn requests_of(op: &Op) -> &[Request] {
+        match op {
+            Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => requests,
+            Op::WaitOne(request) => std::slice::from_ref(request),
+            _ => &[],
+        }
+    }
+}
+
+/// Payload that the call itself received.
+fn received(op: &Op, completion: &Completion) -> u64 {
+    match op {
+        Op::Receive(Receive { .. }, Start::Blocking)
+        | Op::SendReceive(..)
+        | Op::ReceiveMatched(_, Start::Blocking) => completion.status.bytes,
+        _ => 0,
+    }
+}

@@ -1,0 +1,109 @@
+//! What a message carries through the network for its receiver: self-contained, five words.
+
+use engine::Time;
+use network::Cargo;
+
+/// The messages of the protocols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Envelope and payload together.
+    Eager,
+    /// The envelope of a rendezvous: "may I send?".
+    Request,
+    /// An eager message of a collective.
+    CollectiveEager,
+    /// The envelope of a rendezvous within a collective.
+    CollectiveRequest,
+    /// The answer to a request: "clear to send".
+    Clear,
+    /// The payload of a rendezvous.
+    Data,
+}
+
+const KINDS: [Kind; 6] =
+    [Kind::Eager, Kind::Request, Kind::CollectiveEager, Kind::CollectiveRequest, Kind::Clear, Kind::Data];
+
+/// The content of a [`Cargo`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    pub kind: Kind,
+    /// Sent in ready mode.
+    pub ready: bool,
+    /// World rank of the one who sends this very message.
+    pub source: u32,
+    /// World rank.
+    pub dest: u32,
+    /// The communicator, below 2²⁸.
+    pub context: u32,
+    /// The tag; the number of the collective on its communicator.
+    pub tag: u32,
+    /// Envelopes: the number of the envelope between the two ranks. Collectives: the signature of the
+    /// call. Clear and data: the receiver's handle.
+    pub high: u32,
+    /// The sender's handle, in all messages of a rendezvous.
+    pub low: u32,
+    /// Eager and data: the handle of the user's data. Requests: the length of the payload. Clear: when
+    /// the request had come \[ps\].
+    pub word: u64,
+    /// When the send was called.
+    pub sent: Time,
+}
+
+impl Parcel {
+    pub fn pack(&self) -> Cargo {
+        debug_assert!(self.context < 1 << 28);
+        let kind = self.kind as u64 | u64::from(self.ready) << 3;
+        [
+            u64::from(self.source) << 32 | u64::from(self.dest),
+            kind << 60 | u64::from(self.context) << 32 | u64::from(self.tag),
+            u64::from(self.high) << 32 | u64::from(self.low),
+            self.word,
+            self.sent.0,
+        ]
+    }
+
+    pub fn unpack(cargo: &Cargo) -> Parcel {
+        Parcel {
+            kind: KINDS[(cargo[1] >> 60 & 7) as usize],
+            ready: cargo[1] >> 63 == 1,
+            source: Parcel::source_of(cargo),
+            dest: cargo[0] as u32,
+            context: (cargo[1] >> 32) as u32 & ((1 << 28) - 1),
+            tag: cargo[1] as u32,
+            high: (cargo[2] >> 32) as u32,
+            low: cargo[2] as u32,
+            word: cargo[3],
+            sent: Time(cargo[4]),
+        }
+    }
+
+    pub fn source_of(cargo: &Cargo) -> u32 {
+        (cargo[0] >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        for kind in KINDS {
+            for ready in [false, true] {
+                let parcel = Parcel {
+                    kind,
+                    ready,
+                    source: 0x7FFF_FFFE,
+                    dest: 0x7FFF_FFFD,
+                    context: (1 << 28) - 1,
+                    tag: u32::MAX,
+                    high: u32::MAX - 1,
+                    low: u32::MAX - 2,
+                    word: u64::MAX - 3,
+                    sent: Time(u64::MAX - 4),
+                };
+                assert_eq!(Parcel::unpack(&parcel.pack()), parcel);
+            }
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Driving collectives: round after round of an algorithm, for each rank by itself.
+//!
+//! A rank keeps a round number and a count of what the round still waits for; the rounds themselves
+//! are computed when they begin. A round begins when all messages of the round before are done: sends
+//! first, in the order of the algorithm's steps, then the receives. A received message costs its
+//! overhead and, where it is reduced, `bytes / reduce_rate`.
+//!
+//! The messages of a collective match by communicator, number of the collective on it, sender and
+//! size. They carry no user data, so two of the same sender and size may stand for each other, and need
+//! no numbers of their own. Each carries a signature of its call; members that called different
+//! collectives, roots or sizes find out when a message reaches one whose signature differs.
+
+use std::sync::Arc;
+
+use engine::{Bytes, Time};
+use network::Arrival;
+
+use crate::cartesian::NOBODY;
+use crate::collective::{self, Collective, Effect, Round, Shape, Sizes, Step};
+use crate::operation::{Neighbours, Rank};
+use crate::record::Failure;
+use crate::world::cargo::{Kind, Parcel};
+use crate::world::communicator::Communicator;
+use crate::world::matching::{Key, Pattern};
+use crate::world::process::{Incoming, Outgoing, Target};
+use crate::world::receive::Received;
+use crate::world::{Context, Outcome, World, text};
+
+/// A collective under way on one rank.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub call: Arc<Collective>,
+    pub communicator: Arc<Communicator>,
+    neighbours: Option<Arc<Neighbours>>,
+    algorithm: Round,
+    /// When what is done so far was done.
+    at: Time,
+    /// Its number on the communicator.
+    pub sequence: u32,
+    pub signature: u32,
+    /// This rank in the communicator.
+    me: u32,
+    /// The round to begin next.
+    pub round: u32,
+    /// What the present round waits for.
+    outstanding: u32,
+    pub target: Target,
+}
+
+/// A receive of a round that waits for its message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Awaited {
+    pub bytes: u64,
+    pub instance: u32,
+    pub signature: u32,
+    combine: bool,
+}
+
+/// A message that waits for the round that receives it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Early {
+    pub bytes: u64,
+    pub signature: u32,
+    /// For a rendezvous, the sender's handle.
+    handle: Option<u32>,
+    injected: Time,
+    arrived: Time,
+    sent: Time,
+}
+
+/// A call with what was chosen for it.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    call: Arc<Collective>,
+    algorithm: Round,
+    signature: u32,
+}
+
+impl World {
+    /// Begins a collective for `target`.
+    pub(super) fn start_collective(
+        &mut self,
+        rank: u32,
+        call: &Arc<Collective>,
+        target: Target,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let communicator = self.membership(rank, call.comm)?.clone();
+        let me = communicator.rank_of(rank, rank).expect("a member has a rank");
+        let neighbours = self.neighbours(rank, me, call, &communicator)?;
+        let prepared = self.prepare(rank, call, communicator.size(), neighbours.as_deref())?;
+        let process = &mut self.processes[rank as usize];
+        let sequence = process.next_collective(call.comm);
+        let instance = process.instances.insert(Instance {
+            call: call.clone(),
+            sequence,
+            communicator,
+            neighbours,
+            algorithm: prepared.0,
+            at: context.now,
+            signature: prepared.1,
+            me,
+            round: 0,
+            outstanding: 0,
+            target,
+        });
+        self.advance(rank, instance as u32, context)
+    }
+
+    /// Begins rounds until one has to wait, or the collective is done.
+    fn advance(&mut self, rank: u32, instance: u32, context: &mut Context) -> Outcome<()> {
+        let mut steps = std::mem::take(&mut self.steps);
+        let outcome = loop {
+            steps.clear();
+            let state = &mut self.processes[rank as usize].instances[instance as usize];
+            let shape = Shape {
+                size: state.communicator.size(),
+                call: &state.call,
+                neighbours: state.neighbours.as_deref(),
+                segment: self.setup.segment,
+            };
+            if !(state.algorithm)(&shape, state.me, state.round, &mut steps) {
+                let done = self.processes[rank as usize].instances.remove(instance as usize);
+                break self.complete(rank, done.target, done.at, done.at, None, context);
+            }
+            state.round += 1;
+            // One for the round itself, so that it is not over before all of it has begun.
+            state.outstanding = 1;
+            if let Err(failure) = self.begin_round(rank, instance, &steps, context) {
+                break Err(failure);
+            }
+            let state = &mut self.processes[rank as usize].instances[instance as usize];
+            state.outstanding -= 1;
+            if state.outstanding > 0 {
+                break Ok(());
+            }
+        };
+        self.steps = steps;
+        outcome
+    }
+
+    fn begin_round(
+        &mut self,
+        rank: u32,
+        instance: u32,
+        steps: &[Step],
+        context: &mut Context,
+    ) -> Outcome<()> {
+        for step in steps {
+            if let Step::Send { to, bytes, .. } = step
+                && *to != NOBODY
+            {
+                self.send_part(rank, instance, *to, *bytes, context);
+            }
+        }
+        for step in steps {
+            if let Step::Receive { from, bytes, effect, .. } = step
+                && *from != NOBODY
+            {
+                self.receive_part(rank, instance, *from, *bytes, *effect != Effect::Store, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_part(&mut self, rank: u32, instance: u32, to: u32, bytes: Bytes, context: &mut Context) {
+        let state = &self.processes[rank as usize].instances[instance as usize];
+        let dest = state.communicator.member(rank, to).expect("algorithms send to members");
+        let (comm, sequence, signature) = (state.call.comm.0, state.sequence, state.signature);
+        let begin = state.at.max(context.now);
+        let eager = self.is_eager(rank, dest, bytes);
+        let payload = if eager { bytes } else { Bytes(0) };
+        let cost = self.overheads(payload).0;
+        let process = &mut self.processes[rank as usize];
+        let at = process.engage(begin, cost);
+        let handle = if eager {
+            let state = &mut process.instances[instance as usize];
+            state.at = state.at.max(at);
+            self.count(bytes);
+            0
+        } else {
+            process.instances[instance as usize].outstanding += 1;
+            process.outgoing.insert(Outgoing {
+                dest,
+                context: comm,
+                tag: sequence,
+                bytes: bytes.0,
+                data: 0,
+                sent: begin,
+                target: Target::Round(instance),
+                cleared: false,
+            }) as u32
+        };
+        let parcel = Parcel {
+            kind: if eager { Kind::CollectiveEager } else { Kind::CollectiveRequest },
+            ready: false,
+            source: rank,
+            dest,
+            context: comm,
+            tag: sequence,
+            high: signature,
+            low: handle,
+            word: if eager { 0 } else { bytes.0 },
+            sent: begin,
+        };
+        let message = self.message(&parcel, payload, false);
+        self.cover(rank, Target::Round(instance), begin, at);
+        self.transmit(&message, at, false, context);
+    }
+
+    fn receive_part(
+        &mut self,
+        rank: u32,
+        instance: u32,
+        from: u32,
+        bytes: Bytes,
+        combine: bool,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let process = &mut self.processes[rank as usize];
+        let state = &mut process.instances[instance as usize];
+        state.outstanding += 1;
+        let source = state.communicator.member(rank, from).expect("algorithms receive from members");
+        let signature = state.signature;
+        let awaited = Awaited { bytes: bytes.0, instance, signature, combine };
+        let key = Key { context: state.call.comm.0, source, tag: state.sequence };
+        let pattern = Pattern::exact(key);
+        let fits = |early: &Early| early.bytes == bytes.0 || early.signature != signature;
+        let early = if process.early.is_empty() { None } else { process.early.take_message(pattern, fits) };
+        match early {
+            None => {
+                process.awaited.push(pattern, awaited);
+                Ok(())
+            }
+            Some((_, early)) if early.signature == signature => {
+                self.meet_part(rank, key, &early, awaited, context)
+            }
+            Some((_, early)) => Err(self.mismatch(rank, instance, source, early.signature)),
+        }
+    }
+
+    /// A message of a collective has come: to the round that waits for it, or too early.
+    pub(super) fn collective_arrives(
+        &mut self,
+        parcel: &Parcel,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let rank = parcel.dest;
+        let eager = parcel.kind == Kind::CollectiveEager;
+        let early = Early {
+            bytes: if eager { arrival.message.size.0 } else { parcel.word },
+            signature: parcel.high,
+            handle: (!eager).then_some(parcel.low),
+            injected: arrival.injected,
+            arrived: context.now,
+            sent: parcel.sent,
+        };
+        let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };
+        let process = &mut self.processes[rank as usize];
+        let fits = |awaited: &Awaited| awaited.bytes == early.bytes && awaited.signature == early.signature;
+        if let Some(awaited) = process.awaited.take_receive(key, fits) {
+            return self.meet_part(rank, key, &early, awaited, context);
+        }
+        let other = process.instances.iter().find(|(_, instance)| {
+            instance.call.comm.0 == key.context
+                && instance.sequence == key.tag
+                && instance.signature != early.signature
+        });
+        if let Some((instance, _)) = other {
+            return Err(self.mismatch(rank, instance as u32, key.source, early.signature));
+        }
+        process.early.push(Pattern::exact(key), early);
+        Ok(())
+    }
+
+    /// A message and the round that receives it have met.
+    fn meet_part(
+        &mut self,
+        rank: u32,
+        key: Key,
+        early: &Early,
+        awaited: Awaited,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let target = Target::Round(awaited.instance);
+        if let Some(handle) = early.handle {
+            let Key { context: comm, source, tag } = key;
+            let since = early.injected;
+            let incoming = Incoming { source, context: comm, tag, target, since, combine: awaited.combine };
+            self.clear(rank, incoming, handle, early.arrived, context);
+            return Ok(());
+        }
+        let size = Bytes(early.bytes);
+        let mut cost = self.overheads(size).1;
+        if awaited.combine {
+            cost += self.setup.reduce_rate.transfer(size);
+        }
+        let at = self.processes[rank as usize].engage(context.now, cost);
+        let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };
+        self.received(rank, target, &message, early.injected, context)
+    }
+
+    /// One message of the round of `instance` is done.
+    pub(super) fn round_part_done(
+        &mut self,
+        rank: u32,
+        instance: u32,
+        at: Time,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let state = &mut self.processes[rank as usize].instances[instance as usize];
+        state.at = state.at.max(at);
+        state.outstanding -= 1;
+        if state.outstanding > 0 { Ok(()) } else { self.advance(rank, instance, context) }
+    }
+
+    /// The algorithm and the signature of a call.
+    fn prepare(
+        &mut self,
+        rank: u32,
+        call: &Arc<Collective>,
+        size: u32,
+        neighbours: Option<&Neighbours>,
+    ) -> Outcome<(Round, u32)> {
+        if let Some(prepared) = &self.prepared
+            && Arc::ptr_eq(&prepared.call, call)
+        {
+            return Ok((prepared.algorithm, prepared.signature));
+        }
+        if let Err(reason) = check(call, size, neighbours) {
+            return Err(self.misuse(rank, format!("{}: {reason}", text::collective(call))));
+        }
+        let shape = Shape { size, call, neighbours, segment: self.setup.segment };
+        let (algorithm, number) = match choose(&shape) {
+            Ok(chosen) => chosen,
+            Err(reason) => return Err(self.misuse(rank, format!("{}: {reason}", text::collective(call)))),
+        };
+        let signature = signature(call, number);
+        self.prepared = Some(Prepared { call: call.clone(), algorithm, signature });
+        Ok((algorithm, signature))
+    }
+
+    /// The neighbours that a neighbourhood collective talks to; `None` for the others.
+    fn neighbours(
+        &mut self,
+        rank: u32,
+        me: u32,
+        call: &Collective,
+        communicator: &Communicator,
+    ) -> Outcome<Option<Arc<Neighbours>>> {
+        if !is_neighbourhood(call.kind) {
+            return Ok(None);
+        }
+        let membership = self.processes[rank as usize].memberships.entry(call.comm.0);
+        if membership.neighbours.is_none() {
+            membership.neighbours = communicator.neighbours(me);
+        }
+        match &membership.neighbours {
+            Some(neighbours) => Ok(Some(neighbours.clone())),
+            None => {
+                let reason = format!("{}: {} has no topology", text::collective(call), communicator.name());
+                Err(self.misuse(rank, reason))
+            }
+        }
+    }
+
+    /// The collective `instance` of `rank` met a message of `other`, which called something else.
+    pub(super) fn mismatch(&self, rank: u32, instance: u32, other: u32, signature: u32) -> Box<Failure> {
+        let mine = &self.processes[rank as usize].instances[instance as usize];
+        let theirs = self.processes[other as usize].instances.iter().find(|(_, theirs)| {
+            theirs.call.comm == mine.call.comm
+                && theirs.sequence == mine.sequence
+                && theirs.signature == signature
+        });
+        let kind = collective::Kind::all().nth((signature >> 24) as usize);
+        let name = kind.map_or("a collective", collective::Kind::function);
+        let theirs = match theirs {
+            Some((_, theirs)) => text::collective(&theirs.call),
+            None => format!("{name}(…) with other arguments, and it has returned"),
+        };
+        let calls = vec![(Rank(rank), text::collective(&mine.call)), (Rank(other), theirs)];
+        Box::new(Failure::Mismatch { calls })
+    }
+}
+
+fn is_neighbourhood(kind: collective::Kind) -> bool {
+    use collective::Kind;
+    matches!(
+        kind,
+        Kind::NeighborAllgather | Kind::NeighborAllgatherv | Kind::NeighborAlltoall | Kind::NeighborAlltoallv
+    )
+}
+
+/// Are root and sizes those of a communicator of `size` ranks?
+fn check(call: &Collective, size: u32, neighbours: Option<&Neighbours>) -> Result<(), String> {
+    if call.root >= size {
+        return Err(format!("the root is not below the size {size}"));
+    }
+    let fits = match (&call.sizes, neighbours) {
+        (Sizes::Equal(_), _) => true,
+        (Sizes::ByRank(list), None) => list.len() == size as usize,
+        (Sizes::Own { send, receive }, None) => send.len() == size as usize && receive.len() == size as usize,
+        (Sizes::Own { send, receive }, Some(around)) => {
+            // An allgather sends the same block to all.
+            let sends = call.kind == collective::Kind::NeighborAllgatherv && send.len() == 1
+                || send.len() == around.destinations.len();
+            sends && receive.len() == around.sources.len()
+        }
+        (Sizes::ByRank(list), Some(around)) => list.len() == around.sources.len(),
+    };
+    if fits { Ok(()) } else { Err(format!("the list of sizes does not fit {size} ranks")) }
+}
+
+/// The algorithm that does the call: the one it names, or the first that fits; with its number.
+fn choose(shape: &Shape) -> Result<(Round, u32), String> {
+    let entry = match shape.call.algorithm {
+        Some(name) => {
+            let entry = collective::find(shape.call.kind, name)?;
+            if !(entry.build.fits)(shape) {
+                return Err(format!("the algorithm '{name}' cannot do this call on {} ranks", shape.size));
+            }
+            entry
+        }
+        None => collective::of_kind(shape.call.kind)
+            .find(|entry| (entry.build.fits)(shape))
+            .ok_or_else(|| format!("no algorithm can do it on {} ranks", shape.size))?,
+    };
+    let number = collective::ALGORITHMS.iter().position(|other| std::ptr::eq(other, entry));
+    Ok((entry.build.round, number.unwrap_or(0) as u32))
+}
+
+/// What must agree between the members: the kind in the upper 8 bits, then a hash of root, size and
+/// algorithm. Lists of sizes are left out, for not all members need to know them.
+fn signature(call: &Collective, algorithm: u32) -> u32 {
+    let mut digest = engine::hash::Digest::default();
+    digest.fold(u64::from(call.root) << 32 | u64::from(algorithm));
+    match &call.sizes {
+        Sizes::Equal(bytes) => digest.fold(bytes.0),
+        Sizes::ByRank(_) => digest.fold(u64::MAX),
+        Sizes::Own { .. } => digest.fold(u64::MAX - 1),
+    }
+    let hash = digest.value();
+    (call.kind as u32) << 24 | ((hash ^ hash >> 32) & 0xFF_FFFF) as u32
+}

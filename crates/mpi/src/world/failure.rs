@@ -1,0 +1,155 @@
+//! How a simulated program fails: deadlocks in words, and misuse.
+
+use crate::operation::{Op, Rank, Request};
+use crate::record::{Blocked, Failure};
+use crate::source::Source;
+use crate::world::process::{Process, Standing, Target};
+use crate::world::request::State;
+use crate::world::{World, text};
+
+impl World {
+    /// Why nothing can happen any more: a deadlock that names every rank that is not done, or the
+    /// mismatched collective behind it.
+    pub fn deadlock(&self, source: &dyn Source) -> Failure {
+        if let Some(mismatch) = self.hidden_mismatch() {
+            return mismatch;
+        }
+        let stuck =
+            self.processes.iter().zip(0..).filter(|(process, _)| process.standing != Standing::Finished);
+        Failure::Deadlock(stuck.map(|(process, rank)| self.blocked(rank, process, source)).collect())
+    }
+
+    pub(super) fn misuse(&self, rank: u32, reason: String) -> Box<Failure> {
+        Box::new(Failure::Misuse { rank: Rank(rank), reason })
+    }
+
+    /// The call that `target` belongs to, in words.
+    pub(super) fn call_text(&self, rank: u32, target: Target) -> String {
+        let op = self.processes[rank as usize].op.as_ref();
+        match (target, op) {
+            (Target::Call, Some(op)) => text::describe(op),
+            (Target::Request(number), _) => format!("MPI_Irecv (request {number})"),
+            _ => "MPI_Recv".into(),
+        }
+    }
+
+    fn blocked(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
+        let op = process.op.as_ref();
+        let call = op.map_or("no call".into(), text::describe);
+        let place = source.place(Rank(rank)).map_or(String::new(), |place| format!(" at {place}"));
+        let mut waits = Waits::default();
+        match op {
+            Some(Op::Wait(..) | Op::WaitOne(_)) => {
+                let requests = World::requests_of(op.expect("just seen"));
+                requests.iter().for_each(|request| self.waits_for_request(process, *request, &mut waits));
+            }
+            Some(Op::Probe(receive) | Op::ProbeMatched(receive, _)) => {
+                let from = self.pattern(rank, receive).ok().flatten().and_then(|pattern| pattern.source());
+                waits.message(from);
+            }
+            Some(_) => self.waits_for(process, Target::Call, &mut waits),
+            None => {}
+        }
+        waits.ranks.sort_unstable();
+        waits.ranks.dedup();
+        Blocked {
+            rank: Rank(rank),
+            since: process.call.begin,
+            call: format!("{call}{place}"),
+            waits_for: waits.text(),
+            ranks: waits.ranks,
+        }
+    }
+
+    fn waits_for_request(&self, process: &Process, request: Request, waits: &mut Waits) {
+        let slot = process.requests.get(request.0 as usize);
+        if slot.is_some_and(|slot| slot.state == State::Active) {
+            self.waits_for(process, Target::Request(request.0), waits);
+        }
+    }
+
+    /// What `target` still needs.
+    fn waits_for(&self, process: &Process, target: Target, waits: &mut Waits) {
+        for (pattern, _) in process.posted.iter().filter(|(_, posting)| posting.target == target) {
+            waits.message(pattern.source());
+        }
+        for (_, outgoing) in process.outgoing.iter().filter(|(_, outgoing)| outgoing.target == target) {
+            let what = if outgoing.cleared { "its data to leave for" } else { "a matching receive at" };
+            waits.add(what, Some(outgoing.dest));
+        }
+        for (_, incoming) in process.incoming.iter().filter(|(_, incoming)| incoming.target == target) {
+            waits.add("the data of a message from", Some(incoming.source));
+        }
+        for (number, instance) in process.instances.iter().filter(|(_, part)| part.target == target) {
+            let number = number as u32;
+            let awaited = process.awaited.iter().filter(|(_, awaited)| awaited.instance == number);
+            awaited.for_each(|(pattern, _)| waits.add(instance.call.kind.function(), pattern.source()));
+            self.waits_for(process, Target::Round(number), waits);
+        }
+    }
+
+    /// Two members of a collective that wait for each other's messages in vain.
+    fn hidden_mismatch(&self) -> Option<Failure> {
+        self.processes.iter().zip(0..).find_map(|(process, rank)| {
+            process.early.iter().find_map(|(pattern, early)| {
+                let key = pattern.key();
+                let (number, instance) = process
+                    .instances
+                    .iter()
+                    .find(|(_, part)| part.call.comm.0 == key.context && part.sequence == key.tag)?;
+                if instance.signature != early.signature {
+                    return Some(*self.mismatch(rank, number as u32, key.source, early.signature));
+                }
+                let (_, awaited) = process.awaited.iter().find(|(waiting, awaited)| {
+                    awaited.instance == number as u32 && waiting.source() == Some(key.source)
+                })?;
+                let call = text::collective(&instance.call);
+                Some(Failure::Mismatch {
+                    calls: vec![
+                        (Rank(rank), format!("{call} receives {} bytes", awaited.bytes)),
+                        (Rank(key.source), format!("{call} sends {} bytes", early.bytes)),
+                    ],
+                })
+            })
+        })
+    }
+}
+
+/// What a rank waits for: kinds of things, and from whom.
+#[derive(Default)]
+struct Waits {
+    parts: Vec<(&'static str, Option<u32>)>,
+    ranks: Vec<Rank>,
+}
+
+/// More than these are counted, not named.
+const NAMED: usize = 8;
+
+impl Waits {
+    fn message(&mut self, from: Option<u32>) {
+        self.add("a message from", from);
+    }
+
+    fn add(&mut self, what: &'static str, from: Option<u32>) {
+        self.parts.push((what, from));
+        self.ranks.extend(from.map(Rank));
+    }
+
+    fn text(&self) -> String {
+        let mut words: Vec<String> = self
+            .parts
+            .iter()
+            .take(NAMED)
+            .map(|(what, from)| match from {
+                Some(rank) if what.starts_with("MPI_") => format!("rank {rank} in {what}"),
+                Some(rank) => format!("{what} rank {rank}"),
+                None => format!("{what} any rank"),
+            })
+            .collect();
+        words.dedup();
+        if self.parts.len() > NAMED {
+            words.push(format!("{} more", self.parts.len() - NAMED));
+        }
+        if words.is_empty() { "nothing that can come".into() } else { words.join(", ") }
+    }
+}

@@ -1,0 +1,297 @@
+//! The ranks of a run: a state machine that takes operations from a source, turns them into messages,
+//! and answers to what the network delivers.
+//!
+//! A rank's state is touched by its own events and arrivals alone; all that a message needs at its
+//! receiver travels in its cargo. The one exception is the table of communicators, which
+//! [`create`] changes when the last member has called.
+//!
+//! Assumption: **asynchronous progress**. Handshakes, collectives and the completion of receives go on
+//! while a rank computes. MPI's own work on a rank (overheads, copies, reductions) is done one piece
+//! after the other, but beside the computing.
+
+mod calls;
+mod cargo;
+mod collective;
+pub mod communicator;
+mod create;
+mod failure;
+mod matching;
+mod process;
+mod receive;
+mod request;
+mod send;
+mod text;
+mod wait;
+
+use std::sync::Arc;
+
+use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
+use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network};
+use slab::Slab;
+
+use crate::collective::Step;
+use crate::compute::Processor;
+use crate::operation::Rank;
+use crate::record::{Failure, Record};
+use crate::source::{Completion, Source};
+use cargo::{Kind, Parcel};
+use communicator::Communicators;
+use process::Process;
+
+/// What a world is made of.
+pub struct Setup {
+    /// Where each rank runs.
+    pub placement: Vec<Endpoint>,
+    /// Overheads and regimes of the hosts.
+    pub host: Arc<HostParameters>,
+    /// How messages are sent.
+    pub protocol: Protocol,
+    /// How fast ranks compute.
+    pub processor: Processor,
+    /// How fast a rank reduces the data of a collective \[bytes of one operand per second\].
+    pub reduce_rate: Bandwidth,
+    /// Bytes of a segment in pipelined collectives.
+    pub segment: Bytes,
+}
+
+/// How messages are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protocol {
+    /// The longest payload that is sent without asking, between hosts; longer ones by rendezvous.
+    pub eager_limit: Bytes,
+    /// The same between processes of one host.
+    pub memory_eager_limit: Bytes,
+    /// At which MPI copies between the user's memory and its own: into the buffer of a buffered send,
+    /// and out of it when an eager message had come before its receive.
+    pub copy_rate: Bandwidth,
+    /// CPU time of a test or probe that finds nothing, so that a loop of them lets time pass. Above 0.
+    pub poll: Duration,
+}
+
+impl Default for Protocol {
+    /// Eager up to 8 KiB (16 KiB in memory), copies that take no time, 100 ns for a poll: for tests and
+    /// examples; a platform states its own.
+    fn default() -> Protocol {
+        Protocol {
+            eager_limit: Bytes(8192),
+            memory_eager_limit: Bytes(16_384),
+            copy_rate: Bandwidth::INFINITE,
+            poll: Duration::from_ns(100),
+        }
+    }
+}
+
+/// What is around the world while it handles an event.
+pub struct Context<'a> {
+    /// The time of the event.
+    pub now: Time,
+    /// Where events are scheduled.
+    pub queue: &'a mut Queue,
+    /// Where messages go.
+    pub network: &'a mut dyn Network,
+    /// Where operations come from.
+    pub source: &'a mut dyn Source,
+    /// Who watches.
+    pub observer: &'a mut dyn Observer<Record>,
+}
+
+/// All ranks of a run.
+pub struct World {
+    setup: Setup,
+    processes: Vec<Process>,
+    communicators: Communicators,
+    /// Messages whose sender's overhead has not ended yet; events name them by index.
+    outbox: Slab<Message>,
+    /// The messages of a collective's round, while it is begun.
+    steps: Vec<Step>,
+    /// What the source is told; one for all ranks, so that its memory is used again.
+    completion: Completion,
+    /// A rank whose call has become complete while the present event was handled.
+    ready: Option<u32>,
+    /// The collective that was prepared last: ranks often share a call.
+    prepared: Option<collective::Prepared>,
+    creations: create::Creations,
+    failure: Option<Box<Failure>>,
+    finished: u32,
+    messages: u64,
+    bytes: u64,
+}
+
+/// Fails the run with the simulated program's failure. Boxed: it is rare and large.
+type Outcome<T> = Result<T, Box<Failure>>;
+
+impl World {
+    /// A world at time zero. There is at least one rank, and less than 2³¹.
+    pub fn new(setup: Setup) -> World {
+        let ranks = setup.placement.len();
+        assert!((1..1 << 31).contains(&ranks), "a world has 1 to 2^31 - 1 ranks, not {ranks}");
+        assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
+        World {
+            processes: (0..ranks).map(|_| Process::default()).collect(),
+            communicators: Communicators::new(ranks as u32),
+            setup,
+            outbox: Slab::new(),
+            steps: Vec::new(),
+            completion: Completion::default(),
+            ready: None,
+            prepared: None,
+            creations: create::Creations::default(),
+            failure: None,
+            finished: 0,
+            messages: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Asks every rank for its first operations. Call once, at time zero.
+    pub fn start(&mut self, context: &mut Context) {
+        for rank in 0..self.processes.len() as u32 {
+            let outcome = self.proceed(rank, context);
+            self.settle(outcome);
+        }
+    }
+
+    /// Handles an event that this world scheduled on [`Lane::Rank`].
+    pub fn wake(&mut self, token: Token, context: &mut Context) {
+        if self.failure.is_some() {
+            return;
+        }
+        let outcome = match Wake::decode(token) {
+            Wake::Return(rank) => self.resume(rank, context),
+            Wake::Inject(index) => {
+                let message = self.outbox.remove(index as usize);
+                context.network.inject(context.now, &message, context.queue);
+                Ok(())
+            }
+            Wake::InjectAndReturn(index) => {
+                let message = self.outbox.remove(index as usize);
+                context.network.inject(context.now, &message, context.queue);
+                self.resume(Parcel::source_of(&message.cargo), context)
+            }
+        };
+        self.settle(outcome);
+    }
+
+    /// Handles what the network has to tell of a message.
+    pub fn arrive(&mut self, arrival: &Arrival, context: &mut Context) {
+        if self.failure.is_some() {
+            return;
+        }
+        let parcel = Parcel::unpack(&arrival.message.cargo);
+        let outcome = match (arrival.happening, parcel.kind) {
+            (Happening::Sent, Kind::Data) => self.data_has_left(&parcel, context),
+            (Happening::Sent, _) => Ok(()),
+            (Happening::Delivered, Kind::Eager | Kind::Request) => {
+                self.envelope_arrives(&parcel, arrival, context)
+            }
+            (Happening::Delivered, Kind::CollectiveEager | Kind::CollectiveRequest) => {
+                self.collective_arrives(&parcel, arrival, context)
+            }
+            (Happening::Delivered, Kind::Clear) => self.clear_to_send(&parcel, arrival, context),
+            (Happening::Delivered, Kind::Data) => self.data_arrives(&parcel, arrival, context),
+        };
+        let outcome = outcome.and_then(|()| match self.ready.take() {
+            Some(rank) => self.resume(rank, context),
+            None => Ok(()),
+        });
+        self.settle(outcome);
+    }
+
+    /// Are all ranks done?
+    pub fn finished(&self) -> bool {
+        self.finished as usize == self.processes.len()
+    }
+
+    /// How the simulated program has failed, if it has.
+    pub fn failed(&self) -> Option<&Failure> {
+        self.failure.as_deref()
+    }
+
+    /// The hash of what happened to all ranks.
+    pub fn digest(&self) -> u64 {
+        let mut all = engine::hash::Digest::default();
+        self.processes.iter().for_each(|process| all.fold(process.digest.value()));
+        all.value()
+    }
+
+    /// Messages with payload sent so far, those of collectives included.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Payload sent so far \[bytes\].
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> u32 {
+        self.processes.len() as u32
+    }
+
+    /// The time at which `rank` made its present call, or its last one.
+    pub fn now_of(&self, rank: Rank) -> Time {
+        self.processes[rank.0 as usize].call.begin
+    }
+
+    /// The communicators of the run.
+    pub fn communicators(&self) -> &Communicators {
+        &self.communicators
+    }
+
+    fn settle(&mut self, outcome: Outcome<()>) {
+        if let Err(failure) = outcome {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    /// Hands `message` to the network at `at`, when its sender's overhead ends. With `ride`, the
+    /// sender's call returns at that time, too. Says whether an event was needed for it.
+    fn transmit(&mut self, message: &Message, at: Time, ride: bool, context: &mut Context) -> bool {
+        if at == context.now {
+            context.network.inject(at, message, context.queue);
+            return false;
+        }
+        let rank = Parcel::source_of(&message.cargo);
+        let index = self.outbox.insert(*message) as u32;
+        let wake = if ride { Wake::InjectAndReturn(index) } else { Wake::Inject(index) };
+        context.queue.push(at, Owner::new(Lane::Rank, rank), wake.encode());
+        true
+    }
+
+    /// Schedules the return of the call of `rank`.
+    fn return_at(&mut self, rank: u32, at: Time, context: &mut Context) {
+        context.queue.push(at, Owner::new(Lane::Rank, rank), Wake::Return(rank).encode());
+    }
+}
+
+/// What an event of this layer says.
+enum Wake {
+    /// The rank's call returns.
+    Return(u32),
+    /// A message of the outbox is ready to go.
+    Inject(u32),
+    /// Both.
+    InjectAndReturn(u32),
+}
+
+impl Wake {
+    fn encode(self) -> Token {
+        let (purpose, value) = match self {
+            Wake::Return(rank) => (0, rank),
+            Wake::Inject(index) => (1, index),
+            Wake::InjectAndReturn(index) => (2, index),
+        };
+        Token::new(Lane::Rank, u64::from(value) << 2 | purpose)
+    }
+
+    fn decode(token: Token) -> Wake {
+        let value = (token.payload() >> 2) as u32;
+        match token.payload() & 3 {
+            0 => Wake::Return(value),
+            1 => Wake::Inject(value),
+            2 => Wake::InjectAndReturn(value),
+            _ => panic!("an event of no purpose"),
+        }
+    }
+}

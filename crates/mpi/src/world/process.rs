@@ -1,0 +1,334 @@
+//! The state of one rank. A million of them must fit, so sizes are watched.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::hash::{Digest, Map};
+use engine::{Duration, Time};
+use network::Arrival;
+use slab::Slab;
+
+use crate::operation::{CommId, Data, Neighbours, Op};
+use crate::source::Status;
+use crate::world::cargo::Parcel;
+use crate::world::collective::{Awaited, Early, Instance};
+use crate::world::matching::{Key, Lists};
+use crate::world::request::Slot;
+
+/// One rank.
+#[derive(Debug, Default)]
+pub(crate) struct Process {
+    /// Until then MPI's work on this rank is busy with what was begun.
+    pub free: Time,
+    pub digest: Digest,
+    pub call: Call,
+    /// Collectives under way.
+    pub instances: Slab<Instance>,
+    /// Receives of collectives that wait for their message, and messages that came before them.
+    pub awaited: Lists<Awaited>,
+    pub early: Lists<Early>,
+    /// The number of the next collective on the world communicator.
+    pub world_sequence: u32,
+    /// Where the rank stands.
+    pub standing: Standing,
+    /// The call in which it stands.
+    pub op: Option<Op>,
+    pub requests: Vec<Slot>,
+    pub posted: Lists<Posting>,
+    pub unexpected: Lists<Envelope>,
+    pub channels: Small<Channel>,
+    /// Rendezvous sends whose data has not left, by the sender's handle.
+    pub outgoing: Slab<Outgoing>,
+    /// Rendezvous receives whose data has not come, by the receiver's handle.
+    pub incoming: Slab<Incoming>,
+    pub memberships: Small<Membership>,
+    pub rare: Option<Box<Rare>>,
+}
+
+/// What few ranks need.
+#[derive(Debug, Default)]
+pub(crate) struct Rare {
+    /// Envelopes that overtook others of the same sender, by sender and number.
+    pub held: BTreeMap<(u32, u32), (Parcel, Arrival)>,
+    /// Messages that a matched probe took, by number.
+    pub matched: Slab<(Key, Envelope)>,
+}
+
+impl Process {
+    /// Occupies MPI's share of the CPU for `cost` from `earliest` or when it is free; gives the end.
+    pub fn engage(&mut self, earliest: Time, cost: Duration) -> Time {
+        self.free = self.free.max(earliest) + cost;
+        self.free
+    }
+
+    pub fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+}
+
+/// Where a rank stands.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Its next operation is being handled.
+    #[default]
+    Issuing,
+    /// In a call, until something comes.
+    Blocked,
+    /// In a call (or computing) whose return is scheduled.
+    Returning,
+    /// Done.
+    Finished,
+}
+
+/// The call in which a rank stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub begin: Time,
+    /// When what has completed so far is complete.
+    pub at: Time,
+    /// What is still to complete.
+    pub outstanding: u32,
+    /// Waits and tests: which requests; creations: their number.
+    pub number: u32,
+    /// Of the message received by the call.
+    pub status: Status,
+    /// Up to where `idle` counts.
+    pub counted: Time,
+    /// For how long nothing was on its way.
+    pub idle: Duration,
+    pub flag: bool,
+    pub matched: u64,
+}
+
+impl Default for Call {
+    fn default() -> Call {
+        Call::new(Time::ZERO)
+    }
+}
+
+impl Call {
+    pub fn new(begin: Time) -> Call {
+        Call {
+            begin,
+            at: begin,
+            outstanding: 0,
+            number: 0,
+            status: Status::EMPTY,
+            counted: begin,
+            idle: Duration::ZERO,
+            flag: false,
+            matched: 0,
+        }
+    }
+
+    /// From `since` to `until` something was on its way to the rank, or MPI worked.
+    ///
+    /// Spans come in order of their ends. One that began before the time counted so far shows that a
+    /// gap before it was shorter than it seemed.
+    pub fn cover(&mut self, since: Time, until: Time) {
+        if since > self.counted {
+            self.idle += since - self.counted;
+        } else {
+            self.idle = self.idle.min(since.since(self.begin));
+        }
+        self.counted = self.counted.max(until);
+    }
+
+    /// For how much of the call, which returns at `end`, nothing was on its way.
+    pub fn waiting(&self, end: Time) -> Duration {
+        self.idle + end.since(self.counted)
+    }
+}
+
+/// Who is told when an operation is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The call in which the rank stands.
+    Call,
+    /// A request.
+    Request(u32),
+    /// The round of a collective.
+    Round(u32),
+    /// Nobody: a freed request, or a buffered send.
+    Nobody,
+}
+
+/// A posted receive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Posting {
+    pub capacity: u64,
+    pub target: Target,
+}
+
+/// A message that waits for its receive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Envelope {
+    pub bytes: u64,
+    /// Its content, if it is eager.
+    pub data: Data,
+    /// When it set out.
+    pub injected: Time,
+    pub arrived: Time,
+    /// When the send was called.
+    pub sent: Time,
+    /// For a rendezvous, the sender's handle.
+    pub handle: Option<u32>,
+}
+
+/// A rendezvous send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outgoing {
+    /// World rank.
+    pub dest: u32,
+    pub context: u32,
+    pub tag: u32,
+    pub bytes: u64,
+    pub data: Data,
+    pub sent: Time,
+    pub target: Target,
+    /// Whether its data is on its way.
+    pub cleared: bool,
+}
+
+/// A rendezvous receive that has matched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Incoming {
+    /// World rank.
+    pub source: u32,
+    pub context: u32,
+    pub tag: u32,
+    pub target: Target,
+    /// Since when the message is on its way.
+    pub since: Time,
+    /// For a collective: whether the data is reduced into what is there.
+    pub combine: bool,
+}
+
+/// Numbers of the envelopes to and from one other rank.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Channel {
+    /// The next to send.
+    pub sent: u32,
+    /// The next to take.
+    pub taken: u32,
+}
+
+/// What a rank keeps of a communicator besides the world.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Membership {
+    /// The number of the next collective.
+    pub sequence: u32,
+    pub freed: bool,
+    /// Its neighbours in the topology, once asked for.
+    pub neighbours: Option<Arc<Neighbours>>,
+}
+
+/// A map from numbers that is a plain list while it is short.
+#[derive(Debug)]
+pub(crate) struct Small<V> {
+    entries: Vec<(u32, V)>,
+    index: Option<Box<Map<u32, u32>>>,
+}
+
+impl<V> Default for Small<V> {
+    fn default() -> Small<V> {
+        Small { entries: Vec::new(), index: None }
+    }
+}
+
+/// Up to here a linear search is the quickest.
+const SMALL: usize = 16;
+
+impl<V: Default> Small<V> {
+    /// The entry of `number`, made where it is not there.
+    pub fn entry(&mut self, number: u32) -> &mut V {
+        let at = match &self.index {
+            None => self.entries.iter().position(|(key, _)| *key == number),
+            Some(index) => index.get(&number).map(|at| *at as usize),
+        };
+        let at = at.unwrap_or_else(|| self.insert(number));
+        &mut self.entries[at].1
+    }
+
+    /// The entry of `number`, if it is there.
+    pub fn get(&self, number: u32) -> Option<&V> {
+        let at = match &self.index {
+            None => self.entries.iter().position(|(key, _)| *key == number)?,
+            Some(index) => *index.get(&number)? as usize,
+        };
+        Some(&self.entries[at].1)
+    }
+
+    fn insert(&mut self, number: u32) -> usize {
+        let at = self.entries.len();
+        self.entries.push((number, V::default()));
+        if let Some(index) = &mut self.index {
+            index.insert(number, at as u32);
+        } else if self.entries.len() > SMALL {
+            let numbers = self.entries.iter().map(|(key, _)| *key);
+            self.index = Some(Box::new(numbers.zip(0..).collect()));
+        }
+        at
+    }
+}
+
+impl Process {
+    /// The number of the next collective on `comm`; the world's has a place of its own.
+    pub fn peek_collective(&self, comm: CommId) -> u32 {
+        if comm == CommId::WORLD {
+            return self.world_sequence;
+        }
+        self.memberships.get(comm.0).map_or(0, |membership| membership.sequence)
+    }
+
+    /// Takes that number.
+    pub fn next_collective(&mut self, comm: CommId) -> u32 {
+        let sequence = self.peek_collective(comm);
+        let next = sequence.wrapping_add(1);
+        if comm == CommId::WORLD {
+            self.world_sequence = next;
+        } else {
+            self.memberships.entry(comm.0).sequence = next;
+        }
+        sequence
+    }
+
+    pub fn has_freed(&self, comm: CommId) -> bool {
+        comm != CommId::WORLD && self.memberships.get(comm.0).is_some_and(|membership| membership.freed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million ranks are to fit in less than a gigabyte, with what hangs on them.
+    #[test]
+    fn a_rank_is_small() {
+        assert!(std::mem::size_of::<Process>() <= 704, "{}", std::mem::size_of::<Process>());
+        assert!(std::mem::size_of::<Slot>() <= 64, "{}", std::mem::size_of::<Slot>());
+        assert!(std::mem::size_of::<Instance>() <= 80, "{}", std::mem::size_of::<Instance>());
+        assert!(std::mem::size_of::<Envelope>() <= 56, "{}", std::mem::size_of::<Envelope>());
+    }
+
+    #[test]
+    fn a_small_map_finds_what_was_put_short_and_long() {
+        let mut small: Small<u32> = Small::default();
+        for number in 0..100 {
+            *small.entry(number * 7) = number;
+            assert!((0..=number).all(|earlier| small.get(earlier * 7) == Some(&earlier)));
+            assert_eq!(small.get(number * 7 + 1), None);
+        }
+    }
+
+    #[test]
+    fn waiting_is_what_no_message_covers() {
+        let mut call = Call::new(Time(100));
+        call.cover(Time(130), Time(150));
+        call.cover(Time(160), Time(170));
+        assert_eq!(call.waiting(Time(170)), Duration(40));
+        // One that was on its way all along leaves nothing but the time before it set out.
+        call.cover(Time(110), Time(180));
+        assert_eq!(call.waiting(Time(180)), Duration(10));
+    }
+}

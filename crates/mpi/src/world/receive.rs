@@ -1,0 +1,355 @@
+//! Receiving and probing: envelopes in the order in which they were sent, matches, completions.
+//!
+//! A network may let a short message overtake a long one; envelopes are numbered for each pair of
+//! ranks, and one that comes too early is held back, so that messages between two ranks match in the
+//! order of their sends whatever the network does (MPI 4.0, section 3.5).
+
+use engine::{Bytes, Duration, Time};
+use network::Arrival;
+
+use crate::operation::{Op, Peer, Rank, Receive, Start, Tag, TagMatch};
+use crate::record::{Failure, Record};
+use crate::source::Status;
+use crate::world::calls::Flow;
+use crate::world::cargo::{Kind, Parcel};
+use crate::world::matching::{Key, Pattern};
+use crate::world::process::{Envelope, Incoming, Posting, Standing, Target};
+use crate::world::{Context, Outcome, World};
+
+/// The number that a matched probe of nobody gives (MPI_MESSAGE_NO_PROC).
+pub const NO_MESSAGE: u64 = u64::MAX;
+
+impl World {
+    /// Receives for `target`.
+    pub(super) fn receive(
+        &mut self,
+        rank: u32,
+        receive: &Receive,
+        target: Target,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let Some(pattern) = self.pattern(rank, receive)? else {
+            return self.complete(rank, target, context.now, context.now, Some(Status::EMPTY), context);
+        };
+        let posting = Posting { capacity: receive.capacity.0, target };
+        let process = &mut self.processes[rank as usize];
+        match process.unexpected.take_message(pattern, |_| true) {
+            Some((key, envelope)) => {
+                let copy = self.setup.protocol.copy_rate.transfer(Bytes(envelope.bytes));
+                self.meet(rank, key, &envelope, posting, copy, context)
+            }
+            None => {
+                process.posted.push(pattern, posting);
+                Ok(())
+            }
+        }
+    }
+
+    /// What `receive` accepts; `None` if it is from nobody.
+    pub(super) fn pattern(&self, rank: u32, receive: &Receive) -> Outcome<Option<Pattern>> {
+        let tag = match receive.tag {
+            TagMatch::Tag(tag) => Some(tag),
+            TagMatch::Any => None,
+        };
+        self.check_tag(rank, tag.unwrap_or(0))?;
+        let source = match receive.from {
+            Peer::Any => {
+                self.membership(rank, receive.comm)?;
+                None
+            }
+            peer => match self.partner(rank, receive.comm, peer)? {
+                Some(source) => Some(source),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Pattern::new(receive.comm.0, source, tag)))
+    }
+
+    pub(super) fn check_tag(&self, rank: u32, tag: Tag) -> Outcome<()> {
+        if tag <= i32::MAX as u32 {
+            return Ok(());
+        }
+        Err(self.misuse(rank, format!("tag {tag} is above the largest, {}", i32::MAX)))
+    }
+
+    /// An envelope has come: takes it, or holds it back until those before it have come.
+    pub(super) fn envelope_arrives(
+        &mut self,
+        parcel: &Parcel,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let process = &mut self.processes[parcel.dest as usize];
+        let channel = process.channels.entry(parcel.source);
+        if parcel.high != channel.taken {
+            process.rare().held.insert((parcel.source, parcel.high), (*parcel, *arrival));
+            return Ok(());
+        }
+        channel.taken = channel.taken.wrapping_add(1);
+        let mut next = channel.taken;
+        let mut outcome = self.take_envelope(parcel, arrival, context);
+        while outcome.is_ok() {
+            let process = &mut self.processes[parcel.dest as usize];
+            let Some(rare) = process.rare.as_mut().filter(|rare| !rare.held.is_empty()) else { break };
+            let Some((held, arrival)) = rare.held.remove(&(parcel.source, next)) else { break };
+            next = next.wrapping_add(1);
+            process.channels.entry(parcel.source).taken = next;
+            outcome = self.take_envelope(&held, &arrival, context);
+        }
+        outcome
+    }
+
+    /// Matches an envelope with a posted receive, or keeps it.
+    fn take_envelope(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) -> Outcome<()> {
+        let rank = parcel.dest;
+        let eager = parcel.kind == Kind::Eager;
+        let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };
+        let envelope = Envelope {
+            bytes: if eager { arrival.message.size.0 } else { parcel.word },
+            data: if eager { parcel.word } else { 0 },
+            injected: arrival.injected,
+            arrived: context.now,
+            sent: parcel.sent,
+            handle: (!eager).then_some(parcel.low),
+        };
+        let process = &mut self.processes[rank as usize];
+        if let Some(posting) = process.posted.take_receive(key, |_| true) {
+            return self.meet(rank, key, &envelope, posting, Duration::ZERO, context);
+        }
+        if parcel.ready {
+            let reason = format!(
+                "MPI_Rsend to rank {rank} with tag {}: no matching receive was posted when it came",
+                parcel.tag
+            );
+            return Err(Box::new(Failure::Misuse { rank: Rank(parcel.source), reason }));
+        }
+        process.unexpected.push(Pattern::exact(key), envelope);
+        if process.standing == Standing::Blocked
+            && matches!(process.op, Some(Op::Probe(_) | Op::ProbeMatched(_, true)))
+        {
+            let op = process.op.take().expect("just seen");
+            let found = self.look(rank, &op);
+            self.processes[rank as usize].op = Some(op);
+            if found? {
+                let status = self.processes[rank as usize].call.status;
+                return self.complete(
+                    rank,
+                    Target::Call,
+                    arrival.injected,
+                    context.now,
+                    Some(status),
+                    context,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A message and its receive have met. `copy` is the time to move an eager message that had come
+    /// before its receive.
+    fn meet(
+        &mut self,
+        rank: u32,
+        key: Key,
+        envelope: &Envelope,
+        posting: Posting,
+        copy: Duration,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        if envelope.bytes > posting.capacity {
+            return Err(Box::new(Failure::Truncation {
+                rank: Rank(rank),
+                from: Rank(key.source),
+                bytes: Bytes(envelope.bytes),
+                capacity: Bytes(posting.capacity),
+                call: self.call_text(rank, posting.target),
+            }));
+        }
+        let Some(handle) = envelope.handle else {
+            let cost = self.overheads(Bytes(envelope.bytes)).1 + copy;
+            let at = self.processes[rank as usize].engage(context.now, cost);
+            let data = envelope.data;
+            let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
+            return self.received(rank, posting.target, &message, envelope.injected, context);
+        };
+        let incoming = Incoming {
+            source: key.source,
+            context: key.context,
+            tag: key.tag,
+            target: posting.target,
+            since: envelope.injected,
+            combine: false,
+        };
+        self.clear(rank, incoming, handle, envelope.arrived, context);
+        Ok(())
+    }
+
+    /// Tells the sender of a rendezvous that its data may come.
+    pub(super) fn clear(
+        &mut self,
+        rank: u32,
+        incoming: Incoming,
+        sender_handle: u32,
+        arrived: Time,
+        context: &mut Context,
+    ) {
+        let (send, receive) = self.overheads(Bytes(0));
+        let process = &mut self.processes[rank as usize];
+        let at = process.engage(context.now, send + receive);
+        let handle = process.incoming.insert(incoming) as u32;
+        let parcel = Parcel {
+            kind: Kind::Clear,
+            ready: false,
+            source: rank,
+            dest: incoming.source,
+            context: incoming.context,
+            tag: incoming.tag,
+            high: handle,
+            low: sender_handle,
+            word: arrived.0,
+            sent: context.now,
+        };
+        self.cover(rank, incoming.target, incoming.since, at);
+        let message = self.message(&parcel, Bytes(0), false);
+        self.transmit(&message, at, false, context);
+    }
+
+    /// The data of a rendezvous has come.
+    pub(super) fn data_arrives(
+        &mut self,
+        parcel: &Parcel,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let (rank, size) = (parcel.dest, arrival.message.size);
+        let incoming = self.processes[rank as usize].incoming.remove(parcel.high as usize);
+        let mut cost = self.overheads(size).1;
+        if incoming.combine {
+            cost += self.setup.reduce_rate.transfer(size);
+        }
+        let at = self.processes[rank as usize].engage(context.now, cost);
+        let key = Key { context: incoming.context, source: incoming.source, tag: incoming.tag };
+        let message = Received { key, bytes: size.0, data: parcel.word, sent: parcel.sent, at };
+        self.received(rank, incoming.target, &message, incoming.since, context)
+    }
+
+    /// A message is in the user's memory.
+    pub(super) fn received(
+        &mut self,
+        rank: u32,
+        target: Target,
+        message: &Received,
+        since: Time,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let collective = matches!(target, Target::Round(_));
+        let record = Record::Message {
+            from: Rank(message.key.source),
+            to: Rank(rank),
+            bytes: Bytes(message.bytes),
+            sent: message.sent,
+            received: message.at,
+            collective,
+        };
+        context.observer.record(context.now, &record);
+        let status = if collective { None } else { Some(self.status(rank, message)) };
+        self.complete(rank, target, since, message.at, status, context)
+    }
+
+    fn status(&self, rank: u32, message: &Received) -> Status {
+        let Key { context, source, tag } = message.key;
+        let communicator = self.communicators.get(crate::operation::CommId(context));
+        let source = communicator.and_then(|communicator| communicator.rank_of(rank, source));
+        Status {
+            source: source.expect("a message comes from a member of its communicator"),
+            tag,
+            bytes: message.bytes,
+            data: message.data,
+            cancelled: false,
+        }
+    }
+
+    /// Probes (MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe).
+    pub(super) fn probe(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
+        let found = self.look(rank, op)?;
+        let call = &mut self.processes[rank as usize].call;
+        call.flag = found;
+        if found {
+            return Ok(Flow::Return(context.now));
+        }
+        if let Op::Probe(_) | Op::ProbeMatched(_, true) = op {
+            call.outstanding = 1;
+            return Ok(Flow::Block);
+        }
+        Ok(Flow::Return(context.now + self.setup.protocol.poll))
+    }
+
+    /// Looks for the message that a probe asks for, and takes it if the probe is a matched one.
+    fn look(&mut self, rank: u32, op: &Op) -> Outcome<bool> {
+        let (receive, takes) = match op {
+            Op::Probe(receive) | Op::ProbeNow(receive) => (receive, false),
+            Op::ProbeMatched(receive, _) => (receive, true),
+            _ => panic!("only probes look: {op:?}"),
+        };
+        let Some(pattern) = self.pattern(rank, receive)? else {
+            self.processes[rank as usize].call.matched = NO_MESSAGE;
+            return Ok(true);
+        };
+        let process = &mut self.processes[rank as usize];
+        let found = match process.unexpected.peek_message(pattern) {
+            None => return Ok(false),
+            Some((key, envelope)) => {
+                Received { key, bytes: envelope.bytes, data: 0, sent: envelope.sent, at: envelope.arrived }
+            }
+        };
+        if takes {
+            let taken = process.unexpected.take_message(pattern, |_| true).expect("just seen");
+            process.call.matched = process.rare().matched.insert(taken) as u64;
+        }
+        let status = self.status(rank, &found);
+        let call = &mut self.processes[rank as usize].call;
+        call.status = status;
+        call.flag = true;
+        Ok(true)
+    }
+
+    /// Receives what a matched probe took (MPI_Mrecv, MPI_Imrecv).
+    pub(super) fn receive_matched(
+        &mut self,
+        rank: u32,
+        number: u64,
+        start: Start,
+        context: &mut Context,
+    ) -> Outcome<Flow> {
+        if let Start::Persistent(_) = start {
+            return Err(self.misuse(rank, "a matched receive cannot be persistent".into()));
+        }
+        let held = self.processes[rank as usize].rare.as_mut().map(|rare| &mut rare.matched);
+        let taken = held.and_then(|matched| matched.try_remove(usize::try_from(number).ok()?));
+        if taken.is_none() && number != NO_MESSAGE {
+            return Err(self.misuse(rank, format!("there is no matched message {number}")));
+        }
+        let target = self.target(rank, start, || panic!("it is not persistent"))?;
+        let target = target.expect("only persistent operations have no target");
+        match taken {
+            None => self.complete(rank, target, context.now, context.now, Some(Status::EMPTY), context)?,
+            Some((key, envelope)) => {
+                let posting = Posting { capacity: u64::MAX, target };
+                let copy = self.setup.protocol.copy_rate.transfer(Bytes(envelope.bytes));
+                self.meet(rank, key, &envelope, posting, copy, context)?;
+            }
+        }
+        Ok(self.flow_of(rank, target, context.now))
+    }
+}
+
+/// A message that is in its receiver's memory.
+pub(super) struct Received {
+    pub key: Key,
+    pub bytes: u64,
+    pub data: u64,
+    /// When its send was called.
+    pub sent: Time,
+    /// From when on it is there.
+    pub at: Time,
+}

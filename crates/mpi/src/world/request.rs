@@ -1,0 +1,182 @@
+//! Requests: operations that outlive the call that began them.
+
+use std::sync::Arc;
+
+use engine::Time;
+
+use crate::collective::Collective;
+use crate::operation::{Receive, Request, Send};
+use crate::source::Status;
+use crate::world::calls::Flow;
+use crate::world::process::Target;
+use crate::world::{Context, Outcome, World};
+
+/// A request of a rank.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    pub state: State,
+    /// Whether the call in which the rank stands waits for it.
+    pub waited: bool,
+    /// Complete: from when on.
+    pub at: Time,
+    pub status: Status,
+    /// What a persistent request starts.
+    pub template: Option<Box<Template>>,
+}
+
+/// The states of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Not in use.
+    Free,
+    /// Persistent, and not started.
+    Inactive,
+    /// Under way.
+    Active,
+    /// Complete from a time on, and not waited for yet.
+    Complete,
+}
+
+/// A prepared operation.
+#[derive(Debug, Clone)]
+pub(crate) enum Template {
+    Send(Send),
+    Receive(Receive),
+    Collective(Arc<Collective>),
+}
+
+impl Slot {
+    const FREE: Slot =
+        Slot { state: State::Free, waited: false, at: Time::ZERO, status: Status::EMPTY, template: None };
+
+    pub fn complete(&mut self, at: Time, status: Status) {
+        debug_assert!(self.state == State::Active);
+        self.state = State::Complete;
+        self.at = at;
+        self.status = status;
+    }
+
+    /// A wait has seen it complete: a persistent request becomes inactive, others are free again.
+    pub fn release(&mut self) -> Status {
+        self.state = if self.template.is_some() { State::Inactive } else { State::Free };
+        self.waited = false;
+        std::mem::replace(&mut self.status, Status::EMPTY)
+    }
+
+    pub fn is_complete(&self, now: Time) -> bool {
+        self.state == State::Complete && self.at <= now
+    }
+}
+
+/// Request numbers are dense; far beyond any program's, they are a mistake.
+const LIMIT: u32 = 1 << 26;
+
+impl World {
+    /// The slot of a request that is not in use yet.
+    fn fresh_slot(&mut self, rank: u32, request: Request) -> Outcome<&mut Slot> {
+        if request.0 >= LIMIT {
+            let reason = format!("request {} is numbered beyond {LIMIT}: numbers must be dense", request.0);
+            return Err(self.misuse(rank, reason));
+        }
+        let index = request.0 as usize;
+        let requests = &self.processes[rank as usize].requests;
+        if requests.get(index).is_some_and(|slot| slot.state != State::Free) {
+            return Err(self.misuse(rank, format!("request {} is still in use", request.0)));
+        }
+        let requests = &mut self.processes[rank as usize].requests;
+        if index >= requests.len() {
+            requests.resize(index + 1, Slot::FREE);
+        }
+        Ok(&mut requests[index])
+    }
+
+    pub(super) fn activate(&mut self, rank: u32, request: Request) -> Outcome<()> {
+        self.fresh_slot(rank, request)?.state = State::Active;
+        Ok(())
+    }
+
+    pub(super) fn prepare_request(&mut self, rank: u32, request: Request, template: Template) -> Outcome<()> {
+        let slot = self.fresh_slot(rank, request)?;
+        slot.state = State::Inactive;
+        slot.template = Some(Box::new(template));
+        Ok(())
+    }
+
+    /// The slot of a request that is in use.
+    pub(super) fn slot(&mut self, rank: u32, request: Request) -> Outcome<&mut Slot> {
+        let known = self.processes[rank as usize].requests.get(request.0 as usize);
+        if known.is_none_or(|slot| slot.state == State::Free) {
+            return Err(self.misuse(rank, format!("request {} does not exist or is freed", request.0)));
+        }
+        Ok(&mut self.processes[rank as usize].requests[request.0 as usize])
+    }
+
+    /// Starts persistent requests (MPI_Start, MPI_Startall).
+    pub(super) fn start_requests(
+        &mut self,
+        rank: u32,
+        requests: &[Request],
+        context: &mut Context,
+    ) -> Outcome<Flow> {
+        let mut at = context.now;
+        for request in requests {
+            let slot = self.slot(rank, *request)?;
+            let template = match (slot.state, &slot.template) {
+                (State::Inactive, Some(template)) => Template::clone(template),
+                (_, None) => {
+                    return Err(self.misuse(rank, format!("request {} is not persistent", request.0)));
+                }
+                _ => return Err(self.misuse(rank, format!("request {} is already started", request.0))),
+            };
+            slot.state = State::Active;
+            let target = Target::Request(request.0);
+            match &template {
+                Template::Send(send) => at = at.max(self.send(rank, send, target, false, context)?.at),
+                Template::Receive(receive) => self.receive(rank, receive, target, context)?,
+                Template::Collective(call) => self.start_collective(rank, call, target, context)?,
+            }
+        }
+        Ok(Flow::Return(at))
+    }
+
+    /// Cancels a receive that has not matched (MPI_Cancel). Sends, and what has matched, go on: the
+    /// standard leaves that to the library.
+    pub(super) fn cancel(&mut self, rank: u32, request: Request, context: &mut Context) -> Outcome<Flow> {
+        let now = context.now;
+        if self.slot(rank, request)?.state == State::Inactive {
+            return Err(self.misuse(rank, format!("request {} is not active", request.0)));
+        }
+        let target = Target::Request(request.0);
+        let process = &mut self.processes[rank as usize];
+        if process.posted.remove(|posting| posting.target == target).is_some() {
+            let status = Status { cancelled: true, ..Status::EMPTY };
+            process.requests[request.0 as usize].complete(now, status);
+        }
+        Ok(Flow::Return(now))
+    }
+
+    /// Forgets a request (MPI_Request_free): what it stands for goes on for nobody.
+    pub(super) fn free_request(
+        &mut self,
+        rank: u32,
+        request: Request,
+        context: &mut Context,
+    ) -> Outcome<Flow> {
+        let active = self.slot(rank, request)?.state == State::Active;
+        let process = &mut self.processes[rank as usize];
+        process.requests[request.0 as usize] = Slot::FREE;
+        if active {
+            let target = Target::Request(request.0);
+            let forget = |held: &mut Target| {
+                if *held == target {
+                    *held = Target::Nobody;
+                }
+            };
+            process.posted.iter_mut().for_each(|posting| forget(&mut posting.target));
+            process.outgoing.iter_mut().for_each(|(_, outgoing)| forget(&mut outgoing.target));
+            process.incoming.iter_mut().for_each(|(_, incoming)| forget(&mut incoming.target));
+            process.instances.iter_mut().for_each(|(_, instance)| forget(&mut instance.target));
+        }
+        Ok(Flow::Return(context.now))
+    }
+}

@@ -1,0 +1,209 @@
+//! Calls in words: MPI's names, and arguments for failures.
+
+use crate::collective::{Collective, Sizes};
+use crate::operation::{CommId, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch, Until};
+use crate::world::communicator::name as comm_name;
+
+/// The MPI function of an operation.
+pub(super) fn name(op: &Op) -> &'static str {
+    match op {
+        Op::Compute(_) => "compute",
+        Op::SleepUntil(_) => "sleep",
+        Op::Send(send, start) => send_name(send.mode, *start),
+        Op::Receive(_, Start::Blocking) => "MPI_Recv",
+        Op::Receive(_, Start::Request(_)) => "MPI_Irecv",
+        Op::Receive(_, Start::Persistent(_)) => "MPI_Recv_init",
+        Op::SendReceive(..) => "MPI_Sendrecv",
+        Op::Probe(_) => "MPI_Probe",
+        Op::ProbeNow(_) => "MPI_Iprobe",
+        Op::ProbeMatched(_, true) => "MPI_Mprobe",
+        Op::ProbeMatched(_, false) => "MPI_Improbe",
+        Op::ReceiveMatched(_, Start::Blocking) => "MPI_Mrecv",
+        Op::ReceiveMatched(..) => "MPI_Imrecv",
+        Op::Wait(_, Until::All) => "MPI_Waitall",
+        Op::Wait(_, Until::Any) => "MPI_Waitany",
+        Op::Wait(_, Until::Some) => "MPI_Waitsome",
+        Op::WaitOne(_) => "MPI_Wait",
+        Op::Test(requests, Until::All) if requests.len() == 1 => "MPI_Test",
+        Op::Test(_, Until::All) => "MPI_Testall",
+        Op::Test(_, Until::Any) => "MPI_Testany",
+        Op::Test(_, Until::Some) => "MPI_Testsome",
+        Op::Start(requests) if requests.len() == 1 => "MPI_Start",
+        Op::Start(_) => "MPI_Startall",
+        Op::Cancel(_) => "MPI_Cancel",
+        Op::Free(_) => "MPI_Request_free",
+        Op::Collective(call, Start::Blocking) => call.kind.function(),
+        Op::Collective(call, _) => call.kind.nonblocking_function(),
+        Op::NewComm(_, new) => creation_name(new),
+        Op::FreeComm(_) => "MPI_Comm_free",
+        Op::Call(name, _) => name,
+        Op::Abort(_) => "MPI_Abort",
+        Op::Finish => "MPI_Finalize",
+    }
+}
+
+fn send_name(mode: SendMode, start: Start) -> &'static str {
+    match (mode, start) {
+        (SendMode::Standard, Start::Blocking) => "MPI_Send",
+        (SendMode::Standard, Start::Request(_)) => "MPI_Isend",
+        (SendMode::Standard, Start::Persistent(_)) => "MPI_Send_init",
+        (SendMode::Buffered, Start::Blocking) => "MPI_Bsend",
+        (SendMode::Buffered, Start::Request(_)) => "MPI_Ibsend",
+        (SendMode::Buffered, Start::Persistent(_)) => "MPI_Bsend_init",
+        (SendMode::Synchronous, Start::Blocking) => "MPI_Ssend",
+        (SendMode::Synchronous, Start::Request(_)) => "MPI_Issend",
+        (SendMode::Synchronous, Start::Persistent(_)) => "MPI_Ssend_init",
+        (SendMode::Ready, Start::Blocking) => "MPI_Rsend",
+        (SendMode::Ready, Start::Request(_)) => "MPI_Irsend",
+        (SendMode::Ready, Start::Persistent(_)) => "MPI_Rsend_init",
+    }
+}
+
+fn creation_name(new: &NewComm) -> &'static str {
+    match new {
+        NewComm::Dup => "MPI_Comm_dup",
+        NewComm::Split { .. } => "MPI_Comm_split",
+        NewComm::SplitHost { .. } => "MPI_Comm_split_type",
+        NewComm::Create(_) => "MPI_Comm_create",
+        NewComm::CreateGroup(..) => "MPI_Comm_create_group",
+        NewComm::Cart(_) => "MPI_Cart_create",
+        NewComm::Graph(_) => "MPI_Dist_graph_create_adjacent",
+    }
+}
+
+/// Can the call wait for others?
+pub(super) fn blocks(op: &Op) -> bool {
+    match op {
+        Op::Send(_, start)
+        | Op::Receive(_, start)
+        | Op::ReceiveMatched(_, start)
+        | Op::Collective(_, start) => *start == Start::Blocking,
+        Op::SendReceive(..)
+        | Op::Probe(_)
+        | Op::ProbeMatched(_, true)
+        | Op::Wait(..)
+        | Op::WaitOne(_)
+        | Op::NewComm(..) => true,
+        _ => false,
+    }
+}
+
+/// Payload that the call itself sends.
+pub(super) fn sent_by(op: &Op) -> u64 {
+    match op {
+        Op::Send(send, Start::Blocking | Start::Request(_)) | Op::SendReceive(send, _) => {
+            if send.to == Peer::Null { 0 } else { send.bytes.0 }
+        }
+        Op::Collective(call, Start::Blocking | Start::Request(_)) => match &call.sizes {
+            Sizes::Equal(bytes) => bytes.0,
+            Sizes::ByRank(list) => list.iter().sum(),
+            Sizes::Own { send, .. } => send.iter().sum(),
+        },
+        _ => 0,
+    }
+}
+
+/// A number of the operation's kind, for digests.
+pub(super) fn code(op: &Op) -> u64 {
+    match op {
+        Op::Compute(_) => 0,
+        Op::SleepUntil(_) => 1,
+        Op::Send(..) => 2,
+        Op::Receive(..) => 3,
+        Op::SendReceive(..) => 4,
+        Op::Probe(_) => 5,
+        Op::ProbeNow(_) => 6,
+        Op::ProbeMatched(..) => 7,
+        Op::ReceiveMatched(..) => 8,
+        Op::Wait(..) => 9,
+        Op::WaitOne(_) => 10,
+        Op::Test(..) => 11,
+        Op::Start(_) => 12,
+        Op::Cancel(_) => 13,
+        Op::Free(_) => 14,
+        Op::NewComm(..) => 15,
+        Op::FreeComm(_) => 16,
+        Op::Call(..) => 17,
+        Op::Abort(_) => 18,
+        Op::Finish => 19,
+        Op::Collective(call, _) => 32 + call.kind as u64,
+    }
+}
+
+/// The call with its arguments.
+pub(super) fn describe(op: &Op) -> String {
+    let name = name(op);
+    match op {
+        Op::Send(send, _) => format!("{name}({})", send_arguments(send)),
+        Op::Receive(receive, _)
+        | Op::Probe(receive)
+        | Op::ProbeNow(receive)
+        | Op::ProbeMatched(receive, _) => format!("{name}({})", receive_arguments(receive)),
+        Op::SendReceive(send, receive) => {
+            format!("{name}({}; {})", send_arguments(send), receive_arguments(receive))
+        }
+        Op::Collective(call, _) => format!("{name}({})", collective_arguments(call)),
+        Op::NewComm(comm, new) => creation(*comm, new),
+        Op::FreeComm(comm) => format!("{name}(comm={})", comm_name(*comm)),
+        Op::ReceiveMatched(number, _) => format!("{name}(message={number})"),
+        Op::WaitOne(request) => format!("{name}(request={})", request.0),
+        Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => {
+            format!("{name}({} requests)", requests.len())
+        }
+        Op::Cancel(request) | Op::Free(request) => format!("{name}(request={})", request.0),
+        Op::Abort(code) => format!("{name}(code={code})"),
+        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Finish => name.into(),
+    }
+}
+
+/// A collective with its arguments.
+pub(super) fn collective(call: &Collective) -> String {
+    format!("{}({})", call.kind.function(), collective_arguments(call))
+}
+
+/// The making of a communicator with its arguments.
+pub(super) fn creation(comm: CommId, new: &NewComm) -> String {
+    let arguments = match new {
+        NewComm::Dup | NewComm::Graph(_) => String::new(),
+        NewComm::Split { colour: Some(colour), key } => format!(", color={colour}, key={key}"),
+        NewComm::Split { colour: None, key } => format!(", color=MPI_UNDEFINED, key={key}"),
+        NewComm::SplitHost { key } => format!(", MPI_COMM_TYPE_SHARED, key={key}"),
+        NewComm::Create(members) => format!(", group of {}", members.len()),
+        NewComm::CreateGroup(members, tag) => format!(", group of {}, tag={tag}", members.len()),
+        NewComm::Cart(grid) => format!(", dims={:?}", grid.sizes),
+    };
+    format!("{}(comm={}{arguments})", creation_name(new), comm_name(comm))
+}
+
+fn collective_arguments(call: &Collective) -> String {
+    let root = if call.kind.rooted() { format!("root={}, ", call.root) } else { String::new() };
+    let bytes = match &call.sizes {
+        Sizes::Equal(bytes) => format!("bytes={}", bytes.0),
+        Sizes::ByRank(list) => format!("bytes={} in {} blocks", list.iter().sum::<u64>(), list.len()),
+        Sizes::Own { send, receive } => {
+            format!("bytes={} out, {} in", send.iter().sum::<u64>(), receive.iter().sum::<u64>())
+        }
+    };
+    format!("{root}{bytes}, comm={}", comm_name(call.comm))
+}
+
+fn send_arguments(send: &Send) -> String {
+    let comm = comm_name(send.comm);
+    format!("dest={}, tag={}, bytes={}, comm={comm}", peer(send.to), send.tag, send.bytes.0)
+}
+
+fn receive_arguments(receive: &Receive) -> String {
+    let tag = match receive.tag {
+        TagMatch::Tag(tag) => tag.to_string(),
+        TagMatch::Any => "MPI_ANY_TAG".into(),
+    };
+    format!("source={}, tag={tag}, comm={}", peer(receive.from), comm_name(receive.comm))
+}
+
+fn peer(peer: Peer) -> String {
+    match peer {
+        Peer::Rank(rank) => rank.to_string(),
+        Peer::Any => "MPI_ANY_SOURCE".into(),
+        Peer::Null => "MPI_PROC_NULL".into(),
+    }
+}
