@@ -1,0 +1,133 @@
+"""One rank of a program, the program that all ranks share, and the switch to the simulator.
+
+A rank runs on a greenlet. A communicating method packs its operation into a tuple and switches to the
+hub, the greenlet in which the simulator runs; the simulator switches back with the result when the
+call returns in simulated time. While a rank waits, its stack holds Python frames only.
+"""
+
+import os
+import sys
+
+import greenlet
+
+from hopcast._core import Clock
+from hopcast.program.comm import SELF, WORLD, Comm
+from hopcast.program.exchange import Members
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Process:
+    """What the communicators of one rank share: the switch, and the numbers of its requests."""
+
+    __slots__ = ("_free", "_made", "program", "rank", "switch", "world")
+
+    def __init__(self, program, rank):
+        self.program = program
+        self.rank = rank
+        self.switch = program.switch
+        self._free = []
+        self._made = 0
+        self.world = Comm(self, WORLD, program.world)
+
+    def take_request(self):
+        """A request number that is not in use: small and dense."""
+        if self._free:
+            return self._free.pop()
+        self._made += 1
+        return self._made - 1
+
+    def give_request(self, number):
+        """The number may be used again."""
+        self._free.append(number)
+
+    def self_comm(self):
+        """The communicator of this rank alone."""
+        return Comm(self, SELF, Members((self.rank,)))
+
+
+class Program:
+    """A rank function with its arguments, ready to run on `ranks` ranks.
+
+    The core calls `start(rank)` once for each rank and then switches into the greenlet that it gives.
+    """
+
+    def __init__(self, function, ranks, args=(), kwargs=None):
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs or {}
+        self.ranks = ranks
+        self.clock = Clock()
+        self.world = Members(range(ranks))
+        self.results = [None] * ranks
+        self.processes = [None] * ranks
+        self.created_groups = {}
+        self.switch = None
+        self.host_of_rank = None
+
+    def start(self, rank):
+        """The greenlet of `rank`, which has not begun."""
+        if self.switch is None:
+            self.switch = greenlet.getcurrent().switch
+        return greenlet.greenlet(self._body)
+
+    def _body(self, rank):
+        process = self.processes[rank] = Process(self, rank)
+        try:
+            self.results[rank] = self.function(process.world, *self.args, **self.kwargs)
+        except SystemExit as leaving:
+            if leaving.code not in (None, 0):
+                raise
+        self.processes[rank] = None
+
+    def current(self):
+        """The process whose code runs now."""
+        process = self.processes[self.clock.rank]
+        if process is None:
+            raise RuntimeError("no rank is running: this is for use inside a rank function")
+        return process
+
+
+def place(suspended):
+    """Where a waiting greenlet stands in the user's program, as `file:line`; None before it begins."""
+    frame = suspended.gr_frame
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return None if frame is None else f"{shorten(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def place_of_error(error):
+    """Where an exception left the user's program, as `file:line`; None if it never was in it."""
+    found, step = None, error.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            found = f"{shorten(step.tb_frame.f_code.co_filename)}:{step.tb_lineno}"
+        step = step.tb_next
+    return found
+
+
+def shorten(path):
+    """A file below the working directory relative to it, any other in full."""
+    here = os.getcwd() + os.sep
+    return path[len(here) :] if path.startswith(here) else path
+
+
+active = None
+"""The program that runs, for the functions of MPI that take no communicator."""
+
+
+def current():
+    """The process whose code runs now."""
+    if active is None:
+        raise RuntimeError("no simulation is running: this is for use inside a rank function")
+    return active.current()
+
+
+def end_all(greenlets):
+    """Ends greenlets that wait: a failed or stopped run leaves them behind."""
+    for waiting in greenlets:
+        if waiting and not waiting.dead:
+            try:
+                waiting.throw(greenlet.GreenletExit)
+            except Exception as error:  # what a rank's own cleaning up raises changes nothing any more
+                print(f"hopcast: a rank that was ended raised {error!r}", file=sys.stderr)

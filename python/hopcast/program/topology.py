@@ -1,0 +1,334 @@
+"""Communicators with a topology: Cartesian grids and graphs, and collectives among neighbours."""
+
+import math
+from itertools import product
+
+from hopcast._core import (
+    NEIGHBOR_ALLGATHER,
+    NEIGHBOR_ALLGATHERV,
+    NEIGHBOR_ALLTOALL,
+    NEIGHBOR_ALLTOALLV,
+)
+from hopcast.program.buffer import as_array, as_blocks, equal_blocks, fill
+from hopcast.program.comm import Comm
+from hopcast.program.constants import CART, DIST_GRAPH, PROC_NULL
+from hopcast.program.exchange import lengths_bytes, same_neighbour
+from hopcast.program.payload import known_length, pack, unpack_copy
+
+
+class Grid:
+    """The shape of a Cartesian grid; ranks lie in row-major order, the last dimension fastest."""
+
+    __slots__ = ("periodic", "size", "sizes")
+
+    def __init__(self, dims, periods=None):
+        """`dims`: ranks in each dimension, 1 or more. `periods`: whether each wraps around."""
+        sizes = [int(size) for size in ([dims] if isinstance(dims, int) else dims)]
+        if periods is None:
+            periods = [False] * len(sizes)
+        elif isinstance(periods, (bool, int)):
+            periods = [bool(periods)] * len(sizes)
+        if len(periods) != len(sizes):
+            raise ValueError(f"{len(periods)} periods for {len(sizes)} dimensions")
+        if any(size < 1 for size in sizes):
+            raise ValueError(f"a grid of {sizes}: every dimension has at least one rank")
+        self.sizes = sizes
+        self.periodic = [bool(period) for period in periods]
+        self.size = math.prod(sizes)
+
+    def coordinates(self, rank):
+        """Coordinates of a rank."""
+        if not 0 <= rank < self.size:
+            raise ValueError(f"rank {rank} is not on a grid of {self.sizes}")
+        found = []
+        for size in reversed(self.sizes):
+            rank, place = divmod(rank, size)
+            found.append(place)
+        return found[::-1]
+
+    def rank(self, coordinates):
+        """The rank at coordinates; those of periodic dimensions wrap. None outside of the grid."""
+        rank = 0
+        for place, size, periodic in zip(coordinates, self.sizes, self.periodic, strict=True):
+            if periodic:
+                place %= size
+            elif not 0 <= place < size:
+                return None
+            rank = rank * size + place
+        return rank
+
+    def beside(self, rank, dimension, displacement):
+        """The rank so far along a dimension, `PROC_NULL` outside of the grid."""
+        coordinates = self.coordinates(rank)
+        coordinates[dimension] += displacement
+        found = self.rank(coordinates)
+        return PROC_NULL if found is None else found
+
+
+class Neighbourhood(Comm):
+    """Collectives among the neighbours of a topology. `None` stands for a neighbour beyond the border."""
+
+    __slots__ = ("_topology",)
+
+    def __init__(self, process, number, members, topology):
+        super().__init__(process, number, members)
+        self._topology = topology
+
+    def _gathered(self, exchange):
+        """One contribution of each in-neighbour, in order."""
+        given = exchange.given
+        return [None if source == PROC_NULL else unpack_copy(given.get(source)) for source in self._sources()]
+
+    def _dealt(self, exchange):
+        """Of each in-neighbour what it gave for the edge to here, in order."""
+        given, dealt = exchange.given, []
+        for place, source in enumerate(self._sources()):
+            parts = None if source == PROC_NULL else given.get(source)
+            dealt.append(None if parts is None else unpack_copy(parts[self._edge(place, source)]))
+        return dealt
+
+    def _incoming(self, exchange):
+        """The lengths that the in-neighbours send here."""
+        lengths = []
+        for place, source in enumerate(self._sources()):
+            length = 0 if source == PROC_NULL else exchange.lengths[source]
+            lengths.append(length[self._edge(place, source)] if isinstance(length, list) else length)
+        return lengths
+
+    def neighbor_allgather(self, sendobj=None, *, nbytes=None, algorithm=None):
+        """The object of each in-neighbour, in order."""
+        if nbytes is not None:
+            return self._collective(*self._neighbor_allgather(sendobj, nbytes, algorithm))
+        length, payload = pack(sendobj)
+        number = self._next_number()
+        exchange = self._members.join(number, self._rank, length, payload)
+        self._collective(NEIGHBOR_ALLGATHER, 0, 8, 1, True, None)
+        send = lengths_bytes([length] * len(self._destinations()))
+        lengths = (send, lengths_bytes(self._incoming(exchange)))
+        self._collective(NEIGHBOR_ALLGATHERV, 0, lengths, 1, True, algorithm)
+        self._members.leave(number)
+        return self._gathered(exchange)
+
+    def ineighbor_allgather(self, sendobj=None, *, nbytes=None, algorithm=None):
+        nbytes = known_length(sendobj) if nbytes is None else nbytes
+        return self._icollective(*self._neighbor_allgather(sendobj, nbytes, algorithm))
+
+    def _neighbor_allgather(self, sendobj, nbytes, algorithm):
+        number = self._give(None if sendobj is None else pack(sendobj)[1])
+
+        def finish():
+            exchange = self._members.leave(number)
+            return None if exchange is None else self._gathered(exchange)
+
+        return NEIGHBOR_ALLGATHER, 0, nbytes, 1, True, algorithm, finish
+
+    def neighbor_alltoall(self, sendobj=None, *, nbytes=None, algorithm=None):
+        """One object for each out-neighbour; gives one of each in-neighbour."""
+        if nbytes is not None:
+            return self._collective(*self._neighbor_alltoall(sendobj, nbytes, algorithm))
+        number = self._next_number()
+        exchange = self._join_edges(number, sendobj)
+        self._collective(NEIGHBOR_ALLTOALL, 0, 8, 1, True, None)
+        lengths = (lengths_bytes(exchange.lengths[self._rank]), lengths_bytes(self._incoming(exchange)))
+        self._collective(NEIGHBOR_ALLTOALLV, 0, lengths, 1, True, algorithm)
+        self._members.leave(number)
+        return self._dealt(exchange)
+
+    def ineighbor_alltoall(self, sendobj=None, *, nbytes, algorithm=None):
+        return self._icollective(*self._neighbor_alltoall(sendobj, nbytes, algorithm))
+
+    def _join_edges(self, number, parts):
+        packed = [pack(part) for part in parts]
+        if len(packed) != len(self._destinations()):
+            raise ValueError(f"{len(packed)} objects for {len(self._destinations())} neighbours")
+        lengths = [length for length, _ in packed]
+        return self._members.join(number, self._rank, lengths, [payload for _, payload in packed])
+
+    def _neighbor_alltoall(self, sendobj, nbytes, algorithm):
+        number = self._next_number()
+        if sendobj is not None:
+            self._join_edges(number, sendobj)
+
+        def finish():
+            exchange = self._members.leave(number)
+            return None if exchange is None else self._dealt(exchange)
+
+        return NEIGHBOR_ALLTOALL, 0, nbytes, 1, True, algorithm, finish
+
+    def neighbor_alltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
+        """As `neighbor_alltoall`, with the lengths to each out-neighbour and from each in-neighbour."""
+        *_, finish = self._neighbor_alltoall(sendobj, 0, algorithm)
+        lengths = (lengths_bytes(send_nbytes), lengths_bytes(recv_nbytes))
+        return self._collective(NEIGHBOR_ALLTOALLV, 0, lengths, 1, True, algorithm, finish)
+
+    def neighbor_allgatherv(self, sendobj=None, *, nbytes, recv_nbytes, algorithm=None):
+        """As `neighbor_allgather`: `nbytes` from here, `recv_nbytes` from each in-neighbour."""
+        *_, finish = self._neighbor_allgather(sendobj, 0, algorithm)
+        send = lengths_bytes([nbytes] * len(self._destinations()))
+        return self._collective(
+            NEIGHBOR_ALLGATHERV, 0, (send, lengths_bytes(recv_nbytes)), 1, True, algorithm, finish
+        )
+
+    def Neighbor_allgather(self, sendbuf, recvbuf, *, algorithm=None):
+        """Everybody's buffer in equal blocks of its out-neighbours'."""
+        own = as_array(sendbuf)
+        parts = self.neighbor_allgather(own, nbytes=own.nbytes, algorithm=algorithm)
+        self._fill(recvbuf, parts)
+
+    def Neighbor_alltoall(self, sendbuf, recvbuf, *, algorithm=None):
+        """Equal blocks of the buffer, one for each out-neighbour."""
+        blocks = equal_blocks(as_array(sendbuf), len(self._destinations()))
+        parts = [blocks.block(index) for index in range(len(blocks.counts))]
+        nbytes = blocks.lengths()[0] if parts else 0
+        self._fill(recvbuf, self.neighbor_alltoall(parts, nbytes=nbytes, algorithm=algorithm))
+
+    def Neighbor_alltoallv(self, sendbuf, recvbuf, *, algorithm=None):
+        """Blocks of `[buffer, counts, displs, type]`, one for each neighbour, on both sides."""
+        send = as_blocks(sendbuf, len(self._destinations()))
+        receive = as_blocks(recvbuf, len(self._sources()))
+        parts = [send.block(index) for index in range(len(send.counts))]
+        got = self.neighbor_alltoallv(
+            parts, send_nbytes=send.lengths(), recv_nbytes=receive.lengths(), algorithm=algorithm
+        )
+        self._fill(recvbuf, got)
+
+    def _fill(self, recvbuf, parts):
+        blocks = as_blocks(recvbuf, len(self._sources()))
+        for index, part in enumerate(parts or []):
+            fill(blocks.block(index), part)
+
+
+class Cartcomm(Neighbourhood):
+    """A communicator on a Cartesian grid. Neighbours: for each dimension the one before, the one after."""
+
+    __slots__ = ()
+
+    def Get_topology(self):
+        return CART
+
+    def Get_dim(self):
+        return len(self._topology.sizes)
+
+    def Get_topo(self):
+        """`(sizes, periods, own coordinates)`"""
+        grid = self._topology
+        return list(grid.sizes), list(grid.periodic), grid.coordinates(self._rank)
+
+    def Get_coords(self, rank):
+        return self._topology.coordinates(rank)
+
+    def Get_cart_rank(self, coords):
+        rank = self._topology.rank(coords)
+        if rank is None:
+            raise ValueError(f"{list(coords)} is outside of a grid of {self._topology.sizes} that does not wrap")
+        return rank
+
+    def Shift(self, direction, disp):
+        """`(source, destination)` of a shift along a dimension, `PROC_NULL` outside of the grid."""
+        grid = self._topology
+        return grid.beside(self._rank, direction, -disp), grid.beside(self._rank, direction, disp)
+
+    def Sub(self, remain_dims):
+        """The grid of the dimensions that remain: one communicator for each place in the others."""
+        grid = self._topology
+        places = grid.coordinates(self._rank)
+        colour, key, sizes, periodic = 0, 0, [], []
+        for place, size, wraps, remains in zip(places, grid.sizes, grid.periodic, remain_dims, strict=True):
+            if remains:
+                key = key * size + place
+                sizes.append(size)
+                periodic.append(wraps)
+            else:
+                colour = colour * size + place
+        part = self.Split(colour, key)
+        cart = part.Create_cart(sizes, periodic)
+        part.Free()
+        return cart
+
+    dim = property(Get_dim)
+    ndim = property(Get_dim)
+    topo = property(Get_topo)
+    dims = property(lambda self: list(self._topology.sizes))
+    periods = property(lambda self: list(self._topology.periodic))
+    coords = property(lambda self: self._topology.coordinates(self._rank))
+
+    def _sources(self):
+        grid = self._topology
+        return [grid.beside(self._rank, *step) for step in product(range(len(grid.sizes)), (-1, 1))]
+
+    _destinations = _sources
+
+    def _edge(self, place, _source):
+        """What comes from the one before was sent to the one after."""
+        return place ^ 1
+
+
+class Distgraphcomm(Neighbourhood):
+    """A communicator on a graph, whose edges each rank has given for itself."""
+
+    __slots__ = ()
+
+    def __init__(self, process, number, members, topology):
+        super().__init__(process, number, members, topology)
+        members.graph[self._rank] = topology
+
+    def Get_topology(self):
+        return DIST_GRAPH
+
+    def Get_dist_neighbors_count(self):
+        """`(in, out, whether weighted)`"""
+        return len(self._topology[0]), len(self._topology[1]), False
+
+    def Get_dist_neighbors(self):
+        """`(sources, destinations, weights)`"""
+        return list(self._topology[0]), list(self._topology[1]), None
+
+    def _sources(self):
+        return self._topology[0]
+
+    def _destinations(self):
+        return self._topology[1]
+
+    def _edge(self, place, source):
+        return same_neighbour(self._topology[0], place, self._members.graph[source][1], self._rank)
+
+
+def Compute_dims(nnodes, dims):
+    """Factors of `nnodes` as equal as possible, in falling order; entries of `dims` above 0 stay.
+
+    `dims` may be the number of dimensions.
+    """
+    dims = [0] * dims if isinstance(dims, int) else list(dims)
+    fixed = math.prod(size for size in dims if size > 0)
+    if nnodes % fixed != 0:
+        raise ValueError(f"{nnodes} ranks cannot be laid out with {dims}")
+    free = [place for place, size in enumerate(dims) if size == 0]
+    best = _factors(nnodes // fixed, len(free))
+    for place, size in zip(free, best, strict=True):
+        dims[place] = size
+    return dims
+
+
+def _factors(number, count):
+    """`count` factors of `number` in falling order, the largest as small as possible, then the next."""
+    if count == 0:
+        if number != 1:
+            raise ValueError(f"no dimension is left for {number} ranks")
+        return []
+    if count == 1:
+        return [number]
+    largest = _root_above(number, count)
+    while True:
+        if number % largest == 0:
+            rest = _factors(number // largest, count - 1)
+            if rest[0] <= largest:
+                return [largest, *rest]
+        largest += 1
+
+
+def _root_above(number, count):
+    """The smallest whole number whose `count`-th power is at least `number`."""
+    root = max(1, round(number ** (1 / count)) - 1)
+    while root**count < number:
+        root += 1
+    return root
