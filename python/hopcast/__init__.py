@@ -1,5 +1,71 @@
-"""hopcast forecasts how long an MPI application takes on a machine that you do not have."""
+"""hopcast forecasts how long an MPI application takes on a machine that you do not have.
+
+    import hopcast
+
+    def program(comm):                         # runs once per rank; calls block in simulated time
+        comm.compute(flops=1e9)
+        comm.allreduce(nbytes=8)
+
+    report = hopcast.run("hopper", program, ranks=1024)
+    print(report.makespan_s, report.links.busiest(5))
+"""
+
+import importlib
 
 from hopcast._core import VERSION as __version__
 
-__all__ = ["__version__"]
+_HOMES = {
+    "hopcast.api": ["run"],
+    "hopcast.errors": [
+        "DeadlockError",
+        "InputError",
+        "InternalError",
+        "Interrupted",
+        "ProgramError",
+        "ProgramFailure",
+    ],
+    "hopcast.outcome": ["Report"],
+    "hopcast.program.constants": [
+        "ANY_SOURCE",
+        "ANY_TAG",
+        "COMM_TYPE_SHARED",
+        "IN_PLACE",
+        "PROC_NULL",
+        "UNDEFINED",
+    ],
+    "hopcast.program.operators": [
+        "BAND",
+        "BOR",
+        "BXOR",
+        "LAND",
+        "LOR",
+        "LXOR",
+        "MAX",
+        "MAXLOC",
+        "MIN",
+        "MINLOC",
+        "PROD",
+        "SUM",
+        "Op",
+    ],
+    "hopcast.program.request": ["Request"],
+    "hopcast.program.status": ["Status"],
+    "hopcast.program.topology": ["Compute_dims"],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["MPI", "__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str):
+    """Reads a module when something of it is asked for, so that the command line starts fast."""
+    if name == "MPI":
+        return importlib.import_module("hopcast.MPI")
+    if name not in _HOME:
+        raise AttributeError(f"module 'hopcast' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,17 +1,31 @@
 //! The Python module `hopcast._core`: conversion between Python and `sim`, and nothing else.
 
 mod catalogue;
+mod codes;
+mod decode;
 mod errors;
+mod payloads;
+mod source;
 
 use pyo3::prelude::*;
 
 /// The compiled part of hopcast.
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
     /// The version of hopcast.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
     use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text};
+    #[pymodule_export]
+    use super::source::Clock;
+
+    /// The codes of operations, which rank programs and this crate agree on.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::codes::add_to(module)
+    }
 }

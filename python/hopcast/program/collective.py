@@ -25,7 +25,7 @@ from hopcast._core import (
     SCATTERV,
 )
 from hopcast.program.base import Base
-from hopcast.program.exchange import lengths_bytes
+from hopcast.program.exchange import lengths_bytes, lengths_bytes_of_one
 from hopcast.program.operators import SUM, as_op
 from hopcast.program.payload import known_length, pack, unpack, unpack_copy
 
@@ -148,9 +148,9 @@ class Collective(Base):
         return SCATTERV, root, self._by_rank(nbytes), *plan[3:]
 
     def _by_rank(self, nbytes):
-        """Lengths by rank, where a member that knows only its own gives that."""
+        """Lengths by rank; a member that knows only its own, and needs only that, gives a number."""
         if not hasattr(nbytes, "__len__"):
-            return (self._rank, nbytes)
+            return lengths_bytes_of_one(nbytes, self._rank, self.size)
         if len(nbytes) != self.size:
             raise ValueError(f"{len(nbytes)} lengths for {self.size} ranks")
         return lengths_bytes(nbytes)

@@ -120,3 +120,10 @@ def same_neighbour(sources, place, destinations_of_source, me):
 def lengths_bytes(lengths):
     """A list of lengths as the core reads it: 64-bit unsigned, little endian."""
     return np.asarray(lengths, dtype="<u8").tobytes()
+
+
+def lengths_bytes_of_one(length, rank, size):
+    """As `lengths_bytes`, where only the length of `rank` is known and the others do not matter."""
+    lengths = np.zeros(size, dtype="<u8")
+    lengths[rank] = length
+    return lengths.tobytes()

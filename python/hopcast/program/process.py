@@ -80,6 +80,8 @@ class Program:
                 raise
         self.processes[rank] = None
 
+    place = staticmethod(lambda suspended: place(suspended))
+
     def current(self):
         """The process whose code runs now."""
         process = self.processes[self.clock.rank]

@@ -1,0 +1,1 @@
+"""`run`: a workload on a platform, a prediction."""

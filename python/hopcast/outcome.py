@@ -1,0 +1,113 @@
+"""`Report`: what one run leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_COLUMN_TYPES = {"u32": np.uint32, "u64": np.uint64, "f64": np.float64}
+
+
+class Tables(Mapping):
+    """The tables of a run by name, each turned into a `pyarrow.Table` when it is first asked for."""
+
+    def __init__(self, raw: dict[str, list[tuple[str, str, Any]]]):
+        """`raw`: by table the columns as the core gives them: `(name, type, bytes or texts)`."""
+        self._raw = raw
+        self._made: dict[str, pyarrow.Table] = {}
+
+    def __getitem__(self, name: str) -> pyarrow.Table:
+        if name not in self._made:
+            import pyarrow
+
+            columns = self._raw[name]
+            arrays = [_array(kind, content) for _, kind, content in columns]
+            self._made[name] = pyarrow.table(arrays, names=[column for column, _, _ in columns])
+        return self._made[name]
+
+    def __iter__(self):
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+def _array(kind: str, content: Any):
+    import pyarrow
+
+    if kind == "text":
+        return pyarrow.array(content, type=pyarrow.string())
+    return pyarrow.array(np.frombuffer(content, dtype=_COLUMN_TYPES[kind]))
+
+
+class Links:
+    """The links of the network, as far as the run used them."""
+
+    def __init__(self, report: Report):
+        self._report = report
+
+    def busiest(self, count: int = 5) -> list[dict]:
+        """The busiest links, most busy first; at most as many as `report.json` keeps."""
+        return self._report.summary["busiest_links"][:count]
+
+    def table(self) -> pyarrow.Table:
+        """Every link that was used."""
+        return self._report.table("links")
+
+
+class Report:
+    """A prediction and where it comes from.
+
+    Every key of `report.json` is an attribute: `makespan_s` [s], `outcome_hash`, `ranks`, `messages`,
+    `bytes`, `calls`, `time`, `busiest_links`, `warnings`, `failure`, … `results` holds what the rank
+    functions returned, by rank.
+    """
+
+    def __init__(self, summary: dict[str, Any], tables: Mapping, results: list | None = None):
+        self.summary = summary
+        self.tables = tables
+        self.results = results
+        self.error: BaseException | None = None
+        """The exception that left a rank function, if one did."""
+
+    def __getattr__(self, name: str):
+        if name.startswith("_") or name not in self.__dict__.get("summary", {}):
+            known = ", ".join(self.__dict__.get("summary", {}))
+            raise AttributeError(f"a report has no '{name}'; it has: {known}")
+        return self.summary[name]
+
+    @property
+    def links(self) -> Links:
+        """The links of the network: `report.links.busiest(5)`."""
+        return Links(self)
+
+    def table(self, name: str) -> pyarrow.Table:
+        """One of the tables by name, such as "ranks" or "links"."""
+        if name not in self.tables:
+            raise KeyError(f"no table '{name}' in this report; it has: {', '.join(self.tables)}")
+        return self.tables[name]
+
+    def to_json(self) -> str:
+        """`report.json`."""
+        return json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n"
+
+    def save(self, directory: str | Path) -> Path:
+        """Writes `report.html`, `report.json` and the tables into `directory`; gives the page's path."""
+        from hopcast.report import write
+
+        return write(self, Path(directory))
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.summary]
+
+    def __repr__(self) -> str:
+        end = f", failed: {self.summary['failure']['kind']}" if self.summary.get("failure") else ""
+        what = f"{self.summary['workload']} on {self.summary['platform']}, {self.summary['ranks']} ranks"
+        return f"Report({what}: {self.summary['makespan_s']} s{end})"

@@ -1,0 +1,1 @@
+"""Programs of ranks in Python: a function of a communicator, in mpi4py's words."""
