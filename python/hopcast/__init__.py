@@ -1,13 +1,13 @@
 """hopcast forecasts how long an MPI application takes on a machine that you do not have.
 
-    import hopcast
+import hopcast
 
-    def program(comm):                         # runs once per rank; calls block in simulated time
-        comm.compute(flops=1e9)
-        comm.allreduce(nbytes=8)
+def program(comm):                         # runs once per rank; calls block in simulated time
+    comm.compute(flops=1e9)
+    comm.allreduce(nbytes=8)
 
-    report = hopcast.run("hopper", program, ranks=1024)
-    print(report.makespan_s, report.links.busiest(5))
+report = hopcast.run("hopper", program, ranks=1024)
+print(report.makespan_s, report.links.busiest(5))
 """
 
 import importlib
@@ -54,7 +54,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["MPI", "__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["MPI", "__version__", *_HOME]
 
 
 def __getattr__(name: str):

@@ -1,1 +1,274 @@
 """`run`: a workload on a platform, a prediction."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hopcast import _core
+from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
+from hopcast.outcome import Report, Tables
+
+DEFAULT_SEED = 1
+"""Of all random streams, where none is given."""
+
+
+def run(
+    platform: str | os.PathLike,
+    program: Callable | str | os.PathLike,
+    ranks: int | None = None,
+    args: Iterable = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    model: str | None = None,
+    seed: int = DEFAULT_SEED,
+    placement: str | os.PathLike | None = None,
+    ppn: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    compute_scale: float = 1.0,
+    records: int = 0,
+    mode: str | None = None,
+    time_shift: bool | None = None,
+    out: str | os.PathLike | None = None,
+    quiet: bool = True,
+) -> Report:
+    """Predicts how long `program` takes on `platform`.
+
+    platform: a preset's name, or the path of a platform file.
+    program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
+        the path of a program file (`args` become its `sys.argv`) or of a recorded trace; or the name of a
+        synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 KiB"}`).
+    ranks: how many; a trace knows by itself.
+    model: the network model, where it is not the platform's own.
+    seed: of all random streams.
+    placement: ranks to hosts: "linear", "random", "recorded", or a file.
+    ppn: processes per host; as many as a host has slots by default.
+    set: values of the platform to override, by `section.key`.
+    compute_scale: factor on recorded compute times.
+    records: how many single MPI calls to keep, for the timeline.
+    mode, time_shift: how a trace is replayed, see `hopcast run --help`.
+    out: a directory for report.html, report.json and the tables.
+    quiet: shows no progress.
+
+    Raises `InputError` for bad input, `DeadlockError`, `ProgramError` or another `ProgramFailure` when the
+    simulated program fails (its `report` is the result until then), and `Interrupted` on Ctrl-C.
+    """
+    job = Job(
+        platform=os.fspath(platform),
+        program=program,
+        ranks=ranks,
+        args=tuple(args),
+        kwargs=dict(kwargs or {}),
+        model=model,
+        seed=seed,
+        placement=None if placement is None else os.fspath(placement),
+        ppn=ppn,
+        overrides=[(key, _toml(value)) for key, value in (set or {}).items()],
+        compute_scale=compute_scale,
+        records=records,
+        mode=mode,
+        time_shift=time_shift,
+    )
+    if quiet:
+        report = simulate(job)
+    else:
+        from hopcast.cli.progress import Progress
+
+        progress = Progress()
+        try:
+            report = simulate(job, progress)
+        finally:
+            progress.close()
+    if out is not None:
+        report.save(out)
+    raise_failure(report)
+    return report
+
+
+@dataclass
+class Job:
+    """What a user asks for; see `run`."""
+
+    platform: str
+    program: Callable | str | os.PathLike
+    ranks: int | None = None
+    args: tuple = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    seed: int = DEFAULT_SEED
+    placement: str | None = None
+    ppn: int | None = None
+    overrides: list[tuple[str, str]] = field(default_factory=list)
+    compute_scale: float = 1.0
+    records: int = 0
+    mode: str | None = None
+    time_shift: bool | None = None
+
+
+def simulate(job: Job, progress: Callable[[float, int], None] | None = None) -> Report:
+    """Runs `job`; a failure of the simulated program, or Ctrl-C, stands in the report and raises nothing.
+
+    progress: is told now and then the simulated time [s] and the events so far.
+    """
+    request = {
+        "platform": job.platform,
+        "overrides": job.overrides,
+        "ranks": job.ranks,
+        "model": job.model,
+        "seed": job.seed,
+        "placement": job.placement,
+        "ppn": job.ppn,
+        "compute_scale": job.compute_scale,
+        "records": job.records,
+        "mode": job.mode,
+        "time_shift": job.time_shift,
+    }
+    if callable(job.program):
+        name = getattr(job.program, "__name__", type(job.program).__name__)
+        return _simulate_function(request, name, job.program, job, progress)
+    name = os.fspath(job.program)
+    if name.endswith(".py"):
+        from hopcast.program.load import arguments, load
+
+        with arguments(name, job.args):
+            function = load(name)
+            plain = Job(job.platform, function, job.ranks, (), job.kwargs)
+            return _simulate_function(request, Path(name).name, function, plain, progress)
+    kind = "trace" if Path(name).exists() else "pattern"
+    written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
+    request |= {"workload": kind, "name": name, "arguments": written}
+    with _Interrupts(progress) as interrupts:
+        return _report(*_core_run(request, None, interrupts))
+
+
+def _simulate_function(request, name, function, job: Job, progress) -> Report:
+    from hopcast.program import process
+
+    if job.ranks is None:
+        raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
+    if job.ranks < 1:
+        raise InputError(f"ranks: a run has at least one rank, not {job.ranks}")
+    program = process.Program(function, job.ranks, job.args, job.kwargs)
+    request |= {"workload": "program", "name": name, "arguments": []}
+    before, process.active = process.active, program
+    try:
+        with _Interrupts(progress) as interrupts:
+            outcome, tables, error, unfinished = _core_run(request, program, interrupts)
+            process.end_all(unfinished)
+    finally:
+        process.active = before
+    report = _report(outcome, tables)
+    report.results = program.results
+    if error is not None:
+        _add_error(report, *error)
+    return report
+
+
+def _core_run(request: dict, program, monitor):
+    """The core's run; what it says of itself becomes an exception of this package."""
+    try:
+        return (
+            _core.run(request, program, monitor)
+            if program is not None
+            else _core.run(request, None, monitor)[:2]
+        )
+    except BaseException as error:
+        # A failed assertion of the core arrives as an exception that is no Exception.
+        if type(error).__name__ == "PanicException":
+            raise InternalError(f"hopcast's own check failed; please report this: {error}") from error
+        raise
+
+
+def _report(outcome: str, tables: dict) -> Report:
+    return Report(json.loads(outcome), Tables(tables))
+
+
+def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> None:
+    """An exception that left a rank function is the program's failure."""
+    from hopcast.program.process import place_of_error
+
+    place = place_of_error(error)
+    report.error = error
+    text = f"rank {rank} raised {type(error).__name__} at {at_s:.9g} s: {error}"
+    report.summary["failure"] = {
+        "kind": "exception",
+        "text": text,
+        "ranks": [
+            {
+                "rank": rank,
+                "call": f"raise {type(error).__name__}",
+                "since_s": at_s,
+                "waits_for": "",
+                "waits_for_ranks": [],
+                "place": place,
+            }
+        ],
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def raise_failure(report: Report) -> None:
+    """Raises what a report says of a failed or stopped run."""
+    if isinstance(report.error, KeyboardInterrupt) or (report.partial and not report.failure):
+        raise Interrupted(report) from report.error
+    failure = report.failure
+    if not failure:
+        return
+    lines = [failure["text"], *(_stuck(rank) for rank in failure["ranks"])]
+    if failure["kind"] == "exception":
+        raise ProgramError("\n".join(lines), report) from report.error
+    kind = DeadlockError if failure["kind"] == "deadlock" else ProgramFailure
+    raise kind("\n".join(lines), report)
+
+
+def _stuck(rank: dict) -> str:
+    place = f"{rank['place']}: " if rank.get("place") else ""
+    waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
+    return f"  rank {rank['rank']}: {place}{rank['call']} since {rank['since_s']:.9g} s{waits}"
+
+
+class _Interrupts:
+    """Turns Ctrl-C into an orderly end: the first asks the run to stop, a second one breaks it off."""
+
+    def __init__(self, progress: Callable[[float, int], None] | None):
+        self._progress = progress
+        self._asked = False
+        self._before: Any = None
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(ValueError):
+                self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_error):
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _ask(self, _number, _frame):
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def __call__(self, now_s: float, events: int) -> bool:
+        """Told by the core where the run stands; gives whether it is to stop."""
+        if self._progress is not None:
+            self._progress(now_s, events)
+        return self._asked
+
+
+def _toml(value: Any) -> str:
+    """A value as a platform file writes it; texts as they are."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(f'"{item}"' if isinstance(item, str) else _toml(item) for item in value) + "]"
+    return str(value)

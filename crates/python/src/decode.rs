@@ -96,19 +96,13 @@ impl<'py> Decoder<'py> {
                 (Op::Receive(receive(&fields, 2)?, Start::Request(fields.request(5)?)), Reply::Nothing)
             }
             codes::WAIT => (Op::WaitOne(fields.request(1)?), fields.flag_reply(2)?),
-            codes::WAIT_SET => {
-                (Op::Wait(fields.requests(1)?, UNTILS[fields.get::<usize>(2)?]), Reply::Set)
-            }
+            codes::WAIT_SET => (Op::Wait(fields.requests(1)?, UNTILS[fields.get::<usize>(2)?]), Reply::Set),
             codes::TEST_SET => {
                 (Op::Test(fields.requests(1)?, UNTILS[fields.get::<usize>(2)?]), Reply::SetIfAny)
             }
-            codes::COMPUTE => {
-                (Op::Compute(Work::Time(duration(fields.get(1)?, "seconds")?)), Reply::Nothing)
-            }
+            codes::COMPUTE => (Op::Compute(Work::Time(duration(fields.get(1)?, "seconds")?)), Reply::Nothing),
             codes::COMPUTE_FLOPS => (compute_flops(&fields)?, Reply::Nothing),
-            codes::COLLECTIVE => {
-                (Op::Collective(self.collective(&fields)?, Start::Blocking), Reply::Nothing)
-            }
+            codes::COLLECTIVE => (Op::Collective(self.collective(&fields)?, Start::Blocking), Reply::Nothing),
             codes::ICOLLECTIVE => {
                 let start = Start::Request(fields.request(8)?);
                 (Op::Collective(self.collective(&fields)?, start), Reply::Nothing)
@@ -119,9 +113,7 @@ impl<'py> Decoder<'py> {
 
     fn decode_rare(&mut self, code: u8, fields: &Fields<'_, 'py>) -> PyResult<(Op, Reply)> {
         Ok(match code {
-            codes::SLEEP_UNTIL => {
-                (Op::SleepUntil(Time(duration(fields.get(1)?, "time")?.0)), Reply::Nothing)
-            }
+            codes::SLEEP_UNTIL => (Op::SleepUntil(Time(duration(fields.get(1)?, "time")?.0)), Reply::Nothing),
             codes::SEND_INIT => {
                 (Op::Send(self.send(fields)?, Start::Persistent(fields.request(7)?)), Reply::Nothing)
             }
@@ -201,7 +193,8 @@ impl<'py> Decoder<'py> {
     }
 
     fn shared_list(&mut self, bytes: &[u8]) -> Arc<[u64]> {
-        let numbers = || bytes.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
+        let numbers =
+            || bytes.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
         if let Some(last) = &self.lengths {
             if last.len() * 8 == bytes.len() && numbers().eq(last.iter().copied()) {
                 return Arc::clone(last);
@@ -230,7 +223,9 @@ fn as_length(value: &Bound<'_, PyAny>) -> PyResult<u64> {
 
 fn duration(seconds: f64, what: &str) -> PyResult<Duration> {
     if !(seconds.is_finite() && (0.0..1.8e7).contains(&seconds)) {
-        return Err(PyValueError::new_err(format!("{what} is 0 or more and below 208 days, not {seconds} s")));
+        return Err(PyValueError::new_err(format!(
+            "{what} is 0 or more and below 208 days, not {seconds} s"
+        )));
     }
     Ok(Duration::from_seconds(seconds))
 }

@@ -165,7 +165,11 @@ impl Source for Greenlets<'_> {
         clock.rank.store(rank.0, Ordering::Relaxed);
         self.step(rank, done).unwrap_or_else(|error| {
             self.ranks[rank.0 as usize].switch = None;
-            self.error = Some(RankError { rank, at: done.now, error: error.into_value(self.py).into_bound(self.py).into_any() });
+            self.error = Some(RankError {
+                rank,
+                at: done.now,
+                error: error.into_value(self.py).into_bound(self.py).into_any(),
+            });
             Op::Abort(1)
         })
     }

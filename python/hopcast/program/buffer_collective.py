@@ -77,9 +77,7 @@ class BufferCollective(Base):
         if recvbuf is IN_PLACE:
             return _into(self._scatter(parts, root, nbytes, algorithm), lambda part: None)
         array = as_array(recvbuf)
-        return _into(
-            self._scatter(parts, root, array.nbytes, algorithm), functools.partial(fill, array)
-        )
+        return _into(self._scatter(parts, root, array.nbytes, algorithm), functools.partial(fill, array))
 
     Scatter, Iscatter = _pair(_scatter_buffer)
 

@@ -46,7 +46,8 @@ def _length(obj, nbytes, call):
     length = known_length(obj) if nbytes is None else nbytes
     if length is None:
         raise TypeError(
-            f"{call} of {type(obj).__name__}: the other ranks cannot know its length; give nbytes= on all of them"
+            f"{call} of {type(obj).__name__}: the other ranks cannot know its length; "
+            "give nbytes= on all of them"
         )
     return length
 
@@ -273,7 +274,7 @@ class Collective(Base):
         return ALLTOALLV, 0, (self._by_rank(send_nbytes), self._by_rank(recv_nbytes)), *plan[3:]
 
     def _agree(self, obj, nbytes):
-        """The length of a reduction's operand, which other objects than numbers and buffers agree on first."""
+        """The length of a reduction's operand; objects but numbers and buffers agree on the longest first."""
         if nbytes is not None or (nbytes := known_length(obj)) is not None:
             return nbytes
         length, _ = pack(obj)
@@ -363,7 +364,7 @@ class Collective(Base):
         return self._block_reduction(REDUCE_SCATTER_BLOCK, parts, op, nbytes, nbytes, algorithm)
 
     def reduce_scatter(self, sendobj=None, op=SUM, *, nbytes=None, algorithm=None):
-        """As `reduce_scatter_block`; `nbytes`: the lengths of the blocks by rank, the same list on all ranks."""
+        """As `reduce_scatter_block`; `nbytes`: the blocks' lengths by rank, the same list on all ranks."""
         return self._collective(*self._reduce_scatter(sendobj, op, nbytes, algorithm))
 
     def ireduce_scatter(self, sendobj=None, op=SUM, *, nbytes=None, algorithm=None):

@@ -135,14 +135,18 @@ class Comm(PointToPoint, Collective, BufferCollective):
 
         grid = Grid(dims, periods)
         if grid.size > self.size:
-            raise ValueError(f"a grid of {grid.sizes} has {grid.size} ranks, the communicator only {self.size}")
+            raise ValueError(
+                f"a grid of {grid.sizes} has {grid.size} ranks, the communicator only {self.size}"
+            )
 
         def members(_given):
             return Members(self._members.ranks[: grid.size])
 
         return self._new((COMM_CART, self._id, grid.sizes, grid.periodic), members, Cartcomm, grid)
 
-    def Create_dist_graph_adjacent(self, sources, destinations, sourceweights=None, destweights=None, info=None, reorder=False):
+    def Create_dist_graph_adjacent(
+        self, sources, destinations, sourceweights=None, destweights=None, info=None, reorder=False
+    ):
         """A communicator on a graph: this rank's neighbours in order."""
         from hopcast.program.topology import Distgraphcomm
 

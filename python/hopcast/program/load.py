@@ -20,7 +20,9 @@ def load(path):
             raise InputError(f"{path}:{error.lineno}: {error.msg}") from error
     main = names.get("main")
     if not callable(main):
-        raise InputError(f"{path}: no function main(comm): a program file defines one, which runs once per rank")
+        raise InputError(
+            f"{path}: no function main(comm): a program file defines one, which runs once per rank"
+        )
     return main
 
 

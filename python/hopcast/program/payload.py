@@ -7,7 +7,7 @@ this module makes and opens. A payload is one of
 - a copy of a NumPy array or a bytearray;
 - `Pickled`: everything else, as pickle writes it.
 
-Lengths are those of the buffer for arrays and bytes, and of the pickled object for everything else, as in mpi4py.
+Arrays and bytes are as long as their buffer, everything else as its pickle, as in mpi4py.
 """
 
 import pickle

@@ -220,11 +220,13 @@ class Prequest(Request):
 
 def _active(requests):
     """The places of requests that are not complete."""
-    return [place for place, request in enumerate(requests) if request is not None and request._id is not None]
+    return [
+        place for place, request in enumerate(requests) if request is not None and request._id is not None
+    ]
 
 
 def _take(requests, active, done, messages, statuses):
-    """Completes what the core says is done: `(position in active, payload, source, tag, length, cancelled)`."""
+    """Completes what is done: `(position in active, payload, source, tag, length, cancelled)` each."""
     for position, payload, *about in done:
         place = active[position]
         if statuses is not None and place < len(statuses):

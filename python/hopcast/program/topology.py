@@ -220,7 +220,9 @@ class Cartcomm(Neighbourhood):
     def Get_cart_rank(self, coords):
         rank = self._topology.rank(coords)
         if rank is None:
-            raise ValueError(f"{list(coords)} is outside of a grid of {self._topology.sizes} that does not wrap")
+            raise ValueError(
+                f"{list(coords)} is outside of a grid of {self._topology.sizes} that does not wrap"
+            )
         return rank
 
     def Shift(self, direction, disp):
