@@ -59,6 +59,11 @@ impl Place {
 
 /// `unknown WHAT 'NAME'; did you mean 'NEAR'? known: A, B, …`
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    unknown_in(what, name, "", known)
+}
+
+/// The same, where `place` (" in [link]") follows the name.
+pub fn unknown_in(what: &str, name: &str, place: &str, known: &[&str]) -> String {
     let near = known
         .iter()
         .map(|choice| (strsim::damerau_levenshtein(choice, name), *choice))
@@ -66,7 +71,7 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
         .min();
     let hint = near.map(|(_, choice)| format!(" did you mean '{choice}'?")).unwrap_or_default();
     let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-    format!("unknown {what} '{name}';{hint} known: {known}")
+    format!("unknown {what} '{name}'{place};{hint} known: {known}")
 }
 
 #[cfg(test)]

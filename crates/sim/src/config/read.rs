@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::registry::{Arguments, BuildError, Parameter};
 
 use super::document::{Item, Node};
-use super::error::{InputError, Place, unknown};
+use super::error::{InputError, Place, unknown, unknown_in};
 use super::files::Lookup;
 use super::sections::{Choice, Content, Section, below, sections};
 use super::value::{check, describe, fill};
@@ -179,12 +179,12 @@ fn keys(
             let mut known: Vec<_> = kind.iter().map(|_| "kind").collect();
             known.extend(parameters.iter().map(|parameter| parameter.name));
             known.extend(&inner);
-            let owner = match (kind, &section.name[..]) {
-                (Some(kind), name) => format!("key in [{name}] of kind '{kind}'"),
-                (None, "") => "section or key".to_string(),
-                (None, name) => format!("key in [{name}]"),
+            let (what, place) = match (kind, &section.name[..]) {
+                (Some(kind), name) => ("key", format!(" in [{name}] of kind '{kind}'")),
+                (None, "") => ("section or key", String::new()),
+                (None, name) => ("key", format!(" in [{name}]")),
             };
-            return Err(node.key_at.error(unknown(&owner, key, &known)));
+            return Err(node.key_at.error(unknown_in(what, key, &place, &known)));
         }
     }
     fill(parameters, &mut checked.arguments).map_err(|parameter| {

@@ -1,0 +1,165 @@
+//! Platform files right and wrong: `platform_errors.md`, the JSON schema, and overrides.
+
+use network::topology::TOPOLOGIES;
+use sim::config::{self, Disk, InputError, PRESETS, Texts};
+
+const CASES: &str = include_str!("platform_errors.md");
+
+/// One case of the Markdown file.
+struct Case {
+    /// Whether the schema refuses it, too.
+    schema: bool,
+    text: String,
+    set: Vec<(String, String)>,
+    error: String,
+}
+
+/// The platform that the cases change, and the cases.
+fn cases() -> (String, Vec<Case>) {
+    let block = |rest: &'static str| rest.split("\n```").next().unwrap();
+    let base = block(CASES.split("```toml\n").nth(1).unwrap());
+    let cases = CASES.split("```diff ").skip(1).map(|rest| case(base, block(rest))).collect();
+    (base.to_string(), cases)
+}
+
+fn case(base: &str, block: &str) -> Case {
+    let known: Vec<_> = TOPOLOGIES.iter().map(|entry| entry.name).collect();
+    let mut lines: Vec<String> = base.lines().map(str::to_string).collect();
+    let mut case = Case {
+        schema: block.starts_with("schema\n"),
+        text: String::new(),
+        set: Vec::new(),
+        error: String::new(),
+    };
+    let mut at = lines.len();
+    for line in block.lines().skip(1) {
+        if let Some(old) = line.strip_prefix("- ") {
+            at = lines
+                .iter()
+                .position(|line| line == old)
+                .unwrap_or_else(|| panic!("'{old}' is not in the base"));
+            lines.remove(at);
+        } else if let Some(new) = line.strip_prefix("+ ") {
+            lines.insert(at, new.to_string());
+            at += 1;
+        } else if let Some(flag) = line.strip_prefix("--set ") {
+            let (key, value) = flag.split_once('=').unwrap();
+            case.set.push((key.to_string(), value.to_string()));
+        } else if let Some(error) = line.strip_prefix("> ") {
+            case.error = error.replace("{topologies}", &known.join(", "));
+        }
+    }
+    case.text = lines.join("\n");
+    case
+}
+
+/// Loads `text` and builds all that it describes.
+fn build(text: &str, set: &[(String, String)]) -> Result<(), InputError> {
+    let mut files = Texts::default();
+    files.0.insert("small.toml".to_string(), text.to_string());
+    let platform = config::load("small.toml", set, &files)?;
+    let fabric = platform.fabric(1)?;
+    platform.place(&*fabric.topology, 2, 1, None)?;
+    Ok(())
+}
+
+#[test]
+fn wrong_files_are_told_where_and_why() {
+    let (base, cases) = cases();
+    build(&base, &[]).unwrap_or_else(|error| panic!("the base is right: {error}"));
+    assert!(cases.len() > 30);
+    let mut wrong = String::new();
+    for case in cases {
+        let error =
+            build(&case.text, &case.set).err().map_or("nothing".to_string(), |error| error.to_string());
+        if error != case.error {
+            wrong.push_str(&format!("\nwanted: {}\n   got: {error}\n", case.error));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn json(text: &str) -> serde_json::Value {
+    toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_schema_takes_the_presets_and_refuses_what_is_refused() {
+    let schema = config::schema();
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is a schema");
+    jsonschema::draft202012::meta::validate(&schema).expect("of the draft that it names");
+    for preset in PRESETS {
+        let errors: Vec<_> =
+            validator.iter_errors(&json(preset.text)).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", preset.name);
+    }
+    let (base, cases) = cases();
+    assert!(validator.is_valid(&json(&base)));
+    for case in cases.iter().filter(|case| case.schema) {
+        assert!(!validator.is_valid(&json(&case.text)), "the schema takes what is wrong: {}", case.error);
+    }
+}
+
+fn set(key: &str, value: &str) -> (String, String) {
+    (key.to_string(), value.to_string())
+}
+
+#[test]
+fn flags_replace_values() {
+    let nowhere = Texts::default();
+    let flags = [
+        set("topology.sizes", "[4, 4, 2]"),
+        set("link.latency", "50 ns"),
+        set("mpi.regimes.0.send_overhead", "1 us"),
+        set("mpi.regimes.all.nic_rate", "infinite"),
+        set("mpi.eager_limit", "1 KiB"),
+    ];
+    let platform = config::load("nsim-torus", &flags, &nowhere).unwrap();
+    assert_eq!(platform.topology().unwrap().hosts(), 32);
+    assert_eq!(platform.host_parameters().regimes[0].send_overhead, "1 us".parse().unwrap());
+    assert_eq!(platform.host_parameters().regimes[0].nic_rate, engine::Bandwidth::INFINITE);
+    assert_eq!(platform.mpi().size("eager_limit"), Some("1 KiB".parse().unwrap()));
+    let link = platform.topology().unwrap().link(network::LinkId(64));
+    assert_eq!(link.latency, "50 ns".parse().unwrap());
+}
+
+#[test]
+fn a_section_can_be_replaced_as_a_whole() {
+    let flags = [
+        set("topology", "{ kind = \"crossbar\", hosts = 5 }"),
+        set("hosts", "{}"),
+        set("routing", "{ kind = \"dimension-order\" }"),
+    ];
+    let platform = config::load("hopper", &flags, &Texts::default()).unwrap();
+    assert_eq!(platform.topology().unwrap().hosts(), 5);
+}
+
+#[test]
+fn an_unknown_platform_is_answered_with_the_presets() {
+    let error = config::load("hoper", &[], &Texts::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("hoper: unknown platform 'hoper'; did you mean 'hopper'? known: hopper,")
+    );
+    let error = config::load("my/hoper.toml", &[], &Disk::new("/nowhere")).unwrap_err();
+    assert!(error.to_string().starts_with("my/hoper.toml: cannot read this platform file: "), "{error}");
+}
+
+#[test]
+fn a_negative_r_ci_is_a_loss() {
+    let hosts = config::load("hopper-max-rate", &[], &Texts::default()).unwrap().host_parameters().clone();
+    // R_Ci - R_Cb of the short regime: -0.18 - 0.63 GB/s; of rendezvous: 0.61 - 3.6 GB/s.
+    assert_eq!(hosts.regimes[0].process_rate_change, -0.81e9);
+    assert_eq!(hosts.regimes[2].process_rate_change, -2.99e9);
+}
+
+#[test]
+fn every_parameter_of_every_registry_has_a_default_of_its_kind() {
+    // Filling the defaults checks them; the schema visits every registry.
+    let page = config::reference();
+    for entry in TOPOLOGIES {
+        assert!(page.contains(&format!("`kind = \"{}\"`", entry.name)));
+    }
+    assert!(page.contains("| `nic.gap` | a time such as \"635 ns\" | `0 ns` |"));
+}
