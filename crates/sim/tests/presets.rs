@@ -97,6 +97,7 @@ fn machines_have_their_published_sizes() {
         ("endeavor", 256, 32),
         ("nsim-torus", 2048, 2048),
         ("tofu", 158_976, 158_976),
+        ("dragonfly", 74 * 512, 74 * 32),
         ("dahu", 32, 1),
         ("stampede", 6400, 320 + 8),
     ] {

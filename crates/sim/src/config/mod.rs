@@ -49,6 +49,21 @@ pub fn load(name: &str, overrides: &[(String, String)], base: &dyn Files) -> Res
     Err(InputError::whole(name, message))
 }
 
+/// What `--placement CHOICE` and `--ppn N` stand for as overrides: a placement's name, or else a file.
+pub fn placement_overrides(choice: Option<&str>, processes_per_host: Option<u16>) -> Vec<(String, String)> {
+    let table = |choice: &str| {
+        let known = crate::placement::PLACEMENTS.iter().any(|entry| entry.name == choice && choice != "file");
+        let quoted = document::quoted(choice);
+        match known {
+            true => format!("{{ kind = {quoted} }}"),
+            false => format!("{{ kind = \"file\", file = {quoted} }}"),
+        }
+    };
+    let kind = choice.map(|choice| ("placement".to_string(), table(choice)));
+    let each = processes_per_host.map(|each| ("placement.processes_per_host".to_string(), each.to_string()));
+    kind.into_iter().chain(each).collect()
+}
+
 fn parse(
     file: &str,
     text: &str,

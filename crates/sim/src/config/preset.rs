@@ -28,6 +28,7 @@ pub const PRESETS: &[Preset] = presets![
     "endeavor",
     "nsim-torus",
     "fat-tree",
+    "dragonfly",
     "tofu",
     "crossbar",
     "dahu",

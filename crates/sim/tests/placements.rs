@@ -1,0 +1,136 @@
+//! Which rank runs where, and what is said when it cannot.
+
+use std::collections::BTreeSet;
+
+use network::{Endpoint, HostId};
+use sim::config::{self, Texts};
+
+/// Four ranks or so on a ring of `nsim-torus`'s kind with 2 slots a host.
+fn place(ranks: u32, placement: &str, recorded: Option<&[String]>) -> Result<Vec<(u32, u16)>, String> {
+    let mut files = Texts::default();
+    for (name, text) in FILES {
+        files.0.insert(name.to_string(), text.to_string());
+    }
+    let set = |key: &str, value: &str| (key.to_string(), value.to_string());
+    let flags = [
+        set("topology.sizes", "[4]"),
+        set("host.processes", "2"),
+        set("hosts.names", "n{1..4}"),
+        set("placement", placement),
+    ];
+    let platform = config::load("nsim-torus", &flags, &files).map_err(|error| error.to_string())?;
+    let topology = platform.topology().map_err(|error| error.to_string())?;
+    let placed = platform.place(&*topology, ranks, 7, recorded).map_err(|error| error.message)?;
+    Ok(placed.into_iter().map(|Endpoint { host, process }| (host.0, process)).collect())
+}
+
+const FILES: &[(&str, &str)] = &[
+    ("by-rank", "# rank host[:slot]\n1 n4\n0 2:1\n2 n4\n"),
+    ("in-order", "n2\nn2\n0:1\n"),
+    ("twice", "0 0\n0 1\n"),
+    ("same-slot", "0:1\n0:1\n"),
+    ("gone", "n9\n"),
+    ("far", "4\n"),
+    ("three", "0 1 2\n"),
+    ("short", "0\n"),
+    ("high-slot", "0:2\n"),
+];
+
+#[test]
+fn hosts_are_filled_in_order() {
+    assert_eq!(place(3, "{ kind = \"linear\" }", None).unwrap(), [(0, 0), (0, 1), (1, 0)]);
+    let one = "{ kind = \"linear\", processes_per_host = 1 }";
+    assert_eq!(place(3, one, None).unwrap(), [(0, 0), (1, 0), (2, 0)]);
+    assert_eq!(
+        place(5, one, None).unwrap_err(),
+        "placement.processes_per_host: 5 ranks do not fit: 4 hosts with 1 each take 4; all 2 slots of each host would do"
+    );
+    assert_eq!(
+        place(9, "{ kind = \"linear\" }", None).unwrap_err(),
+        "placement.processes_per_host: 9 ranks do not fit: 4 hosts with 2 each take 8"
+    );
+}
+
+#[test]
+fn a_shuffle_uses_every_slot_once_and_depends_on_the_seed_alone() {
+    let random = "{ kind = \"random\" }";
+    let placed = place(8, random, None).unwrap();
+    assert_eq!(placed.iter().collect::<BTreeSet<_>>().len(), 8);
+    assert_eq!(placed, place(8, random, None).unwrap());
+    let platform = config::load(
+        "mustang-torus",
+        &config::placement_overrides(Some("random"), Some(1)),
+        &Texts::default(),
+    );
+    let platform = platform.unwrap();
+    let topology = platform.topology().unwrap();
+    let hosts = |seed| -> Vec<HostId> {
+        let placed = platform.place(&*topology, 1000, seed, None).unwrap();
+        placed.iter().map(|endpoint| endpoint.host).collect()
+    };
+    assert_eq!(hosts(1).iter().collect::<BTreeSet<_>>().len(), 1000);
+    assert_ne!(hosts(1), hosts(2));
+    // The mean of 1,000 of 0..2048 without replacement is 1023.5 with a deviation of 13.4: within 5 of them.
+    let mean = hosts(3).iter().map(|host| f64::from(host.0)).sum::<f64>() / 1000.0;
+    assert!((mean - 1023.5).abs() < 67.0, "{mean}");
+}
+
+#[test]
+fn recorded_ranks_go_where_they_were() {
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let recorded = "{ kind = \"recorded\" }";
+    let placed = place(3, recorded, Some(&names(&["n3", "n1", "n3"]))).unwrap();
+    assert_eq!(placed, [(2, 0), (0, 0), (2, 1)]);
+    for (hosts, error) in [
+        (&["x"][..], "placement.kind: rank 0: unknown host 'x'; the platform's 4 hosts are called n1 … n4"),
+        (&["n1"; 3][..], "placement.kind: rank 2 on 'n1': host 0 has only 2 process slots"),
+    ] {
+        assert_eq!(place(hosts.len() as u32, recorded, Some(&names(hosts))).unwrap_err(), error);
+    }
+    assert_eq!(
+        place(1, recorded, None).unwrap_err(),
+        "placement.kind: 'recorded' needs a recorded run whose trace names hosts; known otherwise: linear, random, file"
+    );
+}
+
+#[test]
+fn a_file_places_ranks() {
+    let file = |ranks, name: &str| place(ranks, &format!("{{ kind = \"file\", file = \"{name}\" }}"), None);
+    assert_eq!(file(3, "by-rank").unwrap(), [(2, 1), (3, 0), (3, 1)]);
+    assert_eq!(file(2, "by-rank").unwrap(), [(2, 1), (3, 0)]);
+    assert_eq!(file(3, "in-order").unwrap(), [(1, 0), (1, 1), (0, 1)]);
+    for (ranks, name, error) in [
+        (2, "twice", "line 2: rank 0 is placed twice"),
+        (2, "same-slot", "line 2: slot 1 of host 0 is taken"),
+        (1, "gone", "line 1: unknown host 'n9'; the platform's 4 hosts are called n1 … n4"),
+        (1, "far", "line 1: no host 4: the platform has 4, from 0"),
+        (1, "three", "line 1: '0 1 2' is not \"rank host[:slot]\""),
+        (2, "short", "rank 1 of 2 has no place"),
+        (1, "high-slot", "line 1: no slot 2 on host 0: it has 2, from 0"),
+    ] {
+        assert_eq!(file(ranks, name).unwrap_err(), format!("placement.file: {error}"));
+    }
+}
+
+/// The 64 ranks of the LULESH recording: 16 on each of four nodes, at the coordinates that the recording names.
+#[test]
+fn the_recorded_run_on_hopper_finds_its_nodes() {
+    let nodes = [
+        ("nid04037", "(7,4,2)", 1),
+        ("nid04118", "(7,5,4)", 0),
+        ("nid04119", "(7,5,4)", 1),
+        ("nid02873", "(10,4,3)", 1),
+    ];
+    let names: Vec<String> = nodes.iter().flat_map(|node| vec![node.0.to_string(); 16]).collect();
+    let flags = config::placement_overrides(Some("recorded"), None);
+    let platform = config::load("hopper", &flags, &Texts::default()).unwrap();
+    let topology = platform.topology().unwrap();
+    let placed = platform.place(&*topology, 64, 1, Some(&names)).unwrap();
+    for (rank, endpoint) in placed.iter().enumerate() {
+        let (_, router, slot) = nodes[rank / 16];
+        let on = topology.router_of(endpoint.host);
+        assert_eq!(topology.router_name(on), router);
+        assert_eq!(endpoint.host.0 - topology.hosts_of(on).start, slot);
+        assert_eq!(usize::from(endpoint.process), rank % 16);
+    }
+}
