@@ -63,7 +63,7 @@ fn any_message() -> impl Strategy<Value = (Time, Message)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
     /// `run` checks that each message is delivered once, unchanged, and that sent comes before.
     #[test]

@@ -68,6 +68,15 @@ impl Alone {
         wire.scaled(self.payload_share)
     }
 
+    /// The bytes that `size` makes on the wire, rounded up.
+    pub fn wire_bytes(&self, size: Bytes) -> Bytes {
+        let (payload, wire) = (self.hosts.packet_payload.0, self.hosts.packet_wire.0);
+        if payload == wire {
+            return size;
+        }
+        Bytes((u128::from(size.0) * u128::from(wire)).div_ceil(u128::from(payload)) as u64)
+    }
+
     /// How long `message` takes.
     pub fn time(&self, message: &Message) -> Duration {
         self.path(message).time(message.size)

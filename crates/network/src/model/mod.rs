@@ -5,6 +5,7 @@
 //! Adding one is a file here and a line in [`MODELS`].
 
 mod alone;
+mod flow;
 mod in_flight;
 mod loggp;
 mod max_rate;
@@ -19,6 +20,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 use crate::message::Network;
 use crate::{Fabric, HostParameters};
 
+pub use flow::{Flow, Sharing};
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;
 pub use postal::Postal;
@@ -48,5 +50,12 @@ pub const MODELS: &[Entry<Build>] = &[
         source: "Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995",
         parameters: &[],
         build: LogGP::build,
+    },
+    Entry {
+        name: "flow",
+        summary: "messages are flows that share links, NICs and memory",
+        source: "Pakin, The Next Wave 20(2), 2013; Bertsekas and Gallager, Data Networks, 1992",
+        parameters: Flow::PARAMETERS,
+        build: Flow::build,
     },
 ];

@@ -41,9 +41,14 @@ impl ProcessRates {
         if of_memory { self.nic.len() - 1 } else { usize::from(message.regime) }
     }
 
+    /// What the path of each of `active` processes to the NIC carries.
+    pub fn path(&self, kind: usize, active: usize) -> Rate {
+        self.process[kind * self.processes + active.min(self.processes) - 1]
+    }
+
     /// The most that each of `active` processes can send, the NIC's own limit included.
     pub fn process(&self, kind: usize, active: usize) -> Rate {
-        self.process[kind * self.processes + active.min(self.processes) - 1].min(self.nic[kind])
+        self.path(kind, active).min(self.nic[kind])
     }
 
     /// How much of the NIC (or memory) a transfer takes.

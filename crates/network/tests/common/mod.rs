@@ -117,7 +117,7 @@ pub fn run(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<Times
     }
     let told = |number: usize| Times {
         sent: sent[number],
-        delivered: delivered[number].expect("every message is delivered"),
+        delivered: delivered[number].unwrap_or_else(|| panic!("message {number} is not delivered")),
     };
     let times: Vec<Times> = (0..messages.len()).map(told).collect();
     for (times, (_, message)) in times.iter().zip(messages) {

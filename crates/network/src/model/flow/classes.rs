@@ -1,0 +1,59 @@
+//! Classes of links: what a flow of each regime takes of a link, and what it could have of it alone.
+//!
+//! A link of the fabric carries the bytes of all regimes alike. A NIC, and a process's path to it, may
+//! be slower for some: there a flow at rate x takes the fraction `x / R` of the link's time, with R
+//! that of its regime.
+
+use crate::model::rate::{Rate, Weight};
+
+/// What links of each class are like for each regime.
+pub(super) struct Classes {
+    regimes: usize,
+    /// `[class][regime]`
+    weights: Vec<Weight>,
+    /// `[class][regime]`
+    alone: Vec<Rate>,
+    /// `[class]`; what a flow of weight one gets alone.
+    capacity: Vec<u64>,
+}
+
+/// Links that carry the bytes of all regimes alike, each with its own capacity.
+pub(super) const UNIFORM: u16 = 0;
+
+/// What stands for a link without limit: above every real capacity, with room to add to it.
+pub(super) const UNLIMITED: u64 = 1 << 62;
+
+impl Classes {
+    pub fn new(regimes: usize) -> Classes {
+        let mut classes = Classes { regimes, weights: Vec::new(), alone: Vec::new(), capacity: Vec::new() };
+        classes.add(&vec![Rate::INFINITE; regimes]);
+        classes.weights.fill(Weight::ONE);
+        classes
+    }
+
+    /// The class of a link that carries a lone flow of each regime at these rates.
+    pub fn add(&mut self, alone: &[Rate]) -> u16 {
+        assert_eq!(alone.len(), self.regimes);
+        let slowest = *alone.iter().min().expect("there is a regime");
+        self.weights.extend(alone.iter().map(|rate| Weight::of(slowest, *rate)));
+        self.alone.extend(alone);
+        self.capacity.push(slowest.0.min(UNLIMITED));
+        u16::try_from(self.capacity.len() - 1).expect("fewer than 65,536 classes of links")
+    }
+
+    /// The capacity of a link of `class`, which is not [`UNIFORM`].
+    pub fn capacity(&self, class: u16) -> u64 {
+        self.capacity[usize::from(class)]
+    }
+
+    /// What a flow of `regime` takes of a link of `class`.
+    pub fn weight(&self, class: u16, regime: u8) -> Weight {
+        self.weights[usize::from(class) * self.regimes + usize::from(regime)]
+    }
+
+    /// The most that a flow of `regime` gets of a link of `class`: exactly what the share of a lone
+    /// flow is up to the rounding of weights.
+    pub fn alone(&self, class: u16, regime: u8) -> Rate {
+        self.alone[usize::from(class) * self.regimes + usize::from(regime)]
+    }
+}

@@ -1,0 +1,278 @@
+//! The links that flows share: those of the fabric, and behind them the parts of hosts.
+
+use engine::{Bytes, Duration, Observer, Time};
+
+use super::classes::{Classes, UNIFORM, UNLIMITED};
+use crate::message::LinkUse;
+use crate::model::alone::Alone;
+use crate::model::process_rates::ProcessRates;
+use crate::model::rate::{Rate, fair_share};
+use crate::routing::Load;
+use crate::topology::{HostId, LinkId};
+
+/// One link and the flows on it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Link {
+    /// The flows, in no order that matters.
+    pub flows: Vec<Entry>,
+    /// In rate steps, of flows of weight one.
+    pub capacity: u64,
+    /// max-min: what the flows take at their rates.
+    pub used: u64,
+    /// max-min: the rate of the flows that this link holds back; equal share: the share of each flow.
+    /// 0 where it matters to no flow.
+    pub level: u64,
+    /// While shares are computed: what is left of it,
+    pub left: u64,
+    /// the weights of those that share the rest \[2⁻³²\],
+    pub open: u64,
+    /// the highest rate that was given away,
+    pub top: u64,
+    /// how many of its flows take part,
+    pub inside: u32,
+    /// and for which round all this was written.
+    pub round: u32,
+    /// The round in which it held a flow back.
+    pub held: u32,
+    pub class: u16,
+    pub change: Change,
+}
+
+/// What has happened to a link since shares were computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Change {
+    #[default]
+    None,
+    /// Flows came or went.
+    Flows,
+    /// Its capacity is another.
+    Capacity,
+}
+
+/// A flow on a link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub flow: u32,
+    /// The hop of the flow's path that stands on this link.
+    pub hop: u32,
+}
+
+/// What a link of the fabric has carried.
+#[derive(Debug, Clone, Copy, Default)]
+struct Carried {
+    latency: Duration,
+    bytes: Bytes,
+    messages: u64,
+    busy: Duration,
+    /// Since when there are flows on it.
+    since: Time,
+}
+
+/// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit.
+pub(super) struct Links {
+    pub all: Vec<Link>,
+    carried: Vec<Carried>,
+    processes: u32,
+    /// First numbers of: the processes' ways out, their ways in, their copies, the hosts' memories.
+    out: Option<u32>,
+    into: Option<u32>,
+    copy: Option<u32>,
+    memory: Option<u32>,
+    /// Classes of the ways out by number of active processes, where they change; and those numbers.
+    out_classes: Vec<u16>,
+    active: Vec<u16>,
+}
+
+impl Links {
+    pub fn new(alone: &Alone, classes: &mut Classes) -> Links {
+        let topology = &*alone.fabric.topology;
+        let processes = u32::from(alone.hosts.processes.max(1));
+        let mut links = Links {
+            all: Vec::with_capacity(topology.links() as usize),
+            carried: Vec::with_capacity(topology.links() as usize),
+            processes,
+            out: None,
+            into: None,
+            copy: None,
+            memory: None,
+            out_classes: Vec::new(),
+            active: Vec::new(),
+        };
+        let widest = links.add_fabric(alone, classes);
+        links.add_paths(alone, classes, widest);
+        links.add_memory(alone, topology.hosts());
+        links
+    }
+
+    /// The fabric's links; those of hosts are one with their NICs, which the same flows pass. Gives
+    /// the widest link of a host.
+    fn add_fabric(&mut self, alone: &Alone, classes: &mut Classes) -> Rate {
+        let topology = &*alone.fabric.topology;
+        let mut nics: Vec<(Rate, u16)> = Vec::new();
+        let mut widest = Rate(0);
+        for id in 0..topology.links() {
+            let link = topology.link(LinkId(id));
+            let rate = Rate::of(alone.payload_bandwidth(link.bandwidth));
+            let mut class = UNIFORM;
+            if id < 2 * topology.hosts() {
+                widest = widest.max(rate);
+                let known = nics.iter().find(|(known, _)| *known == rate).map(|(_, class)| *class);
+                class = known.unwrap_or_else(|| {
+                    let class = nic_class(alone, classes, rate);
+                    nics.push((rate, class));
+                    class
+                });
+            }
+            let capacity = if class == UNIFORM { rate.0.min(UNLIMITED) } else { classes.capacity(class) };
+            self.all.push(Link { capacity, class, ..Link::default() });
+            self.carried.push(Carried { latency: link.latency, ..Carried::default() });
+        }
+        widest
+    }
+
+    /// The processes' own paths to and from their NICs, unless the NIC is always narrower.
+    fn add_paths(&mut self, alone: &Alone, classes: &mut Classes, widest: Rate) {
+        let regimes = &alone.hosts.regimes;
+        let rates = ProcessRates::new(&alone.hosts);
+        let path = |active: usize| (0..regimes.len()).map(move |regime| (regime, active));
+        let path = |active| path(active).map(|(regime, active)| rates.path(regime, active));
+        let is_limit = |active: usize| {
+            let nics = regimes.iter().map(|regime| Rate::of(regime.nic_rate).min(widest));
+            path(active).zip(nics).any(|(path, nic)| path < nic)
+        };
+        let changes = regimes.iter().any(|regime| regime.process_rate_change != 0.0);
+        let most = if changes { self.processes as usize } else { 1 };
+        let hosts = alone.fabric.topology.hosts();
+        let mut add = |active| classes.add(&path(active).collect::<Vec<_>>());
+        if (1..=most).any(is_limit) {
+            self.out_classes = (1..=most).map(&mut add).collect();
+            self.active = vec![0; if most > 1 { hosts as usize } else { 0 }];
+            let class = self.out_classes[0];
+            self.out = Some(self.add_hosts(hosts * self.processes, classes.capacity(class), class));
+        }
+        if is_limit(1) {
+            let class = classes.add(&path(1).collect::<Vec<_>>());
+            self.into = Some(self.add_hosts(hosts * self.processes, classes.capacity(class), class));
+        }
+    }
+
+    /// The processes' copies, and the memory that all copies of a host share.
+    fn add_memory(&mut self, alone: &Alone, hosts: u32) {
+        let copy = Rate::of(alone.hosts.memory.bandwidth).0.min(UNLIMITED);
+        let total = Rate::of(alone.hosts.memory.total_bandwidth).0.min(UNLIMITED);
+        if copy < total {
+            self.copy = Some(self.add_hosts(hosts * self.processes, copy, UNIFORM));
+        }
+        if total <= copy || self.processes > 1 {
+            self.memory = Some(self.add_hosts(hosts, total, UNIFORM));
+        }
+    }
+
+    fn add_hosts(&mut self, count: u32, capacity: u64, class: u16) -> u32 {
+        let first = self.all.len() as u32;
+        let link = Link { capacity, class, ..Link::default() };
+        self.all.resize(self.all.len() + count as usize, link);
+        first
+    }
+}
+
+impl Links {
+    /// The links of a copy from `process` of `host`.
+    pub fn memory_path(&self, host: HostId, process: u16, path: &mut Vec<LinkId>) {
+        path.extend(self.copy.map(|first| LinkId(first + host.0 * self.processes + u32::from(process))));
+        path.extend(self.memory.map(|first| LinkId(first + host.0)));
+    }
+
+    /// The way out of a process, if it can be a limit.
+    pub fn way_out(&self, host: HostId, process: u16) -> Option<LinkId> {
+        self.out.map(|first| LinkId(first + host.0 * self.processes + u32::from(process)))
+    }
+
+    /// The way into a process, if it can be a limit.
+    pub fn way_in(&self, host: HostId, process: u16) -> Option<LinkId> {
+        self.into.map(|first| LinkId(first + host.0 * self.processes + u32::from(process)))
+    }
+
+    /// The latency of a link; those inside hosts have none.
+    pub fn latency(&self, link: LinkId) -> Duration {
+        self.carried.get(link.0 as usize).map_or(Duration::ZERO, |carried| carried.latency)
+    }
+
+    /// A process of `host` has begun to send (its way out was empty), or has ended. Where the rate of
+    /// each changes with their number, gives the range of links for which it does.
+    pub fn count_active(&mut self, host: HostId, begins: bool) -> Option<std::ops::Range<u32>> {
+        let active = self.active.get_mut(host.0 as usize)?;
+        let first = self.out? + host.0 * self.processes;
+        *active = if begins { *active + 1 } else { *active - 1 };
+        Some(first..first + self.processes)
+    }
+
+    /// The class of the ways out of `host` as it is now.
+    pub fn out_class(&self, host: HostId) -> u16 {
+        self.out_classes[usize::from(self.active[host.0 as usize].max(1)) - 1]
+    }
+
+    /// The share of each flow on `link` if all were equal.
+    pub fn equal_share(&self, link: u32, weight: u64) -> Rate {
+        fair_share(self.all[link as usize].capacity, weight)
+    }
+
+    /// A message of `bytes` on the wire has passed `link`.
+    pub fn carry(&mut self, link: LinkId, bytes: Bytes) {
+        if let Some(carried) = self.carried.get_mut(link.0 as usize) {
+            carried.bytes += bytes;
+            carried.messages += 1;
+        }
+    }
+
+    /// The first flow is on `link`.
+    pub fn begin(&mut self, now: Time, link: LinkId) {
+        if let Some(carried) = self.carried.get_mut(link.0 as usize) {
+            carried.since = now;
+        }
+    }
+
+    /// The last flow has left `link`.
+    pub fn end(&mut self, now: Time, link: LinkId) {
+        if let Some(carried) = self.carried.get_mut(link.0 as usize) {
+            carried.busy += now.since(carried.since);
+        }
+    }
+
+    /// Reports all links of the fabric; `on_the_way` has what flows that are not done have moved.
+    pub fn report(&self, now: Time, on_the_way: &[Bytes], observer: &mut dyn Observer<LinkUse>) {
+        for (at, carried) in self.carried.iter().enumerate() {
+            let flows = self.all[at].flows.len() as u64;
+            let mut busy = carried.busy;
+            if flows > 0 {
+                busy += now.since(carried.since);
+            }
+            let link_use = LinkUse {
+                link: LinkId(at as u32),
+                bytes: carried.bytes + on_the_way[at],
+                messages: carried.messages + flows,
+                busy,
+            };
+            observer.record(now, &link_use);
+        }
+    }
+
+    /// How many links the fabric has.
+    pub fn fabric(&self) -> usize {
+        self.carried.len()
+    }
+}
+
+/// For routings by load: the number of flows.
+impl Load for Links {
+    fn of(&self, link: LinkId) -> u64 {
+        self.all[link.0 as usize].flows.len() as u64
+    }
+}
+
+/// The class of a NIC with a host link of `rate`; uniform where the NIC is the same for all regimes.
+fn nic_class(alone: &Alone, classes: &mut Classes, rate: Rate) -> u16 {
+    let rates: Vec<Rate> =
+        alone.hosts.regimes.iter().map(|regime| Rate::of(regime.nic_rate).min(rate)).collect();
+    if rates.iter().all(|own| *own == rate) { UNIFORM } else { classes.add(&rates) }
+}

@@ -1,0 +1,257 @@
+//! The flow model: messages are flows, and links share their bandwidth among the flows on them.
+//!
+//! ```text
+//! T(n) = latency + time until n bytes have flowed,      d(flowed)/dt = rate(t)
+//! ```
+//!
+//! A flow begins when its message is handed over: from then on it takes its share of **all** links of
+//! its route at once (a slow link presses back to the source), and of the sender's and the receiver's
+//! NIC and process path. It leaves them when its last byte has left the sender; that byte is delivered
+//! one latency (path and regime) later. So a link is taken up to one latency too early, and left as
+//! much too early: two flows over it meet as long as they would.
+//!
+//! Rates are those of `sharing`:
+//! - `max_min`: max-min fair (see `max_min.rs`), what congestion control and fair arbitration aim at;
+//! - `equal_share`: each link splits evenly (see `equal_share.rs`).
+//!
+//! At a NIC, and on a process's path to it, flows of different regimes share time: a flow at rate x
+//! takes x / R of it, with its own regime's R. A host's NIC and its link are one, narrower of both.
+//! With four parameters, the ways out of a host's k sending processes carry `(R_Cb + (k−1) R_Ci) / k`.
+//! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
+//! host share its memory. Messages without content take the latency alone, and no share.
+//!
+//! Changes at the same time are solved once, after everything else of that time. All arithmetic that
+//! decides rates is in whole numbers and over sets (see `rate.rs`): no order shows in it.
+//!
+//! Assumes fluid traffic: no packets, no queues, no head-of-line blocking. It holds where messages are
+//! long against packets. Messages of one pair may overtake each other.
+//!
+//! Source: "time = latency + size / rate" with contention on shared links as in the flow simulator of
+//! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
+//! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016).
+
+mod classes;
+mod equal_share;
+mod links;
+mod max_min;
+mod members;
+mod streams;
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, BuildError, Kind, Parameter};
+use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
+
+use super::alone::Alone;
+use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
+use super::rate::{Rate, Work};
+use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::topology::LinkId;
+use crate::{Fabric, HostParameters};
+use classes::Classes;
+use links::Links;
+use max_min::MaxMin;
+use members::Members;
+use streams::{Begin, Streams};
+
+/// How links are shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// Max-min fair.
+    MaxMin,
+    /// The even split at the bottleneck.
+    EqualShare,
+}
+
+/// Messages as flows.
+pub struct Flow {
+    alone: Alone,
+    sharing: Sharing,
+    /// With each message, its latency.
+    flight: InFlight<Duration>,
+    streams: Streams,
+    max_min: MaxMin,
+    members: Members,
+    /// How many messages each host has sent over the fabric: the keys of their routes.
+    sent: Vec<u32>,
+    route: Vec<LinkId>,
+    /// Orders the solving after all that happens at the same time.
+    last: Owner,
+    /// Is a solving due at the present time?
+    pending: bool,
+}
+
+impl Flow {
+    pub(super) const PARAMETERS: &'static [Parameter] = &[Parameter {
+        name: "sharing",
+        kind: Kind::Choice(&["max_min", "equal_share"]),
+        default: Some("max_min"),
+        summary: "how flows share links: max-min fair, or the even split at the bottleneck",
+    }];
+
+    /// On `fabric`, between `hosts`.
+    pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, sharing: Sharing) -> Flow {
+        let count = fabric.topology.hosts();
+        // No rank and no host has this number, and all others are smaller.
+        let last = Owner::new(Lane::Network, count * u32::from(hosts.processes.max(1)));
+        let alone = Alone::new(fabric, hosts);
+        let mut classes = Classes::new(alone.hosts.regimes.len());
+        let links = Links::new(&alone, &mut classes);
+        Flow {
+            alone,
+            sharing,
+            flight: InFlight::new(),
+            streams: Streams::new(links, classes, sharing),
+            max_min: MaxMin::default(),
+            members: Members::default(),
+            sent: vec![0; count as usize],
+            route: Vec::new(),
+            last,
+            pending: false,
+        }
+    }
+
+    pub(super) fn build(
+        arguments: &Arguments,
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+    ) -> Result<Box<dyn Network>, BuildError> {
+        let sharing = match arguments.text("sharing").as_deref() {
+            Some("equal_share") => Sharing::EqualShare,
+            _ => Sharing::MaxMin,
+        };
+        Ok(Box::new(Flow::new(fabric, hosts, sharing)))
+    }
+
+    /// Writes the links of `message` into `route`, and gives its latency.
+    fn find_route(&mut self, message: &Message) -> Duration {
+        let (from, to) = (message.from, message.to);
+        let links = &self.streams.links;
+        if from.host == to.host {
+            self.route.clear();
+            links.memory_path(from.host, from.process, &mut self.route);
+            return self.alone.hosts.memory.latency;
+        }
+        let number = &mut self.sent[from.host.0 as usize];
+        self.alone.fabric.route(from.host, to.host, u64::from(*number), links, &mut self.route);
+        *number = number.wrapping_add(1);
+        let latency: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
+        let is_limit = |link: &LinkId| {
+            let class = links.all[link.0 as usize].class;
+            self.streams.classes.alone(class, message.regime) != Rate::INFINITE
+        };
+        self.route.extend(links.way_out(from.host, from.process).filter(is_limit));
+        self.route.extend(links.way_in(to.host, to.process).filter(is_limit));
+        latency + self.alone.hosts.regimes[usize::from(message.regime)].latency
+    }
+
+    /// Asks for a solving at the present time if something has changed.
+    fn call_for_shares(&mut self, now: Time, queue: &mut Queue) {
+        let changed = !self.streams.fresh.is_empty() || !self.streams.changed.is_empty();
+        if changed && !self.pending {
+            self.pending = true;
+            queue.push(now, self.last, token(Step::Share, 0, 0));
+        }
+    }
+
+    /// Computes rates anew, and with them the ends of flows.
+    fn share(&mut self, now: Time, queue: &mut Queue) {
+        self.pending = false;
+        self.members.all.clear();
+        match self.sharing {
+            Sharing::MaxMin => self.max_min.solve(&mut self.streams, &mut self.members),
+            Sharing::EqualShare => equal_share::solve(&mut self.streams, &mut self.members),
+        }
+        for position in 0..self.members.all.len() {
+            let member = self.members.all[position];
+            let stream = &mut self.streams.all[member.flow as usize];
+            stream.member = streams::NONE;
+            if stream.rate != member.rate {
+                stream.left = stream.left.less(stream.rate.during(now.since(stream.since)));
+                stream.since = now;
+                stream.rate = member.rate;
+                self.schedule(member.flow, queue);
+            }
+        }
+    }
+
+    /// Computes when `flow` ends at its rate. An event that comes too early costs less than a new one.
+    fn schedule(&mut self, flow: u32, queue: &mut Queue) {
+        let stream = &mut self.streams.all[flow as usize];
+        stream.end = stream.since + stream.left.time(stream.rate);
+        if stream.end < stream.wakes {
+            stream.version = (stream.version + 1) % VERSIONS;
+            stream.wakes = stream.end;
+            let host = self.flight.get(flow).message.from.host;
+            queue.push(stream.end, owner(host), token(Step::Drained, flow, stream.version));
+        }
+    }
+}
+
+impl Flow {
+    /// The event of `flow` is due: it ends, or was slowed down since.
+    fn drain(&mut self, now: Time, flow: u32, version: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let stream = &mut self.streams.all[flow as usize];
+        if stream.version != version {
+            return;
+        }
+        let slot = self.flight.get(flow);
+        let host = owner(slot.message.from.host);
+        if now < stream.end {
+            stream.wakes = stream.end;
+            return queue.push(stream.end, host, token(Step::Drained, flow, version));
+        }
+        let bytes = self.alone.wire_bytes(slot.message.size);
+        self.streams.end(now, flow, &slot.message, bytes);
+        if slot.message.notify_sent {
+            arrivals.push(self.flight.sent(flow));
+        }
+        queue.push(now + slot.state, host, token(Step::Delivered, flow, 0));
+        self.call_for_shares(now, queue);
+    }
+}
+
+impl Network for Flow {
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let latency = self.find_route(message);
+        let flow = self.flight.insert(now, message, latency);
+        if message.size.0 == 0 || self.streams.is_unlimited(&self.route) {
+            let bytes = self.alone.wire_bytes(message.size);
+            self.route.iter().for_each(|link| self.streams.links.carry(*link, bytes));
+            return self.flight.schedule(flow, now, Step::Delivered, now + latency, queue);
+        }
+        match self.streams.begin(now, flow, message, &self.route) {
+            Begin::Alone => self.schedule(flow, queue),
+            Begin::Shared => {}
+        }
+        self.call_for_shares(now, queue);
+    }
+
+    fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let (step, index, version) = open(event);
+        match step {
+            Step::Drained => self.drain(now, index, version, queue, arrivals),
+            Step::Share => self.share(now, queue),
+            Step::Sent => arrivals.push(self.flight.sent(index)),
+            _ => arrivals.push(self.flight.deliver(index)),
+        }
+    }
+
+    fn idle_time(&mut self, message: &Message) -> Duration {
+        self.alone.time(message)
+    }
+
+    fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {
+        let links = &self.streams.links;
+        let mut on_the_way = vec![Bytes(0); links.fabric()];
+        for (at, carried) in on_the_way.iter_mut().enumerate() {
+            for entry in &links.all[at].flows {
+                let stream = &self.streams.all[entry.flow as usize];
+                let left = stream.left.less(stream.rate.during(now.since(stream.since)));
+                let size = self.flight.get(entry.flow).message.size;
+                *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
+            }
+        }
+        links.report(now, &on_the_way, observer);
+    }
+}

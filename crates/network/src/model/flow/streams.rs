@@ -1,0 +1,250 @@
+//! The flows, the links that each runs over, and the changes that call for new shares.
+
+use engine::{Bytes, Time};
+
+use super::Sharing;
+use super::classes::{Classes, UNLIMITED};
+use super::links::{Change, Entry, Links};
+use crate::message::Message;
+use crate::model::rate::{Rate, Work};
+use crate::topology::{HostId, LinkId};
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// One flow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stream {
+    /// What was left at `since`.
+    pub left: Work,
+    pub rate: Rate,
+    pub since: Time,
+    /// When it ends at its rate.
+    pub end: Time,
+    /// When its event is due: no later than its end.
+    pub wakes: Time,
+    /// max-min: the link that holds it back.
+    pub bottleneck: u32,
+    /// Its place among those whose rates are computed, or `NONE`.
+    pub member: u32,
+    /// The version of its event that counts.
+    pub version: u32,
+    /// Its hops: where they begin, and how many.
+    path: (u32, u16),
+    pub regime: u8,
+}
+
+const IDLE: Stream = Stream {
+    left: Work::ZERO,
+    rate: Rate(0),
+    since: Time::ZERO,
+    end: Time::NEVER,
+    wakes: Time::NEVER,
+    bottleneck: NONE,
+    member: NONE,
+    version: 0,
+    path: (0, 0),
+    regime: 0,
+};
+
+/// A flow on a link.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Hop {
+    pub link: u32,
+    /// Its place among the link's flows.
+    position: u32,
+}
+
+/// Flows, links, and what has changed since shares were last computed.
+pub(super) struct Streams {
+    pub all: Vec<Stream>,
+    pub links: Links,
+    pub classes: Classes,
+    pub hops: Vec<Hop>,
+    /// Free stretches of `hops`, by the binary logarithm of their length.
+    free: [Vec<u32>; 17],
+    /// Flows that have no rate yet.
+    pub fresh: Vec<u32>,
+    /// Links whose [`Change`] is not none.
+    pub changed: Vec<u32>,
+    sharing: Sharing,
+}
+
+/// How a flow begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// No other flow is on its links: it has their rate.
+    Alone,
+    /// Its rate is to be computed.
+    Shared,
+}
+
+impl Streams {
+    pub fn new(links: Links, classes: Classes, sharing: Sharing) -> Streams {
+        Streams {
+            all: Vec::new(),
+            links,
+            classes,
+            hops: Vec::new(),
+            free: Default::default(),
+            fresh: Vec::new(),
+            changed: Vec::new(),
+            sharing,
+        }
+    }
+
+    /// The hops of `flow`, as a range of `hops`.
+    pub fn path(&self, flow: u32) -> std::ops::Range<usize> {
+        let (first, length) = self.all[flow as usize].path;
+        first as usize..first as usize + usize::from(length)
+    }
+
+    /// Does nothing on `path` limit a message of `regime`?
+    pub fn is_unlimited(&self, path: &[LinkId]) -> bool {
+        path.iter().all(|link| self.links.all[link.0 as usize].capacity == UNLIMITED)
+    }
+
+    /// Begins the flow of `message` in slot `flow` over the links of `path`.
+    pub fn begin(&mut self, now: Time, flow: u32, message: &Message, path: &[LinkId]) -> Begin {
+        if self.all.len() <= flow as usize {
+            self.all.resize(flow as usize + 1, IDLE);
+        }
+        let version = self.all[flow as usize].version;
+        let first = self.reserve(path.len());
+        let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
+        self.all[flow as usize] = Stream {
+            left: Work::of(message.size),
+            since: now,
+            version,
+            path: (first, length),
+            regime: message.regime,
+            ..IDLE
+        };
+        let mut alone = true;
+        for (hop, link) in (first..).zip(path) {
+            let state = &mut self.links.all[link.0 as usize];
+            let position = state.flows.len() as u32;
+            state.flows.push(Entry { flow, hop });
+            self.hops[hop as usize] = Hop { link: link.0, position };
+            if position > 0 {
+                alone = false;
+            } else {
+                self.links.begin(now, *link);
+                if Some(*link) == self.links.way_out(message.from.host, message.from.process) {
+                    self.count_active(message.from.host, true);
+                }
+            }
+        }
+        if alone {
+            self.take_all(flow);
+            return Begin::Alone;
+        }
+        for link in path {
+            self.touch(link.0);
+        }
+        self.fresh.push(flow);
+        Begin::Shared
+    }
+
+    /// Gives `flow`, which is alone on its links, all that they have.
+    fn take_all(&mut self, flow: u32) {
+        let regime = self.all[flow as usize].regime;
+        let (mut rate, mut bottleneck) = (Rate::INFINITE, NONE);
+        for hop in self.path(flow) {
+            let at = self.hops[hop].link;
+            let class = self.links.all[at as usize].class;
+            let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
+            let share = share.min(self.classes.alone(class, regime));
+            self.links.all[at as usize].level = if self.sharing == Sharing::EqualShare { share.0 } else { 0 };
+            if share < rate {
+                (rate, bottleneck) = (share, at);
+            }
+        }
+        self.links.all[bottleneck as usize].level = rate.0;
+        for hop in self.path(flow) {
+            let link = &mut self.links.all[self.hops[hop].link as usize];
+            link.used = self.classes.weight(link.class, regime).takes(rate);
+        }
+        let stream = &mut self.all[flow as usize];
+        (stream.rate, stream.bottleneck) = (rate, bottleneck);
+    }
+
+    /// Ends `flow`, which has moved `bytes` on the wire.
+    pub fn end(&mut self, now: Time, flow: u32, message: &Message, bytes: Bytes) {
+        let Stream { rate, regime, .. } = self.all[flow as usize];
+        for hop in self.path(flow) {
+            let Hop { link: at, position } = self.hops[hop];
+            let link = &mut self.links.all[at as usize];
+            if self.sharing == Sharing::MaxMin {
+                link.used -= self.classes.weight(link.class, regime).takes(rate);
+            }
+            link.flows.swap_remove(position as usize);
+            if let Some(moved) = link.flows.get(position as usize) {
+                self.hops[moved.hop as usize].position = position;
+            }
+            let empty = link.flows.is_empty();
+            if empty {
+                link.level = 0;
+                self.links.end(now, LinkId(at));
+                if Some(LinkId(at)) == self.links.way_out(message.from.host, message.from.process) {
+                    self.count_active(message.from.host, false);
+                }
+            } else {
+                self.touch(at);
+            }
+            self.links.carry(LinkId(at), bytes);
+        }
+        let (first, length) = self.all[flow as usize].path;
+        self.free[order_of(usize::from(length))].push(first);
+    }
+
+    /// Notes that flows came to or left a link, if that matters to others on it.
+    fn touch(&mut self, at: u32) {
+        let link = &mut self.links.all[at as usize];
+        let matters = link.level > 0 || self.sharing == Sharing::EqualShare;
+        if matters && link.change == Change::None {
+            link.change = Change::Flows;
+            self.changed.push(at);
+        }
+    }
+
+    /// A process of `host` begins or ends to send: where that changes what the others can send, their
+    /// ways out change.
+    fn count_active(&mut self, host: HostId, begins: bool) {
+        let Some(ways) = self.links.count_active(host, begins) else { return };
+        let class = self.links.out_class(host);
+        for at in ways {
+            let link = &mut self.links.all[at as usize];
+            if link.class == class {
+                continue;
+            }
+            link.class = class;
+            link.capacity = self.classes.capacity(class);
+            let takes = |entry: &Entry| {
+                let stream = &self.all[entry.flow as usize];
+                self.classes.weight(class, stream.regime).takes(stream.rate)
+            };
+            link.used = link.flows.iter().map(takes).sum();
+            if !link.flows.is_empty() {
+                if link.change == Change::None {
+                    self.changed.push(at);
+                }
+                link.change = Change::Capacity;
+            }
+        }
+    }
+
+    /// A free stretch of hops for a path of `length`.
+    fn reserve(&mut self, length: usize) -> u32 {
+        let order = order_of(length);
+        self.free[order].pop().unwrap_or_else(|| {
+            let first = self.hops.len();
+            self.hops.resize(first + (1 << order), Hop::default());
+            u32::try_from(first).expect("fewer than 2^32 hops at a time")
+        })
+    }
+}
+
+/// The smallest power of two that holds `length`, as its exponent.
+fn order_of(length: usize) -> usize {
+    length.next_power_of_two().trailing_zeros() as usize
+}
