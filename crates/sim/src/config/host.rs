@@ -15,9 +15,6 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
     let (host, memory, nic, link) = (of("host"), of("host.memory"), of("nic"), of("link"));
     let packet_payload = link.arguments.size("packet_payload").expect("has a default");
     let packet_wire = link.arguments.size("packet_wire").unwrap_or(packet_payload);
-    if packet_payload.0 == 0 {
-        return Err(link.error("packet_payload", "a packet carries at least 1 B"));
-    }
     if packet_wire < packet_payload {
         let reason = format!("{packet_wire} on the wire cannot hold a payload of {packet_payload}");
         return Err(link.error("packet_wire", reason));
@@ -26,8 +23,8 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
         processes: host.arguments.integer("processes").expect("required") as u16,
         memory: Memory {
             latency: memory.arguments.time("latency").expect("required"),
-            bandwidth: positive(memory, "bandwidth")?,
-            total_bandwidth: positive(memory, "total_bandwidth")?,
+            bandwidth: rate(memory, "bandwidth"),
+            total_bandwidth: rate(memory, "total_bandwidth"),
         },
         regimes: regimes(sections_read)?,
         nic_gap: nic.arguments.time("gap").expect("has a default"),
@@ -36,14 +33,9 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
     })
 }
 
-/// A bandwidth that is required or has a default, and must not be zero.
-fn positive(checked: &Checked, key: &str) -> Result<Bandwidth, InputError> {
-    match checked.arguments.bandwidth(key).expect("required, or with a default") {
-        Bandwidth(0) => {
-            Err(checked.error(key, "a bandwidth of zero moves nothing; write \"infinite\" for no limit"))
-        }
-        bandwidth => Ok(bandwidth),
-    }
+/// A bandwidth that is required or has a default.
+fn rate(checked: &Checked, key: &str) -> Bandwidth {
+    checked.arguments.bandwidth(key).expect("required, or with a default")
 }
 
 /// `[[mpi.regimes]]` in order of size, the last without limit; one free regime where there are none.
@@ -86,7 +78,7 @@ fn regimes(read: &[Checked]) -> Result<Vec<Regime>, InputError> {
 fn regime(checked: &Checked) -> Result<Regime, InputError> {
     let arguments = &checked.arguments;
     let time = |key| arguments.time(key).expect("has a default");
-    let process_rate = positive(checked, "process_rate")?;
+    let process_rate = rate(checked, "process_rate");
     let (further, loss) =
         (arguments.bandwidth("further_process_rate"), arguments.bandwidth("further_process_loss"));
     let key = if further.is_some() { "further_process_rate" } else { "further_process_loss" };
@@ -108,6 +100,6 @@ fn regime(checked: &Checked) -> Result<Regime, InputError> {
         latency: time("latency"),
         process_rate,
         process_rate_change,
-        nic_rate: positive(checked, "nic_rate")?,
+        nic_rate: rate(checked, "nic_rate"),
     })
 }

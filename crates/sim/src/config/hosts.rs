@@ -29,6 +29,9 @@ pub struct HostNames {
 /// The most names that one pattern may stand for.
 const EXPANSION_MAX: usize = 1 << 24;
 
+/// The most braces in one pattern.
+const BRACES_MAX: usize = 16;
+
 impl HostNames {
     /// `pattern` names the hosts in order of their numbers.
     pub fn of_pattern(pattern: &str, topology: &dyn Topology) -> Result<HostNames, String> {
@@ -168,6 +171,9 @@ fn routers_by_coordinates(topology: &dyn Topology) -> BTreeMap<Vec<u32>, RouterI
 
 /// What a text with `{1..32}`, `{00..31}`, `{9..0}` and `{a,b}` stands for, the last brace fastest.
 pub fn expand(pattern: &str) -> Result<Vec<String>, String> {
+    if pattern.matches('{').count() > BRACES_MAX {
+        return Err(format!("a line of more than {BRACES_MAX} braces is not a host map's"));
+    }
     let Some(open) = pattern.find('{') else {
         return match pattern.contains('}') {
             true => Err(format!("'{pattern}' closes a brace that it does not open")),
@@ -216,7 +222,7 @@ mod tests {
         assert_eq!(expand("{1..0} {0..1}").unwrap(), ["1 0", "1 1", "0 0", "0 1"]);
         assert_eq!(expand("nid{008..010}").unwrap(), ["nid008", "nid009", "nid010"]);
         assert_eq!(expand("{a,b}-x").unwrap(), ["a-x", "b-x"]);
-        for bad in ["a{1..", "a}", "{1..x}", "{0..99999999}", "{0..9999}{0..9999}"] {
+        for bad in ["a{1..", "a}", "{1..x}", "{0..99999999}", "{0..9999}{0..9999}", &"{a}".repeat(1 << 20)] {
             assert!(expand(bad).is_err(), "{bad}");
         }
     }

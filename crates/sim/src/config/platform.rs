@@ -87,16 +87,18 @@ impl Platform {
         }
         for id in 2 * topology.hosts()..topology.links() {
             let found = topology.link(LinkId(id));
-            let class = &topology.classes()[usize::from(found.class)];
+            let class = || topology.classes()[usize::from(found.class)].clone();
             if open("bandwidth") && found.bandwidth == Bandwidth::INFINITE {
-                let reason =
-                    format!("is missing: links of class '{class}' need a bandwidth such as \"9.375 GB/s\"");
-                return Err(link.error("bandwidth", reason));
+                let example = "need a bandwidth such as \"9.375 GB/s\"";
+                return Err(
+                    link.error("bandwidth", format!("is missing: links of class '{}' {example}", class()))
+                );
             }
             if found.latency >= UNSET {
-                let reason =
-                    format!("is missing: links of class '{class}' need a latency such as \"100 ns\"");
-                return Err(link.error("latency", reason));
+                let example = "need a latency such as \"100 ns\"";
+                return Err(
+                    link.error("latency", format!("is missing: links of class '{}' {example}", class()))
+                );
             }
         }
         Ok(())
@@ -182,6 +184,11 @@ impl Platform {
                 InputError { file, line, column: 0, message: reason }
             }),
         }
+    }
+
+    /// The name of its placement's kind.
+    pub fn placement_kind(&self) -> &'static str {
+        self.of("placement").kind.expect("a placement has a kind")
     }
 
     /// The place of each rank, by `[placement]`. `recorded` names each rank's host, if a trace does.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::registry::{Arguments, BuildError, Parameter};
+use engine::registry::{Arguments, BuildError, Parameter, Value};
+use engine::{Bandwidth, Bytes, Duration, FlopRate};
 
 use super::document::{Item, Node};
 use super::error::{InputError, Place, unknown, unknown_in};
@@ -173,6 +174,7 @@ fn keys(
     for (key, node) in in_order {
         if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) {
             let value = check(&parameter.kind, node, &path(&section.name, key), files)?;
+            refuse_zero(&path(&section.name, key), &value, node)?;
             checked.arguments.0.insert(parameter.name, value);
             checked.written.insert(parameter.name, (node.text.clone(), node.at.clone()));
         } else if !(inner.contains(&&key[..]) || kind.is_some() && key == "kind") {
@@ -194,4 +196,19 @@ fn keys(
         node.at.error(format!("{place} {what}"))
     })?;
     Ok(checked)
+}
+
+/// Times may be zero, rates may not: nothing would ever end. The few others that may not are named here.
+fn refuse_zero(path: &str, value: &Value, node: &Node) -> Result<(), InputError> {
+    let reason = match value {
+        Value::List(values) => return values.iter().try_for_each(|value| refuse_zero(path, value, node)),
+        // R_Ci of the max-rate model: further processes may add nothing.
+        _ if path.starts_with("mpi.regimes.further_process_") => return Ok(()),
+        Value::Bandwidth(Bandwidth(0)) => "moves nothing; write \"infinite\" for no limit",
+        Value::FlopRate(FlopRate(0)) => "computes nothing",
+        Value::Time(Duration(0)) if path == "mpi.poll" => "lets a loop of tests never end",
+        Value::Size(Bytes(0)) if ["mpi.segment", "link.packet_payload"].contains(&path) => "carries nothing",
+        _ => return Ok(()),
+    };
+    Err(node.at.error(format!("{path}: {} {reason}", node.text)))
 }
