@@ -7,6 +7,7 @@ use engine::registry::Entry;
 use engine::{Bandwidth, Duration};
 use mpi::collective::Kind as Collective;
 use mpi::compute::Processor;
+use mpi::{Protocol, Setup};
 use network::model::MODELS;
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
@@ -162,6 +163,30 @@ impl Platform {
     /// The values of `[mpi]`: library, limits, reduce rate, segment.
     pub fn mpi(&self) -> &engine::registry::Arguments {
         &self.of("mpi").arguments
+    }
+
+    /// How MPI sends messages.
+    pub fn protocol(&self) -> Protocol {
+        let mpi = self.mpi();
+        Protocol {
+            eager_limit: mpi.size("eager_limit").expect("has a default"),
+            memory_eager_limit: mpi.size("memory_eager_limit").expect("has a default"),
+            copy_rate: mpi.bandwidth("copy_rate").expect("has a default"),
+            poll: mpi.time("poll").expect("has a default"),
+        }
+    }
+
+    /// What the world of ranks at `placement` is made of; recorded times are scaled by `scale`.
+    pub fn world_setup(&self, placement: Vec<Endpoint>, host: Arc<HostParameters>, scale: f64) -> Setup {
+        let mpi = self.mpi();
+        Setup {
+            placement,
+            host,
+            protocol: self.protocol(),
+            processor: self.processor(scale),
+            reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),
+            segment: mpi.size("segment").expect("has a default"),
+        }
     }
 
     /// The algorithms of `[mpi.collectives]`, which replace the library's choice.
