@@ -11,7 +11,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 def test_every_entry_has_its_page_and_no_page_is_left_over() -> None:
     wanted = reference.pages(core.registries())
-    there = {file.relative_to(DOCS / "models").as_posix() for file in (DOCS / "models").glob("*/*.md")}
+    there = {file.relative_to(DOCS / "models").as_posix() for file in (DOCS / "models").glob("*/**/*.md")}
     assert there == set(wanted), "run `make docs`"
 
 

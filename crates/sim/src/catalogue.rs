@@ -50,11 +50,14 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
-/// Algorithms also say which collectives they do.
+/// Many collectives have a `ring`: algorithms are listed as `collective/algorithm`, and also say all
+/// collectives that they do.
 fn collectives() -> Vec<Value> {
     let with_kinds = |algorithm: &Entry<mpi::collective::Algorithm>| {
         let mut value = entry(algorithm);
-        value["does"] = algorithm.build.kinds.iter().map(|kind| kind.name()).collect();
+        let kinds: Vec<_> = algorithm.build.kinds.iter().map(|kind| kind.name()).collect();
+        value["name"] = json!(format!("{}/{}", kinds[0], algorithm.name));
+        value["does"] = json!(kinds);
         value
     };
     ALGORITHMS.iter().map(with_kinds).collect()

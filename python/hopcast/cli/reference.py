@@ -9,7 +9,7 @@ _WRITTEN = {
     "routing": 'In a platform file: `[routing]` with `kind = "{name}"`.',
     "model": "On the command line: `--model {name}`; in a platform file its parameters: `[network.{name}]`.",
     "placement": '`--placement {name}`, or in a platform file: `[placement]` with `kind = "{name}"`.',
-    "collective": 'In a platform file, under `[mpi.collectives]`: `{does} = "{name}"`.',
+    "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
     "pattern": "On the command line: `hopcast run PLATFORM -n RANKS {name}`, then `--parameter value`.",
     "format": "On the command line: `hopcast run PLATFORM FILE|DIRECTORY`; the format is recognised.",
     "platform": "On the command line: `hopcast run {name} …`; `hopcast platform show {name}` prints it.",
@@ -33,7 +33,8 @@ def page(noun: str, entry: dict) -> str:
     if does:
         lines += ["Does: " + ", ".join(f"`{kind}`" for kind in does) + ".", ""]
     if noun in _WRITTEN:
-        lines += [_WRITTEN[noun].format(name=entry["name"], does=does[0] if does else ""), ""]
+        collective, _, algorithm = entry["name"].partition("/")
+        lines += [_WRITTEN[noun].format(name=entry["name"], collective=collective, algorithm=algorithm), ""]
     if entry["parameters"]:
         lines += ["| parameter | takes | default | meaning |", "| --- | --- | --- | --- |"]
         lines += [_row(parameter) for parameter in entry["parameters"]] + [""]
@@ -57,7 +58,7 @@ def write_pages(registries: dict[str, dict], directory: Path) -> int:
     """Writes the pages that changed, removes those of entries that are gone, and says how many there are."""
     wanted = pages(registries)
     for registry in registries.values():
-        for file in (directory / registry["noun"]).glob("*.md"):
+        for file in (directory / registry["noun"]).rglob("*.md"):
             if file.relative_to(directory).as_posix() not in wanted:
                 file.unlink()
     for name, text in wanted.items():
