@@ -45,8 +45,7 @@ bench: build
 	bench/run.sh $(BIN)
 
 docs: build
-	$(BIN)/hopcast list --markdown docs/models
-	$(BIN)/hopcast platform reference > docs/platform-reference.md
+	$(BIN)/python docs/generate.py
 
 build: $(VENV)/.hopcast
 

@@ -15,6 +15,7 @@ from hopcast import __version__
 from hopcast.cli.exits import guarded
 
 _COMMANDS = {
+    "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),

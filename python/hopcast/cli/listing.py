@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -11,14 +10,7 @@ import click
 @click.command(name="list", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("registry", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-@click.option(
-    "--markdown",
-    "pages",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write one reference page for each entry into DIR.",
-)
-def command(registry: str | None, as_json: bool, pages: Path | None) -> None:
+def command(registry: str | None, as_json: bool) -> None:
     """List what hopcast knows: everything, or one REGISTRY with its parameters.
 
     Registries: platforms, topologies, routings, models, placements, collectives, patterns, formats, …
@@ -26,11 +18,7 @@ def command(registry: str | None, as_json: bool, pages: Path | None) -> None:
     from hopcast.cli import core
 
     chosen = core.registries() if registry is None else {registry: core.registry(registry)}
-    if pages is not None:
-        from hopcast.cli.reference import write_pages
-
-        click.echo(f"{write_pages(chosen, pages)} pages in {pages}")
-    elif as_json:
+    if as_json:
         import json
 
         click.echo(json.dumps(list(chosen.values()), indent=2, ensure_ascii=False))

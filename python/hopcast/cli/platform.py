@@ -37,6 +37,6 @@ def schema() -> None:
 @command.command()
 def reference() -> None:
     """Print the reference of platform files, in Markdown."""
-    from hopcast.cli.reference import platform_page
+    from hopcast.cli import core
 
-    click.echo(platform_page(), nl=False)
+    click.echo(core.platform_reference(), nl=False)

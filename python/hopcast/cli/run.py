@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hopcast.cli import arguments, exits, overrides
+from hopcast.errors import InputError
+
+if TYPE_CHECKING:
+    from hopcast.api import Job
+    from hopcast.outcome import Report
 
 _SEED_MOST = 2**64 - 1
+_AS_THEY_ARE = ("ranks", "model", "seed", "placement", "ppn", "records", "mode", "time_shift")
+_OF_TRACES = ("mode", "time_shift", "compute_scale")
 
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -81,26 +89,54 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
     arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a Python rank program (program.py, then
     its own arguments), or a recorded trace (a file or a directory).
     """
-    from hopcast.cli import core
+    from hopcast.api import simulate
     from hopcast.cli.progress import Progress
     from hopcast.report.store import check_target
 
+    job = _job(platform, workload, args, flags)
     if flags["out"] is not None:
         check_target(flags["out"])
     progress = Progress(enabled=not flags["quiet"])
     try:
-        result = core.run(platform, workload, args, flags, progress)
+        report = simulate(job, progress)
     finally:
         progress.close()
-    return _finish(result, **{name: flags[name] for name in ("out", "as_json", "quiet")})
+    if flags["threads"] > 1:
+        click.echo("note: one thread was used: the models of this version run on one", err=True)
+    return _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})
 
 
-def _finish(result, out: Path | None, as_json: bool, quiet: bool) -> int:
+def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Job:
+    """What the command line asks for. A flag that could not have an effect is an error."""
+    from hopcast.api import Job
+
+    is_program = arguments.is_program(workload)
+    is_trace = not is_program and Path(workload).exists()
+    for name in () if is_trace else _OF_TRACES:
+        if flags[name] is not None:
+            raise InputError(f"--{name.replace('_', '-')} is for traces, and '{workload}' is none")
+    if is_trace and args:
+        raise InputError(f"{workload}: a trace takes no arguments, but here is '{args[0]}'")
+    if flags["records"] and flags["out"] is None:
+        raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
+    scale = flags["compute_scale"]
+    return Job(
+        platform=platform,
+        program=workload,
+        args=args if is_program else (),
+        kwargs={} if is_program or is_trace else arguments.pairs(args, workload),
+        overrides=overrides.pairs_of(flags["overrides"]),
+        compute_scale=1.0 if scale is None else scale,
+        **{name: flags[name] for name in _AS_THEY_ARE},
+    )
+
+
+def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
     """Prints what the run left, then writes it: a full disk must not cost the screen. Gives the exit code."""
     from hopcast.report import units
     from hopcast.report.store import to_json, write
 
-    summary = result.summary
+    summary = report.summary
     if as_json:
         click.echo(to_json(summary), nl=False)
     elif quiet:
@@ -110,7 +146,7 @@ def _finish(result, out: Path | None, as_json: bool, quiet: bool) -> int:
 
         show(summary)
     if out is not None:
-        page = write(result, out)
+        page = write(report, out)
         if not (as_json or quiet):
             click.echo(f"Report  {page}")
     if summary["partial"]:

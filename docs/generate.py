@@ -1,0 +1,146 @@
+"""Writes the reference pages: `docs/models/<registry>/<name>.md` and `docs/platform-reference.md`.
+
+A page is made of what the registry says of the entry and of the head of its source file: equation,
+assumptions, validity, source. Run by `make docs`; a test holds the pages to the registries.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from hopcast.cli import core
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+
+WRITTEN = {
+    "topology": 'In a platform file: `[topology]` with `kind = "{name}"`.',
+    "routing": 'In a platform file: `[routing]` with `kind = "{name}"`.',
+    "model": "`hopcast run --model {name}`; its parameters in a platform file: `[network.{name}]`.",
+    "placement": '`--placement {name}`, or in a platform file: `[placement]` with `kind = "{name}"`.',
+    "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
+    "pattern": "`hopcast run PLATFORM -n RANKS {name}`, then parameters as `--parameter value`.",
+    "format": "`hopcast run PLATFORM FILE_OR_DIRECTORY`; the format is recognised.",
+    "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
+}
+"""How an entry of each registry is asked for."""
+
+SOURCES = {
+    "topology": "network/src/topology",
+    "routing": "network/src/routing",
+    "model": "network/src/model",
+    "collective": "mpi/src/collective",
+    "pattern": "workload/src/pattern",
+    "format": "workload/src/trace",
+}
+"""Where the entries of a registry have a file each, below `crates`."""
+
+
+def pages() -> dict[str, str]:
+    """The text of every generated page, by its path below `docs`."""
+    models = {
+        f"models/{registry['noun']}/{entry['name']}.md": page(registry["noun"], entry)
+        for registry in core.registries().values()
+        for entry in registry["entries"]
+    }
+    return models | {
+        "models/README.md": index(),
+        "platform-reference.md": f"# Platform files: every section and key\n{core.platform_reference()}",
+    }
+
+
+def index() -> str:
+    """The list of all pages."""
+    lines = ["# Reference", ""]
+    for name, registry in core.registries().items():
+        lines += [f"## {name.capitalize()}", "", "| name | what it is |", "| --- | --- |"]
+        for entry in registry["entries"]:
+            link = f"[`{entry['name']}`]({registry['noun']}/{entry['name']}.md)"
+            lines.append(f"| {link} | {cell(entry['summary'])} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def page(noun: str, entry: dict) -> str:
+    """One entry."""
+    collective, _, algorithm = entry["name"].partition("/")
+    lines = [f"# {noun.capitalize()} `{entry['name']}`", "", sentence(entry["summary"]), ""]
+    lines += [WRITTEN[noun].format(name=entry["name"], collective=collective, algorithm=algorithm), ""]
+    if len(entry.get("does", [])) > 1:
+        lines += ["Also for: " + ", ".join(f"`{kind}`" for kind in entry["does"][1:]) + ".", ""]
+    if entry["parameters"]:
+        lines += ["| parameter | takes | default | meaning |", "| --- | --- | --- | --- |"]
+        lines += [row(parameter) for parameter in entry["parameters"]] + [""]
+    head = source_head(noun, entry["name"])
+    if head:
+        lines += ["## Model", "", head, ""]
+    if entry["source"] and "Source" not in head:
+        lines += ["Source: " + sentence(entry["source"]), ""]
+    if noun == "platform":
+        lines += ["```toml", (ROOT / f"data/platforms/{entry['name']}.toml").read_text().rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def row(parameter: dict) -> str:
+    """One parameter."""
+    default = {None: "required", "": "–"}.get(parameter["default"], f"`{parameter['default']}`")
+    cells = (f"`{parameter['name']}`", parameter["takes"], default, parameter["summary"])
+    return "| " + " | ".join(map(cell, cells)) + " |"
+
+
+def cell(text: str) -> str:
+    """Text that cannot end a table's cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def sentence(text: str) -> str:
+    """With a full stop."""
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def source_file(noun: str, name: str) -> Path | None:
+    """The file of an entry: named as the entry is, or a folder of that name."""
+    if noun not in SOURCES:
+        return None
+    stem = ROOT / "crates" / SOURCES[noun] / _folder(noun, name) / name.rpartition("/")[2].replace("-", "_")
+    found = [file for file in (stem.with_suffix(".rs"), stem / "mod.rs") if file.is_file()]
+    return found[0] if found else None
+
+
+def _folder(noun: str, name: str) -> str:
+    """The folder of a collective's algorithms: `reduce_scatter` holds those of reduce_scatter_block, too."""
+    collective = name.rpartition("/")[0]
+    folders = (ROOT / "crates" / SOURCES[noun]).iterdir() if collective else ()
+    return max((folder.name for folder in folders if collective.startswith(folder.name)), default="", key=len)
+
+
+def source_head(noun: str, name: str) -> str:
+    """The comment at the head of an entry's file, as Markdown."""
+    file = source_file(noun, name)
+    if file is None:
+        return ""
+    head = []
+    for line in file.read_text().splitlines():
+        if not line.startswith("//!"):
+            break
+        head.append(line.removeprefix("//!").removeprefix(" "))
+    return "\n".join(head).replace("\\[", "[").replace("\\]", "]").strip()
+
+
+def write() -> int:
+    """Writes the pages that changed and removes those of entries that are gone; gives how many there are."""
+    wanted = pages()
+    for file in (DOCS / "models").rglob("*.md"):
+        if file.relative_to(DOCS).as_posix() not in wanted:
+            file.unlink()
+    for name, text in wanted.items():
+        file = DOCS / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.is_file() or file.read_text() != text:
+            file.write_text(text)
+    return len(wanted)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{write()} pages\n")
