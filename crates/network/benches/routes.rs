@@ -1,6 +1,7 @@
 //! How fast routes and idle paths are found: `cargo bench -p network --bench routes`.
 //!
-//! Prints a line per network and routing: links per route, ns per route, ns per hop, ns per idle path.
+//! Prints a line per network and routing: links per route, ns per route, ns per link, ns per idle path;
+//! then how long a survey of each network takes.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 #[path = "../tests/support/mod.rs"]
@@ -34,6 +35,17 @@ const NETWORKS: &[(&str, &str, &[&str])] = &[
 ];
 
 const ROUTES: u32 = 2_000_000;
+
+fn surveys() {
+    for (kind, text, routings) in NETWORKS {
+        let topology = support::topology(kind, text);
+        let routing = support::try_routing(routings[0], "", &*topology).expect("it fits");
+        let start = Instant::now();
+        let survey = network::topology::survey::survey(&network::Fabric { topology, routing });
+        println!("{kind:9} {:8} hosts survey {:6.2} s", survey.hosts, start.elapsed().as_secs_f64());
+        println!("          {:?} {:?} {:?}", survey.mean_hops, survey.bisection, survey.diversity);
+    }
+}
 
 fn main() {
     for (kind, text, routings) in NETWORKS {
@@ -78,4 +90,5 @@ fn main() {
             );
         }
     }
+    surveys();
 }

@@ -274,7 +274,7 @@ impl Topology for Dragonfly {
             _ if near < g * a => Some(3),
             _ => None,
         };
-        Formula { hosts, routers: g * a, links, diameter }
+        Formula { diameter, ..Formula::counts(hosts, g * a, links) }
     }
     fn router_name(&self, router: RouterId) -> String {
         let (group, number) = self.place(router.0);
