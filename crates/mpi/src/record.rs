@@ -1,5 +1,7 @@
 //! What MPI tells the observers, and how a simulated program fails.
 
+use std::fmt;
+
 use engine::{Bytes, Duration, Time};
 
 use crate::operation::Rank;
@@ -68,6 +70,8 @@ pub struct Blocked {
     pub waits_for: String,
     /// The ranks that it waits for, as far as they are known.
     pub ranks: Vec<Rank>,
+    /// Where it stands in the user's program ("cannon.py:31"), if its source knows.
+    pub place: Option<String>,
 }
 
 /// How a simulated program fails: a result, not an error of ours.
@@ -107,4 +111,29 @@ pub enum Failure {
         /// What it did, and what would be right.
         reason: String,
     },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Deadlock(blocked) => write!(
+                f,
+                "deadlock: nothing can happen any more, and {} rank{} not done",
+                blocked.len(),
+                if blocked.len() == 1 { " is" } else { "s are" }
+            ),
+            Failure::Truncation { rank, from, bytes, capacity, call } => write!(
+                f,
+                "truncation: a message of {} bytes from rank {} does not fit into the {} bytes of rank {}'s {call}",
+                bytes.0, from.0, capacity.0, rank.0
+            ),
+            Failure::Mismatch { calls } => {
+                let calls: Vec<_> =
+                    calls.iter().map(|(rank, call)| format!("rank {} calls {call}", rank.0)).collect();
+                write!(f, "mismatched collectives: {}", calls.join(", but "))
+            }
+            Failure::Abort { rank, code } => write!(f, "rank {} called MPI_Abort with code {code}", rank.0),
+            Failure::Misuse { rank, reason } => write!(f, "rank {} uses MPI wrongly: {reason}", rank.0),
+        }
+    }
 }

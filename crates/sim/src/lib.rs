@@ -2,7 +2,15 @@
 
 mod catalogue;
 pub mod config;
+pub mod observe;
 pub mod placement;
+pub mod report;
+pub mod request;
+pub mod run;
+pub mod table;
 
 pub use catalogue::catalogue;
 pub use config::{InputError, Platform};
+pub use report::{Outcome, Report};
+pub use request::{Prepared, Request, Workload, prepare};
+pub use run::{Control, Monitor, Progress};

@@ -1,3 +1,6 @@
-//! Workloads: where the MPI operations of a run come from.
+//! Workloads: recorded traces, synthetic patterns, application skeletons. Each is an [`mpi::Source`].
+//!
+//! This crate knows nothing of networks.
 
+pub mod pattern;
 pub mod trace;

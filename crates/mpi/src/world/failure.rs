@@ -36,7 +36,6 @@ impl World {
     fn blocked(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
         let op = process.op.as_ref();
         let call = op.map_or("no call".into(), text::describe);
-        let place = source.place(Rank(rank)).map_or(String::new(), |place| format!(" at {place}"));
         let mut waits = Waits::default();
         match op {
             Some(Op::Wait(..) | Op::WaitOne(_)) => {
@@ -55,9 +54,10 @@ impl World {
         Blocked {
             rank: Rank(rank),
             since: process.call.begin,
-            call: format!("{call}{place}"),
+            call,
             waits_for: waits.text(),
             ranks: waits.ranks,
+            place: source.place(Rank(rank)),
         }
     }
 
@@ -98,7 +98,7 @@ impl World {
                     .iter()
                     .find(|(_, part)| part.call.comm.0 == key.context && part.sequence == key.tag)?;
                 if instance.signature != early.signature {
-                    return Some(*self.mismatch(rank, key, early.signature));
+                    return Some(*self.mismatch(rank, number as u32, key.source, early.signature));
                 }
                 let (_, awaited) = process.awaited.iter().find(|(waiting, awaited)| {
                     awaited.instance == number as u32 && waiting.source() == Some(key.source)

@@ -109,7 +109,12 @@ impl Topology for Graph {
         }
     }
     fn formula(&self) -> Formula {
-        Formula::counts(self.hosts().into(), self.routers.into(), self.links().into())
+        Formula {
+            hosts: self.hosts().into(),
+            routers: self.routers.into(),
+            links: self.links().into(),
+            diameter: None,
+        }
     }
     fn router_name(&self, router: RouterId) -> String {
         router.0.to_string()

@@ -3,6 +3,7 @@
 mod document;
 mod error;
 mod files;
+mod flags;
 mod host;
 mod hosts;
 mod platform;
@@ -15,6 +16,7 @@ mod value;
 
 pub use error::InputError;
 pub use files::{Disk, Files, Texts};
+pub use flags::arguments;
 pub use hosts::HostNames;
 pub use platform::Platform;
 pub use preset::{PRESETS, Preset, preset_files};

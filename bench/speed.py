@@ -1,0 +1,81 @@
+"""Whole-process speed of `hopcast run`: rates of simulated messages on one core.
+
+Run it as `python bench/speed.py [--quick] [NAME …]`; each case runs in a process of its own. It prints
+messages/s, events/s, bytes of memory per rank and the wall time, and asserts nothing: machines are noisy,
+so compare two builds side by side in one session.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+
+# name: (target, arguments of `hopcast run`, iterations, iterations with --quick)
+CASES = {
+    "loggp-allreduce-65536": (
+        "2,000,000 messages/s",
+        "nsim-torus --set topology.sizes=[64,32,32] -n 65536 --model loggp allreduce --bytes 8B"
+        " --algorithm dissemination",
+        8,
+        1,
+    ),
+    "loggp-alltoall-2048": (
+        "2,000,000 messages/s",
+        "nsim-torus --set topology.sizes=[16,16,8] -n 2048 --model loggp alltoall --bytes 1KiB --algorithm pairwise",
+        2,
+        1,
+    ),
+    "flow-halo3d-1000-fat-tree": (
+        "1,000,000 messages/s",
+        "mustang -n 1000 --ppn 1 --model flow halo3d --bytes 64KiB",
+        500,
+        50,
+    ),
+    "flow-halo3d-1000-torus": (
+        "1,000,000 messages/s",
+        "mustang-torus -n 1000 --ppn 1 --model flow halo3d --bytes 64KiB",
+        500,
+        50,
+    ),
+    "flow-allreduce-512": (
+        "200,000 messages/s",
+        "mustang -n 512 --ppn 1 --model flow allreduce --bytes 64KiB --algorithm recursive-doubling",
+        100,
+        10,
+    ),
+    "loggp-allreduce-million": (
+        "1,000,000 ranks in under 4 GB and 60 s",
+        "crossbar --set topology.hosts=1000000 -n 1000000 --ppn 1 --model loggp allreduce --bytes 8B",
+        1,
+        1,
+    ),
+}
+
+
+def run(arguments: str, iterations: int) -> dict:
+    """The report of one run, as `--json` prints it."""
+    command = [sys.executable, "-m", "hopcast", "run", *arguments.split(), "--iterations", str(iterations), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    """Runs the chosen cases and prints one line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer iterations")
+    parser.add_argument("name", nargs="*", choices=[*CASES, []], help="cases to run; all if none is named")
+    options = parser.parse_args()
+    print(f"{'case':28} {'messages/s':>12} {'events/s':>12} {'B/rank':>8} {'wall s':>8}  target")
+    for name in options.name or CASES:
+        target, arguments, iterations, quick = CASES[name]
+        report = run(arguments, quick if options.quick else iterations)
+        rate = report["messages"] / report["wall_s"]
+        events = report["events"] / report["wall_s"]
+        memory = report["peak_rss_B"] / report["ranks"]
+        print(f"{name:28} {rate:12,.0f} {events:12,.0f} {memory:8,.0f} {report['wall_s']:8.2f}  {target}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+//! Totals by MPI call, by rank and call, and how long the calls took.
+
+use engine::{Bytes, Duration, Observer, Time};
+use mpi::Record;
+
+use super::histogram::Histogram;
+use super::{Detail, View};
+use crate::table::{Column, Table};
+
+/// Totals of one MPI function.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallSummary {
+    /// How often it was called.
+    pub count: u64,
+    /// All calls together.
+    pub total: Duration,
+    /// The longest.
+    pub max: Duration,
+    /// For how long of `total` nothing was on its way to the caller.
+    pub waiting: Duration,
+    /// Bytes that the calls themselves sent or received.
+    pub bytes: Bytes,
+}
+
+impl CallSummary {
+    fn add(&mut self, length: Duration, waiting: Duration, bytes: Bytes) {
+        self.count += 1;
+        self.total += length;
+        self.max = self.max.max(length);
+        self.waiting += waiting;
+        self.bytes += bytes;
+    }
+}
+
+/// Totals by call; by rank and call, with the distribution, where tables are kept.
+#[derive(Debug)]
+pub struct Calls {
+    /// The functions seen so far; a call's index is its place here.
+    names: Vec<&'static str>,
+    totals: Vec<CallSummary>,
+    /// By rank, then by call; empty where only the screen is served.
+    by_rank: Vec<Vec<CallSummary>>,
+    lengths: Vec<Histogram>,
+}
+
+impl Calls {
+    /// For this many ranks.
+    pub fn new(ranks: u32, detail: Detail) -> Calls {
+        let rows = if detail == Detail::Screen { 0 } else { ranks as usize };
+        Calls { names: Vec::new(), totals: Vec::new(), by_rank: vec![Vec::new(); rows], lengths: Vec::new() }
+    }
+
+    /// `(name, totals)`, the longest total first, ties by name.
+    pub fn totals(&self) -> Vec<(&'static str, CallSummary)> {
+        let mut totals: Vec<_> = self.names.iter().copied().zip(self.totals.iter().copied()).collect();
+        totals.sort_by(|a, b| b.1.total.cmp(&a.1.total).then(a.0.cmp(b.0)));
+        totals
+    }
+
+    fn index(&mut self, name: &'static str) -> usize {
+        let known = self.names.iter().position(|known| std::ptr::eq(*known, name) || *known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.totals.push(CallSummary::default());
+            self.lengths.push(Histogram::default());
+            self.names.len() - 1
+        })
+    }
+}
+
+impl Observer<Record> for Calls {
+    fn record(&mut self, _now: Time, record: &Record) {
+        let Record::Call { rank, name, begin, end, waiting, bytes } = *record else { return };
+        let index = self.index(name);
+        let length = end.since(begin);
+        self.totals[index].add(length, waiting, bytes);
+        if let Some(row) = self.by_rank.get_mut(rank.0 as usize) {
+            if index >= row.len() {
+                row.resize(index + 1, CallSummary::default());
+            }
+            row[index].add(length, waiting, bytes);
+            self.lengths[index].add(length);
+        }
+    }
+}
+
+impl View for Calls {
+    fn tables(&self) -> Vec<Table> {
+        let rows = || {
+            let by_rank = self.by_rank.iter().enumerate();
+            by_rank
+                .flat_map(|(rank, row)| row.iter().enumerate().map(move |(call, cell)| (rank, call, cell)))
+                .filter(|(_, _, cell)| cell.count > 0)
+        };
+        let seconds = |of: fn(&CallSummary) -> Duration| {
+            Column::F64(rows().map(|(_, _, cell)| of(cell).seconds()).collect())
+        };
+        let calls = Table::new(
+            "calls",
+            vec![
+                ("rank", Column::U32(rows().map(|(rank, _, _)| rank as u32).collect())),
+                ("call", Column::Text(rows().map(|(_, call, _)| self.names[call].to_string()).collect())),
+                ("count", Column::U64(rows().map(|(_, _, cell)| cell.count).collect())),
+                ("total_s", seconds(|cell| cell.total)),
+                ("max_s", seconds(|cell| cell.max)),
+                ("waiting_s", seconds(|cell| cell.waiting)),
+                ("bytes", Column::U64(rows().map(|(_, _, cell)| cell.bytes.0).collect())),
+            ],
+        );
+        let bins = || {
+            let named = self.names.iter().zip(&self.lengths);
+            named.flat_map(|(name, histogram)| histogram.bins().map(move |bin| (*name, bin)))
+        };
+        let durations = Table::new(
+            "call_durations",
+            vec![
+                ("call", Column::Text(bins().map(|(name, _)| name.to_string()).collect())),
+                ("low_s", Column::F64(bins().map(|(_, bin)| bin.0).collect())),
+                ("high_s", Column::F64(bins().map(|(_, bin)| bin.1).collect())),
+                ("count", Column::U64(bins().map(|(_, bin)| bin.2).collect())),
+            ],
+        );
+        vec![calls, durations]
+    }
+}

@@ -1,0 +1,65 @@
+//! A histogram of durations in logarithmic bins: sixteen to the decade, picoseconds to centuries.
+
+use engine::Duration;
+
+use crate::table::Column;
+
+const BINS_PER_DECADE: f64 = 16.0;
+
+/// Counts by duration. Bin 0 holds what took no time; bin i ≥ 1 holds `[10^((i-1)/16), 10^(i/16))` ps.
+#[derive(Debug, Clone, Default)]
+pub struct Histogram {
+    counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// Counts one.
+    pub fn add(&mut self, duration: Duration) {
+        let bin = match duration.0 {
+            0 => 0,
+            ps => 1 + ((ps as f64).log10() * BINS_PER_DECADE) as usize,
+        };
+        if bin >= self.counts.len() {
+            self.counts.resize(bin + 1, 0);
+        }
+        self.counts[bin] += 1;
+    }
+
+    /// `(low, high, count)` \[s\] of the bins that hold something.
+    pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
+        let edge = |bin: usize| 10f64.powf(bin as f64 / BINS_PER_DECADE) * 1e-12;
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(bin, count)| match bin {
+            0 => (0.0, 0.0, *count),
+            bin => (edge(bin - 1), edge(bin), *count),
+        })
+    }
+
+    /// The bins as columns `low_s`, `high_s`, `count`.
+    pub fn columns(&self) -> Vec<(&'static str, Column)> {
+        let bins: Vec<_> = self.bins().collect();
+        vec![
+            ("low_s", Column::F64(bins.iter().map(|bin| bin.0).collect())),
+            ("high_s", Column::F64(bins.iter().map(|bin| bin.1).collect())),
+            ("count", Column::U64(bins.iter().map(|bin| bin.2).collect())),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_lies_in_its_bin() {
+        for ps in [1, 9, 10, 999, 1_000, 635_000, 54_000_000_000_000] {
+            let mut histogram = Histogram::default();
+            histogram.add(Duration(ps));
+            let (low, high, count) = histogram.bins().next().unwrap();
+            let seconds = Duration(ps).seconds();
+            assert!(low <= seconds * (1.0 + 1e-12) && seconds < high * (1.0 + 1e-12) && count == 1);
+        }
+        let mut histogram = Histogram::default();
+        histogram.add(Duration::ZERO);
+        assert_eq!(histogram.bins().collect::<Vec<_>>(), [(0.0, 0.0, 1)]);
+    }
+}

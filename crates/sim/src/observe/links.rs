@@ -1,0 +1,239 @@
+//! What links carry: in total, and over time in at most 128 periods of equal length.
+//!
+//! The period starts at one microsecond and doubles whenever the periods run out: neighbouring
+//! periods are merged, so memory is bounded for any run length. Networks with more links than
+//! [`MOST_LINKS`] are kept by class of link over time.
+
+use engine::{Bandwidth, Duration, Observer, Time};
+use network::message::LinkUse;
+use network::{Fabric, LinkId, Node};
+
+use crate::table::{Column, Table};
+
+const MOST_PERIODS: usize = 128;
+const MOST_LINKS: usize = 4096;
+const FIRST_PERIOD: Duration = Duration(1_000_000);
+
+/// The use of all links.
+#[derive(Debug)]
+pub struct Links {
+    /// At the last report: by link.
+    totals: Vec<LinkUse>,
+    /// What each link had carried when the current period began.
+    carried: Vec<u64>,
+    over_time: Option<OverTime>,
+}
+
+#[derive(Debug)]
+struct OverTime {
+    period: Duration,
+    /// By period: `(cell, bytes)`, ascending by cell, which is a link or a class of links.
+    periods: Vec<Vec<(u32, u64)>>,
+    by_class: bool,
+}
+
+/// Takes one report of all links.
+struct Report<'a>(&'a mut Vec<LinkUse>);
+
+impl Observer<LinkUse> for Report<'_> {
+    fn record(&mut self, _now: Time, link: &LinkUse) {
+        self.0.push(*link);
+    }
+}
+
+impl Links {
+    /// Over time as well, if asked for.
+    pub fn new(links: u32, over_time: bool) -> Links {
+        let over_time = over_time.then(|| OverTime {
+            period: FIRST_PERIOD,
+            periods: Vec::new(),
+            by_class: links as usize > MOST_LINKS,
+        });
+        Links { totals: Vec::new(), carried: Vec::new(), over_time }
+    }
+
+    /// When the next sample is due; never where only totals are kept.
+    pub fn next_sample(&self) -> Time {
+        match &self.over_time {
+            None => Time::NEVER,
+            Some(over_time) => Time::ZERO + over_time.period * (over_time.periods.len() as u64 + 1),
+        }
+    }
+
+    /// Takes what the links have carried up to `now`, which is [`Links::next_sample`] or the end of the
+    /// run. `class` gives the class of a link.
+    pub fn sample(&mut self, now: Time, network: &mut dyn network::Network, class: &dyn Fn(LinkId) -> u16) {
+        self.totals.clear();
+        network.report_links(now, &mut Report(&mut self.totals));
+        let Some(over_time) = &mut self.over_time else { return };
+        let mut cells: Vec<(u32, u64)> = Vec::new();
+        self.carried.resize(self.totals.len(), 0);
+        for (link, carried) in self.totals.iter().zip(&mut self.carried) {
+            let bytes = link.bytes.0.saturating_sub(*carried);
+            *carried = link.bytes.0;
+            if bytes > 0 {
+                let cell = if over_time.by_class { class(link.link).into() } else { link.link.0 };
+                cells.push((cell, bytes));
+            }
+        }
+        over_time.close(merged(cells));
+    }
+
+    /// The links' totals at the last sample.
+    pub fn totals(&self) -> &[LinkUse] {
+        &self.totals
+    }
+
+    /// The tables `links` (only those used) and `links_over_time`.
+    pub fn tables(&self, names: &LinkNames) -> Vec<Table> {
+        let used: Vec<_> = self.totals.iter().filter(|link| link.messages > 0).collect();
+        let text =
+            |of: &dyn Fn(LinkId) -> String| Column::Text(used.iter().map(|link| of(link.link)).collect());
+        let mut tables = vec![Table::new(
+            "links",
+            vec![
+                ("link", Column::U32(used.iter().map(|link| link.link.0).collect())),
+                ("from", text(&|link| names.ends(link).0)),
+                ("to", text(&|link| names.ends(link).1)),
+                ("class", text(&|link| names.class(link))),
+                ("bandwidth_Bps", Column::F64(used.iter().map(|link| names.bandwidth(link.link)).collect())),
+                ("bytes", Column::U64(used.iter().map(|link| link.bytes.0).collect())),
+                ("messages", Column::U64(used.iter().map(|link| link.messages).collect())),
+                ("busy_s", Column::F64(used.iter().map(|link| link.busy.seconds()).collect())),
+            ],
+        )];
+        tables.extend(self.over_time.as_ref().map(|over_time| over_time.table(names)));
+        tables
+    }
+}
+
+impl OverTime {
+    /// Ends the current period with what it carried.
+    fn close(&mut self, cells: Vec<(u32, u64)>) {
+        self.periods.push(cells);
+        self.fold();
+    }
+
+    /// Merges neighbouring periods once there are too many.
+    fn fold(&mut self) {
+        if self.periods.len() < MOST_PERIODS {
+            return;
+        }
+        self.period = self.period * 2;
+        let pairs = std::mem::take(&mut self.periods);
+        self.periods = pairs.chunks(2).map(|pair| merged(pair.concat())).collect();
+    }
+
+    fn table(&self, names: &LinkNames) -> Table {
+        let rows: Vec<_> = (self.periods.iter().enumerate())
+            .flat_map(|(index, cells)| cells.iter().map(move |cell| (index as f64, cell.0, cell.1)))
+            .collect();
+        let period = self.period.seconds();
+        let class = |cell: u32| match self.by_class {
+            true => names.classes[cell as usize].clone(),
+            false => names.class(LinkId(cell)),
+        };
+        let link = |cell: u32| if self.by_class { u32::MAX } else { cell };
+        Table::new(
+            "links_over_time",
+            vec![
+                ("begin_s", Column::F64(rows.iter().map(|row| row.0 * period).collect())),
+                ("end_s", Column::F64(rows.iter().map(|row| (row.0 + 1.0) * period).collect())),
+                ("class", Column::Text(rows.iter().map(|row| class(row.1)).collect())),
+                ("link", Column::U32(rows.iter().map(|row| link(row.1)).collect())),
+                ("bytes", Column::U64(rows.iter().map(|row| row.2).collect())),
+            ],
+        )
+    }
+}
+
+/// Sums the bytes of equal cells, ascending.
+fn merged(mut cells: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
+    cells.sort_unstable_by_key(|cell| cell.0);
+    cells.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1 += later.1;
+        }
+        same
+    });
+    cells
+}
+
+/// Links in words.
+pub struct LinkNames<'a> {
+    fabric: &'a Fabric,
+    classes: Vec<String>,
+}
+
+impl LinkNames<'_> {
+    /// The names of a network's links.
+    pub fn new(fabric: &Fabric) -> LinkNames<'_> {
+        LinkNames { fabric, classes: fabric.topology.classes() }
+    }
+
+    /// The names of both ends.
+    pub fn ends(&self, link: LinkId) -> (String, String) {
+        let name = |node| match node {
+            Node::Host(host) => format!("host {}", host.0),
+            Node::Router(router) => self.fabric.topology.router_name(router),
+        };
+        let link = self.fabric.topology.link(link);
+        (name(link.from), name(link.to))
+    }
+
+    /// The link's class.
+    pub fn class(&self, link: LinkId) -> String {
+        self.classes[self.fabric.topology.link(link).class as usize].clone()
+    }
+
+    /// \[B/s\]; infinite where the link is never the limit.
+    pub fn bandwidth(&self, link: LinkId) -> f64 {
+        match self.fabric.topology.link(link).bandwidth {
+            Bandwidth::INFINITE => f64::INFINITY,
+            bandwidth => bandwidth.0 as f64,
+        }
+    }
+}
+
+/// The busiest link first: by busy time, then bytes, then number.
+pub fn busiest(totals: &[LinkUse], most: usize) -> Vec<LinkUse> {
+    let mut used: Vec<_> = totals.iter().filter(|link| link.messages > 0).copied().collect();
+    used.sort_by_key(|link| (std::cmp::Reverse((link.busy, link.bytes)), link.link));
+    used.truncate(most);
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Bytes;
+
+    /// However long the run, periods stay bounded and no byte is lost.
+    #[test]
+    fn periods_double_and_keep_every_byte() {
+        let mut over_time = OverTime { period: FIRST_PERIOD, periods: Vec::new(), by_class: false };
+        let mut total = 0;
+        for step in 0..2_000u64 {
+            over_time.close(vec![(step as u32 % 3, step)]);
+            total += step;
+            assert!(over_time.periods.len() <= MOST_PERIODS);
+        }
+        let kept: u64 = over_time.periods.iter().flatten().map(|cell| cell.1).sum();
+        assert_eq!(kept, total);
+        assert_eq!(merged(vec![(2, 1), (1, 5), (2, 3)]), [(1, 5), (2, 4)]);
+    }
+
+    #[test]
+    fn the_busiest_link_is_first() {
+        let link = |number, busy, bytes| LinkUse {
+            link: LinkId(number),
+            bytes: Bytes(bytes),
+            messages: 1,
+            busy: Duration(busy),
+        };
+        let order: Vec<u32> =
+            busiest(&[link(0, 1, 9), link(1, 5, 1), link(2, 5, 2)], 2).iter().map(|l| l.link.0).collect();
+        assert_eq!(order, [2, 1]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Observers: each keeps one view of a run, bounded in memory, and leaves tables behind.
+//!
+//! Adding one is a file here and a line in [`OBSERVERS`].
+
+mod calls;
+mod histogram;
+mod latency;
+mod links;
+mod matrix;
+mod ranks;
+mod records;
+
+use engine::{Observer, Time};
+use mpi::Record;
+
+pub use calls::{CallSummary, Calls};
+pub use links::{LinkNames, Links, busiest};
+pub use ranks::{RankTotals, Ranks};
+
+use crate::table::Table;
+
+/// How much of a run is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// What one screen shows.
+    Screen,
+    /// The tables of a report.
+    Tables,
+    /// Also every single MPI call, up to this many.
+    Records(u32),
+}
+
+/// A view of what ranks do.
+pub trait View: Observer<Record> {
+    /// The tables at the end.
+    fn tables(&self) -> Vec<Table>;
+}
+
+/// One view under its name.
+pub struct Entry {
+    /// For `hopcast list observers`.
+    pub name: &'static str,
+    /// What its tables show.
+    pub summary: &'static str,
+    /// Makes it for a number of ranks, if `Detail` asks for it.
+    pub build: fn(ranks: u32, detail: Detail) -> Option<Box<dyn View>>,
+}
+
+/// Every optional view; totals by rank and by call are always kept.
+pub const OBSERVERS: &[Entry] = &[
+    Entry {
+        name: "matrix",
+        summary: "messages and bytes from rank to rank (in bins beyond 1,024 ranks)",
+        build: |ranks, detail| match detail {
+            Detail::Screen => None,
+            _ => Some(Box::new(matrix::Matrix::new(ranks))),
+        },
+    },
+    Entry {
+        name: "message_latency",
+        summary: "how long messages take from the sender's call to the receiver",
+        build: |_, detail| match detail {
+            Detail::Screen => None,
+            _ => Some(Box::new(latency::Latency::default())),
+        },
+    },
+    Entry {
+        name: "call_records",
+        summary: "every MPI call with its begin and end, up to a limit",
+        build: |_, detail| match detail {
+            Detail::Records(limit) => Some(Box::new(records::Records::new(limit))),
+            _ => None,
+        },
+    },
+];
+
+/// All views of one run: what the MPI layer reports to.
+pub struct Views {
+    /// Totals by rank.
+    pub ranks: Ranks,
+    /// Totals by call.
+    pub calls: Calls,
+    others: Vec<Box<dyn View>>,
+}
+
+impl Views {
+    /// The views that `detail` asks for.
+    pub fn new(ranks: u32, detail: Detail) -> Views {
+        let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(ranks, detail)).collect();
+        Views { ranks: Ranks::new(ranks), calls: Calls::new(ranks, detail), others }
+    }
+
+    /// The tables of all views.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut tables = self.ranks.tables();
+        tables.extend(self.calls.tables());
+        tables.extend(self.others.iter().flat_map(|view| view.tables()));
+        tables
+    }
+}
+
+impl Observer<Record> for Views {
+    fn record(&mut self, now: Time, record: &Record) {
+        self.ranks.record(now, record);
+        self.calls.record(now, record);
+        for view in &mut self.others {
+            view.record(now, record);
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The report of a run: what `report.json` holds, and the tables beside it.
+
+use engine::Time;
+use mpi::Failure;
+use serde::Serialize;
+
+use crate::observe::{LinkNames, RankTotals};
+use crate::run::{End, Ended, Machine};
+use crate::table::{Column, Table};
+
+/// Everything that a run says about itself; its fields are the keys of `report.json`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The version that made it.
+    pub hopcast_version: &'static str,
+    /// The platform's name.
+    pub platform: String,
+    /// What ran on it.
+    pub workload: String,
+    /// The network model.
+    pub model: String,
+    /// How ranks were placed.
+    pub placement: String,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Ranks of the workload.
+    pub ranks: u32,
+    /// Hosts of the platform.
+    pub hosts: u32,
+    /// Hosts that have a rank.
+    pub hosts_used: u32,
+    /// The predicted time: when the last rank was done, or where a partial run stopped \[s\].
+    pub makespan_s: f64,
+    /// The same for every repeat, thread and process count.
+    pub outcome_hash: String,
+    /// Messages delivered between ranks, those of collectives included.
+    pub messages: u64,
+    /// Their payload \[bytes\].
+    pub bytes: u64,
+    /// Packets forwarded over links; 0 for models without packets.
+    pub packet_hops: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Real time of the simulation alone \[s\].
+    pub wall_s: f64,
+    /// Real time to build it \[s\].
+    pub setup_s: f64,
+    /// The most memory that the process has held \[bytes\].
+    #[serde(rename = "peak_rss_B")]
+    pub peak_rss_bytes: u64,
+    /// Threads that ran it.
+    pub threads: u32,
+    /// Processes that ran it.
+    pub processes: u32,
+    /// Where the time went, summed over ranks.
+    pub time: TimeSplit,
+    /// The busiest links, most busy first.
+    pub busiest_links: Vec<BusyLink>,
+    /// Totals by MPI call, longest total first.
+    pub calls: Vec<CallTotal>,
+    /// How the simulated program failed, if it did.
+    pub failure: Option<FailureReport>,
+    /// Whether the run was stopped before its end.
+    pub partial: bool,
+    /// Each means: check this before you trust the number.
+    pub warnings: Vec<String>,
+}
+
+/// Where the time went, summed over ranks.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct TimeSplit {
+    /// Computing \[s\].
+    pub compute_s: f64,
+    /// In MPI calls with something on its way to the rank, overheads included \[s\].
+    pub transfer_s: f64,
+    /// In MPI calls with nothing on its way yet: partners had not come \[s\].
+    pub waiting_s: f64,
+}
+
+/// One busy link.
+#[derive(Debug, Clone, Serialize)]
+pub struct BusyLink {
+    /// Its number.
+    pub link: u32,
+    /// Where it starts.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// Its class.
+    pub class: String,
+    /// What it carried \[bytes on the wire\].
+    pub bytes: u64,
+    /// Messages that crossed it.
+    pub messages: u64,
+    /// For how long something was on it \[s\].
+    pub busy_s: f64,
+    /// Bytes over what it could have carried in the makespan \[0..1\].
+    pub utilisation: f64,
+}
+
+/// Totals of one MPI function.
+#[derive(Debug, Clone, Serialize)]
+pub struct CallTotal {
+    /// The function.
+    pub call: &'static str,
+    /// How often it was called.
+    pub count: u64,
+    /// All calls together \[s\].
+    pub total_s: f64,
+    /// The mean call \[s\].
+    pub mean_s: f64,
+    /// The longest call \[s\].
+    pub max_s: f64,
+    /// For how long of `total_s` nothing was on its way \[s\].
+    pub waiting_s: f64,
+    /// Bytes that the calls themselves sent or received.
+    pub bytes: u64,
+}
+
+/// How the simulated program failed.
+#[derive(Debug, Clone, Serialize)]
+pub struct FailureReport {
+    /// "deadlock", "truncation", "mismatch", "abort" or "misuse".
+    pub kind: &'static str,
+    /// In words.
+    pub text: String,
+    /// The ranks that cannot go on.
+    pub ranks: Vec<StuckRank>,
+}
+
+/// A rank that cannot go on.
+#[derive(Debug, Clone, Serialize)]
+pub struct StuckRank {
+    /// Which.
+    pub rank: u32,
+    /// The call in which it stands.
+    pub call: String,
+    /// Since when \[s\].
+    pub since_s: f64,
+    /// What it waits for.
+    pub waits_for: String,
+    /// The ranks that it waits for.
+    pub waits_for_ranks: Vec<u32>,
+    /// Where in the user's program, if that is known.
+    pub place: Option<String>,
+}
+
+/// What the builder of a run knows about it.
+#[derive(Debug, Clone, Default)]
+pub struct Title {
+    /// See [`Report::platform`].
+    pub platform: String,
+    /// See [`Report::workload`].
+    pub workload: String,
+    /// See [`Report::model`].
+    pub model: String,
+    /// See [`Report::placement`].
+    pub placement: String,
+    /// See [`Report::seed`].
+    pub seed: u64,
+    /// See [`Report::setup_s`].
+    pub setup_s: f64,
+    /// Warnings found while building.
+    pub warnings: Vec<String>,
+    /// Host of each rank.
+    pub host_of_rank: Vec<u32>,
+}
+
+/// A finished run: the report and its tables.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What goes into `report.json`.
+    pub report: Report,
+    /// What goes into Parquet.
+    pub tables: Vec<Table>,
+}
+
+const MOST_BUSIEST: usize = 10;
+
+/// Makes the report of a run that has ended.
+pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
+    let makespan = makespan(ended);
+    let names = LinkNames::new(&machine.fabric);
+    let mut hosts = title.host_of_rank.clone();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let failure = match &ended.end {
+        End::Failed(failure) => Some(failure_report(failure)),
+        _ => None,
+    };
+    let partial = ended.end == End::Stopped;
+    let mut warnings = title.warnings.clone();
+    if partial {
+        warnings.push(format!("the run was stopped at {makespan}: this is a partial result"));
+    }
+    let report = Report {
+        hopcast_version: env!("CARGO_PKG_VERSION"),
+        platform: title.platform.clone(),
+        workload: title.workload.clone(),
+        model: title.model.clone(),
+        placement: title.placement.clone(),
+        seed: title.seed,
+        ranks: machine.ranks,
+        hosts: machine.fabric.topology.hosts(),
+        hosts_used: hosts.len() as u32,
+        makespan_s: makespan.seconds(),
+        outcome_hash: format!("{:016x}", machine.world.digest()),
+        messages: machine.world.messages(),
+        bytes: machine.world.bytes(),
+        packet_hops: machine.network.packet_hops(),
+        events: ended.events,
+        wall_s: ended.wall_s,
+        setup_s: title.setup_s,
+        peak_rss_bytes: peak_rss_bytes(),
+        threads: 1,
+        processes: 1,
+        time: time_split(ended.views.ranks.totals()),
+        busiest_links: busiest_links(ended, &names, makespan),
+        calls: call_totals(ended),
+        failure,
+        partial,
+        warnings,
+    };
+    Outcome { report, tables: tables(ended, &names, &title.host_of_rank) }
+}
+
+/// When the last rank was done; where not all are, the time of the last event.
+fn makespan(ended: &Ended) -> Time {
+    match ended.end {
+        End::Finished => ended.views.ranks.totals().iter().map(|t| t.finish).max().unwrap_or(Time::ZERO),
+        _ => ended.now,
+    }
+}
+
+fn tables(ended: &Ended, names: &LinkNames, host_of_rank: &[u32]) -> Vec<Table> {
+    let mut tables = ended.views.tables();
+    let ranks = tables.iter_mut().find(|table| table.name == "ranks").expect("ranks are always kept");
+    ranks.columns.insert(1, ("host", Column::U32(host_of_rank.to_vec())));
+    tables.extend(ended.links.tables(names));
+    tables
+}
+
+fn time_split(totals: &[RankTotals]) -> TimeSplit {
+    let sum = |of: fn(&RankTotals) -> f64| totals.iter().map(of).sum();
+    TimeSplit {
+        compute_s: sum(|rank| rank.compute.seconds()),
+        transfer_s: sum(|rank| rank.transfer().seconds()),
+        waiting_s: sum(|rank| rank.waiting.seconds()),
+    }
+}
+
+fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {
+    let busiest = crate::observe::busiest(ended.links.totals(), MOST_BUSIEST);
+    let describe = |used: &network::message::LinkUse| {
+        let (from, to) = names.ends(used.link);
+        let could = names.bandwidth(used.link) * makespan.seconds();
+        BusyLink {
+            link: used.link.0,
+            from,
+            to,
+            class: names.class(used.link),
+            bytes: used.bytes.0,
+            messages: used.messages,
+            busy_s: used.busy.seconds(),
+            utilisation: if could > 0.0 { used.bytes.0 as f64 / could } else { 0.0 },
+        }
+    };
+    busiest.iter().map(describe).collect()
+}
+
+fn call_totals(ended: &Ended) -> Vec<CallTotal> {
+    let describe = |(call, totals): (&'static str, crate::observe::CallSummary)| CallTotal {
+        call,
+        count: totals.count,
+        total_s: totals.total.seconds(),
+        mean_s: totals.total.seconds() / totals.count as f64,
+        max_s: totals.max.seconds(),
+        waiting_s: totals.waiting.seconds(),
+        bytes: totals.bytes.0,
+    };
+    ended.views.calls.totals().into_iter().map(describe).collect()
+}
+
+fn failure_report(failure: &Failure) -> FailureReport {
+    let (kind, ranks) = match failure {
+        Failure::Deadlock(blocked) => ("deadlock", blocked.as_slice()),
+        Failure::Truncation { .. } => ("truncation", [].as_slice()),
+        Failure::Mismatch { .. } => ("mismatch", [].as_slice()),
+        Failure::Abort { .. } => ("abort", [].as_slice()),
+        Failure::Misuse { .. } => ("misuse", [].as_slice()),
+    };
+    let stuck = |blocked: &mpi::Blocked| StuckRank {
+        rank: blocked.rank.0,
+        call: blocked.call.clone(),
+        since_s: blocked.since.seconds(),
+        waits_for: blocked.waits_for.clone(),
+        waits_for_ranks: blocked.ranks.iter().map(|rank| rank.0).collect(),
+        place: blocked.place.clone(),
+    };
+    FailureReport { kind, text: failure.to_string(), ranks: ranks.iter().map(stuck).collect() }
+}
+
+/// The high-water mark of this process's memory; 0 where the system does not tell.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}

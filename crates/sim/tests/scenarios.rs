@@ -1,0 +1,162 @@
+//! Literate scenarios: each Markdown file in `tests/scenarios` derives a closed form in its prose and
+//! gives the platform, the program and what to expect in fenced blocks. Every scenario runs under each
+//! model that it names, twice, and with its hosts renumbered where it says that symmetry allows it.
+
+mod script;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engine::Duration;
+use script::Script;
+use sim::observe::Detail;
+use sim::report::Outcome;
+use sim::request::{Request, Workload, prepare};
+use sim::run::Unwatched;
+
+/// What the `toml expect` block says.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expect {
+    /// The models that must all meet it.
+    models: Vec<String>,
+    /// The predicted time, with its unit.
+    makespan: Option<String>,
+    /// How far off it may be; one nanosecond if missing.
+    tolerance: Option<String>,
+    /// When single ranks are done.
+    #[serde(default)]
+    finish: std::collections::BTreeMap<String, String>,
+    /// Placements (host of each rank) that must give the same makespan.
+    #[serde(default)]
+    renumbered: Vec<Vec<u32>>,
+    /// Ranks of a pattern; a program has as many as it lists.
+    ranks: Option<u32>,
+    /// A pattern with its arguments instead of a program: `["allreduce", "--bytes", "8 B"]`.
+    pattern: Option<Vec<String>>,
+    /// How the simulated program fails, if it must.
+    failure: Option<String>,
+}
+
+struct Scenario {
+    name: String,
+    platform: PathBuf,
+    program: Option<String>,
+    expect: Expect,
+    _folder: tempfile::TempDir,
+}
+
+fn block<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
+    let begin = text.find(&format!("```{kind}\n"))? + kind.len() + 4;
+    let end = begin + text[begin..].find("```")?;
+    Some(&text[begin..end])
+}
+
+fn read(path: &Path) -> Vec<Scenario> {
+    let text = fs::read_to_string(path).unwrap();
+    let platform_text =
+        block(&text, "toml platform").unwrap_or_else(|| panic!("{}: no platform", path.display()));
+    let cases: Vec<&str> = text.split("\n## ").skip(1).collect();
+    assert!(!cases.is_empty(), "{}: a scenario has at least one case under a '## ' heading", path.display());
+    let scenario = |case: &&str| {
+        let title = case.lines().next().unwrap();
+        let name = format!("{}: {title}", path.file_stem().unwrap().to_str().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let platform = folder.path().join("platform.toml");
+        fs::write(&platform, block(case, "toml platform").unwrap_or(platform_text)).unwrap();
+        let expect = block(case, "toml expect").unwrap_or_else(|| panic!("{name}: expects nothing"));
+        let expect = toml::from_str(expect).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let program = block(case, "text program").map(String::from);
+        Scenario { name, platform, program, expect, _folder: folder }
+    };
+    cases.iter().map(scenario).collect()
+}
+
+impl Scenario {
+    fn run(&self, model: &str, hosts: Option<&[u32]>) -> Outcome {
+        let script = self.program.as_ref().map(|text| Script::read(text, &self.name));
+        let ranks = script.as_ref().map_or(self.expect.ranks, |script| Some(script.ranks()));
+        let placement = hosts.map(|hosts| {
+            let lines: Vec<String> =
+                hosts.iter().enumerate().map(|(rank, host)| format!("{rank} {host}")).collect();
+            let file = self.platform.with_file_name("placement.txt");
+            fs::write(&file, lines.join("\n")).unwrap();
+            file.to_str().unwrap().to_string()
+        });
+        let request = Request {
+            platform: self.platform.to_str().unwrap().to_string(),
+            overrides: Vec::new(),
+            workload: self.workload(),
+            ranks,
+            model: Some(model.to_string()),
+            seed: 0,
+            placement,
+            processes_per_host: None,
+            compute_scale: 1.0,
+            detail: Detail::Tables,
+        };
+        let prepared = prepare(&request).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let mut script = script;
+        let program = script.as_mut().map(|script| script as &mut dyn mpi::Source);
+        prepared.run(program, &mut Unwatched).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    fn workload(&self) -> Workload {
+        let Some(pattern) = &self.expect.pattern else { return Workload::Program(self.name.clone()) };
+        let arguments = pattern[1..].chunks(2).map(|pair| {
+            let key = pair[0].strip_prefix("--").unwrap_or_else(|| panic!("{}: {}", self.name, pair[0]));
+            (key.to_string(), pair[1].clone())
+        });
+        Workload::Pattern { name: pattern[0].clone(), arguments: arguments.collect() }
+    }
+
+    fn check(&self, model: &str) {
+        let what = format!("{} under {model}", self.name);
+        let outcome = self.run(model, None);
+        let failed = outcome.report.failure.as_ref().map(|failure| failure.kind.to_string());
+        assert_eq!(failed, self.expect.failure, "{what}: {:?}", outcome.report.failure);
+        let tolerance =
+            self.expect.tolerance.as_deref().unwrap_or("1 ns").parse::<Duration>().unwrap().seconds();
+        let near = |got: f64, wanted: &str, of: &str| {
+            let wanted =
+                wanted.parse::<Duration>().unwrap_or_else(|error| panic!("{what}: {error}")).seconds();
+            assert!(
+                (got - wanted).abs() <= tolerance * (1.0 + 1e-9),
+                "{what}: {of} is {got} s, not {wanted} s"
+            );
+        };
+        if let Some(makespan) = &self.expect.makespan {
+            near(outcome.report.makespan_s, makespan, "the makespan");
+        }
+        for (rank, finish) in &self.expect.finish {
+            near(finish_of(&outcome, rank.parse().unwrap()), finish, &format!("the end of rank {rank}"));
+        }
+        let again = self.run(model, None);
+        assert_eq!(again.report.outcome_hash, outcome.report.outcome_hash, "{what}: a repeat differs");
+        for hosts in &self.expect.renumbered {
+            let renumbered = self.run(model, Some(hosts));
+            assert_eq!(renumbered.report.makespan_s, outcome.report.makespan_s, "{what}: on hosts {hosts:?}");
+        }
+    }
+}
+
+fn finish_of(outcome: &Outcome, rank: usize) -> f64 {
+    let ranks = outcome.tables.iter().find(|table| table.name == "ranks").unwrap();
+    let finish = ranks.columns.iter().find(|(name, _)| *name == "finish_s").unwrap();
+    let sim::table::Column::F64(values) = &finish.1 else { panic!("finish_s holds numbers") };
+    values[rank]
+}
+
+#[test]
+fn every_scenario_meets_its_closed_form() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 5, "the scenarios are there");
+    for scenario in files.iter().flat_map(|file| read(file)) {
+        assert!(!scenario.expect.models.is_empty(), "{}: names no model", scenario.name);
+        for model in &scenario.expect.models {
+            scenario.check(model);
+        }
+    }
+}
