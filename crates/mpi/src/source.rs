@@ -73,4 +73,10 @@ pub trait Source {
         let _ = rank;
         None
     }
+
+    /// Why the source itself has given up with [`Op::Abort`], if it has: a damaged trace, an exception
+    /// of the user's program. That is bad input, not a failure of the simulated program.
+    fn take_error(&mut self) -> Option<String> {
+        None
+    }
 }

@@ -88,6 +88,11 @@ impl Cursor {
         Cursor { file, buffer: vec![0; length].into(), from: 0, to: 0, ahead: from, limit }
     }
 
+    /// The name of the file.
+    pub fn file_name(&self) -> Arc<str> {
+        self.file.name.clone()
+    }
+
     /// Where in the file the next byte stands.
     pub fn position(&self) -> u64 {
         self.ahead - (self.to - self.from) as u64

@@ -1,8 +1,68 @@
 //! Recorded runs: readers of trace formats, and their replay.
+//!
+//! `recognise` finds the format of some files by their content and gives a [`TraceSet`]; `replay`
+//! makes of it a [`mpi::Source`]:
+//!
+//! ```no_run
+//! # use workload::trace::{self, ReplayOptions, TraceFile};
+//! # fn run(files: Vec<TraceFile>) -> Result<(), trace::TraceError> {
+//! let set = trace::recognise(files)?;
+//! println!("{} ranks on {:?}", set.ranks(), set.hosts());
+//! let mut source = trace::replay(set, ReplayOptions::default())?;
+//! // Hand `source` to the simulation. If that ends with an abort, ask why:
+//! if let Some(error) = source.take_error() {
+//!     return Err(error); // the trace is damaged: bad input, not a failure of the program
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate opens no files: who calls hands over [`TraceFile`]s, names with bytes to be read.
 
+mod at_once;
 pub mod dumpi;
 pub mod error;
 pub mod input;
+pub mod replay;
+pub mod set;
+
+use std::sync::Arc;
+
+use engine::registry::Entry;
 
 pub use error::TraceError;
 pub use input::{ReadAt, TraceFile};
+pub use replay::{Mode, Replay, ReplayOptions, replay};
+pub use set::{Clocks, RankSummary, RecordedCall, Summary, TraceSet};
+
+/// An opened run, shared by those who read from it.
+pub type SharedSet = Arc<dyn TraceSet>;
+
+/// How one trace format is known and opened.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Whether this file is one of the format, by its first bytes.
+    pub recognise: fn(&TraceFile) -> Result<bool, TraceError>,
+    /// Opens a set: all the files that the user named, those of other formats among them.
+    pub open: fn(Vec<TraceFile>) -> Result<SharedSet, TraceError>,
+}
+
+/// Every trace format.
+pub const FORMATS: &[Entry<Format>] = &[dumpi::FORMAT];
+
+/// Opens the recorded run that these files hold, in whatever known format.
+pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {
+    for format in FORMATS {
+        for file in &files {
+            if (format.build.recognise)(file)? {
+                return (format.build.open)(files);
+            }
+        }
+    }
+    let known: Vec<_> =
+        FORMATS.iter().map(|format| format!("{} ({})", format.name, format.summary)).collect();
+    let names: Vec<_> = files.iter().take(3).map(|file| &*file.name).collect();
+    let more = if files.len() > names.len() { ", …" } else { "" };
+    let name = if files.is_empty() { "no files".into() } else { names.join(", ") + more };
+    Err(TraceError::new(name, format!("not a trace in a known format; known: {}", known.join(", "))))
+}

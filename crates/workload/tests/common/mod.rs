@@ -1,6 +1,9 @@
 //! What the tests on recorded traces share: where the data is, and how it is unpacked.
 #![allow(dead_code)] // each test takes what it needs
 
+pub mod drive;
+pub mod writer;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

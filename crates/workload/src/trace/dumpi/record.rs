@@ -237,6 +237,11 @@ impl Records {
         &self.record
     }
 
+    /// The name of the file that is read.
+    pub(super) fn file_name(&self) -> std::sync::Arc<str> {
+        self.cursor.file_name()
+    }
+
     fn read_record(&mut self) -> Result<(), TraceError> {
         let mask = self.cursor.u8("the mask")?;
         self.record.thread = if mask & THREAD_MASK != 0 { self.cursor.u16("the thread")? } else { 0 };

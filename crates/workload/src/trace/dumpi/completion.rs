@@ -1,0 +1,113 @@
+//! Which requests a recorded call completed, and what a wildcard receive received.
+
+use engine::hash::Map;
+
+use super::file::DumpiFile;
+use super::names::{ANY_SOURCE, ANY_TAG};
+use super::record::{Record, Records, Status};
+use crate::trace::error::TraceError;
+
+/// The requests (as the trace numbers them) that this wait or test found complete, each with its
+/// status where one was recorded. `None` for a test that found nothing, and for other calls.
+pub fn completed(record: &Record) -> Option<Vec<(i64, Option<Status>)>> {
+    let flag = || record.number("flag") != Some(0);
+    let first = || record.statuses("status").first().copied();
+    let requests = record.ints("requests");
+    let at = |index: i64, status: Option<Status>| {
+        let request = requests.get(usize::try_from(index).ok()?)?;
+        Some((i64::from(*request), status))
+    };
+    let statuses = record.statuses("statuses");
+    match record.call().name {
+        "MPI_Wait" | "MPI_Test" => {
+            flag().then(|| record.number("request").map(|request| (request, first())).into_iter().collect())
+        }
+        // No index is MPI_UNDEFINED: there was no active request.
+        "MPI_Waitany" | "MPI_Testany" => {
+            flag().then(|| record.number("index").and_then(|index| at(index, first())).into_iter().collect())
+        }
+        "MPI_Waitall" | "MPI_Testall" => {
+            let all = requests.iter().enumerate();
+            flag().then(|| all.map(|(n, &request)| (i64::from(request), statuses.get(n).copied())).collect())
+        }
+        "MPI_Waitsome" | "MPI_Testsome" => {
+            let done = record.ints("indices").iter().enumerate();
+            let done: Vec<_> =
+                done.filter_map(|(n, &index)| at(index.into(), statuses.get(n).copied())).collect();
+            (!done.is_empty() || record.call().name == "MPI_Waitsome").then_some(done)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a receive or probe names no source or no tag.
+pub fn is_wildcard(record: &Record) -> bool {
+    record.number("source") == Some(ANY_SOURCE) || record.number("tag") == Some(ANY_TAG)
+}
+
+/// Reads ahead of the replay to what its non-blocking wildcard receives were to receive: their status
+/// stands in the wait that completed them. It goes no farther than that, and not at all in traces
+/// without such receives.
+pub struct Scout {
+    records: Records,
+    /// The receives seen and not complete: trace's request → number of the receive.
+    open: Map<i64, u64>,
+    /// Those complete, until they are asked for.
+    known: Map<u64, Option<Status>>,
+    seen: u64,
+    asked: u64,
+    ended: bool,
+}
+
+impl Scout {
+    /// Begins with the file's first record.
+    pub fn new(file: &DumpiFile, buffer: usize) -> Result<Scout, TraceError> {
+        Ok(Scout {
+            records: file.records(buffer)?,
+            open: Map::default(),
+            known: Map::default(),
+            seen: 0,
+            asked: 0,
+            ended: false,
+        })
+    }
+
+    /// What the next wildcard MPI_Irecv of the file received; `None` where the trace does not tell.
+    pub fn next(&mut self) -> Result<Option<Status>, TraceError> {
+        let wanted = self.asked;
+        self.asked += 1;
+        loop {
+            if let Some(status) = self.known.remove(&wanted) {
+                return Ok(status);
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            self.advance()?;
+        }
+    }
+
+    fn advance(&mut self) -> Result<(), TraceError> {
+        let Some(record) = self.records.next()? else {
+            self.ended = true;
+            return Ok(());
+        };
+        if let (Some(request), true) = (record.number("request"), record.has("comm")) {
+            // A request's number is used again: what it stood for has been lost to the trace.
+            if let Some(lost) = self.open.remove(&request) {
+                self.known.insert(lost, None);
+            }
+            if record.call().name == "MPI_Irecv" && is_wildcard(record) {
+                self.open.insert(request, self.seen);
+                self.seen += 1;
+            }
+            return Ok(());
+        }
+        for (request, status) in completed(record).unwrap_or_default() {
+            if let Some(receive) = self.open.remove(&request) {
+                self.known.insert(receive, status.filter(|status| status.cancelled == 0));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! What every recorded run can tell, whatever its format.
+
+use engine::{Duration, Time};
+use mpi::operation::CommId;
+use mpi::{Op, Rank};
+
+use super::error::TraceError;
+
+/// How the clocks of different hosts are brought together.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Clocks {
+    /// The clock of each host is moved so that the first call in which all ranks wait for each other
+    /// (a barrier, an allreduce, …) ends at the same time everywhere. Hosts count from their own boot,
+    /// or differ by a second: without this, messages seem to arrive before they are sent.
+    #[default]
+    Aligned,
+    /// As the trace has them.
+    Recorded,
+}
+
+/// One MPI call as it was recorded. Times count from the first call of any rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordedCall {
+    /// The MPI function, such as "MPI_Waitall".
+    pub name: &'static str,
+    /// When it was called.
+    pub begin: Time,
+    /// When it returned.
+    pub end: Time,
+}
+
+/// One recorded call as the simulation can do it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What was recorded.
+    pub call: RecordedCall,
+    /// What it asks of MPI: exactly one operation for each call.
+    pub op: Op,
+}
+
+/// The calls of one rank, in order, translated as they are read.
+pub trait RankCalls: Send {
+    /// The next call; `None` at the end. The operation before has been done.
+    fn next(&mut self) -> Result<Option<Step>, TraceError>;
+    /// What the [`Op::NewComm`] that [`RankCalls::next`] gave last has made.
+    fn made(&mut self, comm: CommId);
+    /// What to check before trusting the prediction, as far as it has shown up.
+    fn warnings(&self) -> Vec<String>;
+}
+
+/// What was recorded of one rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankSummary {
+    /// The name of its host; empty where the trace does not tell.
+    pub host: String,
+    /// When its first call began.
+    pub first_call: Time,
+    /// When its last call returned.
+    pub last_return: Time,
+    /// The time in all of its calls together.
+    pub in_mpi: Duration,
+    /// How many calls it made.
+    pub calls: u64,
+    /// How many messages it sent itself, not by collectives.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl RankSummary {
+    /// From its first call to the return of its last.
+    pub fn wall(&self) -> Duration {
+        self.last_return.since(self.first_call)
+    }
+}
+
+/// What was recorded of a whole run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// By rank.
+    pub ranks: Vec<RankSummary>,
+    /// How often each function was called, in the order of the names.
+    pub calls: Vec<(&'static str, u64)>,
+}
+
+impl Summary {
+    /// From the first call of any rank to the last return of any.
+    pub fn total(&self) -> Duration {
+        let first = self.ranks.iter().map(|rank| rank.first_call).min().unwrap_or(Time::ZERO);
+        self.ranks.iter().map(|rank| rank.last_return).max().unwrap_or(Time::ZERO).since(first)
+    }
+
+    /// The time of the rank that ran longest on its own clock: what a user calls the run time.
+    pub fn longest(&self) -> Duration {
+        self.ranks.iter().map(RankSummary::wall).max().unwrap_or(Duration::ZERO)
+    }
+}
+
+/// The recorded calls of one rank, in order. Ends after an error.
+pub type RecordedCalls = Box<dyn Iterator<Item = Result<RecordedCall, TraceError>> + Send>;
+
+/// A recorded run.
+pub trait TraceSet: Send + Sync {
+    /// The name of its format.
+    fn format(&self) -> &'static str;
+    /// How many ranks it has.
+    fn ranks(&self) -> u32;
+    /// The name of each rank's host; empty where the trace does not tell.
+    fn hosts(&self) -> Vec<String>;
+    /// What to check before trusting a prediction from it, as far as it is known without reading all.
+    fn warnings(&self) -> Vec<String>;
+    /// Why it cannot be replayed, if that is known without reading all: calls that have no counterpart.
+    fn replayable(&self) -> Result<(), TraceError>;
+    /// Reads the whole trace and sums it up.
+    fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError>;
+    /// What was recorded of `rank`: the calls that [`TraceSet::calls`] translates, one for one.
+    fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError>;
+    /// The calls of `rank`, for replay.
+    fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError>;
+}

@@ -1,0 +1,201 @@
+//! Drives a source by hand, without a network: sends are buffered, everything takes no time, but
+//! receives wait for their messages and collectives for their members.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use engine::{Duration, Time};
+use mpi::operation::{CommId, Peer, Receive, Request, Send, Start, TagMatch, Until, Work};
+use mpi::{Completion, Op, Rank, Source};
+
+/// What a run did.
+#[derive(Default)]
+pub struct Run {
+    /// Operations by rank, in order.
+    pub ops: Vec<Vec<Op>>,
+    /// When each rank finished.
+    pub ends: Vec<Time>,
+    /// Ranks that could not go on.
+    pub stuck: Vec<Rank>,
+    /// Messages that nobody received.
+    pub left_over: usize,
+}
+
+/// What a message is matched by: communicator, sender, tag.
+type Key = (u32, u32, u32);
+
+#[derive(Default)]
+struct Mailbox {
+    /// How many messages of a kind wait to be received.
+    arrived: BTreeMap<Key, usize>,
+    /// Receives that wait, with their requests: those of one kind of message, and wildcards.
+    posted: BTreeMap<Key, VecDeque<Option<Request>>>,
+    wildcards: Vec<(Receive, Option<Request>)>,
+    /// Requests begun, and whether they are complete.
+    complete: BTreeMap<u32, bool>,
+    /// Whether a blocking receive waits.
+    blocked: bool,
+}
+
+fn matches(receive: &Receive, (comm, from, tag): Key) -> bool {
+    receive.comm.0 == comm
+        && (receive.from == Peer::Any || receive.from == Peer::Rank(from))
+        && (receive.tag == TagMatch::Any || receive.tag == TagMatch::Tag(tag))
+}
+
+impl Mailbox {
+    fn deliver(&mut self, key: Key) {
+        if let Some(request) = self.posted.get_mut(&key).and_then(VecDeque::pop_front) {
+            return self.finish(request);
+        }
+        match self.wildcards.iter().position(|(receive, _)| matches(receive, key)) {
+            Some(at) => {
+                let (_, request) = self.wildcards.remove(at);
+                self.finish(request);
+            }
+            None => *self.arrived.entry(key).or_default() += 1,
+        }
+    }
+
+    fn post(&mut self, receive: &Receive, request: Option<Request>) {
+        match request {
+            Some(request) => drop(self.complete.insert(request.0, false)),
+            None => self.blocked = true,
+        }
+        let found = self.find(receive);
+        match (found, receive.from, receive.tag) {
+            (_, Peer::Null, _) => self.finish(request),
+            (Some(key), ..) => {
+                *self.arrived.get_mut(&key).unwrap() -= 1;
+                self.finish(request);
+            }
+            (None, Peer::Rank(from), TagMatch::Tag(tag)) => {
+                self.posted.entry((receive.comm.0, from, tag)).or_default().push_back(request);
+            }
+            _ => self.wildcards.push((*receive, request)),
+        }
+    }
+
+    fn find(&self, receive: &Receive) -> Option<Key> {
+        if let (Peer::Rank(from), TagMatch::Tag(tag)) = (receive.from, receive.tag) {
+            let key = (receive.comm.0, from, tag);
+            return (self.arrived.get(&key).copied().unwrap_or(0) > 0).then_some(key);
+        }
+        self.arrived.iter().find(|(key, count)| **count > 0 && matches(receive, **key)).map(|(key, _)| *key)
+    }
+
+    fn finish(&mut self, request: Option<Request>) {
+        match request {
+            Some(request) => drop(self.complete.insert(request.0, true)),
+            None => self.blocked = false,
+        }
+    }
+
+    fn ready(&self, op: &Op) -> bool {
+        let complete = |request: &Request| self.complete.get(&request.0).copied().unwrap_or(true);
+        match op {
+            Op::Receive(_, Start::Blocking) | Op::SendReceive(..) => !self.blocked,
+            Op::Probe(receive) => self.find(receive).is_some(),
+            Op::WaitOne(request) => complete(request),
+            Op::Wait(requests, Until::All) => requests.iter().all(complete),
+            Op::Wait(requests, _) => requests.iter().any(complete),
+            _ => true,
+        }
+    }
+}
+
+/// Runs all ranks to the end, or until nobody can go on. All messages go between ranks of the world.
+pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
+    let mut run = Run {
+        ops: vec![Vec::new(); ranks as usize],
+        ends: vec![Time::ZERO; ranks as usize],
+        ..Run::default()
+    };
+    let mut boxes: Vec<Mailbox> = (0..ranks).map(|_| Mailbox::default()).collect();
+    let mut waiting: Vec<Option<Op>> = vec![None; ranks as usize];
+    let mut arrivals: BTreeMap<(u32, usize), u32> = BTreeMap::new();
+    let mut collectives = vec![0_usize; ranks as usize];
+    let mut comms = vec![2_u32; ranks as usize];
+    let mut done = vec![Completion::default(); ranks as usize];
+    let mut finished = vec![false; ranks as usize];
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for rank in 0..ranks as usize {
+            while !finished[rank] {
+                let op = match waiting[rank].take() {
+                    Some(op) => op,
+                    None => {
+                        let op = source.next(Rank(rank as u32), &done[rank]);
+                        run.ops[rank].push(op.clone());
+                        if let Op::Collective(call, _) = &op {
+                            collectives[rank] += 1;
+                            *arrivals.entry((call.comm.0, collectives[rank])).or_default() += 1;
+                        }
+                        post(&op, rank, &mut boxes);
+                        op
+                    }
+                };
+                let ready = match &op {
+                    Op::Finish | Op::Abort(_) => {
+                        finished[rank] = true;
+                        run.ends[rank] = done[rank].now;
+                        true
+                    }
+                    Op::Collective(call, Start::Blocking) if call.comm == CommId::WORLD => {
+                        arrivals[&(0, collectives[rank])] == ranks
+                    }
+                    op => boxes[rank].ready(op),
+                };
+                if !ready {
+                    waiting[rank] = Some(op);
+                    break;
+                }
+                moved = true;
+                advance(&op, &mut done[rank], &mut comms[rank]);
+            }
+        }
+    }
+    run.stuck = (0..ranks).filter(|&rank| !finished[rank as usize]).map(Rank).collect();
+    run.left_over = boxes.iter().flat_map(|mailbox| mailbox.arrived.values()).sum();
+    run
+}
+
+fn advance(op: &Op, done: &mut Completion, comms: &mut u32) {
+    match op {
+        Op::SleepUntil(time) => done.now = done.now.max(*time),
+        Op::Compute(Work::Recorded(time)) | Op::Call(_, time) => done.now = later(done.now, *time),
+        Op::NewComm(..) => {
+            done.comm = CommId(*comms);
+            *comms += 1;
+        }
+        _ => {}
+    }
+}
+
+fn later(now: Time, by: Duration) -> Time {
+    Time(now.0.saturating_add(by.0))
+}
+
+fn post(op: &Op, rank: usize, boxes: &mut [Mailbox]) {
+    let mut deliver = |send: &Send| {
+        if let Peer::Rank(to) = send.to {
+            boxes[to as usize].deliver((send.comm.0, rank as u32, send.tag));
+        }
+    };
+    match op {
+        Op::Send(send, start) => {
+            deliver(send);
+            if let Start::Request(request) = start {
+                boxes[rank].finish(Some(*request));
+            }
+        }
+        Op::Receive(receive, Start::Blocking) => boxes[rank].post(receive, None),
+        Op::Receive(receive, Start::Request(request)) => boxes[rank].post(receive, Some(*request)),
+        Op::Collective(_, Start::Request(request)) => boxes[rank].finish(Some(*request)),
+        Op::SendReceive(send, receive) => {
+            deliver(send);
+            boxes[rank].post(receive, None);
+        }
+        _ => {}
+    }
+}
