@@ -85,8 +85,11 @@ pub struct Queue {
     buckets: [Vec<Event>; BUCKETS],
     /// Which of the buckets above 0 hold something, one bit each (bit `i - 1` for bucket `i`).
     filled: u64,
-    /// Events due exactly at `now`.
-    due: BinaryHeap<Reverse<Event>>,
+    /// Events due exactly at `now`, the first last: many ranks often do the same at the same time, and
+    /// sorting them once is quicker than a heap.
+    due: Vec<Event>,
+    /// Those of them that came after the others were sorted.
+    late: BinaryHeap<Reverse<Event>>,
     /// The next sequence number of each owner.
     sequences: Vec<u32>,
     length: usize,
@@ -99,7 +102,8 @@ impl Default for Queue {
             now: Time::ZERO,
             buckets: std::array::from_fn(|_| Vec::new()),
             filled: 0,
-            due: BinaryHeap::new(),
+            due: Vec::new(),
+            late: BinaryHeap::new(),
             sequences: Vec::new(),
             length: 0,
             popped: 0,
@@ -129,10 +133,14 @@ impl Queue {
 
     /// Takes the first event, and moves time to it.
     pub fn pop(&mut self) -> Option<Event> {
-        if self.due.is_empty() {
+        if self.due.is_empty() && self.late.is_empty() {
             self.advance()?;
         }
-        let Reverse(event) = self.due.pop()?;
+        let event = match (self.due.last(), self.late.peek()) {
+            (Some(due), Some(Reverse(late))) if late < due => self.late.pop().map(|Reverse(event)| event),
+            (None, _) => self.late.pop().map(|Reverse(event)| event),
+            _ => self.due.pop(),
+        }?;
         self.length -= 1;
         self.popped += 1;
         Some(event)
@@ -161,7 +169,7 @@ impl Queue {
     fn place(&mut self, event: Event) {
         let differing = event.time.0 ^ self.now.0;
         if differing == 0 {
-            self.due.push(Reverse(event));
+            self.late.push(Reverse(event));
         } else {
             let bit = 63 - differing.leading_zeros();
             self.filled |= 1 << bit;
@@ -179,8 +187,13 @@ impl Queue {
         let mut bucket = std::mem::take(&mut self.buckets[bit as usize + 1]);
         self.now = bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event");
         for event in bucket.drain(..) {
-            self.place(event);
+            if event.time == self.now {
+                self.due.push(event);
+            } else {
+                self.place(event);
+            }
         }
+        self.due.sort_unstable_by_key(|event| Reverse(event.rank));
         // The emptied vector goes back, so that its memory is used again.
         self.buckets[bit as usize + 1] = bucket;
         Some(())
