@@ -8,6 +8,7 @@ pub mod report;
 pub mod request;
 pub mod run;
 pub mod table;
+pub mod trace;
 
 pub use catalogue::catalogue;
 pub use config::{InputError, Platform};

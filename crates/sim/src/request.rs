@@ -8,11 +8,13 @@ use mpi::Source;
 use mpi::world::World;
 use network::Endpoint;
 use workload::pattern::{PATTERNS, Setting, Steps};
+use workload::trace::{Replay, ReplayOptions, SharedSet};
 
 use crate::config::{self, Disk, InputError};
 use crate::observe::Detail;
 use crate::report::{Outcome, Title, report};
 use crate::run::{Machine, Monitor};
+use crate::trace;
 
 /// What a user asks for.
 #[derive(Debug, Clone)]
@@ -49,6 +51,13 @@ pub enum Workload {
         /// `("bytes", "64KiB")` and the like.
         arguments: Vec<(String, String)>,
     },
+    /// A recorded run.
+    Trace {
+        /// Its folder, or one of its files.
+        path: String,
+        /// What decides when its calls start.
+        options: ReplayOptions,
+    },
     /// A program whose operations the caller yields, under this name.
     Program(String),
 }
@@ -59,8 +68,16 @@ pub const DEFAULT_MODEL: &str = "flow";
 /// A request that has become a machine.
 pub struct Prepared {
     machine: Machine,
-    source: Option<Box<dyn Source>>,
+    operations: Operations,
     title: Title,
+}
+
+/// Where the operations come from.
+enum Operations {
+    Pattern(Steps),
+    Replay(Replay),
+    /// The caller brings them.
+    Program,
 }
 
 /// Builds what `request` asks for, or says what is wrong with it.
@@ -68,14 +85,16 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
     let platform = config::load(&request.platform, &overrides(request), &Disk::new("."))?;
-    let ranks =
-        request.ranks.ok_or_else(|| InputError::whole("-n", "is missing: how many ranks?".to_string()))?;
-    if ranks == 0 {
-        return Err(InputError::whole("-n 0", "a run has at least one rank".to_string()));
-    }
-    let source = source(request, ranks)?;
+    let recording = match &request.workload {
+        Workload::Trace { path, .. } => Some(trace::open(path)?),
+        _ => None,
+    };
+    let ranks = ranks(request, recording.as_ref())?;
+    let recorded = recording.as_ref().map(|recording| recording.hosts());
+    let warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
+    let operations = operations(request, recording, ranks)?;
     let fabric = Arc::new(platform.fabric(request.seed)?);
-    let placement = platform.place(&*fabric.topology, ranks, request.seed, None)?;
+    let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;
     let hosts = Arc::new(platform.host_parameters().clone());
     let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
     let network = platform.model(&model, fabric.clone(), hosts.clone())?;
@@ -88,10 +107,10 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
         placement: platform.placement_kind().to_string(),
         seed: request.seed,
         setup_s: started.elapsed().as_secs_f64(),
-        warnings: Vec::new(),
+        warnings,
         host_of_rank: placement.iter().map(|endpoint: &Endpoint| endpoint.host.0).collect(),
     };
-    Ok(Prepared { machine, source, title })
+    Ok(Prepared { machine, operations, title })
 }
 
 /// The request's own flags are overrides of the platform like any other.
@@ -101,16 +120,34 @@ fn overrides(request: &Request) -> Vec<(String, String)> {
     overrides
 }
 
-/// The source of the operations, if the caller does not bring its own.
-fn source(request: &Request, ranks: u32) -> Result<Option<Box<dyn Source>>, InputError> {
+/// How many ranks: what the user says, and what a recording has.
+fn ranks(request: &Request, recording: Option<&SharedSet>) -> Result<u32, InputError> {
+    match (request.ranks, recording.map(|recording| recording.ranks())) {
+        (Some(0), _) => Err(InputError::whole("-n 0", "a run has at least one rank")),
+        (Some(asked), Some(recorded)) if asked != recorded => {
+            let reason = format!("the trace was recorded on {recorded} ranks, and is replayed on as many");
+            Err(InputError::whole(format!("-n {asked}"), reason))
+        }
+        (_, Some(recorded)) => Ok(recorded),
+        (Some(asked), None) => Ok(asked),
+        (None, None) => Err(InputError::whole("-n", "is missing: how many ranks, such as -n 64?")),
+    }
+}
+
+fn operations(request: &Request, recording: Option<SharedSet>, ranks: u32) -> Result<Operations, InputError> {
     match &request.workload {
-        Workload::Program(_) => Ok(None),
+        Workload::Program(_) => Ok(Operations::Program),
+        Workload::Trace { options, .. } => {
+            let recording = recording.expect("a trace has been opened");
+            let replay = workload::trace::replay(recording, *options);
+            Ok(Operations::Replay(replay.map_err(|error| trace::input_error(&error))?))
+        }
         Workload::Pattern { name, arguments } => {
             let entry = find(PATTERNS, "pattern", name).map_err(|reason| InputError::whole(name, reason))?;
             let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
             let pattern = (entry.build)(&arguments, Setting { ranks, seed: request.seed })
                 .map_err(|error| InputError::whole(format!("--{}", error.parameter), error.reason))?;
-            Ok(Some(Box::new(Steps::new(pattern, ranks))))
+            Ok(Operations::Pattern(Steps::new(pattern, ranks)))
         }
     }
 }
@@ -118,6 +155,7 @@ fn source(request: &Request, ranks: u32) -> Result<Option<Box<dyn Source>>, Inpu
 fn workload_name(workload: &Workload) -> String {
     match workload {
         Workload::Program(name) => name.clone(),
+        Workload::Trace { path, .. } => path.clone(),
         Workload::Pattern { name, arguments } => {
             let arguments = arguments.iter().map(|(key, value)| format!(" --{key} {value}"));
             format!("{name}{}", arguments.collect::<String>())
@@ -137,10 +175,18 @@ impl Prepared {
         program: Option<&mut dyn Source>,
         monitor: &mut dyn Monitor,
     ) -> Result<Outcome, InputError> {
-        let ended = match (&mut self.source, program) {
-            (Some(source), _) => self.machine.run(&mut **source, monitor),
-            (None, Some(program)) => self.machine.run(program, monitor),
-            (None, None) => panic!("a program workload needs its program"),
+        let ended = match (&mut self.operations, program) {
+            (Operations::Pattern(steps), _) => self.machine.run(steps, monitor),
+            (Operations::Replay(replay), _) => {
+                let ended = self.machine.run(replay, monitor);
+                if let Some(error) = replay.take_error() {
+                    return Err(trace::input_error(&error));
+                }
+                self.title.warnings.extend(replay.warnings());
+                ended
+            }
+            (Operations::Program, Some(program)) => self.machine.run(program, monitor),
+            (Operations::Program, None) => panic!("a program workload needs its program"),
         };
         Ok(report(&self.machine, &ended, &self.title))
     }
