@@ -88,6 +88,15 @@ impl Bandwidth {
         let ps = (u128::from(size.0) * 1_000_000_000_000).div_ceil(u128::from(self.0));
         Duration(u64::try_from(ps).unwrap_or(u64::MAX))
     }
+    /// \[B/s\], for sums and ratios; infinite is infinity.
+    pub fn as_f64(self) -> f64 {
+        if self == Bandwidth::INFINITE { f64::INFINITY } else { self.0 as f64 }
+    }
+    /// From B/s (≥ 0), rounded; what is too large is infinite.
+    pub fn from_f64(rate: f64) -> Bandwidth {
+        assert!(rate >= 0.0, "a bandwidth is not negative: {rate}");
+        Bandwidth(rate.round() as u64)
+    }
     /// This rate times `factor` (≥ 0), rounded; infinite stays infinite.
     pub fn scaled(self, factor: f64) -> Bandwidth {
         if self == Bandwidth::INFINITE { self } else { Bandwidth((self.0 as f64 * factor).round() as u64) }

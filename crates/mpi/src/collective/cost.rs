@@ -38,6 +38,11 @@ impl Idle<'_> {
     pub fn reduce(&self, bytes: u64) -> f64 {
         (self.reduce)(Bytes(bytes))
     }
+    /// T(n), and B(n) where ranks are not in step: then a message may find its port taken by one from a
+    /// rank that is ahead \[s\].
+    pub fn time_in_step(&self, in_step: bool, bytes: u64) -> f64 {
+        self.time(bytes) + if in_step { 0.0 } else { self.busy(bytes) }
+    }
     /// A message and its reduction: T(n) + R(n) \[s\].
     pub fn time_reduced(&self, bytes: u64) -> f64 {
         self.time(bytes) + self.reduce(bytes)

@@ -9,6 +9,7 @@ pub mod allreduce;
 pub mod alltoall;
 pub mod barrier;
 pub mod bcast;
+pub mod bounds;
 mod cost;
 pub mod gather;
 mod kind;

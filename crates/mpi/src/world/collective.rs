@@ -17,7 +17,7 @@ use network::Arrival;
 
 use crate::cartesian::NOBODY;
 use crate::collective::{self, Collective, Effect, Round, Shape, Sizes, Step};
-use crate::operation::{Neighbours, Rank};
+use crate::operation::{CommId, Neighbours, Rank};
 use crate::record::Failure;
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::communicator::Communicator;
@@ -235,7 +235,7 @@ impl World {
             Some((_, early)) if early.signature == signature => {
                 self.meet_part(rank, key, &early, awaited, context)
             }
-            Some((_, early)) => Err(self.mismatch(rank, instance, source, early.signature)),
+            Some((_, early)) => Err(self.mismatch(rank, key, early.signature)),
         }
     }
 
@@ -262,13 +262,14 @@ impl World {
         if let Some(awaited) = process.awaited.take_receive(key, fits) {
             return self.meet_part(rank, key, &early, awaited, context);
         }
-        let other = process.instances.iter().find(|(_, instance)| {
-            instance.call.comm.0 == key.context
-                && instance.sequence == key.tag
-                && instance.signature != early.signature
-        });
-        if let Some((instance, _)) = other {
-            return Err(self.mismatch(rank, instance as u32, key.source, early.signature));
+        let same = |one: &Instance| one.call.comm.0 == key.context && one.sequence == key.tag;
+        let differs = match process.instances.iter().find(|(_, instance)| same(instance)) {
+            Some((_, instance)) => instance.signature != early.signature,
+            // Whoever has returned from that collective has had all of its messages.
+            None => key.tag < process.peek_collective(CommId(key.context)),
+        };
+        if differs {
+            return Err(self.mismatch(rank, key, early.signature));
         }
         process.early.push(Pattern::exact(key), early);
         Ok(())
@@ -284,9 +285,9 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let target = Target::Round(awaited.instance);
+        let since = if early.arrived == context.now { early.injected } else { context.now };
         if let Some(handle) = early.handle {
             let Key { context: comm, source, tag } = key;
-            let since = early.injected;
             let incoming = Incoming { source, context: comm, tag, target, since, combine: awaited.combine };
             self.clear(rank, incoming, handle, early.arrived, context);
             return Ok(());
@@ -298,7 +299,7 @@ impl World {
         }
         let at = self.processes[rank as usize].engage(context.now, cost);
         let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };
-        self.received(rank, target, &message, early.injected, context)
+        self.received(rank, target, &message, since, context)
     }
 
     /// One message of the round of `instance` is done.
@@ -365,22 +366,20 @@ impl World {
         }
     }
 
-    /// The collective `instance` of `rank` met a message of `other`, which called something else.
-    pub(super) fn mismatch(&self, rank: u32, instance: u32, other: u32, signature: u32) -> Box<Failure> {
-        let mine = &self.processes[rank as usize].instances[instance as usize];
-        let theirs = self.processes[other as usize].instances.iter().find(|(_, theirs)| {
-            theirs.call.comm == mine.call.comm
-                && theirs.sequence == mine.sequence
-                && theirs.signature == signature
-        });
+    /// A message of `other` met a call of `rank` with another signature, under the same number on the
+    /// same communicator. Calls that have returned are known by kind at most.
+    pub(super) fn mismatch(&self, rank: u32, key: Key, signature: u32) -> Box<Failure> {
+        let call_of = |rank: u32| {
+            let process = &self.processes[rank as usize];
+            let mut instances = process.instances.iter().map(|(_, instance)| instance);
+            let found = instances.find(|one| one.call.comm.0 == key.context && one.sequence == key.tag);
+            found.map(|instance| text::collective(&instance.call))
+        };
         let kind = collective::Kind::all().nth((signature >> 24) as usize);
         let name = kind.map_or("a collective", collective::Kind::function);
-        let theirs = match theirs {
-            Some((_, theirs)) => text::collective(&theirs.call),
-            None => format!("{name}(…) with other arguments, and it has returned"),
-        };
-        let calls = vec![(Rank(rank), text::collective(&mine.call)), (Rank(other), theirs)];
-        Box::new(Failure::Mismatch { calls })
+        let mine = call_of(rank).unwrap_or_else(|| "another call, and it has returned".into());
+        let theirs = call_of(key.source).unwrap_or_else(|| format!("{name}(…), and it has returned"));
+        Box::new(Failure::Mismatch { calls: vec![(Rank(rank), mine), (Rank(key.source), theirs)] })
     }
 }
 
@@ -402,12 +401,9 @@ fn check(call: &Collective, size: u32, neighbours: Option<&Neighbours>) -> Resul
         (Sizes::ByRank(list), None) => list.len() == size as usize,
         (Sizes::Own { send, receive }, None) => send.len() == size as usize && receive.len() == size as usize,
         (Sizes::Own { send, receive }, Some(around)) => {
-            // An allgather sends the same block to all.
-            let sends = call.kind == collective::Kind::NeighborAllgatherv && send.len() == 1
-                || send.len() == around.destinations.len();
-            sends && receive.len() == around.sources.len()
+            send.len() == around.destinations.len() && receive.len() == around.sources.len()
         }
-        (Sizes::ByRank(list), Some(around)) => list.len() == around.sources.len(),
+        (Sizes::ByRank(_), Some(_)) => false,
     };
     if fits { Ok(()) } else { Err(format!("the list of sizes does not fit {size} ranks")) }
 }

@@ -98,7 +98,7 @@ impl World {
                     .iter()
                     .find(|(_, part)| part.call.comm.0 == key.context && part.sequence == key.tag)?;
                 if instance.signature != early.signature {
-                    return Some(*self.mismatch(rank, number as u32, key.source, early.signature));
+                    return Some(*self.mismatch(rank, key, early.signature));
                 }
                 let (_, awaited) = process.awaited.iter().find(|(waiting, awaited)| {
                     awaited.instance == number as u32 && waiting.source() == Some(key.source)

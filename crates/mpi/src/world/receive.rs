@@ -165,19 +165,21 @@ impl World {
                 call: self.call_text(rank, posting.target),
             }));
         }
+        // What had come before lay here: it ends no waiting.
+        let since = if envelope.arrived == context.now { envelope.injected } else { context.now };
         let Some(handle) = envelope.handle else {
             let cost = self.overheads(Bytes(envelope.bytes)).1 + copy;
             let at = self.processes[rank as usize].engage(context.now, cost);
             let data = envelope.data;
             let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
-            return self.received(rank, posting.target, &message, envelope.injected, context);
+            return self.received(rank, posting.target, &message, since, context);
         };
         let incoming = Incoming {
             source: key.source,
             context: key.context,
             tag: key.tag,
             target: posting.target,
-            since: envelope.injected,
+            since,
             combine: false,
         };
         self.clear(rank, incoming, handle, envelope.arrived, context);

@@ -25,6 +25,11 @@ impl Choice {
         Choice(mix(mix(pair.wrapping_add(GAMMA)) ^ key.wrapping_mul(GAMMA) ^ seed))
     }
 
+    /// The name itself, mixed: what routings take that need one number only.
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
     /// The next number.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GAMMA);

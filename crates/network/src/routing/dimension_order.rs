@@ -98,12 +98,12 @@ impl Way {
 
     /// The words of a message.
     pub fn words(&self, from: HostId, to: HostId, key: u64) -> Words {
-        let pair = Choice::new(self.seed, from, to, 0).draw();
+        let pair = Choice::new(self.seed, from, to, 0).word();
         match self.lanes {
             Lanes::First => Words { pair, lane: 0 },
             Lanes::Pair => Words { pair, lane: pair },
             _ if key == 0 => Words { pair, lane: pair },
-            _ => Words { pair, lane: Choice::new(self.seed, from, to, key).draw() },
+            _ => Words { pair, lane: Choice::new(self.seed, from, to, key).word() },
         }
     }
 

@@ -56,8 +56,6 @@ impl Routing for MinimalGrid {
         path.push(topology.up(from));
         let (grid, words) = (&self.way.grid, self.way.words(from, to, key));
         let mut choice = Choice::new(self.seed, from, to, key);
-        // The first number is the one that chooses lanes.
-        choice.draw();
         let (mut at, end) = (grid.router_number(from), grid.router_number(to));
         // More than 32 dimensions of two routers do not fit into a number of routers.
         let mut differing = [0u8; 32];

@@ -15,9 +15,10 @@
 //! arrangements: Hastings et al., "Comparing global link arrangements for dragonfly networks" (CLUSTER 2015).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
-use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
+use strength_reduce::StrengthReducedU32;
 
 use super::{
     Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Rates, RouterId, Topology,
@@ -114,8 +115,8 @@ pub struct Dragonfly {
     hosts_per_router: StrengthReducedU32,
     /// n
     copies: u32,
-    /// n (g - 1), at least 1 so that it divides.
-    group_ports: StrengthReducedU64,
+    /// Number within its group of the router that has each global port; q of them.
+    gates: Arc<[u32]>,
     arrangement: Arrangement,
     local_lanes: u32,
     /// Within a group.
@@ -167,7 +168,7 @@ impl Dragonfly {
         let start = copy * (self.groups - 1);
         let port = start + self.slot(group, target);
         let back = start + self.slot(target, group);
-        let link = LinkId(self.first_global + group * self.group_ports.get() as u32 + port);
+        let link = LinkId(self.first_global + group * self.group_ports() + port);
         (link, self.port_router(group, port), self.port_router(target, back))
     }
 
@@ -193,16 +194,19 @@ impl Dragonfly {
         (group + ahead) % self.groups
     }
 
-    /// The router that has global port `port` of `group`: ports are spread evenly.
+    /// The router that has global port `port` of `group`.
     fn port_router(&self, group: u32, port: u32) -> u32 {
-        let number = u64::from(port) * u64::from(self.group_size.get()) / self.group_ports;
-        group * self.group_size.get() + number as u32
+        group * self.group_size.get() + self.gates[port as usize]
+    }
+
+    /// q, the global ports of a group.
+    fn group_ports(&self) -> u32 {
+        self.gates.len() as u32
     }
 
     /// The first global port of router `number` of a group.
     fn first_port(&self, number: u32) -> u32 {
-        let ports = if self.groups == 1 { 0 } else { self.group_ports.get() };
-        (u64::from(number) * ports).div_ceil(u64::from(self.group_size.get())) as u32
+        (u64::from(number) * self.gates.len() as u64).div_ceil(self.group_size.get().into()) as u32
     }
 }
 
@@ -222,10 +226,10 @@ impl Topology for Dragonfly {
         }
         let class = (HOST_CLASSES.len() + usize::from(self.is_global(id))) as u16;
         let (from, to, rates) = if self.is_global(id) {
-            let index = u64::from(id.0 - self.first_global);
-            let (group, port) = StrengthReducedU64::div_rem(index, self.group_ports);
-            let (copy, slot) = (port as u32 / (self.groups - 1), port as u32 % (self.groups - 1));
-            let (link, from, to) = self.global_link(group as u32, self.target(group as u32, slot), copy);
+            let index = id.0 - self.first_global;
+            let (group, port) = (index / self.group_ports(), index % self.group_ports());
+            let (copy, slot) = (port / (self.groups - 1), port % (self.groups - 1));
+            let (link, from, to) = self.global_link(group, self.target(group, slot), copy);
             debug_assert_eq!(link, id);
             (from, to, self.global)
         } else {
@@ -254,8 +258,7 @@ impl Topology for Dragonfly {
         for other in (0..self.group_size.get()).filter(|other| *other != number) {
             ports.extend((0..self.local_lanes).map(|lane| self.local_link(router.0, base + other, lane)));
         }
-        let first =
-            self.first_global + group * if self.groups == 1 { 0 } else { self.group_ports.get() as u32 };
+        let first = self.first_global + group * self.group_ports();
         ports.extend((self.first_port(number)..self.first_port(number + 1)).map(|port| LinkId(first + port)));
     }
     fn formula(&self) -> Formula {
@@ -271,7 +274,7 @@ impl Topology for Dragonfly {
             _ if near < g * a => Some(3),
             _ => None,
         };
-        Formula { hosts, routers: g * a, links, diameter }
+        Formula { diameter, ..Formula::counts(hosts, g * a, links) }
     }
     fn router_name(&self, router: RouterId) -> String {
         let (group, number) = self.place(router.0);
@@ -324,13 +327,15 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
             format!("{g} groups of {a} routers need {total} links, at most {}; make it smaller", u32::MAX);
         BuildError::new("groups", reason)
     })?;
+    // Ports are spread evenly over the routers of a group.
+    let ports = n * (g - 1);
     let first_local = (2 * g * a * p) as u32;
     Ok(Box::new(Dragonfly {
         groups: g as u32,
         group_size: StrengthReducedU32::new(a as u32),
         hosts_per_router: StrengthReducedU32::new(p as u32),
         copies: n as u32,
-        group_ports: StrengthReducedU64::new((n * (g - 1)).max(1)),
+        gates: (0..ports).map(|port| (port * a / ports) as u32).collect(),
         arrangement: match arguments.text("arrangement").as_deref() {
             Some("relative") => Arrangement::Relative,
             Some("circulant") => Arrangement::Circulant,

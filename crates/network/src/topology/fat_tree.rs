@@ -159,6 +159,19 @@ impl FatTree {
         LinkId(up.0 + above.count)
     }
 
+    /// Half of the subtrees of a level are cut off by their links up; the cheapest level counts.
+    fn bisection(&self) -> Option<Bandwidth> {
+        let cut = |level: &Level| {
+            let (above, subtrees) = (level.above?, self.hosts / level.hosts_below.get());
+            let ports = [level.places, above.parents, above.lanes].map(|count| f64::from(count.get()));
+            let each = ports.iter().product::<f64>() * above.rates.bandwidth.as_f64();
+            Some((f64::from(subtrees) / 2.0 * each, subtrees % 2 == 0))
+        };
+        let cuts = self.levels.iter().filter_map(cut);
+        let (cheapest, even) = cuts.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        even.then(|| Bandwidth::from_f64(cheapest))
+    }
+
     /// Level and number within the level of a router.
     pub fn place_of(&self, router: RouterId) -> (usize, u32) {
         let level = self.levels.partition_point(|level| level.first <= router.0) - 1;
@@ -243,11 +256,23 @@ impl Topology for FatTree {
             Some(routers_of(level) * u64::from(above.parents.get()) * u64::from(above.lanes.get()))
         });
         let top = self.levels.iter().rposition(|level| level.children.get() > 1).unwrap_or(0);
+        // Of a host's partners, those below its ancestor on a level but not below the one before.
+        let mut nearer = 1;
+        let hops = self.levels.iter().enumerate().map(|(number, level)| {
+            let partners = level.hosts_below.get() - nearer;
+            nearer = level.hosts_below.get();
+            2.0 * number as f64 * f64::from(partners)
+        });
+        let hops: f64 = hops.sum();
         Formula {
-            hosts,
-            routers: self.levels.iter().map(routers_of).sum(),
-            links: 2 * (hosts + links.sum::<u64>()),
             diameter: Some(2 * top as u32),
+            mean_hops: (hosts > 1).then(|| hops / (hosts - 1) as f64),
+            bisection: self.bisection(),
+            ..Formula::counts(
+                hosts,
+                self.levels.iter().map(routers_of).sum(),
+                2 * (hosts + links.sum::<u64>()),
+            )
         }
     }
     fn router_name(&self, router: RouterId) -> String {

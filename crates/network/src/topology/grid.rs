@@ -251,6 +251,26 @@ impl Grid {
         }
     }
 
+    /// The cheapest cut in the middle of a dimension, if that dimension has a middle.
+    fn bisection(&self) -> Option<Bandwidth> {
+        let cut = |dimension: &Dimension| {
+            let Shape { connection, size, sides } = dimension.shape;
+            let [up, down] = sides.map(|side| f64::from(side.lanes) * side.rates.bandwidth.as_f64());
+            let size = f64::from(size);
+            let row = match connection {
+                // One way, a ring offers its upward links at one cut and its downward links at the other.
+                Connection::Ring => up + down,
+                Connection::Line => up.min(down),
+                Connection::Full => up * size * size / 4.0,
+            };
+            row * f64::from(self.routers) / size
+        };
+        let long = self.dimensions.iter().filter(|dimension| dimension.shape.size > 1);
+        let cheapest = long.min_by(|one, other| cut(one).total_cmp(&cut(other)))?;
+        let even = cheapest.shape.size % 2 == 0;
+        even.then(|| Bandwidth::from_f64(cut(cheapest)))
+    }
+
     /// The short name of a dimension: x, y, z, a, b, c as Tofu counts them, numbers beyond six.
     fn dimension_name(&self, dimension: usize) -> String {
         match ["x", "y", "z", "a", "b", "c"].get(dimension) {
@@ -333,7 +353,22 @@ impl Topology for Grid {
             Connection::Line => shape.size - 1,
             Connection::Full => u32::from(shape.size > 1),
         });
-        Formula { hosts, routers, links: 2 * hosts + between, diameter: Some(diameter.sum()) }
+        // Along one dimension, over all ordered pairs of coordinates, equal ones included.
+        let mean = shapes().map(|shape| {
+            let size = f64::from(shape.size);
+            match shape.connection {
+                Connection::Ring => f64::from(shape.size / 2) * f64::from(shape.size.div_ceil(2)) / size,
+                Connection::Line => (size * size - 1.0) / (3.0 * size),
+                Connection::Full => (size - 1.0) / size,
+            }
+        });
+        let all_pairs = hosts as f64 / (hosts as f64 - 1.0);
+        Formula {
+            diameter: Some(diameter.sum()),
+            mean_hops: (hosts > 1).then(|| all_pairs * mean.sum::<f64>()),
+            bisection: self.bisection(),
+            ..Formula::counts(hosts, routers, 2 * hosts + between)
+        }
     }
     fn router_name(&self, router: RouterId) -> String {
         let coordinates = self.coordinates(router);

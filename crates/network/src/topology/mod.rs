@@ -12,6 +12,7 @@ pub mod hypercube;
 pub mod hyperx;
 pub mod mesh;
 pub mod ring;
+pub mod survey;
 pub mod torus;
 
 use std::ops::Range;
@@ -94,7 +95,7 @@ pub struct Rates {
 pub const HOST_CLASSES: [&str; 2] = ["host up", "host down"];
 
 /// What the closed formulas of a topology say of it; tests count the graph and compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Formula {
     /// Number of hosts.
     pub hosts: u64,
@@ -104,6 +105,18 @@ pub struct Formula {
     pub links: u64,
     /// Most hops between routers on a shortest path between two hosts' routers, if a formula is known.
     pub diameter: Option<u32>,
+    /// Mean hops between routers on shortest paths, over all ordered pairs of different hosts, if known.
+    pub mean_hops: Option<f64>,
+    /// The least bandwidth, in one direction, of links between routers that connect two halves of the
+    /// hosts, if known. Hosts of one router stay together.
+    pub bisection: Option<Bandwidth>,
+}
+
+impl Formula {
+    /// Counts alone: nothing else is known.
+    pub fn counts(hosts: u64, routers: u64, links: u64) -> Formula {
+        Formula { hosts, routers, links, diameter: None, mean_hops: None, bisection: None }
+    }
 }
 
 /// Hosts, routers and links. Object-safe; numbering is dense and fixed.

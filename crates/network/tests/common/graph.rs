@@ -109,12 +109,7 @@ impl Topology for Graph {
         }
     }
     fn formula(&self) -> Formula {
-        Formula {
-            hosts: self.hosts().into(),
-            routers: self.routers.into(),
-            links: self.links().into(),
-            diameter: None,
-        }
+        Formula::counts(self.hosts().into(), self.routers.into(), self.links().into())
     }
     fn router_name(&self, router: RouterId) -> String {
         router.0.to_string()

@@ -38,6 +38,7 @@ fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let (rounds, bytes) = (shape.doublings(), shape.largest_block());
     let Some(before_last) = rounds.checked_sub(1) else { return Cost::Exact(0.0) };
     let last = u64::from(shape.size - (1 << before_last)) * bytes;
-    let seconds = doubled(before_last, bytes, |bytes| idle.time(bytes)) + idle.time(last);
-    Cost::exact_if(shape.even_blocks(), seconds)
+    let even = shape.even_blocks();
+    let time = |bytes| idle.time_in_step(even, bytes);
+    Cost::exact_if(even, doubled(before_last, bytes, time) + time(last))
 }

@@ -35,6 +35,7 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
 }
 
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
-    let seconds = doubled(shape.doublings(), shape.largest_block(), |bytes| idle.time(bytes));
-    Cost::exact_if(shape.even_blocks(), seconds)
+    let even = shape.even_blocks();
+    let time = |bytes| idle.time_in_step(even, bytes);
+    Cost::exact_if(even, doubled(shape.doublings(), shape.largest_block(), time))
 }

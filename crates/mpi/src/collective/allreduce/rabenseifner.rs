@@ -4,14 +4,14 @@
 //! Where p is not a power of two, ranks fold into their neighbours first and get the result last.
 //! Slots are P chunks of c = n/P bytes, P being the power of two; the order of ranks is kept.
 //! Cost: `Σ_{j<log₂ P} (2 T(2ʲ c) + R(2ʲ c))`, that is `2 log₂ p α + 2 n β (p − 1)/p + n γ (p − 1)/p`,
-//! exact where p is a power of two and divides n; else at most that and `2 T(n) + R(n)`.
-//! Good for long vectors.
+//! exact where p is a power of two and divides n; else at most that and
+//! `2 T(n) + R(n) + 2 Σ B(2ʲ c)`. Good for long vectors.
 //! Source: Rabenseifner, "Optimization of collective reduction operations" (ICCS 2004).
 
 use engine::registry::Entry;
 
 use crate::collective::parts::{chunks, doubled, exchange, halved, largest_chunk};
-use crate::collective::reduce::rabenseifner::halve;
+use crate::collective::reduce::rabenseifner::{fold_in_time, halve};
 use crate::collective::step::{Phases, in_order, receive, send};
 use crate::collective::tree::{Fold, Role};
 use crate::collective::{Algorithm, Cost, Effect, Idle, Kind, Layout, Shape, Slots, Step};
@@ -71,7 +71,9 @@ fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let fold = Fold::new(shape.size);
     let (bytes, even) = largest_chunk(shape, fold.power);
     let both = |bytes| idle.time(bytes) + idle.time_reduced(bytes);
-    let whole = shape.vector();
-    let folded = if fold.extra > 0 { idle.time(whole) + idle.time_reduced(whole) } else { 0.0 };
-    Cost::exact_if(even && fold.extra == 0, folded + doubled(fold.doublings(), bytes, both))
+    let exchanges = doubled(fold.doublings(), bytes, both);
+    if fold.extra == 0 {
+        return Cost::exact_if(even, exchanges);
+    }
+    Cost::AtMost(exchanges + fold_in_time(shape, fold, idle) + idle.time(shape.vector()))
 }

@@ -42,5 +42,5 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
 
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let even = shape.call.kind == Kind::Alltoall;
-    Cost::exact_if(even, f64::from(shape.size - 1) * idle.time(shape.largest_block()))
+    Cost::exact_if(even, f64::from(shape.size - 1) * idle.time_in_step(even, shape.largest_block()))
 }

@@ -4,8 +4,9 @@
 //! (counted so that this is the root, or, if the operation does not commute, as they are; the result
 //! then goes on to the root). Slots are segments of s = `Shape::segment` bytes, S of them; d is the
 //! depth ⌊log₂ p⌋ and M = max(B(s), R(s)).
-//! Cost: `d (T(s) + M + R(s)) + 2 (S − 1) M` for a full tree (p = 2ᵈ⁺¹ − 1) if s divides n, else at most
-//! that, with `T(n)` more where the result moves. Good for medium vectors.
+//! Cost: at most `d (T(s) + 2 B(s) + 2 R(s)) + 2 (S − 1) M`, and `T(n)` more where the result moves: the
+//! right operand goes first, but may come last, behind the next segment from the left. In a tree that
+//! is not full 3 stands for 2, since a leaf beside a subtree runs ahead and fills the port. Good for medium vectors.
 //! Source: Open MPI coll/base, `reduce_intra_binary` and `reduce_intra_in_order_binary`;
 //! Pješivac-Grbić et al. 2007.
 
@@ -72,11 +73,10 @@ fn cost(shape: &Shape, idle: &Idle) -> Cost {
     if shape.size == 1 {
         return Cost::Exact(0.0);
     }
-    let (time, reduce) = (idle.time(bytes), idle.reduce(bytes));
-    let most = idle.busy(bytes).max(reduce);
-    let fill = f64::from(shape.size.ilog2()) * (time + most + reduce);
+    let (busy, reduce) = (idle.busy(bytes), idle.reduce(bytes));
+    let level = idle.time_reduced(bytes) + 2.0 * busy + reduce;
+    let fill = f64::from(shape.size.ilog2()) * level;
     let moved = if top(shape) == shape.call.root { 0.0 } else { idle.time(shape.vector()) };
-    let full = (shape.size + 1).is_power_of_two();
-    let seconds = fill + 2.0 * f64::from(segments - 1) * most + moved;
-    Cost::exact_if(full && shape.even_segments(), seconds)
+    let each = if (shape.size + 1).is_power_of_two() { 2.0 } else { 3.0 };
+    Cost::AtMost(fill + each * f64::from(segments - 1) * busy.max(reduce) + moved)
 }

@@ -4,7 +4,7 @@
 //! Where p is not a power of two, ranks fold into their neighbours first (the root always stays).
 //! Slots are P chunks of c = n/P bytes, P being the power of two; the order of ranks is kept.
 //! Cost: `Σ_{j<log₂ P} (2 T(2ʲ c) + R(2ʲ c))`, that is `2 log₂ p α + 2 n β (p − 1)/p + n γ (p − 1)/p`,
-//! exact where p is a power of two and divides n; else at most that and `T(n) + R(n)`.
+//! exact where p is a power of two and divides n; else at most that and `T(n) + R(n) + 2 Σ B(2ʲ c)`.
 //! Good for long vectors.
 //! Source: Rabenseifner, "Optimization of collective reduction operations" (ICCS 2004).
 
@@ -91,10 +91,20 @@ fn gather(shape: &Shape, fold: Fold, number: u32, root: u32, round: u32, steps: 
     true
 }
 
+/// The most that folding in adds: the whole vector, and with every later message the wait at the port
+/// behind one of a rank that had nothing to fold and is ahead.
+pub(in crate::collective) fn fold_in_time(shape: &Shape, fold: Fold, idle: &Idle) -> f64 {
+    if fold.extra == 0 {
+        return 0.0;
+    }
+    let (bytes, _) = largest_chunk(shape, fold.power);
+    idle.time_reduced(shape.vector()) + doubled(fold.doublings(), bytes, |bytes| 2.0 * idle.busy(bytes))
+}
+
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let fold = Fold::new(shape.size);
     let (bytes, even) = largest_chunk(shape, fold.power);
     let both = |bytes| idle.time(bytes) + idle.time_reduced(bytes);
-    let folded = if fold.extra > 0 { idle.time_reduced(shape.vector()) } else { 0.0 };
-    Cost::exact_if(even && fold.extra == 0, folded + doubled(fold.doublings(), bytes, both))
+    let halving = doubled(fold.doublings(), bytes, both);
+    Cost::exact_if(even && fold.extra == 0, halving + fold_in_time(shape, fold, idle))
 }

@@ -9,5 +9,6 @@ pub mod ring;
 
 use crate::collective::Kind;
 
-/// All of them do both: with sizes by rank their formulas take the largest block and are bounds.
+/// All of them do both: with sizes by rank their formulas take the largest block, add the wait B where
+/// a rank hears from several, and are bounds.
 const KINDS: &[Kind] = &[Kind::ReduceScatterBlock, Kind::ReduceScatter];

@@ -39,6 +39,7 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
 }
 
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
-    let seconds = f64::from(shape.size - 1) * idle.time_reduced(shape.largest_block());
-    Cost::exact_if(shape.even_blocks(), seconds)
+    let (even, bytes) = (shape.even_blocks(), shape.largest_block());
+    let each = idle.time_in_step(even, bytes) + idle.reduce(bytes);
+    Cost::exact_if(even, f64::from(shape.size - 1) * each)
 }

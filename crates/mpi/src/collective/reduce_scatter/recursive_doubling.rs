@@ -4,8 +4,8 @@
 //! The order of ranks is kept: for operations that do not commute. Where p is not a power of two,
 //! ranks fold into their neighbours first and get their block last.
 //! Cost: `Σ_{j<log₂ p} (T + R)((p − 2ʲ) n)` for blocks of n bytes, that is
-//! `log₂ p α + (p log₂ p − p + 1) n (β + γ)`, for powers of two; else at most `⌊log₂ p⌋ + 1` times
-//! `(T + R)(p n)` and `T(n)`. Good for short blocks.
+//! `log₂ p α + (p log₂ p − p + 1) n (β + γ)`, for powers of two; else at most
+//! `⌊log₂ p⌋ (T + R + B)(p n) + (T + R)(p n) + T(n)`. Good for short blocks.
 //! Source: Thakur, Rabenseifner, Gropp 2005, section 4.4.
 
 use engine::registry::Entry;
@@ -44,11 +44,13 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let fold = Fold::new(shape.size);
     let block = shape.largest_block();
+    let in_step = fold.extra == 0 && shape.even_blocks();
+    let each = |bytes| idle.time_in_step(in_step, bytes) + idle.reduce(bytes);
     if fold.extra == 0 {
         let others = |round: u32| u64::from(shape.size - (1 << round)) * block;
-        let seconds = (0..fold.doublings()).map(|round| idle.time_reduced(others(round))).sum();
-        return Cost::exact_if(shape.even_blocks(), seconds);
+        return Cost::exact_if(in_step, (0..fold.doublings()).map(|round| each(others(round))).sum());
     }
-    let whole = idle.time_reduced(shape.vector());
-    Cost::AtMost(f64::from(fold.doublings() + 1) * whole + idle.time(block))
+    let whole = shape.vector();
+    let doubling = f64::from(fold.doublings()) * each(whole);
+    Cost::AtMost(idle.time_reduced(whole) + doubling + idle.time(block))
 }

@@ -4,8 +4,8 @@
 //! Where p is not a power of two, ranks fold into their neighbours first and get their block last.
 //! Far ranks combine first, so operands are out of order: commutative operations only.
 //! Cost: `Σ_{j<log₂ p} (T(2ʲ n) + R(2ʲ n))` for blocks of n bytes, that is
-//! `log₂ p α + (p − 1) n (β + γ)`, for powers of two; else at most that for ⌊log₂ p⌋ and blocks of 2 n,
-//! with `T(p n) + R(p n) + T(n)`. Good for short and medium blocks.
+//! `log₂ p α + (p − 1) n (β + γ)`, for powers of two; else at most `Σ (T + R + B)(2ʲ⁺¹ n)` over ⌊log₂ p⌋
+//! rounds, with `T(p n) + R(p n) + T(n)`. Good for short and medium blocks.
 //! Source: Thakur, Rabenseifner, Gropp 2005, section 4.4.
 
 use engine::registry::Entry;
@@ -89,9 +89,11 @@ pub(super) fn fold_round(shape: &Shape, fold: Fold, rank: u32, round: u32, steps
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let fold = Fold::new(shape.size);
     let block = shape.largest_block();
-    let halving = |bytes| doubled(fold.doublings(), bytes, |bytes| idle.time_reduced(bytes));
+    let in_step = fold.extra == 0 && shape.even_blocks();
+    let each = |bytes| idle.time_in_step(in_step, bytes) + idle.reduce(bytes);
+    let halving = |bytes| doubled(fold.doublings(), bytes, each);
     if fold.extra == 0 {
-        return Cost::exact_if(shape.even_blocks(), halving(block));
+        return Cost::exact_if(in_step, halving(block));
     }
     let folded = idle.time_reduced(shape.vector()) + idle.time(block);
     Cost::AtMost(halving(2 * block) + folded)

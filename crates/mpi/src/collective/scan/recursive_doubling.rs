@@ -2,8 +2,8 @@
 //!
 //! Slot 0 is the result, slot 1 what the rank's group of 2ᵏ has, combined. What a lower rank sends goes
 //! into both, in one pass that counts once; what a higher rank sends goes into slot 1.
-//! Cost: `log₂ p (T(n) + R(n))` for powers of two, else at most `⌈log₂ p⌉ (T(n) + R(n))`. Good for many
-//! ranks.
+//! Cost: `log₂ p (T(n) + R(n))` for powers of two, else at most `⌈log₂ p⌉ (T(n) + R(n) + B(n))`.
+//! Good for many ranks.
 //! Source: Thakur, Rabenseifner, Gropp 2005 (the pattern); MPICH and Open MPI, `scan`.
 
 use engine::registry::Entry;
@@ -39,6 +39,7 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
 }
 
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
-    let seconds = f64::from(shape.doublings()) * idle.time_reduced(shape.vector());
-    Cost::exact_if(shape.power_of_two(), seconds)
+    let (even, bytes) = (shape.power_of_two(), shape.vector());
+    let each = idle.time_in_step(even, bytes) + idle.reduce(bytes);
+    Cost::exact_if(even, f64::from(shape.doublings()) * each)
 }

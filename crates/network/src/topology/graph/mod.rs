@@ -105,7 +105,7 @@ impl Topology for Graph {
     }
     fn formula(&self) -> Formula {
         let [hosts, routers, links] = [self.hosts(), self.routers(), self.links()].map(u64::from);
-        Formula { hosts, routers, links, diameter: None }
+        Formula::counts(hosts, routers, links)
     }
     fn router_name(&self, router: RouterId) -> String {
         self.router_names[router.0 as usize].clone()

@@ -1,0 +1,246 @@
+//! Communicators: how they are made, who is in them, and that they keep messages apart.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use mpi::cartesian::NOBODY;
+use mpi::collective::{Collective, Kind, Sizes};
+use mpi::operation::{CartGrid, CommId, Neighbours, NewComm, Op, Receive, Send, Start};
+use mpi::{Completion, Context, Failure, Rank, Setup, Source, World};
+use network::HostId;
+
+fn make(parent: CommId, new: NewComm) -> Op {
+    Op::NewComm(parent, new)
+}
+
+/// The members of the communicator that operation `index` of `rank` gave; empty for none.
+fn members(run: &Run, rank: usize, index: usize) -> Vec<u32> {
+    let done: &Completion = &run.done[rank][index];
+    assert_eq!(done.created.as_ref().map_or(CommId::NULL, |made| made.id), done.comm);
+    done.created.as_ref().map_or(Vec::new(), |made| made.group(rank as u32).members().collect())
+}
+
+fn on_all(ranks: u32, op: impl Fn(u32) -> Op) -> Vec<Vec<Op>> {
+    (0..ranks).map(|rank| vec![op(rank)]).collect()
+}
+
+/// The same number on all members, another than the parent's, and it takes an allreduce of 256 bytes.
+#[test]
+fn dup_copies_the_group() {
+    let run = succeed(on_all(8, |_| make(CommId::WORLD, NewComm::Dup)));
+    for rank in 0..8 {
+        assert_eq!(members(&run, rank, 0), (0..8).collect::<Vec<_>>());
+        assert_eq!(run.done[rank][0].comm, run.done[0][0].comm);
+    }
+    assert!(run.done[0][0].comm > CommId::SELF);
+    let call = Collective { element: 4, ..collective(Kind::Allreduce, 0, 256) };
+    let allreduce = Op::Collective(Arc::new(call), Start::Blocking);
+    assert_eq!(run.end, succeed(on_all(8, |_| allreduce.clone())).end);
+}
+
+#[test]
+fn split_orders_by_key_and_leaves_out_the_undefined() {
+    let run = succeed(on_all(7, |rank| {
+        let colour = (rank != 4).then_some(i64::from(rank % 2) - 1);
+        make(CommId::WORLD, NewComm::Split { colour, key: -i64::from(rank) })
+    }));
+    for rank in [0, 2, 6] {
+        assert_eq!(members(&run, rank, 0), [6, 2, 0]);
+    }
+    for rank in [1, 3, 5] {
+        assert_eq!(members(&run, rank, 0), [5, 3, 1]);
+    }
+    assert_eq!(members(&run, 4, 0), [] as [u32; 0]);
+    assert_ne!(run.done[0][0].comm, run.done[1][0].comm);
+}
+
+#[test]
+fn split_by_host_keeps_neighbours_together() {
+    let mut setup = setup(6, Overheads::default());
+    for (rank, endpoint) in setup.placement.iter_mut().enumerate() {
+        *endpoint = network::Endpoint { host: HostId(rank as u32 % 3), process: rank as u16 / 3 };
+    }
+    let run = run_with(setup, on_all(6, |_| make(CommId::WORLD, NewComm::SplitHost { key: 0 })));
+    assert_eq!(run.failure, None);
+    assert_eq!((members(&run, 1, 0), members(&run, 5, 0)), (vec![1, 4], vec![2, 5]));
+}
+
+#[test]
+fn create_takes_the_members_in_their_order() {
+    let list: Arc<[u32]> = [3, 0, 2].into();
+    let run = succeed(on_all(4, |_| make(CommId::WORLD, NewComm::Create(list.clone()))));
+    assert_eq!(members(&run, 0, 0), [3, 0, 2]);
+    assert_eq!(run.done[1][0].comm, CommId::NULL);
+}
+
+/// Only the members call; groups with different tags do not meet.
+#[test]
+fn create_group_is_called_by_its_members_alone() {
+    let list: Arc<[u32]> = [2, 1].into();
+    let group = |tag| make(CommId::WORLD, NewComm::CreateGroup(list.clone(), tag));
+    let mut ops = on_all(4, |_| compute(1));
+    ops[1].extend([group(5), group(6)]);
+    ops[2].extend([group(5), group(6)]);
+    let run = succeed(ops);
+    assert_eq!((members(&run, 1, 1), members(&run, 2, 2)), (vec![2, 1], vec![2, 1]));
+    assert_eq!(run.done[1][1].comm, run.done[2][1].comm);
+    assert_eq!(run.done[1][2].comm, run.done[2][2].comm);
+    assert_ne!(run.done[1][1].comm, run.done[1][2].comm);
+}
+
+/// A grid leaves out the ranks beyond it, and its neighbourhood collectives know the neighbours.
+#[test]
+fn a_grid_has_neighbours() {
+    let grid = Arc::new(CartGrid { sizes: vec![2, 3], periodic: vec![false, true] });
+    assert_eq!(grid.neighbours(4).sources, [1, NOBODY, 3, 5]);
+    let exchange = Op::Collective(
+        Arc::new(Collective { comm: CommId(2), ..collective(Kind::NeighborAlltoall, 0, 100) }),
+        Start::Blocking,
+    );
+    let mut ops = on_all(7, |_| make(CommId::WORLD, NewComm::Cart(grid.clone())));
+    ops.iter_mut().take(6).for_each(|ops| ops.push(exchange.clone()));
+    let run = succeed(ops);
+    assert_eq!(members(&run, 5, 0), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(run.done[6][0].comm, CommId::NULL);
+    let begin = (0..6).map(|rank| run.at(rank, 0)).max().unwrap();
+    let end = (0..6).map(|rank| run.at(rank, 1)).max().unwrap();
+    assert_eq!(end, begin + LATENCY + 100 * BYTE);
+}
+
+/// A graph's neighbours need not be mutual; sizes are each rank's own, and may be zero.
+#[test]
+fn a_graph_sends_along_its_edges() {
+    let graph = |sources: &[u32], destinations: &[u32]| {
+        let (sources, destinations) = (sources.to_vec(), destinations.to_vec());
+        make(CommId::WORLD, NewComm::Graph(Arc::new(Neighbours { sources, destinations })))
+    };
+    let exchange = |send: &[u64], receive: &[u64]| {
+        let sizes = Sizes::Own { send: send.into(), receive: receive.into() };
+        let call = Collective { sizes, comm: CommId(2), ..collective(Kind::NeighborAlltoallv, 0, 0) };
+        Op::Collective(Arc::new(call), Start::Blocking)
+    };
+    let run = succeed(vec![
+        vec![graph(&[], &[1, 2]), exchange(&[10, 0], &[])],
+        vec![graph(&[0], &[2]), exchange(&[30], &[10])],
+        vec![graph(&[1, 0], &[]), exchange(&[], &[30, 0])],
+    ]);
+    assert_eq!(run.done[2][0].created.as_ref().unwrap().neighbours(2).unwrap().sources, [1, 0]);
+}
+
+/// The same source, tag and size on two communicators are two messages.
+#[test]
+fn a_new_communicator_is_a_context_of_its_own() {
+    let dup = make(CommId::WORLD, NewComm::Dup);
+    let other = CommId(2);
+    let run = succeed(vec![
+        vec![dup.clone(), Op::Send(Send { comm: other, ..to(1, 1, 0) }, Start::Blocking), send(1, 2, 0)],
+        vec![dup, receive(0, 0), Op::Receive(Receive { comm: other, ..from(0, 0) }, Start::Blocking)],
+    ]);
+    assert_eq!((run.done[1][1].status.bytes, run.done[1][2].status.bytes), (2, 1));
+}
+
+/// Ranks in peers and statuses are those of the communicator.
+#[test]
+fn ranks_are_relative_to_the_communicator() {
+    let reversed = CommId(2);
+    let mut ops =
+        on_all(3, |rank| make(CommId::WORLD, NewComm::Split { colour: Some(0), key: -i64::from(rank) }));
+    ops[2].push(Op::Send(Send { comm: reversed, ..to(2, 8, 0) }, Start::Blocking));
+    ops[0].push(Op::Receive(Receive { comm: reversed, ..from_any() }, Start::Blocking));
+    let run = succeed(ops);
+    assert_eq!(run.done[0][1].status.source, 0);
+    assert_eq!(run.done[2][0].created.as_ref().unwrap().rank_of(2, 0), Some(2));
+}
+
+/// What is freed cannot be used, and its number is not given again.
+#[test]
+fn a_freed_communicator_is_gone() {
+    let dup = || make(CommId::WORLD, NewComm::Dup);
+    let run = succeed(
+        on_all(2, |_| dup())
+            .into_iter()
+            .map(|mut ops| {
+                ops.extend([Op::FreeComm(CommId(2)), dup()]);
+                ops
+            })
+            .collect(),
+    );
+    assert_eq!(run.done[0][2].comm, CommId(3));
+    let use_it = Op::Receive(Receive { comm: CommId(2), ..from_any() }, Start::Blocking);
+    let failure = common::run(vec![vec![dup(), Op::FreeComm(CommId(2)), use_it], vec![dup()]]).failure;
+    let Some(Failure::Misuse { rank: Rank(0), reason }) = failure else { panic!("{failure:?}") };
+    assert!(reason.contains("comm 2"), "{reason}");
+}
+
+/// Members that make different things are named.
+#[test]
+fn mismatched_creations_are_named() {
+    let dup = make(CommId::WORLD, NewComm::Dup);
+    let split = make(CommId::WORLD, NewComm::Split { colour: Some(3), key: 1 });
+    let failure = run(vec![vec![dup], vec![split]]).failure;
+    let Some(Failure::Mismatch { calls }) = failure else { panic!("{failure:?}") };
+    assert!(calls[0].1.contains("MPI_Comm_dup"), "{calls:?}");
+    assert!(calls[1].1.contains("MPI_Comm_split(comm=world, color=3, key=1)"), "{calls:?}");
+    let wide = NewComm::Cart(Arc::new(CartGrid { sizes: vec![3], periodic: vec![true] }));
+    let failure = run(on_all(2, |_| make(CommId::WORLD, wide.clone()))).failure;
+    assert!(matches!(failure, Some(Failure::Misuse { .. })), "{failure:?}");
+}
+
+/// The first communicator is made for MPI_COMM_SELF, too, by each rank for itself.
+#[test]
+fn oneself_can_be_copied() {
+    let run = succeed(on_all(3, |_| make(CommId::SELF, NewComm::Dup)));
+    for rank in 0..3 {
+        assert_eq!(members(&run, rank, 0), [rank as u32]);
+    }
+}
+
+/// Sources are asked in the order of simulated time.
+#[test]
+fn sources_are_asked_in_the_order_of_time() {
+    struct Ordered(Vec<u64>, Vec<u32>);
+    impl Source for Ordered {
+        fn next(&mut self, rank: Rank, done: &Completion) -> Op {
+            self.0.push(done.now.0);
+            let step = &mut self.1[rank.0 as usize];
+            *step += 1;
+            let peer = (rank.0 + 1) % 3;
+            match *step {
+                1..=5 => compute(u64::from(rank.0 * 7 + *step)),
+                6 => ireceive((rank.0 + 2) % 3, 0, 0),
+                7 => send(peer, 8, 0),
+                8 => wait(0),
+                _ => Op::Finish,
+            }
+        }
+    }
+    let setup: Setup = setup(3, Overheads { send: [13, 13], receive: [17, 17] });
+    let mut world = World::new(setup);
+    let (mut queue, mut wire) = (engine::Queue::new(), Wire::default());
+    let (mut source, mut observer) = (Ordered(Vec::new(), vec![0; 3]), Records::default());
+    let mut arrivals = Vec::new();
+    let mut now = engine::Time::ZERO;
+    let mut first = true;
+    loop {
+        let event = if first { None } else { queue.pop() };
+        if !first && event.is_none() {
+            break;
+        }
+        now = event.map_or(now, |event| event.time);
+        if let Some(event) = event.filter(|event| event.token.lane() == engine::Lane::Network) {
+            network::Network::wake(&mut wire, now, event.token, &mut queue, &mut arrivals);
+        }
+        let (source, observer) = (&mut source, &mut observer);
+        let context = &mut Context { now, queue: &mut queue, network: &mut wire, source, observer };
+        match event {
+            None => world.start(context),
+            Some(event) if event.token.lane() == engine::Lane::Rank => world.wake(event.token, context),
+            Some(_) => arrivals.drain(..).for_each(|arrival| world.arrive(&arrival, context)),
+        }
+        first = false;
+    }
+    assert!(world.finished());
+    assert!(source.0.is_sorted(), "{:?}", source.0);
+}

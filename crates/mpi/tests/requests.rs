@@ -1,0 +1,184 @@
+//! Requests: waits and tests of every kind, persistent requests, cancelling and freeing.
+
+mod common;
+
+use common::*;
+use mpi::operation::{Op, Request, Start, Until};
+use mpi::source::Status;
+
+/// Three receives whose messages come one after the other, in the order 2, 0, 1.
+fn three(after: Vec<Op>) -> Vec<Vec<Op>> {
+    let mut ops = vec![ireceive(1, 0, 0), ireceive(2, 0, 1), ireceive(3, 0, 2)];
+    ops.extend(after);
+    vec![
+        ops,
+        vec![compute(20 * LATENCY), send(0, 1, 0)],
+        vec![compute(30 * LATENCY), send(0, 2, 0)],
+        vec![compute(10 * LATENCY), send(0, 3, 0)],
+    ]
+}
+
+const ALL: &[u32] = &[0, 1, 2];
+
+fn arrival(index: u64, bytes: u64) -> u64 {
+    index * 10 * LATENCY + LATENCY + bytes * BYTE
+}
+
+fn bytes(done: &[(u32, Status)]) -> Vec<(u32, u64)> {
+    done.iter().map(|(index, status)| (*index, status.bytes)).collect()
+}
+
+#[test]
+fn waitall_returns_with_the_last() {
+    let run = succeed(three(vec![wait_for(ALL, Until::All)]));
+    assert_eq!(run.at(0, 3), arrival(3, 2));
+    assert_eq!(bytes(&run.done[0][3].done), [(0, 1), (1, 2), (2, 3)]);
+}
+
+#[test]
+fn waitany_returns_with_the_first_and_leaves_the_rest() {
+    let run = succeed(three(vec![
+        wait_for(ALL, Until::Any),
+        wait_for(&[0, 1], Until::Any),
+        wait_for(&[1], Until::Any),
+    ]));
+    assert_eq!([run.at(0, 3), run.at(0, 4), run.at(0, 5)], [arrival(1, 3), arrival(2, 1), arrival(3, 2)]);
+    assert_eq!(bytes(&run.done[0][3].done), [(2, 3)]);
+    assert_eq!(run.done[0][3].status.source, 3);
+    assert_eq!(bytes(&run.done[0][4].done), [(0, 1)]);
+    assert_eq!(bytes(&run.done[0][5].done), [(0, 2)]);
+}
+
+#[test]
+fn waitany_takes_the_lowest_index_of_several() {
+    let run = succeed(three(vec![compute(25 * LATENCY), wait_for(ALL, Until::Any)]));
+    assert_eq!(bytes(&run.done[0][4].done), [(0, 1)]);
+}
+
+#[test]
+fn waitsome_returns_all_that_are_complete() {
+    let run =
+        succeed(three(vec![compute(25 * LATENCY), wait_for(ALL, Until::Some), wait_for(&[1], Until::Some)]));
+    assert_eq!(bytes(&run.done[0][4].done), [(0, 1), (2, 3)]);
+    assert_eq!(run.at(0, 4), 25 * LATENCY);
+    assert_eq!(run.at(0, 5), arrival(3, 2));
+}
+
+#[test]
+fn tests_ask_and_do_not_wait() {
+    let run = succeed(three(vec![
+        test(ALL, Until::Any),
+        compute(25 * LATENCY),
+        test(ALL, Until::All),
+        test(&[1], Until::Some),
+        test(ALL, Until::Any),
+        test(&[1, 2], Until::Some),
+        compute(10 * LATENCY),
+        test(&[1], Until::All),
+    ]));
+    let flags: Vec<bool> = run.done[0].iter().map(|done| done.flag).collect();
+    assert_eq!(flags[3..], [false, false, false, false, true, true, false, true]);
+    assert_eq!(bytes(&run.done[0][7].done), [(0, 1)]);
+    assert_eq!(bytes(&run.done[0][8].done), [(1, 3)]);
+    assert_eq!(run.done[0][10].status.bytes, 2);
+    // A test that fails costs a poll, one that succeeds nothing.
+    assert_eq!(run.at(0, 3), 100_000);
+    assert_eq!(run.at(0, 8), run.at(0, 7));
+}
+
+/// A loop of tests ends when the message comes.
+#[test]
+fn polling_lets_time_pass() {
+    let mut ops = vec![ireceive(1, 0, 0)];
+    ops.extend((0..200).map(|_| Op::ProbeNow(from(1, 7))));
+    ops.push(test(&[0], Until::All));
+    let run = succeed(vec![ops, vec![compute(10 * LATENCY), send(0, 8, 0)]]);
+    assert!(run.done[0].last().expect("the last test").flag);
+}
+
+/// Waiting for nothing that is under way returns at once.
+#[test]
+fn inactive_requests_are_no_reason_to_wait() {
+    let persistent = Op::Receive(from(0, 0), Start::Persistent(Request(0)));
+    let run = succeed(vec![vec![
+        persistent,
+        wait(0),
+        wait_for(&[0], Until::Any),
+        wait_for(&[0], Until::Some),
+        wait_for(&[0], Until::All),
+        test(&[0], Until::Any),
+        wait_for(&[], Until::All),
+    ]]);
+    assert_eq!(run.end.0, 0);
+    assert!(run.done[0][2].done.is_empty() && run.done[0][3].done.is_empty());
+    assert_eq!(run.done[0][4].done, [(0, Status::EMPTY)]);
+    assert!(run.done[0][5].flag);
+}
+
+/// A persistent request can be started again and again, and is freed at the end.
+#[test]
+fn persistent_requests_start_again() {
+    let rounds = 4;
+    let mut sender = vec![
+        Op::Send(to(1, 8, 0), Start::Persistent(Request(0))),
+        Op::Send(to(1, 2 * EAGER, 1), Start::Persistent(Request(1))),
+    ];
+    let mut receiver = vec![
+        Op::Receive(from(0, 0), Start::Persistent(Request(0))),
+        Op::Receive(from(0, 1), Start::Persistent(Request(1))),
+    ];
+    for ops in [&mut sender, &mut receiver] {
+        for _ in 0..rounds {
+            ops.push(Op::Start(requests(&[0, 1])));
+            ops.push(wait_for(&[0, 1], Until::All));
+        }
+        ops.extend([Op::Free(Request(0)), Op::Free(Request(1)), isend(0, 0, 9, 0), Op::Free(Request(0))]);
+    }
+    let run = succeed(vec![sender, receiver]);
+    for round in 0..rounds {
+        let done = &run.done[1][3 + 2 * round];
+        assert_eq!(bytes(&done.done), [(0, 8), (1, 2 * EAGER)]);
+        // The sender starts again when its data has left: a request, held back for the short message
+        // before it, the answer, the data.
+        let period = LATENCY + 8 * BYTE + LATENCY + 2 * EAGER * BYTE;
+        assert_eq!(done.now.0, (round as u64 + 1) * period + LATENCY);
+    }
+}
+
+/// Cancelling takes a receive back that has not matched; one that has matched goes on.
+#[test]
+fn a_receive_is_cancelled_only_before_it_matches() {
+    let run = succeed(vec![
+        vec![
+            ireceive(1, 0, 0),
+            Op::Cancel(Request(0)),
+            wait(0),
+            compute(5 * LATENCY),
+            ireceive(1, 0, 1),
+            Op::Cancel(Request(1)),
+            wait(1),
+        ],
+        vec![send(0, 3, 0)],
+    ]);
+    assert!(run.done[0][2].status.cancelled);
+    let second = run.done[0][6].status;
+    assert_eq!((second.cancelled, second.bytes), (false, 3));
+}
+
+/// A freed request goes on by itself, and its number can be used again at once.
+#[test]
+fn a_freed_request_completes_for_nobody() {
+    let run = succeed(vec![
+        vec![
+            isend(1, 2 * EAGER, 0, 0),
+            Op::Free(Request(0)),
+            ireceive(1, 1, 0),
+            Op::Free(Request(0)),
+            ireceive(1, 2, 0),
+            wait(0),
+        ],
+        vec![compute(10), receive(0, 0), send(0, 1, 1), send(0, 2, 2)],
+    ]);
+    assert_eq!(run.done[1][1].status.bytes, 2 * EAGER);
+    assert_eq!(run.done[0][5].status.bytes, 2);
+}

@@ -1,0 +1,260 @@
+//! What can be said of a network without simulating it: counts, distances, bisection, path diversity.
+//!
+//! Formulas answer where a topology has them. Otherwise the graph is searched: completely as long as
+//! that takes no more than a few hundred million steps, beyond that from a sample. Every value says
+//! how it was found.
+
+mod bisection;
+mod diversity;
+
+use std::fmt;
+
+use engine::{Bandwidth, Duration};
+
+use super::adjacency::Adjacency;
+use super::{HostId, LinkId, RouterId};
+use crate::Fabric;
+use crate::routing::Unloaded;
+
+/// How a value was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// By a formula that holds for all sizes.
+    Formula,
+    /// By looking at all there is.
+    Counted,
+    /// By looking at that many (routers, or pairs of hosts): a mean is near, an extreme may be missed.
+    Sampled(u32),
+    /// By a heuristic search: the true value is at most this.
+    AtMost,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Found::Formula => f.write_str("by formula"),
+            Found::Counted => f.write_str("counted"),
+            Found::Sampled(number) => write!(f, "from a sample of {number}"),
+            Found::AtMost => f.write_str("at most, by the best cut found"),
+        }
+    }
+}
+
+/// A value, and how it was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Value<T> {
+    /// The value.
+    pub value: T,
+    /// How it was found.
+    pub found: Found,
+}
+
+impl<T> Value<T> {
+    fn known(value: T) -> Value<T> {
+        Value { value, found: Found::Formula }
+    }
+}
+
+/// The links of one class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassSurvey {
+    /// Its name, as [`super::Topology::classes`] gives it.
+    pub name: String,
+    /// How many directed links.
+    pub links: u64,
+    /// Of the narrowest link.
+    pub bandwidth_min: Bandwidth,
+    /// Of the widest link.
+    pub bandwidth_max: Bandwidth,
+    /// Of the quickest link.
+    pub latency_min: Duration,
+    /// Of the slowest link.
+    pub latency_max: Duration,
+}
+
+/// How many ways there are between two routers that have hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Diversity {
+    /// Edge-disjoint shortest paths: the least over the sampled pairs.
+    pub least: u32,
+    /// The mean over the sampled pairs.
+    pub mean: f64,
+    /// Pairs of routers looked at.
+    pub pairs: u32,
+}
+
+/// What routes are like on the idle network, from a sample of pairs of hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Routed {
+    /// Mean hops between routers.
+    pub mean_hops: f64,
+    /// Most hops seen.
+    pub most_hops: u32,
+    /// Least idle latency seen.
+    pub latency_min: Duration,
+    /// Mean idle latency.
+    pub latency_mean: Duration,
+    /// Most idle latency seen.
+    pub latency_max: Duration,
+    /// Pairs of hosts looked at.
+    pub pairs: u32,
+    /// Virtual channels that keep the routing free of deadlock.
+    pub channels: u8,
+}
+
+/// What a network is like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Survey {
+    /// Number of hosts.
+    pub hosts: u64,
+    /// Number of routers.
+    pub routers: u64,
+    /// Number of directed links, those of the hosts included.
+    pub links: u64,
+    /// The links by class.
+    pub classes: Vec<ClassSurvey>,
+    /// Most hops between the routers of two hosts; from a sample, at least this.
+    pub diameter: Value<u32>,
+    /// Mean hops over all ordered pairs of different hosts; `None` with a single host.
+    pub mean_hops: Option<Value<f64>>,
+    /// Bandwidth one way between two halves of the hosts, which an estimate takes as even as whole routers
+    /// allow (up to the hosts of one router); `None` where one router has all of them.
+    pub bisection: Option<Value<Bandwidth>>,
+    /// What half of the hosts can send at once: a network whose bisection is as much is "full".
+    pub half_of_hosts: Bandwidth,
+    /// Ways between routers; `None` where one router has all hosts.
+    pub diversity: Option<Diversity>,
+    /// What the fabric's routing makes of it; `None` with a single host.
+    pub routed: Option<Routed>,
+}
+
+/// Steps that a search may take, beyond which it samples.
+const WORK: u64 = 300_000_000;
+
+/// Looks at the network; takes seconds for the largest.
+pub fn survey(fabric: &Fabric) -> Survey {
+    let topology = &*fabric.topology;
+    let formula = topology.formula();
+    let adjacency = Adjacency::of(topology);
+    let distances = Distances::of(fabric, &adjacency);
+    let bisection = formula.bisection.map(Value::known).or_else(|| {
+        let rate = bisection::estimate(topology, &adjacency)?;
+        Some(Value { value: Bandwidth::from_f64(rate), found: Found::AtMost })
+    });
+    let host_rate = topology.link(topology.up(HostId(0))).bandwidth.as_f64();
+    let searched = distances.found;
+    let diameter = formula.diameter.map_or(Value { value: distances.most, found: searched }, Value::known);
+    let mean_hops = formula.mean_hops.map_or(Value { value: distances.mean, found: searched }, Value::known);
+    Survey {
+        hosts: formula.hosts,
+        routers: formula.routers,
+        links: formula.links,
+        classes: classes(fabric),
+        diameter,
+        mean_hops: (formula.hosts > 1).then_some(mean_hops),
+        bisection,
+        half_of_hosts: Bandwidth::from_f64(host_rate * (formula.hosts / 2) as f64),
+        diversity: diversity::sample(&adjacency, WORK),
+        routed: routed(fabric),
+    }
+}
+
+fn classes(fabric: &Fabric) -> Vec<ClassSurvey> {
+    let topology = &*fabric.topology;
+    let named = topology.classes().into_iter().map(|name| ClassSurvey {
+        name,
+        links: 0,
+        bandwidth_min: Bandwidth::INFINITE,
+        bandwidth_max: Bandwidth(0),
+        latency_min: Duration(u64::MAX),
+        latency_max: Duration::ZERO,
+    });
+    let mut classes: Vec<ClassSurvey> = named.collect();
+    for id in 0..topology.links() {
+        let link = topology.link(LinkId(id));
+        let class = &mut classes[usize::from(link.class)];
+        class.links += 1;
+        class.bandwidth_min = class.bandwidth_min.min(link.bandwidth);
+        class.bandwidth_max = class.bandwidth_max.max(link.bandwidth);
+        class.latency_min = class.latency_min.min(link.latency);
+        class.latency_max = class.latency_max.max(link.latency);
+    }
+    classes.retain(|class| class.links > 0);
+    classes
+}
+
+/// Hops between the routers of hosts, by search.
+struct Distances {
+    most: u32,
+    mean: f64,
+    found: Found,
+}
+
+impl Distances {
+    /// Only searched where a formula is missing.
+    fn of(fabric: &Fabric, adjacency: &Adjacency) -> Distances {
+        let topology = &*fabric.topology;
+        let formula = topology.formula();
+        if formula.diameter.is_some() && (formula.mean_hops.is_some() || formula.hosts < 2) {
+            return Distances { most: 0, mean: 0.0, found: Found::Formula };
+        }
+        let with_hosts: Vec<u32> =
+            (0..adjacency.routers()).filter(|router| adjacency.has_hosts(*router)).collect();
+        let each = u64::from(topology.links()) + u64::from(topology.routers());
+        let most_sources = (WORK / each).clamp(1, with_hosts.len() as u64);
+        let step = with_hosts.len() as u64 / most_sources;
+        let sources: Vec<u32> = with_hosts.iter().copied().step_by(step as usize).collect();
+        let (mut most, mut hops, mut pairs) = (0, 0.0, 0.0);
+        for source in &sources {
+            let here = topology.hosts_of(RouterId(*source)).len() as f64;
+            let distances = adjacency.distances([*source]);
+            for router in &with_hosts {
+                let distance = distances[*router as usize];
+                let there = topology.hosts_of(RouterId(*router)).len() as f64;
+                most = most.max(distance);
+                hops += here * there * f64::from(distance);
+                pairs += here * (there - f64::from(u32::from(router == source)));
+            }
+        }
+        let found = match sources.len() {
+            all if all == with_hosts.len() => Found::Counted,
+            some => Found::Sampled(some as u32),
+        };
+        Distances { most, mean: hops / pairs, found }
+    }
+}
+
+const ROUTED_PAIRS: u64 = 20_000;
+
+fn routed(fabric: &Fabric) -> Option<Routed> {
+    let hosts = u64::from(fabric.topology.hosts());
+    if hosts < 2 {
+        return None;
+    }
+    let all = hosts * (hosts - 1);
+    let pairs = all.min(ROUTED_PAIRS);
+    let (mut path, mut hops, mut most) = (Vec::new(), 0, 0);
+    let (mut least, mut sum, mut longest) = (Duration(u64::MAX), 0.0, Duration::ZERO);
+    for number in 0..pairs {
+        // Even steps through all ordered pairs.
+        let pair = (u128::from(number) * u128::from(all) / u128::from(pairs)) as u64;
+        let (from, to) = (pair / (hosts - 1), pair % (hosts - 1));
+        let to = to + u64::from(to >= from);
+        let (from, to) = (HostId(from as u32), HostId(to as u32));
+        fabric.route(from, to, number, &Unloaded, &mut path);
+        hops += path.len() as u64 - 2;
+        most = most.max(path.len() as u32 - 2);
+        let latency: Duration = path.iter().map(|link| fabric.topology.link(*link).latency).sum();
+        (least, longest) = (least.min(latency), longest.max(latency));
+        sum += latency.seconds();
+    }
+    Some(Routed {
+        mean_hops: hops as f64 / pairs as f64,
+        most_hops: most,
+        latency_min: least,
+        latency_mean: Duration::from_seconds(sum / pairs as f64),
+        latency_max: longest,
+        pairs: pairs as u32,
+        channels: fabric.routing.channel_count(),
+    })
+}
