@@ -5,6 +5,7 @@
 pub mod adjacency;
 pub mod crossbar;
 pub mod dragonfly;
+pub mod drawing;
 pub mod fat_tree;
 pub mod graph;
 pub mod grid;

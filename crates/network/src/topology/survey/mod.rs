@@ -12,7 +12,7 @@ use std::fmt;
 use engine::{Bandwidth, Duration};
 
 use super::adjacency::Adjacency;
-use super::{HostId, LinkId, RouterId};
+use super::{HostId, LinkId, RouterId, Topology};
 use crate::Fabric;
 use crate::routing::Unloaded;
 
@@ -149,7 +149,7 @@ pub fn survey(fabric: &Fabric) -> Survey {
         hosts: formula.hosts,
         routers: formula.routers,
         links: formula.links,
-        classes: classes(fabric),
+        classes: classes(topology),
         diameter,
         mean_hops: (formula.hosts > 1).then_some(mean_hops),
         bisection,
@@ -159,8 +159,8 @@ pub fn survey(fabric: &Fabric) -> Survey {
     }
 }
 
-fn classes(fabric: &Fabric) -> Vec<ClassSurvey> {
-    let topology = &*fabric.topology;
+/// The links by class, without classes that have none.
+pub fn classes(topology: &dyn Topology) -> Vec<ClassSurvey> {
     let named = topology.classes().into_iter().map(|name| ClassSurvey {
         name,
         links: 0,
