@@ -10,13 +10,14 @@
 //!   nothing.
 //! - All other calls, one-sided and file operations among them, are overheads of their recorded length.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use engine::hash::Map;
 use engine::{Bytes, Duration};
 use mpi::Op;
 use mpi::operation::{CommId, Peer, Receive, Send, SendMode, Start, TagMatch, Until};
 
+use super::calls::{CALLS, Call};
 use super::comms::{Comm, Comms};
 use super::completion::{Scout, completed, is_wildcard};
 use super::datatypes::Datatypes;
@@ -63,6 +64,53 @@ pub(super) struct State {
     scout: Option<Scout>,
     threads: bool,
     lost_requests: u64,
+}
+
+/// What sort of operation a function becomes.
+#[derive(Clone, Copy)]
+enum Class {
+    /// None: it makes or measures a datatype.
+    Datatype,
+    /// None: it makes or measures a group.
+    Group,
+    PointToPoint,
+    /// Of requests.
+    Completion,
+    Collective,
+    /// Makes, frees or measures communicators.
+    Communicator,
+    Abort,
+    /// All others.
+    Overhead,
+}
+
+/// By function number.
+static CLASSES: LazyLock<Vec<Class>> = LazyLock::new(|| CALLS.iter().map(class).collect());
+
+fn class(call: &Call) -> Class {
+    let name = call.name.strip_prefix("MPI_").unwrap_or("");
+    let has = |wanted: &str| call.arguments.iter().any(|argument| argument.name == wanted);
+    match name {
+        _ if name.starts_with("Type_") => Class::Datatype,
+        _ if name.starts_with("Group_") || name == "Comm_group" => Class::Group,
+        "Abort" => Class::Abort,
+        "Iprobe" | "Probe" => Class::PointToPoint,
+        _ if has("dest") && has("tag") || name.starts_with("Sendrecv") || name.contains("ecv") => {
+            Class::PointToPoint
+        }
+        "Start" | "Startall" | "Cancel" | "Request_free" | "Test" | "Testany" | "Testall" | "Testsome" => {
+            Class::Completion
+        }
+        _ if name.starts_with("Wait") => Class::Completion,
+        "Comm_size" | "Comm_rank" | "Comm_free" | "Comm_disconnect" | "Comm_dup" | "Comm_create"
+        | "Comm_split" | "Cart_create" | "Cart_sub" | "Graph_create" => Class::Communicator,
+        "Barrier" | "Finalize" | "Op_create" | "Bcast" | "Reduce" | "Allreduce" | "Reduce_scatter"
+        | "Scan" | "Exscan" => Class::Collective,
+        _ if ["Gather", "Scatter", "Allgather", "Alltoall"].iter().any(|kind| name.starts_with(kind)) => {
+            Class::Collective
+        }
+        _ => Class::Overhead,
+    }
 }
 
 /// Why a call cannot be translated.
@@ -148,25 +196,27 @@ impl State {
         received: Option<Status>,
     ) -> Result<Op, Reason> {
         self.threads |= record.thread != 0;
-        self.types.observe(record);
-        self.comms.observe(record)?;
-        if let Some(op) = self.point_to_point(record, received)? {
-            return Ok(op);
-        }
-        if let Some(op) = self.completion(record)? {
-            return Ok(op);
-        }
-        if let Some(op) = self.collective(record)? {
-            return Ok(op);
-        }
-        if let Some(op) = self.communicator(record)? {
-            return Ok(op);
-        }
-        Ok(match call.name {
-            "MPI_Abort" => Op::Abort(self.int(record, "errorcode")? as i32),
-            "MPI_Finalize" => Op::Call(call.name, Duration::ZERO),
-            _ => Op::Call(call.name, call.end.since(call.begin)),
-        })
+        let op = match CLASSES[usize::from(record.function)] {
+            Class::Datatype => {
+                self.types.observe(record);
+                None
+            }
+            Class::Group => {
+                self.comms.observe(record)?;
+                None
+            }
+            Class::PointToPoint => self.point_to_point(record, received)?,
+            Class::Completion => self.completion(record),
+            Class::Collective => self.collective(record)?,
+            Class::Communicator => self.communicator(record)?,
+            Class::Abort => Some(Op::Abort(self.int(record, "errorcode")? as i32)),
+            Class::Overhead => None,
+        };
+        Ok(op.unwrap_or_else(|| {
+            // A barrier stands for MPI_Finalize, or nothing: its recorded length is waiting.
+            let finalize = call.name == "MPI_Finalize";
+            Op::Call(call.name, if finalize { Duration::ZERO } else { call.end.since(call.begin) })
+        }))
     }
 
     fn point_to_point(&mut self, record: &Record, received: Option<Status>) -> Result<Option<Op>, Reason> {
@@ -243,11 +293,11 @@ impl State {
         Ok(Receive { from, tag, comm, capacity: Bytes(u64::MAX) })
     }
 
-    fn completion(&mut self, record: &Record) -> Result<Option<Op>, Reason> {
+    fn completion(&mut self, record: &Record) -> Option<Op> {
         let name = record.call().name;
         let nothing = Op::Call(name, Duration::ZERO);
         let handle = record.number("request").unwrap_or_default();
-        Ok(match name {
+        match name {
             "MPI_Start" => Some(self.requests.get(handle).map_or(nothing, |one| Op::Start(Arc::new([one])))),
             "MPI_Startall" => {
                 let all =
@@ -271,7 +321,7 @@ impl State {
                     _ => Op::Wait(requests.into(), Until::All),
                 }
             }),
-        })
+        }
     }
 
     /// An argument that the function always has.
