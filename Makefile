@@ -3,6 +3,7 @@
 #   make demo    build everything and predict a real workload
 #   make test    build everything and pass all tests: exactly what CI runs
 #   make check   the same, in two parts: check-fast (about a minute) and check-full
+#   make fuzz    feed damaged traces to the readers for a minute
 #   make bench   measure the speed of the simulation
 #   make docs    write the reference pages anew
 #   make clean   remove what was built
@@ -14,7 +15,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: demo test check check-fast check-full bench docs clean build lint tidy
+.PHONY: demo test check check-fast check-full fuzz bench docs clean build lint tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -28,6 +29,7 @@ check-fast: lint tidy
 
 check-full: build
 	cargo test --workspace
+	$(MAKE) fuzz
 	$(BIN)/python -m pytest
 
 # Formatting and lints, of Rust and of Python.
@@ -40,6 +42,10 @@ lint: $(VENV)/.tools
 # The repository's own rules: lengths, leftovers, machine paths.
 tidy: $(VENV)/.tools
 	$(BIN)/python -m pytest --quiet --confcutdir=tests/tidy tests/tidy
+
+# Damaged traces must give errors, never a panic: with the overflow checks of the test profile.
+fuzz:
+	HOPCAST_FUZZ_SECONDS=60 cargo test --package workload --test dumpi_fuzz damaged -- --nocapture
 
 bench: build
 	bench/run.sh $(BIN)
