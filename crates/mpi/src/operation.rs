@@ -157,6 +157,8 @@ pub enum NewComm {
     CreateGroup(Arc<[u32]>, Tag),
     /// With a Cartesian topology, in row-major order; ranks beyond the grid get `NULL`.
     Cart(Arc<CartGrid>),
+    /// The sub-grids of a Cartesian communicator that keep the dimensions marked here (MPI_Cart_sub).
+    CartSub(Arc<[bool]>),
     /// With a distributed graph topology: this rank's neighbours, in order.
     Graph(Arc<Neighbours>),
 }

@@ -109,6 +109,26 @@ fn a_grid_has_neighbours() {
     assert_eq!(end, begin + LATENCY + 100 * BYTE);
 }
 
+/// The rows and columns of a grid are grids themselves.
+#[test]
+fn sub_grids_are_communicators() {
+    let grid = Arc::new(CartGrid { sizes: vec![2, 3], periodic: vec![false, true] });
+    let rows: Arc<[bool]> = [false, true].into();
+    let columns: Arc<[bool]> = [true, false].into();
+    let mut ops = on_all(6, |_| make(CommId::WORLD, NewComm::Cart(grid.clone())));
+    for ops in &mut ops {
+        ops.push(make(CommId(2), NewComm::CartSub(rows.clone())));
+        ops.push(make(CommId(2), NewComm::CartSub(columns.clone())));
+    }
+    let run = succeed(ops);
+    assert_eq!(members(&run, 4, 1), [3, 4, 5]);
+    assert_eq!(members(&run, 4, 2), [1, 4]);
+    let row = run.done[4][1].created.as_ref().unwrap();
+    assert_eq!(row.neighbours(1).unwrap().sources, [0, 2]);
+    let failure = common::run(on_all(2, |_| make(CommId::WORLD, NewComm::CartSub(rows.clone())))).failure;
+    assert!(matches!(failure, Some(Failure::Misuse { .. })), "{failure:?}");
+}
+
 /// A graph's neighbours need not be mutual; sizes are each rank's own, and may be zero.
 #[test]
 fn a_graph_sends_along_its_edges() {

@@ -6,6 +6,7 @@ use common::*;
 use engine::Bytes;
 use mpi::operation::{CommId, Op, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until};
 use mpi::{Failure, Rank};
+use rand_chacha::rand_core::RngCore;
 
 /// Messages between two ranks do not overtake each other in matching, though the wire lets them.
 #[test]
@@ -238,4 +239,63 @@ fn misuse_is_named() {
 fn abort_ends_the_run() {
     let run = run(vec![vec![receive(1, 0)], vec![compute(5), Op::Abort(42)]]);
     assert_eq!(run.failure, Some(Failure::Abort { rank: Rank(1), code: 42 }));
+}
+
+/// Random traffic of all sizes between all pairs, received by exact or wild receives: between two
+/// ranks and under one tag, messages are received in the order of their sends, all of them, and
+/// everything happens the same way twice.
+#[test]
+fn random_traffic_never_overtakes() {
+    for seed in 0..30 {
+        let (ranks, count) = (2 + seed as u32 % 4, 60);
+        let mut random = engine::random::stream(seed, "traffic-test", 0);
+        let mut below = |limit: u32| random.next_u32() % limit;
+        let mut sends: Vec<Vec<Op>> = vec![Vec::new(); ranks as usize];
+        let mut receives = sends.clone();
+        let mut number = vec![0; ranks as usize];
+        for serial in 0..count * ranks {
+            let (source, dest, tag) = (below(ranks), below(ranks), below(2));
+            let bytes = [0, 8, EAGER, 2 * EAGER, 5 * EAGER][below(5) as usize];
+            let content = Send { data: u64::from(serial), ..to(dest, bytes, tag) };
+            let mut request = |rank: u32| {
+                number[rank as usize] += 1;
+                Start::Request(Request(number[rank as usize] - 1))
+            };
+            sends[source as usize].push(Op::Send(content, request(source)));
+            // Wild in the tag, or exact: never both for one rank, or an order could starve a receive.
+            let receive = if dest % 2 == 0 { from_any() } else { from(source, tag) };
+            receives[dest as usize].push(Op::Receive(receive, request(dest)));
+        }
+        let ops: Vec<Vec<Op>> = (0..ranks as usize)
+            .map(|rank| {
+                let (mut first, mut second) = (sends[rank].clone(), receives[rank].clone());
+                if below(2) == 0 {
+                    std::mem::swap(&mut first, &mut second);
+                }
+                first.push(compute(u64::from(below(5)) * LATENCY));
+                first.append(&mut second);
+                let all: Vec<u32> = (0..number[rank]).collect();
+                first.push(wait_for(&all, Until::All));
+                first
+            })
+            .collect();
+        let run = succeed(ops.clone());
+        assert_eq!(succeed(ops.clone()).digest, run.digest);
+        for rank in 0..ranks as usize {
+            let is_receive = |request: u32| {
+                let named = Start::Request(Request(request));
+                ops[rank].iter().any(|op| matches!(op, Op::Receive(_, start) if *start == named))
+            };
+            let done = &run.done[rank].last().expect("the wait").done;
+            // By number of the request, which is not the order of the posts.
+            let received: Vec<_> = done.iter().filter(|(request, _)| is_receive(*request)).collect();
+            assert_eq!(received.len(), receives[rank].len());
+            for source in 0..ranks {
+                for tag in 0..2 {
+                    let stream = received.iter().filter(|(_, one)| (one.source, one.tag) == (source, tag));
+                    assert!(stream.map(|(_, one)| one.data).is_sorted(), "seed {seed}, {source} to {rank}");
+                }
+            }
+        }
+    }
 }

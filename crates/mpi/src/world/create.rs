@@ -106,7 +106,9 @@ impl World {
         call.outstanding = 1;
         call.number = number as u32;
         let (kind, bytes) = match new {
-            NewComm::Split { .. } | NewComm::SplitHost { .. } => (Kind::Allgather, SPLIT_BYTES),
+            NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::CartSub(_) => {
+                (Kind::Allgather, SPLIT_BYTES)
+            }
             _ => (Kind::Allreduce, MASK_BYTES),
         };
         let collective = self.shared_collective(parent, kind, bytes);
@@ -128,6 +130,11 @@ impl World {
             NewComm::Cart(grid) => match grid.size() {
                 Some(needed) if needed <= size => None,
                 _ => Some(format!("a grid of sizes {:?} does not fit {size} ranks", grid.sizes)),
+            },
+            NewComm::CartSub(remain) => match &parent.topology {
+                Topology::Cart(grid) if grid.sizes.len() == remain.len() => None,
+                Topology::Cart(grid) => Some(format!("the grid has {} dimensions", grid.sizes.len())),
+                _ => Some(format!("{} has no Cartesian topology", parent.name())),
             },
             NewComm::Graph(around) => {
                 let mut all = around.sources.iter().chain(&around.destinations);
@@ -174,6 +181,13 @@ impl World {
                 let place = members.iter().position(|member| *member == me);
                 (place.map(|_| 0), place.unwrap_or(0) as i64)
             }
+            NewComm::CartSub(remain) => match &parent.topology {
+                Topology::Cart(grid) => {
+                    let (_, colour, key) = grid.sub(me, remain);
+                    (Some(colour), key)
+                }
+                _ => panic!("the topology has been checked"),
+            },
             NewComm::Cart(grid) => (grid.size().filter(|size| me < *size).map(|_| 0), 0),
         };
         let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
@@ -193,10 +207,13 @@ impl World {
         for part in deposits.chunk_by(|a, b| a.colour == b.colour).filter(|part| part[0].colour.is_some()) {
             let members = part.iter().map(|deposit| deposit.world).collect();
             let group = Group::new(members).expect("each member deposits once");
-            let topology = match &creation.first.1 {
-                NewComm::Dup => creation.parent.topology.clone(),
-                NewComm::Cart(grid) => Topology::Cart(grid.clone()),
-                NewComm::Graph(_) => {
+            let topology = match (&creation.first.1, &creation.parent.topology) {
+                (NewComm::Dup, topology) => topology.clone(),
+                (NewComm::Cart(grid), _) => Topology::Cart(grid.clone()),
+                (NewComm::CartSub(remain), Topology::Cart(grid)) => {
+                    Topology::Cart(Arc::new(grid.sub(part[0].rank, remain).0))
+                }
+                (NewComm::Graph(_), _) => {
                     let around = part.iter().map(|deposit| deposit.neighbours.clone());
                     Topology::Graph(around.map(|around| around.expect("all gave neighbours")).collect())
                 }
@@ -322,6 +339,7 @@ fn agree(a: &NewComm, b: &NewComm) -> bool {
     match (a, b) {
         (NewComm::Create(a), NewComm::Create(b)) => a == b,
         (NewComm::Cart(a), NewComm::Cart(b)) => a == b,
+        (NewComm::CartSub(a), NewComm::CartSub(b)) => a == b,
         _ => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
 }

@@ -67,6 +67,7 @@ fn creation_name(new: &NewComm) -> &'static str {
         NewComm::Create(_) => "MPI_Comm_create",
         NewComm::CreateGroup(..) => "MPI_Comm_create_group",
         NewComm::Cart(_) => "MPI_Cart_create",
+        NewComm::CartSub(_) => "MPI_Cart_sub",
         NewComm::Graph(_) => "MPI_Dist_graph_create_adjacent",
     }
 }
@@ -171,6 +172,7 @@ pub(super) fn creation(comm: CommId, new: &NewComm) -> String {
         NewComm::Create(members) => format!(", group of {}", members.len()),
         NewComm::CreateGroup(members, tag) => format!(", group of {}, tag={tag}", members.len()),
         NewComm::Cart(grid) => format!(", dims={:?}", grid.sizes),
+        NewComm::CartSub(remain) => format!(", remain_dims={remain:?}"),
     };
     format!("{}(comm={}{arguments})", creation_name(new), comm_name(comm))
 }
