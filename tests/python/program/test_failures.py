@@ -1,0 +1,142 @@
+"""How simulated programs fail, and what is said of it."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+import hopcast
+
+
+def line_of(function, offset):
+    """`file:line` as a report writes it, of a line of a function."""
+    path = os.path.relpath(function.__code__.co_filename)
+    return f"{path}:{function.__code__.co_firstlineno + offset}"
+
+
+def test_a_deadlock_lists_every_rank_with_call_and_line(go):
+    def program(comm):
+        if comm.rank == 2:
+            comm.barrier()
+        comm.recv(source=(comm.rank + 1) % 3, tag=9)
+
+    with pytest.raises(hopcast.DeadlockError) as raised:
+        go(program, 3)
+    text = str(raised.value)
+    for rank in (0, 1):
+        assert f"rank {rank}: {line_of(program, 3)}: MPI_Recv(" in text
+    assert f"rank 2: {line_of(program, 2)}: MPI_Barrier(" in text
+    assert "source=1" in text
+    assert "tag=9" in text
+    stuck = raised.value.report.failure["ranks"]
+    assert [rank["rank"] for rank in stuck] == [0, 1, 2]
+    assert stuck[0]["waits_for_ranks"] == [1]
+
+
+def test_an_exception_names_rank_time_and_line(go):
+    def program(comm):
+        comm.compute(seconds=1.5)
+        if comm.rank == 1:
+            raise KeyError("lost")
+        comm.recv(source=1)
+
+    with pytest.raises(hopcast.ProgramError, match=r"rank 1 raised KeyError at 1\.5 s") as raised:
+        go(program, 2)
+    assert line_of(program, 3) in str(raised.value)
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert "raise KeyError" in raised.value.report.failure["traceback"]
+
+
+def test_a_rank_may_clean_up_when_another_fails(go):
+    cleaned = []
+
+    def program(comm):
+        try:
+            if comm.rank == 0:
+                comm.compute(seconds=1.0)
+                raise ValueError
+            comm.recv(source=0)
+        finally:
+            cleaned.append(comm.rank)
+
+    with pytest.raises(hopcast.ProgramError):
+        go(program, 3)
+    assert sorted(cleaned) == [0, 1, 2]
+
+
+def test_abort_is_a_failure(go):
+    def program(comm):
+        if comm.rank == 1:
+            comm.Abort(42)
+        comm.barrier()
+
+    with pytest.raises(hopcast.ProgramFailure, match="42") as raised:
+        go(program, 2)
+    assert raised.value.report.failure["kind"] == "abort"
+
+
+def test_truncation_is_a_failure(go):
+    def program(comm):
+        if comm.rank == 0:
+            comm.send(nbytes=100, dest=1)
+        else:
+            comm.recv(source=0, nbytes=99)
+
+    with pytest.raises(hopcast.ProgramFailure, match="100 bytes") as raised:
+        go(program, 2)
+    assert raised.value.report.failure["kind"] == "truncation"
+
+
+def test_different_collectives_are_a_failure(go):
+    def program(comm):
+        if comm.rank:
+            comm.barrier()
+        else:
+            comm.bcast(nbytes=8)
+
+    with pytest.raises(hopcast.ProgramFailure) as raised:
+        go(program, 2)
+    assert raised.value.report.failure["kind"] == "mismatch"
+
+
+def test_a_rank_that_is_not_there_is_a_failure(go):
+    def program(comm):
+        comm.send(nbytes=8, dest=5)
+
+    with pytest.raises(hopcast.ProgramFailure, match="5") as raised:
+        go(program, 2)
+    assert raised.value.report.failure["kind"] == "misuse"
+
+
+def test_leaving_with_code_zero_is_no_failure(go):
+    def program(comm):
+        comm.barrier()
+        raise SystemExit(0)
+
+    assert go(program, 2) == [None, None]
+
+
+def test_an_exit_code_is_a_failure(go):
+    with pytest.raises(hopcast.ProgramError, match="SystemExit"):
+        go(lambda comm: exit(4), 1)
+
+
+def test_ctrl_c_leaves_a_partial_report(predict):
+    def program(comm):
+        while True:
+            comm.compute(seconds=1e-9)
+
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(hopcast.Interrupted) as raised:
+        predict(program, 2)
+    report = raised.value.report
+    assert report.partial
+    assert report.makespan_s > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_run_after_a_failure_starts_anew(go):
+    with pytest.raises(hopcast.DeadlockError):
+        go(lambda comm: comm.recv(), 3)
+    assert go(lambda comm: comm.allreduce(1), 3) == [3, 3, 3]
