@@ -38,6 +38,7 @@ def master(comm, tasks, input_bytes):
     """Deals the tasks out."""
     status = hopcast.Status()
     worker_of = [None] * tasks
+    sending = []
     dealt = 0
     working = comm.Get_size() - 1
     while working:
@@ -45,11 +46,12 @@ def master(comm, tasks, input_bytes):
         asking = status.Get_source()
         if dealt < tasks:
             worker_of[dealt] = asking
-            comm.send(dealt, dest=asking, tag=WORK, nbytes=input_bytes)
+            sending.append(comm.isend(dealt, dest=asking, tag=WORK, nbytes=input_bytes))
             dealt += 1
         else:
             comm.send(dest=asking, tag=STOP)
             working -= 1
+    hopcast.Request.waitall(sending)
     return worker_of
 
 
