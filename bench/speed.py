@@ -54,7 +54,16 @@ CASES = {
 
 def run(arguments: str, iterations: int) -> dict:
     """The report of one run, as `--json` prints it."""
-    command = [sys.executable, "-m", "hopcast", "run", *arguments.split(), "--iterations", str(iterations), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "hopcast",
+        "run",
+        *arguments.split(),
+        "--iterations",
+        str(iterations),
+        "--json",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
@@ -63,7 +72,9 @@ def run(arguments: str, iterations: int) -> dict:
 
 def main() -> None:
     """Runs the chosen cases and prints one line for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="fewer iterations")
     parser.add_argument("name", nargs="*", choices=[*CASES, []], help="cases to run; all if none is named")
     options = parser.parse_args()
@@ -74,7 +85,10 @@ def main() -> None:
         rate = report["messages"] / report["wall_s"]
         events = report["events"] / report["wall_s"]
         memory = report["peak_rss_B"] / report["ranks"]
-        print(f"{name:28} {rate:12,.0f} {events:12,.0f} {memory:8,.0f} {report['wall_s']:8.2f}  {target}", flush=True)
+        print(
+            f"{name:28} {rate:12,.0f} {events:12,.0f} {memory:8,.0f} {report['wall_s']:8.2f}  {target}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -195,8 +195,11 @@ def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> 
     """An exception that left a rank function is the program's failure."""
     from hopcast.program.process import place_of_error
 
-    place = place_of_error(error)
     report.error = error
+    if isinstance(error, KeyboardInterrupt):  # a second Ctrl-C broke the rank off
+        report.summary |= {"failure": None, "partial": True}
+        return
+    place = place_of_error(error)
     text = f"rank {rank} raised {type(error).__name__} at {at_s:.9g} s: {error}"
     report.summary["failure"] = {
         "kind": "exception",
@@ -217,7 +220,7 @@ def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> 
 
 def raise_failure(report: Report) -> None:
     """Raises what a report says of a failed or stopped run."""
-    if isinstance(report.error, KeyboardInterrupt) or (report.partial and not report.failure):
+    if report.partial and not report.failure:
         raise Interrupted(report) from report.error
     failure = report.failure
     if not failure:

@@ -5,6 +5,7 @@ mod codes;
 mod decode;
 mod errors;
 mod payloads;
+mod run;
 mod source;
 
 use pyo3::prelude::*;
@@ -20,6 +21,8 @@ mod _core {
 
     #[pymodule_export]
     use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text};
+    #[pymodule_export]
+    use super::run::run;
     #[pymodule_export]
     use super::source::Clock;
 

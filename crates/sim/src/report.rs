@@ -175,6 +175,13 @@ pub struct Outcome {
     pub tables: Vec<Table>,
 }
 
+impl Outcome {
+    /// `report.json`, on one line.
+    pub fn json(&self) -> String {
+        serde_json::to_string(&self.report).expect("a report has text keys and finite numbers")
+    }
+}
+
 const MOST_BUSIEST: usize = 10;
 
 /// Makes the report of a run that has ended.

@@ -164,6 +164,11 @@ fn workload_name(workload: &Workload) -> String {
 }
 
 impl Prepared {
+    /// The host of each rank.
+    pub fn host_of_rank(&self) -> &[u32] {
+        &self.title.host_of_rank
+    }
+
     /// How many ranks will run.
     pub fn ranks(&self) -> u32 {
         self.machine.ranks

@@ -81,7 +81,12 @@ def test_ranks_of_a_host_are_found(go):
 def test_the_world_and_oneself(go):
     def program(comm):
         alone = MPI.COMM_SELF
-        return MPI.COMM_WORLD is comm, alone.size, alone.allreduce(comm.rank), alone.Get_group() == comm.group.Incl([comm.rank])
+        return (
+            MPI.COMM_WORLD is comm,
+            alone.size,
+            alone.allreduce(comm.rank),
+            alone.Get_group() == comm.group.Incl([comm.rank]),
+        )
 
     assert go(program, 3) == [(True, 1, rank, True) for rank in range(3)]
 

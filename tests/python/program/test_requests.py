@@ -159,7 +159,11 @@ def test_a_freed_request_completes_by_itself(go):
 
 def test_waiting_for_a_collective_gives_its_result(go):
     def program(comm):
-        requests = [comm.iallreduce(comm.rank), comm.ibarrier(), comm.ibcast(b"xy" if comm.rank == 0 else b"--")]
+        requests = [
+            comm.iallreduce(comm.rank),
+            comm.ibarrier(),
+            comm.ibcast(b"xy" if comm.rank == 0 else b"--"),
+        ]
         return MPI.Request.waitall(requests)
 
     assert go(program, 4) == [[6, None, b"xy"]] * 4

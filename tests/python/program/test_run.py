@@ -48,7 +48,9 @@ def test_the_same_run_has_the_same_hash_and_another_has_not(predict):
 
 
 def test_a_pattern_by_its_name():
-    report = hopcast.run(UNIT, "allreduce", ranks=8, kwargs={"bytes": "1 KiB", "iterations": 3}, model="postal")
+    report = hopcast.run(
+        UNIT, "allreduce", ranks=8, kwargs={"bytes": "1 KiB", "iterations": 3}, model="postal"
+    )
     assert {call["call"]: call["count"] for call in report.calls} == {"MPI_Allreduce": 24}
 
 
@@ -93,7 +95,8 @@ def test_a_program_file_has_its_arguments_and_neighbours(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("def main(comm):\n  x = = 1\n", r"p\.py:2"), ("x = 1\n", r"no function main\(comm\)")]
+    ("text", "message"),
+    [("def main(comm):\n  x = = 1\n", r"p\.py:2"), ("x = 1\n", r"no function main\(comm\)")],
 )
 def test_a_program_file_that_is_none_is_bad_input(tmp_path, text, message):
     (tmp_path / "p.py").write_text(text)

@@ -68,8 +68,8 @@ pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
                 read.push(keys(section, parameters, None, node, files)?);
             }
             (Content::Keys(parameters), None) => read.extend(absent(section, parameters, root)?),
-            (Content::Model { choices, .. }, Some(node)) => {
-                let choice = chosen(section, choices, node)?;
+            (Content::Model { choices, default }, Some(node)) => {
+                let choice = chosen(section, choices, *default, node)?;
                 read.push(keys(section, choice.parameters, Some(choice.name), node, files)?);
             }
             (Content::Model { choices, default }, None) => match default {
@@ -138,13 +138,21 @@ fn absent(
     }
 }
 
-/// The model that `kind` names.
-fn chosen<'a>(section: &Section, choices: &'a [Choice], node: &Node) -> Result<&'a Choice, InputError> {
+/// The model that `kind` names, or the section's default where it names none.
+fn chosen<'a>(
+    section: &Section,
+    choices: &'a [Choice],
+    default: Option<&str>,
+    node: &Node,
+) -> Result<&'a Choice, InputError> {
     let Item::Table(fields) = &node.item else { return Err(not_a_section(section, node)) };
     let known: Vec<_> = choices.iter().map(|choice| choice.name).collect();
-    let kind = fields.get("kind").ok_or_else(|| {
-        node.at.error(format!("[{}] lacks kind; known: {}", section.name, known.join(", ")))
-    })?;
+    let Some(kind) = fields.get("kind") else {
+        let usual = choices.iter().find(|choice| Some(choice.name) == default);
+        return usual.ok_or_else(|| {
+            node.at.error(format!("[{}] lacks kind; known: {}", section.name, known.join(", ")))
+        });
+    };
     let Item::Text(name) = &kind.item else {
         return Err(kind.at.error(format!("{}.kind: {} is not a text in quotes", section.name, kind.text)));
     };

@@ -1,0 +1,144 @@
+//! Runs: a request from Python, a report and its tables back.
+
+use mpi::Source;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use sim::observe::Detail;
+use sim::table::{Column, Table};
+use sim::{Control, Monitor, Progress, Request, Workload};
+
+use crate::errors::input_error;
+use crate::source::Greenlets;
+
+/// What Python asks for; see `hopcast.api.Job`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Job {
+    platform: String,
+    overrides: Vec<(String, String)>,
+    workload: String,
+    name: String,
+    arguments: Vec<(String, String)>,
+    ranks: Option<u32>,
+    model: Option<String>,
+    seed: u64,
+    placement: Option<String>,
+    ppn: Option<u16>,
+    compute_scale: f64,
+    records: u32,
+}
+
+impl Job {
+    fn request(self) -> PyResult<Request> {
+        let workload = match self.workload.as_str() {
+            "program" => Workload::Program(self.name),
+            "pattern" => Workload::Pattern { name: self.name, arguments: self.arguments },
+            other => return Err(PyValueError::new_err(format!("no workload is a '{other}'"))),
+        };
+        Ok(Request {
+            platform: self.platform,
+            overrides: self.overrides,
+            workload,
+            ranks: self.ranks,
+            model: self.model,
+            seed: self.seed,
+            placement: self.placement,
+            processes_per_host: self.ppn,
+            compute_scale: self.compute_scale,
+            detail: if self.records > 0 { Detail::Records(self.records) } else { Detail::Tables },
+        })
+    }
+}
+
+/// A Python function that is told where the run stands, and gives whether it is to stop.
+struct Watch<'a, 'py> {
+    function: &'a Bound<'py, PyAny>,
+    /// What the function raised: it stops the run.
+    error: Option<PyErr>,
+}
+
+impl Monitor for Watch<'_, '_> {
+    fn poll(&mut self, progress: Progress) -> Control {
+        let told = self.function.py().check_signals();
+        let told = told.and_then(|()| self.function.call1((progress.now.seconds(), progress.events)));
+        match told.and_then(|answer| answer.is_truthy()) {
+            Ok(false) => Control::Continue,
+            Ok(true) => Control::Stop,
+            Err(error) => {
+                self.error = Some(error);
+                Control::Stop
+            }
+        }
+    }
+}
+
+/// `(report.json, tables, (rank, time, exception) or None, greenlets that have not finished)`.
+type Ended<'py> = (String, Bound<'py, PyDict>, Option<(u32, f64, Bound<'py, PyAny>)>, Vec<Bound<'py, PyAny>>);
+
+/// Runs `job`; the ranks of a program workload are those of `program`.
+#[pyfunction]
+pub fn run<'py>(
+    py: Python<'py>,
+    job: Job,
+    program: Option<&Bound<'py, PyAny>>,
+    monitor: &Bound<'py, PyAny>,
+) -> PyResult<Ended<'py>> {
+    let prepared = sim::prepare(&job.request()?).map_err(input_error)?;
+    let mut watch = Watch { function: monitor, error: None };
+    let mut greenlets = None;
+    if let Some(program) = program {
+        program.setattr("host_of_rank", prepared.host_of_rank().to_vec())?;
+        greenlets = Some(Greenlets::new(program, prepared.ranks())?);
+    }
+    let source = greenlets.as_mut().map(|source| source as &mut dyn Source);
+    let outcome = prepared.run(source, &mut watch).map_err(input_error)?;
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
+    let mut failed = None;
+    let mut unfinished = Vec::new();
+    if let Some(source) = greenlets {
+        unfinished = source.unfinished().collect::<PyResult<_>>()?;
+        failed = source.error.map(|failed| (failed.rank.0, failed.at.seconds(), failed.error));
+    }
+    Ok((outcome.json(), tables(py, &outcome.tables)?, failed, unfinished))
+}
+
+/// `{table: [(column, type, bytes or texts)]}`
+fn tables<'py>(py: Python<'py>, tables: &[Table]) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for table in tables {
+        let columns = PyList::empty(py);
+        for (name, column) in &table.columns {
+            let (kind, content) = column_content(py, column)?;
+            columns.append((*name, kind, content))?;
+        }
+        all.set_item(table.name, columns)?;
+    }
+    Ok(all)
+}
+
+fn column_content<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
+    Ok(match column {
+        Column::U32(values) => ("u32", bytes(py, values, |value| value.to_le_bytes())?),
+        Column::U64(values) => ("u64", bytes(py, values, |value| value.to_le_bytes())?),
+        Column::F64(values) => ("f64", bytes(py, values, |value| value.to_le_bytes())?),
+        Column::Text(values) => ("text", PyList::new(py, values)?.into_any()),
+    })
+}
+
+/// The values as they lie in memory, little endian, as NumPy reads them.
+fn bytes<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    write: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    let filled = PyBytes::new_with(py, values.len() * N, |into| {
+        for (place, value) in into.chunks_exact_mut(N).zip(values) {
+            place.copy_from_slice(&write(*value));
+        }
+        Ok(())
+    })?;
+    Ok(filled.into_any())
+}
