@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use engine::registry::find;
 use network::fabric::Idle;
 use network::routing::{Load, ROUTINGS, Routing, Unloaded};
 use network::topology::TOPOLOGIES;
@@ -22,6 +23,7 @@ fn is_shortest(name: &str, topology: &dyn Topology) -> bool {
 }
 
 const KEYS: u64 = 6;
+const SOURCES_MOST: u32 = 64;
 
 /// A load that differs from link to link without pattern.
 struct Uneven(u64);
@@ -76,14 +78,11 @@ fn on_every_routing(check: impl Fn(&str, &dyn Topology, &dyn Routing)) {
     assert_eq!(built.len(), ROUTINGS.len(), "every routing fits some topology: {built:?}");
 }
 
+/// All pairs of hosts, or, of large networks, all from some of the hosts.
 fn pairs(topology: &dyn Topology) -> impl Iterator<Item = (u32, u32)> {
-    // A stride keeps large networks quick; it is coprime to nothing in particular.
     let hosts = topology.hosts();
-    let step = (hosts / 24).max(1) as usize;
-    (0..hosts)
-        .step_by(step)
-        .flat_map(move |from| (0..hosts).map(move |to| (from, to)))
-        .filter(|(from, to)| from != to)
+    let sources = (0..hosts).step_by(hosts.div_ceil(SOURCES_MOST) as usize);
+    sources.flat_map(move |from| (0..hosts).map(move |to| (from, to))).filter(|(from, to)| from != to)
 }
 
 #[test]
@@ -190,6 +189,35 @@ fn the_channel_dependency_graph_is_acyclic() {
         }
         assert_eq!(taken, waits.len(), "{name}: {} channels wait in a circle", waits.len() - taken);
     });
+}
+
+#[test]
+fn random_routes_change_with_the_seed() {
+    for (kind, text, name) in [
+        ("fat-tree", "k = 4\nlevels = 3", "random-up"),
+        ("torus", "sizes = [4, 4, 4]", "valiant"),
+        ("hyperx", "sizes = [4, 4, 4]", "minimal"),
+    ] {
+        let topology = topology(kind, text);
+        let entry = find(ROUTINGS, "routing", name).unwrap();
+        let routes = |seed| -> Vec<_> {
+            let routing = (entry.build)(&support::arguments(entry.parameters, ""), &*topology, seed).unwrap();
+            pairs(&*topology).map(|(from, to)| route(&*routing, &*topology, from, to, 1, &Unloaded)).collect()
+        };
+        assert_ne!(routes(1), routes(2), "{name}");
+    }
+}
+
+/// Tables for a million hosts do not fit; the error says how much they need, and what would do.
+#[test]
+fn tables_too_large_are_refused() {
+    let topology = topology("torus", "sizes = [100, 100, 100]");
+    let error = try_routing("shortest-path", "memory = \"64 MiB\"", &*topology).err().unwrap();
+    assert_eq!(error.parameter, "memory");
+    // A million tables of a million entries of two bytes.
+    for part in ["64 MiB", "1.819 TiB", "dimension-order"] {
+        assert!(error.reason.contains(part), "{error}");
+    }
 }
 
 /// Hopper's published ends: 1.27 us for hosts of one router and 3.88 us for the farthest, with

@@ -1,14 +1,4 @@
-//! The edge list: one cable a line.
-//!
-//! ```text
-//! # hosts are declared, before or after; all other names are routers
-//! host  n0 n1
-//! n0 s0  12.5 GB/s  500 ns        both directions; bandwidth and latency in any order, either may
-//! n1 s1                           be missing: then [link] and [nic] say
-//! s0 s1  100 Gbit/s 1.2 us x2     two parallel cables
-//! s0 -> s1  25GB/s                one direction only
-//! ```
-//! Names have no white space. `#` begins a comment.
+//! The edge list, one cable a line, in the form that the head of `mod.rs` shows.
 
 use std::collections::BTreeMap;
 

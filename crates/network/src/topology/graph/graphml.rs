@@ -1,8 +1,4 @@
-//! GraphML: nodes with a `type` of `host` or `router`, edges with `bandwidth`, `latency` and `lanes`.
-//!
-//! Attributes are GraphML's: `<key id="d0" for="edge" attr.name="bandwidth" attr.type="string"/>` and
-//! `<data key="d0">12.5 GB/s</data>`; a key's `<default>` counts. A node's `name` (or `label`) is its name,
-//! else its id. Edges of a directed graph carry in one direction.
+//! GraphML, with the attributes that the head of `mod.rs` names.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

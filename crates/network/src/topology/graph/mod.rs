@@ -1,7 +1,22 @@
 //! Graph: any network, from a file. Two formats, told apart by the file's first character.
 //!
-//! The edge list (`edge_list.rs`) has a line for each cable; GraphML (`graphml.rs`) is XML and begins
-//! with `<`. Routers are numbered as the file first names them; hosts by their routers, then as the file
+//! The edge list has a line for each cable. Names have no white space; `#` begins a comment:
+//!
+//! ```text
+//! # hosts are declared, before or after; all other names are routers
+//! host  n0 n1
+//! n0 s0  12.5 GB/s  500 ns        both directions; bandwidth and latency in any order, either may
+//! n1 s1                           be missing: then [link] and [nic] say
+//! s0 s1  100 Gbit/s 1.2 us x2     two parallel cables
+//! s0 -> s1  25GB/s                one direction only
+//! ```
+//!
+//! GraphML begins with `<`: nodes have a `type` of `host` or `router`, edges have `bandwidth`, `latency` and
+//! `lanes`, as `<key id="b" for="edge" attr.name="bandwidth" attr.type="string"/>` and
+//! `<data key="b">12.5 GB/s</data>`; a key's `<default>` counts. A node's `name` (or `label`) is its name,
+//! else its id. Edges of a directed graph carry in one direction.
+//!
+//! Routers are numbered as the file first names them; hosts by their routers, then as the file
 //! first names them. Every host hangs on one router, and every host can be reached from every other.
 //!
 //! Source: Brandes, Eiglsperger, Herman, Himsolt, Marshall, "GraphML progress report" (GD 2001).
