@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::*;
 use mpi::cartesian::NOBODY;
 use mpi::collective::{Collective, Kind, Sizes};
-use mpi::operation::{CartGrid, CommId, Neighbours, NewComm, Op, Receive, Send, Start};
+use mpi::operation::{CartGrid, CommId, Neighbours, NewComm, Op, Receive, Request, Send, Start, TagMatch};
 use mpi::{Completion, Context, Failure, Rank, Setup, Source, World};
 use network::HostId;
 
@@ -192,6 +192,28 @@ fn a_freed_communicator_is_gone() {
     let failure = common::run(vec![vec![dup(), Op::FreeComm(CommId(2)), use_it], vec![dup()]]).failure;
     let Some(Failure::Misuse { rank: Rank(0), reason }) = failure else { panic!("{failure:?}") };
     assert!(reason.contains("comm 2"), "{reason}");
+}
+
+/// What is under way on a communicator that all have freed is still received, with its source.
+#[test]
+fn messages_outlive_their_communicator() {
+    let dup = make(CommId::WORLD, NewComm::Dup);
+    let comm = CommId(2);
+    let mut ops = vec![
+        vec![
+            dup.clone(),
+            Op::Receive(Receive { comm, tag: TagMatch::Tag(0), ..from_any() }, Start::Request(Request(0))),
+            Op::ProbeMatched(Receive { comm, ..from(2, 7) }, true),
+        ],
+        vec![dup.clone(), Op::Send(Send { comm, ..to(0, 2 * EAGER, 0) }, Start::Request(Request(0)))],
+        vec![dup.clone(), Op::Send(Send { comm, ..to(0, 8, 7) }, Start::Blocking)],
+    ];
+    ops.iter_mut().for_each(|ops| ops.push(Op::FreeComm(comm)));
+    ops[0].extend([compute(LATENCY), wait(0), Op::ReceiveMatched(0, Start::Blocking)]);
+    ops[1].insert(1, compute(9 * LATENCY));
+    ops[1].push(wait(0));
+    let run = succeed(ops);
+    assert_eq!((run.done[0][5].status.source, run.done[0][6].status.source), (1, 2));
 }
 
 /// Members that make different things are named.

@@ -304,8 +304,10 @@ impl World {
         let process = &mut self.processes[rank as usize];
         process.memberships.entry(comm.0).freed = true;
         // While something is under way on it, it must stay known.
+        let matched = process.rare.iter().flat_map(|rare| rare.matched.iter());
         let busy = process.posted.iter().any(|(pattern, _)| pattern.key().context == comm.0)
-            || process.incoming.iter().any(|(_, incoming)| incoming.context == comm.0);
+            || process.incoming.iter().any(|(_, incoming)| incoming.context == comm.0)
+            || matched.into_iter().any(|(_, (key, _))| key.context == comm.0);
         if !busy {
             self.communicators.free(comm);
         }
