@@ -59,10 +59,15 @@ pub struct ReplayOptions {
 
 /// A source that replays a recorded run.
 pub struct Replay {
+    set: Arc<dyn TraceSet>,
+    options: ReplayOptions,
     ranks: Vec<RankReplay>,
-    mode: Mode,
     error: Option<TraceError>,
+    warnings: Vec<String>,
 }
+
+/// More warnings of the same replay than this say no more.
+const WARNINGS: usize = 8;
 
 /// Where one rank stands.
 struct RankReplay {
@@ -78,7 +83,9 @@ struct RankReplay {
     makes_comm: bool,
 }
 
+/// A rank's trace is open from its first operation to its last.
 enum Calls {
+    Closed,
     InOrder(Box<dyn RankCalls>),
     AtOnce(AtOnce),
 }
@@ -86,14 +93,16 @@ enum Calls {
 /// A source that replays `set`.
 pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, TraceError> {
     set.replayable()?;
-    let ranks = (0..set.ranks()).map(|rank| {
-        let calls = match options.mode {
-            Mode::None => Calls::AtOnce(AtOnce::new(set.clone(), Rank(rank), options.clocks)?),
-            _ => Calls::InOrder(set.calls(Rank(rank), options.clocks)?),
-        };
-        Ok(RankReplay { calls, held: None, call: None, number: 0, shift: Duration::ZERO, makes_comm: false })
-    });
-    Ok(Replay { ranks: ranks.collect::<Result<_, TraceError>>()?, mode: options.mode, error: None })
+    let rank = || RankReplay {
+        calls: Calls::Closed,
+        held: None,
+        call: None,
+        number: 0,
+        shift: Duration::ZERO,
+        makes_comm: false,
+    };
+    let ranks = (0..set.ranks()).map(|_| rank()).collect();
+    Ok(Replay { set, options, ranks, error: None, warnings: Vec::new() })
 }
 
 impl Replay {
@@ -102,24 +111,41 @@ impl Replay {
         self.error.take()
     }
 
-    /// What to check before trusting the prediction, as far as the replay has come.
+    /// What to check before trusting the prediction, as far as ranks have come to their end: what the
+    /// first of them say.
     pub fn warnings(&self) -> Vec<String> {
-        let of_rank = |rank: &RankReplay| match &rank.calls {
-            Calls::InOrder(calls) => calls.warnings(),
-            Calls::AtOnce(calls) => calls.warnings(),
+        self.warnings.clone()
+    }
+
+    fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
+        let state = &mut self.ranks[rank.0 as usize];
+        if let Calls::Closed = state.calls {
+            let (set, clocks) = (&self.set, self.options.clocks);
+            state.calls = match self.options.mode {
+                Mode::None => Calls::AtOnce(AtOnce::new(set.clone(), rank, clocks)?),
+                _ => Calls::InOrder(set.calls(rank, clocks)?),
+            };
+        }
+        let op = match &mut state.calls {
+            Calls::AtOnce(calls) => calls.next(done)?,
+            _ => state.next(self.options.mode, done)?,
         };
-        self.ranks.iter().flat_map(of_rank).collect()
+        if matches!(op, Op::Finish) {
+            let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
+                Calls::InOrder(calls) => calls.warnings(),
+                Calls::AtOnce(calls) => calls.warnings(),
+                Calls::Closed => Vec::new(),
+            };
+            self.warnings.extend(warnings);
+            self.warnings.truncate(WARNINGS);
+        }
+        Ok(op)
     }
 }
 
 impl Source for Replay {
     fn next(&mut self, rank: Rank, done: &Completion) -> Op {
-        let state = &mut self.ranks[rank.0 as usize];
-        let op = match &mut state.calls {
-            Calls::AtOnce(calls) => calls.next(done),
-            Calls::InOrder(_) => state.next(self.mode, done),
-        };
-        op.unwrap_or_else(|error| {
+        self.step(rank, done).unwrap_or_else(|error| {
             self.error.get_or_insert(error);
             Op::Abort(1)
         })

@@ -53,6 +53,9 @@ impl ClockTable {
             hosts.entry(&file.header.host).or_default().push(rank);
         }
         let mut warnings = Vec::new();
+        if begins.iter().all(|begin| begin.first_ns == 0) {
+            warnings.push("the trace has no wall-clock times: nothing is computed between calls".to_string());
+        }
         let first = begins.iter().map(|begin| begin.first_ns).min().unwrap_or(0);
         let recorded = ClockTable { origins_ns: vec![first; files.len()] };
         if hosts.len() < 2 {

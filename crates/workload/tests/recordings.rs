@@ -1,0 +1,90 @@
+//! Real recordings, replayed by hand: every message finds its receive, and every mode comes to its end.
+
+mod common;
+
+use common::drive;
+use mpi::{Op, Rank};
+use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile};
+
+/// Every message of a real recording finds its receive, each call becomes one operation.
+#[track_caller]
+fn runs_to_its_end(files: Vec<TraceFile>) {
+    let opened = trace::recognise(files).unwrap();
+    for (name, mode) in Mode::ALL {
+        let mut source =
+            trace::replay(opened.clone(), ReplayOptions { mode: *mode, clocks: Clocks::Aligned }).unwrap();
+        let run = drive::run(&mut source, opened.ranks());
+        assert_eq!(source.take_error(), None, "{name}");
+        assert!(run.stuck.is_empty(), "{name}: {:?} cannot go on", run.stuck);
+        assert_eq!(run.left_over, 0, "{name}");
+        assert_eq!(source.warnings(), [""; 0], "{name}");
+        if *mode != Mode::None {
+            for (rank, ops) in run.ops.iter().enumerate() {
+                let calls =
+                    ops.iter().filter(|op| !matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Finish));
+                let recorded = opened.recorded_calls(Rank(rank as u32), Clocks::Aligned).unwrap();
+                assert_eq!(calls.count(), recorded.count(), "{name}, rank {rank}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lulesh_runs_to_its_end() {
+    let Some(data) = common::data("dumpi/LULESH-64ranks-hopper.tar.xz") else { return };
+    let files = common::untar(&data);
+    let opened = trace::recognise(files.clone()).unwrap();
+    assert_eq!(opened.hosts()[..17].iter().filter(|host| *host == "nid04037").count(), 16);
+    // The paper's run took 54.47 s; on aligned clocks its end comes 54.47 s after its begin, too.
+    let summary = opened.summary(Clocks::Aligned).unwrap();
+    assert!((summary.longest().seconds() - 54.469092).abs() < 1e-6, "{}", summary.longest());
+    assert!((summary.total().seconds() - 54.47).abs() < 0.02, "{}", summary.total());
+    runs_to_its_end(files);
+}
+
+#[test]
+fn imb_and_hpcg_run_to_their_end() {
+    let Some(data) = common::data("dumpi") else { return };
+    runs_to_its_end(common::untar(&data.join("IMB-pingpong-16ranks-fudan.tar.xz")));
+    runs_to_its_end(common::untar(&data.join("HPCG-16ranks-fudan.tar.xz")));
+}
+
+#[test]
+fn small_sets_run_to_their_end() {
+    let Some(data) = common::data("dumpi-sst") else { return };
+    let named = |prefix: &str| {
+        common::folder(&data).into_iter().filter(|f| f.base_name().starts_with(prefix)).collect()
+    };
+    runs_to_its_end(named("testtrace"));
+    runs_to_its_end(named("testbgp"));
+    for run in ["run_0", "run_1"] {
+        runs_to_its_end(common::folder(
+            &data.join("../dumpi-to-graph/synthetic/naive_all_to_all/procs4").join(run),
+        ));
+    }
+}
+
+#[test]
+fn one_rank_of_many_is_not_replayed_as_all() {
+    let Some(data) = common::data("dumpi-cortex/AMG.bin") else { return };
+    let opened = trace::recognise(vec![common::file(&data)]).unwrap();
+    assert!(opened.warnings()[0].contains("without MPI_Finalize"), "{:?}", opened.warnings());
+    let mut source = trace::replay(opened, ReplayOptions::default()).unwrap();
+    let run = drive::run(&mut source, 1);
+    assert_eq!(run.ops[0].last(), Some(&Op::Abort(1)));
+    let error = source.take_error().unwrap().to_string();
+    assert!(error.contains("the run had 27 ranks, but the trace has files of 1"), "{error}");
+}
+
+#[test]
+fn a_set_without_one_of_its_files_names_the_rank() {
+    let Some(data) = common::data("dumpi-sst") else { return };
+    let files = || common::folder(&data).into_iter().filter(|file| file.base_name().starts_with("testtrace"));
+    let without = |name: &str| {
+        let left = files().filter(|file| file.base_name() != name).collect();
+        trace::recognise(left).err().unwrap().to_string()
+    };
+    // The .meta file tells that there are four, so that the last is missed, too.
+    assert!(without("testtrace-0001.bin").contains("must have 4; rank 1 is missing"));
+    assert!(without("testtrace-0003.bin").contains("must have 4; rank 3 is missing"));
+}
