@@ -20,6 +20,7 @@ pub mod reduce;
 pub mod reduce_scatter;
 pub mod scan;
 pub mod scatter;
+pub mod selection;
 mod shape;
 mod step;
 mod tree;
@@ -34,6 +35,7 @@ use crate::operation::CommId;
 pub use cost::{Cost, Idle};
 pub use kind::Kind;
 pub use layout::{Layout, chunk_offset};
+pub use selection::{Choice, Selection};
 pub use shape::Shape;
 pub use step::{Effect, Round, Slots, Step};
 
@@ -97,6 +99,7 @@ pub const ALGORITHMS: &[Entry<Algorithm>] = &[
     barrier::linear::ENTRY,
     barrier::double_ring::ENTRY,
     bcast::binomial::ENTRY,
+    bcast::knomial::ENTRY,
     bcast::scatter_recursive_doubling_allgather::ENTRY,
     bcast::scatter_ring_allgather::ENTRY,
     bcast::chain::ENTRY,
