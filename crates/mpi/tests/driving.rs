@@ -61,7 +61,7 @@ fn every_algorithm_comes_to_an_end() {
                     let ops = everywhere(ranks, &[blocking(&call), blocking(&call)]);
                     let first = run(ops.clone());
                     if let Some(Failure::Misuse { reason, .. }) = &first.failure {
-                        assert!(reason.contains("cannot do this call"), "{reason}");
+                        assert!(reason.contains("cannot do"), "{reason}");
                         continue;
                     }
                     assert_eq!(first.failure, None, "{} {} on {ranks}", kind.name(), entry.name);

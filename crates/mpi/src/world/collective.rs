@@ -33,6 +33,8 @@ pub(crate) struct Instance {
     pub communicator: Arc<Communicator>,
     neighbours: Option<Arc<Neighbours>>,
     algorithm: Round,
+    /// Bytes of its segments.
+    segment: Bytes,
     /// When what is done so far was done.
     at: Time,
     /// Its number on the communicator.
@@ -72,7 +74,10 @@ pub(crate) struct Early {
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     call: Arc<Collective>,
+    /// Ranks of its communicator: two communicators can have one number.
+    size: u32,
     algorithm: Round,
+    segment: Bytes,
     signature: u32,
 }
 
@@ -96,9 +101,10 @@ impl World {
             sequence,
             communicator,
             neighbours,
-            algorithm: prepared.0,
+            algorithm: prepared.algorithm,
+            segment: prepared.segment,
             at: context.now,
-            signature: prepared.1,
+            signature: prepared.signature,
             me,
             round: 0,
             outstanding: 0,
@@ -117,7 +123,7 @@ impl World {
                 size: state.communicator.size(),
                 call: &state.call,
                 neighbours: state.neighbours.as_deref(),
-                segment: self.setup.segment,
+                segment: state.segment,
             };
             if !(state.algorithm)(&shape, state.me, state.round, &mut steps) {
                 let done = self.processes[rank as usize].instances.remove(instance as usize);
@@ -316,30 +322,33 @@ impl World {
         if state.outstanding > 0 { Ok(()) } else { self.advance(rank, instance, context) }
     }
 
-    /// The algorithm and the signature of a call.
+    /// The algorithm, its segment and the signature of a call.
     fn prepare(
         &mut self,
         rank: u32,
         call: &Arc<Collective>,
         size: u32,
         neighbours: Option<&Neighbours>,
-    ) -> Outcome<(Round, u32)> {
+    ) -> Outcome<Prepared> {
         if let Some(prepared) = &self.prepared
-            && Arc::ptr_eq(&prepared.call, call)
+            && prepared.size == size
+            && same(&prepared.call, call)
         {
-            return Ok((prepared.algorithm, prepared.signature));
+            return Ok(prepared.clone());
         }
-        if let Err(reason) = check(call, size, neighbours) {
-            return Err(self.misuse(rank, format!("{}: {reason}", text::collective(call))));
-        }
+        let misuse = |reason: String| format!("{}: {reason}", text::collective(call));
         let shape = Shape { size, call, neighbours, segment: self.setup.segment };
-        let (algorithm, number) = match choose(&shape) {
-            Ok(chosen) => chosen,
-            Err(reason) => return Err(self.misuse(rank, format!("{}: {reason}", text::collective(call)))),
+        let chosen = check(call, size, neighbours).and_then(|()| self.setup.selection.choose(&shape));
+        let chosen = chosen.map_err(|reason| self.misuse(rank, misuse(reason)))?;
+        let prepared = Prepared {
+            call: call.clone(),
+            size,
+            algorithm: chosen.entry.build.round,
+            segment: chosen.segment.unwrap_or(self.setup.segment),
+            signature: signature(call, chosen.entry.name),
         };
-        let signature = signature(call, number);
-        self.prepared = Some(Prepared { call: call.clone(), algorithm, signature });
-        Ok((algorithm, signature))
+        self.prepared = Some(prepared.clone());
+        Ok(prepared)
     }
 
     /// The neighbours that a neighbourhood collective talks to; `None` for the others.
@@ -408,29 +417,17 @@ fn check(call: &Collective, size: u32, neighbours: Option<&Neighbours>) -> Resul
     if fits { Ok(()) } else { Err(format!("the list of sizes does not fit {size} ranks")) }
 }
 
-/// The algorithm that does the call: the one it names, or the first that fits; with its number.
-fn choose(shape: &Shape) -> Result<(Round, u32), String> {
-    let entry = match shape.call.algorithm {
-        Some(name) => {
-            let entry = collective::find(shape.call.kind, name)?;
-            if !(entry.build.fits)(shape) {
-                return Err(format!("the algorithm '{name}' cannot do this call on {} ranks", shape.size));
-            }
-            entry
-        }
-        None => collective::of_kind(shape.call.kind)
-            .find(|entry| (entry.build.fits)(shape))
-            .ok_or_else(|| format!("no algorithm can do it on {} ranks", shape.size))?,
-    };
-    let number = collective::ALGORITHMS.iter().position(|other| std::ptr::eq(other, entry));
-    Ok((entry.build.round, number.unwrap_or(0) as u32))
+/// Whether two calls are one for sure, without a look at lists of sizes.
+fn same(one: &Arc<Collective>, other: &Arc<Collective>) -> bool {
+    Arc::ptr_eq(one, other) || matches!(one.sizes, Sizes::Equal(_)) && one == other
 }
 
 /// What must agree between the members: the kind in the upper 8 bits, then a hash of root, size and
 /// algorithm. Lists of sizes are left out, for not all members need to know them.
-fn signature(call: &Collective, algorithm: u32) -> u32 {
+fn signature(call: &Collective, algorithm: &str) -> u32 {
     let mut digest = engine::hash::Digest::default();
-    digest.fold(u64::from(call.root) << 32 | u64::from(algorithm));
+    digest.fold(u64::from(call.root));
+    algorithm.bytes().for_each(|letter| digest.fold(u64::from(letter)));
     match &call.sizes {
         Sizes::Equal(bytes) => digest.fold(bytes.0),
         Sizes::ByRank(_) => digest.fold(u64::MAX),

@@ -29,7 +29,7 @@ use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Tok
 use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network};
 use slab::Slab;
 
-use crate::collective::Step;
+use crate::collective::{Selection, Step};
 use crate::compute::Processor;
 use crate::operation::Rank;
 use crate::record::{Failure, Record};
@@ -50,8 +50,10 @@ pub struct Setup {
     pub processor: Processor,
     /// How fast a rank reduces the data of a collective \[bytes of one operand per second\].
     pub reduce_rate: Bandwidth,
-    /// Bytes of a segment in pipelined collectives.
+    /// Bytes of a segment in pipelined collectives, where the library's rules name none.
     pub segment: Bytes,
+    /// Which algorithm a collective takes.
+    pub selection: Selection,
 }
 
 /// How messages are sent.

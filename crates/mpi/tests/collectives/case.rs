@@ -114,7 +114,7 @@ fn neighbours(kind: Kind, given: &Parameters) -> Vec<Neighbours> {
 
 /// Cases that cover every number of ranks from 1 to 40, and a few larger ones.
 pub fn sweep() -> impl Iterator<Item = Parameters> {
-    (1..=40).chain([64, 100, 127, 257]).flat_map(|size| {
+    (1..=40).chain([64, 100, 127]).flat_map(|size| {
         let even = Parameters {
             size,
             root: 0,
@@ -135,6 +135,12 @@ pub fn sweep() -> impl Iterator<Item = Parameters> {
         let empty = Parameters { bytes: 0, segment: 0, root: size - 1, ..even.clone() };
         [even, odd, empty]
     })
+}
+
+/// More ranks than a byte counts.
+pub fn many() -> Parameters {
+    let (bytes, element, segment) = (1_003, 8, 100);
+    Parameters { size: 257, root: 128, bytes, element, commutative: true, segment, uneven: 7 }
 }
 
 /// Cases at random.

@@ -5,3 +5,4 @@ mod case;
 mod clock;
 mod data;
 mod properties;
+mod selection;

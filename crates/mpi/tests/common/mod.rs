@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue, Time, Token};
-use mpi::collective::{Collective, Kind, Sizes};
+use mpi::collective::{Collective, Kind, Selection, Sizes};
 use mpi::compute::Processor;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Work};
 use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
@@ -170,6 +170,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         },
         reduce_rate: Bandwidth(1_000_000_000),
         segment: Bytes(0),
+        selection: Selection::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::registry::Entry;
 use engine::{Bandwidth, Duration};
-use mpi::collective::Kind as Collective;
+use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::Processor;
 use mpi::{Protocol, Setup};
 use network::model::MODELS;
@@ -186,7 +186,17 @@ impl Platform {
             processor: self.processor(scale),
             reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),
             segment: mpi.size("segment").expect("has a default"),
+            selection: self.selection(),
         }
+    }
+
+    /// The library's rules for collectives, below what `[mpi.collectives]` says.
+    pub fn selection(&self) -> Selection {
+        let library = self.mpi().text("library").expect("has a default");
+        let rules = Selection::library(&library).expect("the choices are those of the registry");
+        self.collective_algorithms().into_iter().fold(rules, |rules, (kind, name)| {
+            rules.with(kind, &name).expect("the choices are those of the registry")
+        })
     }
 
     /// The algorithms of `[mpi.collectives]`, which replace the library's choice.
