@@ -22,6 +22,8 @@ pub(super) struct Link {
     /// max-min: the rate of the flows that this link holds back; equal share: the share of each flow.
     /// 0 where it matters to no flow.
     pub level: u64,
+    /// max-min: how many flows it holds back; members of a computation do not count.
+    pub keeps: u32,
     /// While shares are computed: what is left of it,
     pub left: u64,
     /// the weights of those that share the rest \[2⁻³²\],

@@ -59,7 +59,8 @@ impl MaxMin {
         for at in changed.drain(..) {
             let link = &mut streams.links.all[at as usize];
             let change = std::mem::take(&mut link.change);
-            for position in 0..link.flows.len() {
+            let count = if link.keeps > 0 || change == Change::Capacity { link.flows.len() } else { 0 };
+            for position in 0..count {
                 let flow = streams.links.all[at as usize].flows[position].flow;
                 if change == Change::Capacity || streams.all[flow as usize].bottleneck == at {
                     members.join(flow, streams);
@@ -169,20 +170,18 @@ impl MaxMin {
     fn question(&mut self, streams: &mut Streams, members: &mut Members) {
         for at in &self.touched {
             let link = &streams.links.all[*at as usize];
-            let holds = link.held == self.round;
-            if link.inside as usize == link.flows.len() || !holds && link.level == 0 {
+            // Shares round down: less than one step for each flow that it holds back may be left.
+            let loses = link.keeps > 0 && (link.top > link.level || link.left >= u64::from(link.keeps));
+            // On a link that held flows back, none was faster than these.
+            let holds = link.held == self.round && (link.level == 0 || link.top < link.level);
+            if link.inside as usize == link.flows.len() || !loses && !holds {
                 continue;
             }
-            let kept = |flow: u32| streams.all[flow as usize].bottleneck == *at;
-            let waiting = link.flows.iter().filter(|entry| kept(entry.flow)).count() as u64;
-            // Shares round down: less than one step for each flow it holds back may be left.
-            let keeps = link.level > 0 && link.top <= link.level && link.left < waiting;
+            let top = if holds { link.top } else { u64::MAX };
             for position in 0..link.flows.len() {
-                let link = &streams.links.all[*at as usize];
-                let flow = link.flows[position].flow;
+                let flow = streams.links.all[*at as usize].flows[position].flow;
                 let stream = &streams.all[flow as usize];
-                let too_much = holds && stream.rate.0 > link.top;
-                if stream.member == NONE && (too_much || stream.bottleneck == *at && !keeps) {
+                if stream.member == NONE && (stream.rate.0 > top || loses && stream.bottleneck == *at) {
                     members.join(flow, streams);
                 }
             }
@@ -193,16 +192,15 @@ impl MaxMin {
     fn settle(&mut self, streams: &mut Streams, members: &Members) {
         for member in &members.all {
             streams.all[member.flow as usize].bottleneck = member.bottleneck;
+            streams.links.all[member.bottleneck as usize].keeps += 1;
         }
         for at in &self.touched {
             let link = &mut streams.links.all[*at as usize];
             link.used = link.capacity - link.left;
             if link.held == self.round {
                 link.level = link.top;
-            } else if link.level > 0 {
-                let all = &streams.all;
-                let holds = link.flows.iter().any(|entry| all[entry.flow as usize].bottleneck == *at);
-                link.level = if holds { link.level } else { 0 };
+            } else if link.keeps == 0 {
+                link.level = 0;
             }
         }
     }

@@ -19,12 +19,16 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Takes `flow` in, if it is not.
+    /// Takes `flow` in, if it is not; no link holds it back until its rate is known.
     pub fn join(&mut self, flow: u32, streams: &mut Streams) {
         let stream = &mut streams.all[flow as usize];
         if stream.member == NONE {
             stream.member = self.all.len() as u32;
             self.all.push(Member { flow, bottleneck: NONE, rate: Rate(0) });
+            let bottleneck = std::mem::replace(&mut stream.bottleneck, NONE);
+            if bottleneck != NONE {
+                streams.links.all[bottleneck as usize].keeps -= 1;
+            }
         }
     }
 }

@@ -159,7 +159,8 @@ impl Streams {
                 (rate, bottleneck) = (share, at);
             }
         }
-        self.links.all[bottleneck as usize].level = rate.0;
+        let link = &mut self.links.all[bottleneck as usize];
+        (link.level, link.keeps) = (rate.0, 1);
         for hop in self.path(flow) {
             let link = &mut self.links.all[self.hops[hop].link as usize];
             link.used = self.classes.weight(link.class, regime).takes(rate);
@@ -170,7 +171,10 @@ impl Streams {
 
     /// Ends `flow`, which has moved `bytes` on the wire.
     pub fn end(&mut self, now: Time, flow: u32, message: &Message, bytes: Bytes) {
-        let Stream { rate, regime, .. } = self.all[flow as usize];
+        let Stream { rate, regime, bottleneck, .. } = self.all[flow as usize];
+        if bottleneck != NONE {
+            self.links.all[bottleneck as usize].keeps -= 1;
+        }
         for hop in self.path(flow) {
             let Hop { link: at, position } = self.hops[hop];
             let link = &mut self.links.all[at as usize];
