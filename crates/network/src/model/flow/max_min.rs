@@ -16,6 +16,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use super::links::{Change, Link};
 use super::members::Members;
@@ -114,22 +115,22 @@ impl MaxMin {
     fn pick_least(&mut self, streams: &Streams) -> Rate {
         self.least.clear();
         let mut level = Rate::INFINITE;
-        while let Some(Reverse((known, at))) = self.shares.peek().copied() {
+        while let Some(mut first) = self.shares.peek_mut() {
+            let Reverse((known, at)) = *first;
             if known > level {
                 break;
             }
-            self.shares.pop();
             let link = &streams.links.all[at as usize];
-            if link.open == 0 {
-                continue;
-            }
-            let share = share(link);
+            let share = if link.open == 0 { known } else { share(link) };
             if share > known {
-                self.shares.push(Reverse((share, at)));
+                first.0.0 = share;
                 continue;
             }
-            level = share;
-            self.least.push(at);
+            PeekMut::pop(first);
+            if link.open > 0 {
+                level = share;
+                self.least.push(at);
+            }
         }
         assert!(!self.least.is_empty(), "every flow without a rate is on a link with a share");
         level
