@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The demonstration: two predictions of one program, side by side, and the replay of a real recording.
+# usage: examples/demo.sh [DIRECTORY OF THE COMMAND hopcast]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH="$(realpath "${1:-.venv/bin}"):$PATH"
+data=${HOPCAST_DATA:-../shared/data}
+out=out/demo
+mkdir -p "$out"
+
+heading() { printf '\n== %s\n\n' "$*"; }
+
+heading "Cannon's algorithm, matrices of 32,768 x 32,768, 1,024 ranks on Hopper (a Gemini torus)"
+hopcast run hopper -n 1024 --ppn 16 --out "$out/cannon-hopper" examples/cannon.py 32768
+
+heading "The same program on a fat tree"
+hopcast run fat-tree -n 1024 --ppn 16 --out "$out/cannon-fat-tree" examples/cannon.py 32768
+
+heading "Side by side"
+hopcast compare "$out/cannon-hopper" "$out/cannon-fat-tree" --out "$out/cannon.html"
+
+recording="$data/dumpi/LULESH-64ranks-hopper.tar.xz"
+if [ -f "$recording" ]; then
+  heading "LULESH, recorded on 64 ranks of Hopper, replayed where its ranks were"
+  unpacked=$(mktemp -d)
+  trap 'rm -rf "$unpacked"' EXIT
+  tar --extract --file "$recording" --directory "$unpacked"
+  hopcast run hopper --placement recorded --out "$out/lulesh-hopper" "$unpacked"
+else
+  heading "No recording at $recording (\$HOPCAST_DATA names another place): LULESH is left out"
+fi
+
+heading "The reports"
+ls -1 "$out"/*/report.html "$out/cannon.html"

@@ -1,0 +1,286 @@
+"""The command line: where arguments go, what is printed where, and with which exit code it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from hopcast.cli import arguments, exits, overrides, progress
+from hopcast.cli.run import command as run_command
+from hopcast.errors import InputError
+from hopcast.report import read
+
+HOPCAST = Path(sys.executable).parent / "hopcast"
+
+
+def hopcast(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """Runs the command as a user would."""
+    line = [str(HOPCAST), *map(str, words)]
+    return subprocess.run(line, cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small report."""
+    place = tmp_path_factory.mktemp("reports") / "small"
+    done = hopcast(
+        *["run", "crossbar", "-n", "8", "--records", "100", "--quiet", "--out"],
+        place,
+        "halo1d",
+        "--bytes",
+        "4KiB",
+    )
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.mark.parametrize(
+    ("line", "flags", "words"),
+    [
+        ("hopper -n 4 ring", "-n 4", "hopper ring"),
+        ("-n 4 hopper ring --bytes 8", "-n 4", "hopper ring --bytes 8"),
+        ("hopper ring --bytes 8 -n 4 --json", "-n 4 --json", "hopper ring --bytes 8"),
+        ("hopper ring --bytes=8 --seed=3 -n4", "--seed=3 -n4", "hopper ring --bytes=8"),
+        ("hopper -n 4 a.py -n 7 --json --help", "-n 4", "hopper a.py -n 7 --json --help"),
+        ("hopper --set a.b=c --set d.e=f ring", "--set a.b=c --set d.e=f", "hopper ring"),
+        ("hopper -n 4 dir/a.py -- -x", "-n 4", "hopper dir/a.py -- -x"),
+    ],
+)
+def test_flags_of_run_are_told_from_the_arguments_of_the_workload(line: str, flags: str, words: str) -> None:
+    assert arguments.split(line.split(), run_command.params) == (flags.split(), words.split())
+
+
+def test_an_unknown_flag_before_the_workload_is_an_error_that_lists_the_known() -> None:
+    with pytest.raises(InputError, match="unknown flag '--rank' before the workload; known: .*--placement"):
+        arguments.split(["hopper", "--rank", "4", "ring"], run_command.params)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["8"], "unexpected argument '8'"),
+        (["--bytes"], "--bytes needs a value"),
+        (["--bytes", "--iterations", "2"], "--bytes needs a value"),
+        (["--bytes", "8", "--bytes", "9"], "--bytes is given twice"),
+    ],
+)
+def test_arguments_of_patterns_come_in_pairs(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        arguments.pairs(words, "ring")
+    assert arguments.pairs(["--bytes", "8", "--sizes=[2, 2]"], "ring") == {"bytes": "8", "sizes": "[2, 2]"}
+
+
+def test_overrides_need_a_key_and_a_value() -> None:
+    assert overrides.pairs_of(["a.b = c=d"]) == [("a.b", "c=d")]
+    with pytest.raises(InputError, match=r"--set nic: write section\.key=value"):
+        overrides.pairs_of(["nic"])
+
+
+class PanicException(BaseException):
+    """What a failed assertion of the Rust core looks like."""
+
+
+def raising(error: BaseException):
+    """A function that raises."""
+
+    def work() -> None:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [
+        (lambda: None, 0),
+        (lambda: 3, 3),
+        (raising(InputError("x")), 2),
+        (raising(click.UsageError("x")), 2),
+        (raising(KeyboardInterrupt()), 130),
+        (raising(click.Abort()), 130),
+        (raising(AssertionError("x")), 70),
+        (raising(PanicException("x")), 70),
+    ],
+)
+def test_exceptions_become_exit_codes(work, code: int, capsys: pytest.CaptureFixture) -> None:
+    assert exits.guarded(work) == code
+    assert ("bug of hopcast" in capsys.readouterr().err) == (code == 70)
+
+
+def test_help_is_fast_and_reads_no_heavy_library() -> None:
+    heavy = "import sys, hopcast.cli; print([m for m in ('numpy', 'pyarrow', 'rich', 'jinja2') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert "compare" in hopcast("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rnu", "unknown command 'rnu'; known: run, compare"),
+        ("run hoper -n 4 ring", "unknown platform 'hoper'"),
+        ("run crossbar -n 4 rign", "rign"),
+        ("run crossbar ring", "-n"),
+        ("run crossbar -n 4 missing.py", "missing.py"),
+        ("run crossbar -n 4 ring --byts 8", "byts"),
+        ("run crossbar -n 4 ring --bytes 8", "8"),
+        ("run crossbar -n 4 --model floww ring", "unknown network model 'floww'"),
+        ("run crossbar -n 4 --mode none ring", "--mode is for traces"),
+        ("run crossbar -n 4 --records 10 ring", "--out DIR"),
+        ("run crossbar -n 4 --set nic.bandwith=1 ring", "bandwith"),
+        ("run crossbar -n 0 ring", "0"),
+        ("list topologie", "unknown registry 'topologie'; known: platforms, topologies"),
+        ("compare nowhere nowhere", "no report here"),
+        ("platform show nowhere.toml", "nowhere.toml"),
+    ],
+)
+def test_bad_input_ends_with_2_and_one_line_that_helps(line: str, said: str, tmp_path: Path) -> None:
+    done = hopcast(*line.split(), cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_screen_says_how_long_and_why() -> None:
+    done = hopcast(*["run", "crossbar", "-n", "16", "allreduce", "--bytes", "64KiB"])
+    assert done.returncode == 0, done.stderr
+    for words in ("allreduce on crossbar", "Predicted time", "computing", "MPI_Allreduce", "Outcome "):
+        assert words in done.stdout
+    assert done.stderr == ""
+
+
+def test_json_is_the_report_and_nothing_else() -> None:
+    done = hopcast(*["run", "crossbar", "-n", "16", "--json", "allreduce", "--bytes", "64KiB"])
+    summary = json.loads(done.stdout)
+    needed = (
+        "makespan_s outcome_hash model platform ranks hosts messages bytes packet_hops events wall_s setup_s "
+        "peak_rss_B threads processes warnings hopcast_version"
+    )
+    assert set(needed.split()) <= set(summary)
+    assert summary["ranks"] == 16
+    assert summary["makespan_s"] > 0
+
+
+def test_out_writes_every_part_of_the_report(report: Path) -> None:
+    names = {file.name for file in report.iterdir()}
+    tables = (
+        "ranks",
+        "calls",
+        "call_durations",
+        "call_records",
+        "links",
+        "links_over_time",
+        "matrix",
+        "message_latency",
+    )
+    assert names == {"report.json", "report.html", "timeline.json", *(f"{name}.parquet" for name in tables)}
+    result = read(report)
+    ranks = result.tables["ranks"]
+    assert ranks.num_rows == result.summary["ranks"] == 8
+    assert sum(ranks["messages_sent"].to_pylist()) == result.summary["messages"]
+    assert sum(result.tables["matrix"]["bytes"].to_pylist()) == result.summary["bytes"]
+    for rank in ranks.to_pylist():
+        parts = rank["compute_s"] + rank["transfer_s"] + rank["waiting_s"]
+        assert parts == pytest.approx(rank["finish_s"], rel=1e-9)
+
+
+def test_out_refuses_what_is_no_report_before_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    done = hopcast("run", "crossbar", "-n", 4, "--out", tmp_path, "ring")
+    assert done.returncode == 2
+    assert "thesis.tex" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_report_compares_with_itself(report: Path, tmp_path: Path) -> None:
+    done = hopcast("compare", report, report, "--out", tmp_path / "both.html")
+    assert done.returncode == 0
+    assert "equal to the bit" in done.stdout
+    assert "<svg" in (tmp_path / "both.html").read_text()
+    (tmp_path / "mine.html").write_text("mine")
+    assert hopcast("compare", report, report, "--out", tmp_path / "mine.html").returncode == 2
+    assert (tmp_path / "mine.html").read_text() == "mine"
+
+
+def test_a_deadlock_is_a_result_with_its_own_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "stuck.py").write_text("def main(comm):\n    comm.recv(source=1 - comm.rank)\n")
+    done = hopcast(*["run", "crossbar", "-n", "2", "--out", "report", "stuck.py"], cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "stuck.py:2" in done.stdout
+    failure = read(tmp_path / "report").summary["failure"]
+    assert failure["kind"] == "deadlock"
+    assert [rank["rank"] for rank in failure["ranks"]] == [0, 1]
+    assert "stuck.py:2" in (tmp_path / "report" / "report.html").read_text()
+
+
+def test_an_interrupted_run_leaves_a_valid_partial_report(tmp_path: Path) -> None:
+    line = "run crossbar -n 64 --json --out report ring --iterations 100000000 --bytes 1KiB"
+    process = subprocess.Popen(
+        [HOPCAST, *line.split()], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    summary = json.loads(out)
+    assert summary["partial"]
+    assert summary["makespan_s"] > 0
+    assert read(tmp_path / "report").summary == summary
+    assert "events/s" in err
+
+
+def test_threads_beyond_one_change_nothing_and_are_not_ignored_silently() -> None:
+    one, four = (hopcast(*f"run crossbar -n 8 --json --threads {n} ring".split()) for n in (1, 4))
+    assert json.loads(one.stdout)["outcome_hash"] == json.loads(four.stdout)["outcome_hash"]
+    assert "one thread was used" in four.stderr
+    assert one.stderr == ""
+
+
+def test_the_reader_of_the_output_may_leave_early() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {HOPCAST} list --json | head -c 10"], capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_progress_says_how_far_how_fast_and_how_long() -> None:
+    text = progress.line(1.5e-3, 2_000_000, 1e6, 10.0, 0.25)
+    assert text == "simulated 1.500 ms, 2.00 million events, 1.00 million events/s, 25.0 % done, 30 s left"
+    assert "left" not in progress.line(1.5e-3, 2_000_000, 1e6, 10.0, None)
+
+
+@pytest.mark.parametrize(
+    "registry", ["platforms", "topologies", "routings", "models", "collectives", "patterns", "formats"]
+)
+def test_every_registry_can_be_listed(registry: str) -> None:
+    listed = json.loads(hopcast("list", registry, "--json").stdout)
+    assert listed[0]["entries"]
+    text = hopcast("list", registry).stdout
+    assert all(entry["name"] in text for entry in listed[0]["entries"])
+
+
+def test_a_platform_as_shown_is_a_platform_file(tmp_path: Path) -> None:
+    for flags in ([], ["--resolved"]):
+        text = hopcast("platform", "show", "fat-tree", *flags).stdout
+        (tmp_path / "copy.toml").write_text(text)
+        shown = hopcast("platform", "show", tmp_path / "copy.toml", "--resolved")
+        assert shown.returncode == 0, shown.stderr
+        assert shown.stdout == hopcast("platform", "show", "fat-tree", "--resolved").stdout
+    assert json.loads(hopcast("platform", "schema").stdout)["title"] == "hopcast platform"
+
+
+def test_colours_are_for_terminals() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+    line = [HOPCAST, *["run", "crossbar", "-n", "4", "ring"]]
+    assert b"\x1b" not in subprocess.run(line, capture_output=True, env=environment).stdout
