@@ -28,6 +28,14 @@ pub fn platform_text(name: &str, overrides: Vec<(String, String)>, resolved: boo
     Ok(if resolved { platform.to_toml() } else { platform.text().to_string() })
 }
 
+/// What can be said of a platform's network without simulating it, as JSON: see `sim::survey`.
+#[pyfunction]
+pub fn topology_survey(py: Python<'_>, name: &str, overrides: Vec<(String, String)>, seed: u64) -> PyResult<String> {
+    let platform = load(name, &overrides)?;
+    let survey = py.detach(|| sim::survey(&platform, seed));
+    Ok(survey.map_err(crate::errors::input_error)?.to_string())
+}
+
 /// Loads a platform from the working directory, or a preset.
 pub fn load(name: &str, overrides: &[(String, String)]) -> PyResult<sim::Platform> {
     config::load(name, overrides, &Disk::new("")).map_err(crate::errors::input_error)

@@ -20,7 +20,7 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text};
+    use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text, topology_survey};
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]

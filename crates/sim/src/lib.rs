@@ -7,6 +7,7 @@ pub mod placement;
 pub mod report;
 pub mod request;
 pub mod run;
+mod survey;
 pub mod table;
 pub mod trace;
 
@@ -15,3 +16,4 @@ pub use config::{InputError, Platform};
 pub use report::{Outcome, Report};
 pub use request::{Prepared, Request, Workload, prepare};
 pub use run::{Control, Monitor, Progress};
+pub use survey::survey;

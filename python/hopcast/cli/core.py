@@ -29,6 +29,11 @@ def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> 
     return _core.platform_text(platform, pairs_of(overrides), resolved)
 
 
+def topology_survey(platform: str, overrides: tuple[str, ...], seed: int) -> dict:
+    """What can be said of the platform's network without simulating it, see `sim::survey`."""
+    return json.loads(_core.topology_survey(platform, pairs_of(overrides), seed))
+
+
 def platform_schema() -> str:
     """The JSON schema of platform files."""
     return _core.platform_schema()

@@ -25,29 +25,29 @@ _STUCK = 8
 
 def show(summary: dict) -> None:
     """Prints the screen."""
-    console = _console()
-    console.print(screen(summary, min(console.width, _WIDTH)))
+    out = console()
+    out.print(screen(summary, min(out.width, _WIDTH)))
 
 
-def _console() -> Console:
+def console() -> Console:
     """Standard output; as wide as its terminal, or `_WIDTH` where it is none."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
 
 
 def show_comparison(comparison: Comparison) -> None:
     """Prints two reports side by side."""
-    console = _console()
-    console.print(Text(" beside ".join(title(side) for side in comparison.sides), style="bold"))
+    out = console()
+    out.print(Text(" beside ".join(title(side) for side in comparison.sides), style="bold"))
     for letter, place in zip("AB", comparison.places, strict=True):
-        console.print(Text(f"{letter}  {place}", style="dim"))
-    console.print()
-    console.print(Text(f"B takes {comparison.verdict_ratio} the time of A. {comparison.verdict}"))
+        out.print(Text(f"{letter}  {place}", style="dim"))
+    out.print()
+    out.print(Text(f"B takes {comparison.verdict_ratio} the time of A. {comparison.verdict}"))
     for group in comparison.groups:
         table = _table(group.title, "A", "B", "difference", "B to A")
         for row in group.rows:
             table.add_row(Text(row.name), *(Text(cell) for cell in (row.a, row.b, row.difference, row.ratio)))
-        console.print()
-        console.print(table)
+        out.print()
+        out.print(table)
 
 
 def screen(summary: dict, width: int) -> RenderableType:
