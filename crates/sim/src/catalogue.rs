@@ -6,8 +6,11 @@ use network::model::MODELS;
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
 use serde_json::{Value, json};
+use workload::pattern::PATTERNS;
+use workload::trace::FORMATS;
 
 use crate::config::{self, PRESETS, describe};
+use crate::observe::{self, OBSERVERS};
 use crate::placement::PLACEMENTS;
 
 /// All registries: an array of `{name, noun, entries: [{name, summary, source, parameters}]}`; a
@@ -21,6 +24,9 @@ pub fn catalogue() -> Value {
         registry("models", "model", entries(MODELS)),
         registry("placements", "placement", entries(PLACEMENTS)),
         registry("collectives", "collective", collectives()),
+        registry("patterns", "pattern", entries(PATTERNS)),
+        registry("formats", "format", entries(FORMATS)),
+        registry("observers", "observer", observers()),
     ])
 }
 
@@ -61,6 +67,13 @@ fn collectives() -> Vec<Value> {
         value
     };
     ALGORITHMS.iter().map(with_kinds).collect()
+}
+
+fn observers() -> Vec<Value> {
+    let describe = |observer: &observe::Entry| {
+        json!({"name": observer.name, "summary": observer.summary, "source": "", "parameters": []})
+    };
+    OBSERVERS.iter().map(describe).collect()
 }
 
 fn platforms() -> Vec<Value> {

@@ -69,7 +69,7 @@ def _facts(survey: dict) -> list[tuple[str, str, str]]:
         full = f", {units.percent(share)} of what half of the hosts can send" if share is not None else ""
         lines.append(("bisection", units.rate(bisection["value"], "B/s") + full, bisection["found"]))
     if ways := survey["path_diversity"]:
-        text = f"{units.digits(ways['mean'], 3)} disjoint shortest paths on average, at least {ways['least']}"
+        text = f"{units.digits(ways['mean'], 3)} disjoint shortest paths on average, least {ways['least']}"
         lines.append(("path diversity", text, f"{ways['pairs_of_routers']:,} pairs of routers"))
     if routed := survey["routed"]:
         low, mean_s, high = (units.seconds(routed[f"latency_{which}_s"]) for which in ("min", "mean", "max"))
@@ -93,7 +93,7 @@ def _bandwidths(kind: dict) -> str:
 def _latencies(kind: dict) -> str:
     from hopcast.report import units
 
-    return _range(units.seconds(kind["latency_min_s"], 3), units.seconds(kind["latency_max_s"], 3))
+    return _range(units.exact_seconds(kind["latency_min_s"]), units.exact_seconds(kind["latency_max_s"]))
 
 
 def _range(low: str, high: str) -> str:

@@ -39,6 +39,12 @@ def seconds(value: float, significant: int = 4) -> str:
     return f"{digits(value / scale, significant)} {unit}"
 
 
+def exact_seconds(value: float) -> str:
+    """A length of time [s] as somebody wrote it, without digits that they did not write: "108.75 ns"."""
+    scale, unit = time_unit(value)
+    return f"{value / scale:g} {unit}"
+
+
 def time_unit(largest: float) -> tuple[float, str]:
     """The unit in which times up to `largest` [s] are best written, as (seconds, name)."""
     for scale, unit in _SECONDS:
