@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text, topology_survey};
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{recorded_calls, run};
     #[pymodule_export]
     use super::source::Clock;
 

@@ -27,6 +27,8 @@ pub struct Job {
     ppn: Option<u16>,
     compute_scale: f64,
     records: u32,
+    mode: Option<String>,
+    time_shift: Option<bool>,
 }
 
 impl Job {
@@ -34,6 +36,10 @@ impl Job {
         let workload = match self.workload.as_str() {
             "program" => Workload::Program(self.name),
             "pattern" => Workload::Pattern { name: self.name, arguments: self.arguments },
+            "trace" => {
+                let options = sim::trace::replay_options(self.mode.as_deref(), self.time_shift);
+                Workload::Trace { path: self.name, options: options.map_err(input_error)? }
+            }
             other => return Err(PyValueError::new_err(format!("no workload is a '{other}'"))),
         };
         Ok(Request {
@@ -105,18 +111,28 @@ pub fn run<'py>(
     Ok((outcome.json(), tables(py, &outcome.tables)?, failed, unfinished))
 }
 
+/// Every MPI call of the recorded run at `path`, as the columns of a table.
+#[pyfunction]
+pub fn recorded_calls<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyList>> {
+    columns(py, &sim::trace::recorded_calls(path).map_err(input_error)?)
+}
+
 /// `{table: [(column, type, bytes or texts)]}`
 fn tables<'py>(py: Python<'py>, tables: &[Table]) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     for table in tables {
-        let columns = PyList::empty(py);
-        for (name, column) in &table.columns {
-            let (kind, content) = column_content(py, column)?;
-            columns.append((*name, kind, content))?;
-        }
-        all.set_item(table.name, columns)?;
+        all.set_item(table.name, columns(py, table)?)?;
     }
     Ok(all)
+}
+
+fn columns<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyList>> {
+    let columns = PyList::empty(py);
+    for (name, column) in &table.columns {
+        let (kind, content) = column_content(py, column)?;
+        columns.append((*name, kind, content))?;
+    }
+    Ok(columns)
 }
 
 fn column_content<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static str, Bound<'py, PyAny>)> {

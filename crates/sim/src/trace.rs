@@ -1,13 +1,15 @@
-//! Recorded runs on disk: finds the files of a trace and opens them for the readers.
+//! Recorded runs on disk: finds the files of a trace and opens them for the readers; what was recorded, as a table.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use workload::trace::{self, ReadAt, SharedSet, TraceError, TraceFile};
+use mpi::Rank;
+use workload::trace::{self, Clocks, Mode, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile};
 
 use crate::config::InputError;
+use crate::table::{Column, Table};
 
 /// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the
 /// limit of open files.
@@ -41,6 +43,49 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
         return Err(error("this folder holds no files; name the folder of a trace".to_string()));
     }
     trace::recognise(files).map_err(|reason| input_error(&reason))
+}
+
+/// How to replay, by the names of the command line: `dependencies` if no mode is given. A time shift is for
+/// `timestamps` alone, which are without it unless it is asked for.
+pub fn replay_options(mode: Option<&str>, time_shift: Option<bool>) -> Result<ReplayOptions, InputError> {
+    let name = mode.unwrap_or("dependencies");
+    let known = || MODES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = MODES.iter().find(|(known, _)| *known == name);
+    let (_, mode) = *found
+        .ok_or_else(|| InputError::whole("--mode", format!("unknown mode '{name}'; known: {}", known())))?;
+    let mode = match (mode, time_shift) {
+        (Mode::Timestamps, Some(true)) => Mode::ShiftedTimestamps,
+        (Mode::Timestamps, _) | (_, None) => mode,
+        _ => {
+            let reason = format!("is for --mode timestamps, and this replay is in mode {name}");
+            return Err(InputError::whole("--time-shift", reason));
+        }
+    };
+    Ok(ReplayOptions { mode, clocks: Clocks::default() })
+}
+
+/// The modes that a user names; the time shift is a flag of its own.
+const MODES: &[(&str, Mode)] =
+    &[("dependencies", Mode::Dependencies), ("timestamps", Mode::Timestamps), ("none", Mode::None)];
+
+/// Every MPI call of the recorded run at `path`, by rank, with the columns of the table `call_records`. The
+/// clocks of hosts are aligned as for replay.
+pub fn recorded_calls(path: &str) -> Result<Table, InputError> {
+    let recording = open(path)?;
+    let mut calls = Vec::new();
+    for rank in 0..recording.ranks() {
+        let of_rank = recording.recorded_calls(Rank(rank), Clocks::default());
+        for call in of_rank.map_err(|error| input_error(&error))? {
+            calls.push((rank, call.map_err(|error| input_error(&error))?));
+        }
+    }
+    let columns = vec![
+        ("rank", Column::U32(calls.iter().map(|(rank, _)| *rank).collect())),
+        ("call", Column::Text(calls.iter().map(|(_, call)| call.name.to_string()).collect())),
+        ("begin_s", Column::F64(calls.iter().map(|(_, call)| call.begin.seconds()).collect())),
+        ("end_s", Column::F64(calls.iter().map(|(_, call)| call.end.seconds()).collect())),
+    ];
+    Ok(Table::new("recorded_calls", columns))
 }
 
 /// A damaged trace is bad input.
