@@ -3,6 +3,9 @@
 
 mod case;
 mod clock;
+#[path = "../common/mod.rs"]
+mod common;
 mod data;
+mod driven;
 mod properties;
 mod selection;
