@@ -70,9 +70,7 @@ fn collectives() -> Vec<Value> {
 }
 
 fn observers() -> Vec<Value> {
-    let describe = |observer: &observe::Entry| {
-        json!({"name": observer.name, "summary": observer.summary, "source": "", "parameters": []})
-    };
+    let describe = |observer: &observe::Entry| json!({"name": observer.name, "summary": observer.summary, "source": "", "parameters": []});
     OBSERVERS.iter().map(describe).collect()
 }
 

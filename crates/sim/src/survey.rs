@@ -8,10 +8,20 @@ use crate::config::{InputError, Platform};
 /// Counts, distances, bisection and path diversity of the platform's network; units end the names. What
 /// is not always known exactly is `{value, found}`, and `null` where it has no meaning or is infinite.
 pub fn survey(platform: &Platform, seed: u64) -> Result<Value, InputError> {
-    let Survey { hosts, routers, links, classes, diameter, mean_hops, bisection, half_of_hosts, diversity, routed } =
-        survey_of(&platform.fabric(seed)?);
-    let diversity = diversity
-        .map(|ways| json!({"least": ways.least, "mean": ways.mean, "pairs_of_routers": ways.pairs}));
+    let Survey {
+        hosts,
+        routers,
+        links,
+        classes,
+        diameter,
+        mean_hops,
+        bisection,
+        half_of_hosts,
+        diversity,
+        routed,
+    } = survey_of(&platform.fabric(seed)?);
+    let diversity =
+        diversity.map(|ways| json!({"least": ways.least, "mean": ways.mean, "pairs_of_routers": ways.pairs}));
     let routed = routed.map(|routes| {
         json!({
             "mean_hops": routes.mean_hops,

@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use engine::registry::{Entry, Kind, Parameter};
+use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
 use network::model::MODELS;
 use network::routing::ROUTINGS;
@@ -128,7 +129,7 @@ const NIC: &[Parameter] = &[
 const MPI: &[Parameter] = &[
     optional(
         "library",
-        Kind::Choice(&["mpich", "openmpi"]),
+        Kind::Choice(LIBRARY_NAMES),
         "mpich",
         "Whose rules choose the algorithm of a collective",
     ),

@@ -86,6 +86,9 @@ pub enum Measure {
 /// Every library.
 pub const LIBRARIES: &[Library] = &[mpich::LIBRARY, openmpi::LIBRARY];
 
+/// Their names, as a platform's choices.
+pub const LIBRARY_NAMES: &[&str] = &[mpich::LIBRARY.name, openmpi::LIBRARY.name];
+
 /// A library's rules, and what the user has set above them.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection {
@@ -115,10 +118,9 @@ impl Default for Selection {
 impl Selection {
     /// The rules of the library called `name`, or an error that lists the choices.
     pub fn library(name: &str) -> Result<Selection, String> {
-        let library = LIBRARIES.iter().find(|library| library.name == name).ok_or_else(|| {
-            let known: Vec<_> = LIBRARIES.iter().map(|library| library.name).collect();
-            format!("unknown MPI library '{name}'; known: {}", known.join(", "))
-        })?;
+        let library = LIBRARIES.iter().find(|library| library.name == name);
+        let library = library
+            .ok_or_else(|| format!("unknown MPI library '{name}'; known: {}", LIBRARY_NAMES.join(", ")))?;
         Ok(Selection { library, own: [None; KINDS] })
     }
 
