@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from hopcast.cli import core
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy
 import pyarrow
+
 from hopcast.report import Result
 
 CALLS = ("MPI_Waitall", "MPI_Allreduce", "MPI_Isend", "MPI_Irecv", "MPI_Barrier")

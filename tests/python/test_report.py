@@ -11,6 +11,7 @@ from pathlib import Path
 import made_up
 import numpy
 import pytest
+
 from hopcast.errors import InputError
 from hopcast.report import Result, read, store, units, write
 from hopcast.report.compare import compare

@@ -27,7 +27,7 @@ def test_a_report_has_the_keys_of_its_json(predict):
     assert report.links.busiest(5) == summary["busiest_links"][:5]
     assert report.table("ranks").num_rows == 4
     assert report.table("ranks").column("compute_s").to_pylist()[3] == pytest.approx(6e-6)
-    with pytest.raises(AttributeError, match="has no 'speed'; it has: .*makespan_s"):
+    with pytest.raises(AttributeError, match=r"has no 'speed'; it has: .*makespan_s"):
         _ = report.speed
     with pytest.raises(KeyError, match="no table 'speeds'"):
         report.table("speeds")
@@ -87,7 +87,8 @@ def test_a_program_file_has_its_arguments_and_neighbours(tmp_path):
     (tmp_path / "beside.py").write_text("FACTOR = 10\n")
     program = tmp_path / "program.py"
     program.write_text(
-        "import sys\nfrom beside import FACTOR\ndef main(comm):\n    return FACTOR * comm.rank, sys.argv[1:]\n"
+        "import sys\nfrom beside import FACTOR\n"
+        "def main(comm):\n    return FACTOR * comm.rank, sys.argv[1:]\n"
     )
     report = hopcast.run(UNIT, program, ranks=2, args=("a", 1), model="postal")
     assert report.results == [(0, ["a", "1"]), (10, ["a", "1"])]
