@@ -207,7 +207,7 @@ def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> 
         "ranks": [
             {
                 "rank": rank,
-                "call": f"raise {type(error).__name__}",
+                "call": "",
                 "since_s": at_s,
                 "waits_for": "",
                 "waits_for_ranks": [],
@@ -233,9 +233,10 @@ def raise_failure(report: Report) -> None:
 
 
 def _stuck(rank: dict) -> str:
-    place = f"{rank['place']}: " if rank.get("place") else ""
+    place = f" at {rank['place']}" if rank["place"] else ""
+    call = f" in {rank['call']}" if rank["call"] else ""
     waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
-    return f"  rank {rank['rank']}: {place}{rank['call']} since {rank['since_s']:.9g} s{waits}"
+    return f"  rank {rank['rank']}{place}{call} since {rank['since_s']:.9g} s{waits}"
 
 
 class _Interrupts:

@@ -30,7 +30,12 @@ pub fn platform_text(name: &str, overrides: Vec<(String, String)>, resolved: boo
 
 /// What can be said of a platform's network without simulating it, as JSON: see `sim::survey`.
 #[pyfunction]
-pub fn topology_survey(py: Python<'_>, name: &str, overrides: Vec<(String, String)>, seed: u64) -> PyResult<String> {
+pub fn topology_survey(
+    py: Python<'_>,
+    name: &str,
+    overrides: Vec<(String, String)>,
+    seed: u64,
+) -> PyResult<String> {
     let platform = load(name, &overrides)?;
     let survey = py.detach(|| sim::survey(&platform, seed));
     Ok(survey.map_err(crate::errors::input_error)?.to_string())

@@ -1,6 +1,6 @@
 //! Runs: a request from Python, a report and its tables back.
 
-use mpi::Source;
+use mpi::{Rank, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -98,13 +98,17 @@ pub fn run<'py>(
         greenlets = Some(Greenlets::new(program, prepared.ranks())?);
     }
     let source = greenlets.as_mut().map(|source| source as &mut dyn Source);
-    let outcome = prepared.run(source, &mut watch).map_err(input_error)?;
+    let mut outcome = prepared.run(source, &mut watch).map_err(input_error)?;
     if let Some(error) = watch.error {
         return Err(error);
     }
     let mut failed = None;
     let mut unfinished = Vec::new();
     if let Some(source) = greenlets {
+        let failure = outcome.report.failure.iter_mut();
+        for stuck in failure.flat_map(|failure| &mut failure.ranks) {
+            stuck.place = stuck.place.take().or_else(|| source.place(Rank(stuck.rank)));
+        }
         unfinished = source.unfinished().collect::<PyResult<_>>()?;
         failed = source.error.map(|failed| (failed.rank.0, failed.at.seconds(), failed.error));
     }

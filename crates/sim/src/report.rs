@@ -124,7 +124,7 @@ pub struct FailureReport {
     pub kind: &'static str,
     /// In words.
     pub text: String,
-    /// The ranks that cannot go on.
+    /// The ranks that cannot go on, or that made the mistake.
     pub ranks: Vec<StuckRank>,
 }
 
@@ -133,11 +133,11 @@ pub struct FailureReport {
 pub struct StuckRank {
     /// Which.
     pub rank: u32,
-    /// The call in which it stands.
+    /// The call in which it stands; empty where only its text says what it is.
     pub call: String,
     /// Since when \[s\].
     pub since_s: f64,
-    /// What it waits for.
+    /// What it waits for; empty if the failure is its own.
     pub waits_for: String,
     /// The ranks that it waits for.
     pub waits_for_ranks: Vec<u32>,
@@ -192,7 +192,7 @@ pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
     hosts.sort_unstable();
     hosts.dedup();
     let failure = match &ended.end {
-        End::Failed(failure) => Some(failure_report(failure)),
+        End::Failed(failure) => Some(failure_report(failure, ended.now)),
         _ => None,
     };
     let partial = ended.end == End::Stopped;
@@ -288,23 +288,36 @@ fn call_totals(ended: &Ended) -> Vec<CallTotal> {
     ended.views.calls.totals().into_iter().map(describe).collect()
 }
 
-fn failure_report(failure: &Failure) -> FailureReport {
-    let (kind, ranks) = match failure {
-        Failure::Deadlock(blocked) => ("deadlock", blocked.as_slice()),
-        Failure::Truncation { .. } => ("truncation", [].as_slice()),
-        Failure::Mismatch { .. } => ("mismatch", [].as_slice()),
-        Failure::Abort { .. } => ("abort", [].as_slice()),
-        Failure::Misuse { .. } => ("misuse", [].as_slice()),
+fn failure_report(failure: &Failure, now: Time) -> FailureReport {
+    let standing = |rank: mpi::Rank, call: String| StuckRank {
+        rank: rank.0,
+        call,
+        since_s: now.seconds(),
+        waits_for: String::new(),
+        waits_for_ranks: Vec::new(),
+        place: None,
     };
-    let stuck = |blocked: &mpi::Blocked| StuckRank {
+    let (kind, ranks) = match failure {
+        Failure::Deadlock(blocked) => ("deadlock", blocked.iter().map(stuck).collect()),
+        Failure::Truncation { rank, call, .. } => ("truncation", vec![standing(*rank, call.clone())]),
+        Failure::Mismatch { calls } => {
+            ("mismatch", calls.iter().map(|(rank, call)| standing(*rank, call.clone())).collect())
+        }
+        Failure::Abort { rank, code } => ("abort", vec![standing(*rank, format!("MPI_Abort({code})"))]),
+        Failure::Misuse { rank, .. } => ("misuse", vec![standing(*rank, String::new())]),
+    };
+    FailureReport { kind, text: failure.to_string(), ranks }
+}
+
+fn stuck(blocked: &mpi::Blocked) -> StuckRank {
+    StuckRank {
         rank: blocked.rank.0,
         call: blocked.call.clone(),
         since_s: blocked.since.seconds(),
         waits_for: blocked.waits_for.clone(),
         waits_for_ranks: blocked.ranks.iter().map(|rank| rank.0).collect(),
         place: blocked.place.clone(),
-    };
-    FailureReport { kind, text: failure.to_string(), ranks: ranks.iter().map(stuck).collect() }
+    }
 }
 
 /// The high-water mark of this process's memory; 0 where the system does not tell.

@@ -77,12 +77,11 @@ def _failure(failure: dict) -> Text:
     text.append(failure["text"], style="not bold")
     ranks = failure.get("ranks") or []
     for rank in ranks[:_STUCK]:
-        place = f"  ({rank['place']})" if rank.get("place") else ""
+        place = f" at {rank['place']}" if rank.get("place") else ""
+        call = f" in {rank['call']}" if rank["call"] else ""
+        waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
         since = units.seconds(rank["since_s"])
-        text.append(
-            f"\n  rank {rank['rank']}: {rank['call']} since {since}, waits for {rank['waits_for']}{place}",
-            style="default not bold",
-        )
+        text.append(f"\n  rank {rank['rank']}{place}{call} since {since}{waits}", style="default not bold")
     if len(ranks) > _STUCK:
         text.append(f"\n  … and {len(ranks) - _STUCK:,} more ranks", style="default not bold")
     return text

@@ -25,8 +25,8 @@ def test_a_deadlock_lists_every_rank_with_call_and_line(go):
         go(program, 3)
     text = str(raised.value)
     for rank in (0, 1):
-        assert f"rank {rank}: {line_of(program, 3)}: MPI_Recv(" in text
-    assert f"rank 2: {line_of(program, 2)}: MPI_Barrier(" in text
+        assert f"rank {rank} at {line_of(program, 3)} in MPI_Recv(" in text
+    assert f"rank 2 at {line_of(program, 2)} in MPI_Barrier(" in text
     assert "source=1" in text
     assert "tag=9" in text
     stuck = raised.value.report.failure["ranks"]
@@ -86,6 +86,7 @@ def test_truncation_is_a_failure(go):
     with pytest.raises(hopcast.ProgramFailure, match="100 bytes") as raised:
         go(program, 2)
     assert raised.value.report.failure["kind"] == "truncation"
+    assert f"rank 1 at {line_of(program, 4)} in MPI_Recv(" in str(raised.value)
 
 
 def test_different_collectives_are_a_failure(go):
@@ -107,6 +108,7 @@ def test_a_rank_that_is_not_there_is_a_failure(go):
     with pytest.raises(hopcast.ProgramFailure, match="5") as raised:
         go(program, 2)
     assert raised.value.report.failure["kind"] == "misuse"
+    assert f"rank 0 at {line_of(program, 1)}" in str(raised.value)
 
 
 def test_leaving_with_code_zero_is_no_failure(go):
