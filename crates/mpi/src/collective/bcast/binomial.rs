@@ -2,8 +2,9 @@
 //!
 //! Cost: `log₂ p T(n)` for powers of two, else `⌊log₂ p⌋ T(n) + B(n)`, since no rank is then reached
 //! through a message in every level. Good for short vectors: the least rounds.
-//! Source: Thakur, Rabenseifner, Gropp 2005, section 4.2; in LogGP it is within a factor of two of the
-//! optimal tree of Karp et al. 1993.
+//! Where messages do not overlap (B = T) it is as fast as can be; the less B is against T, the more do
+//! trees with more children win (the bound: Karp et al. 1993, [`bounds`](crate::collective::bounds)).
+//! Source: Thakur, Rabenseifner, Gropp 2005, section 4.2.
 
 use engine::registry::Entry;
 
