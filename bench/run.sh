@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Every benchmark, one after the other; BIN is the folder of the built package's commands.
+# usage: bench/run.sh BIN
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=${1:?usage: bench/run.sh BIN}
+
+cargo bench --package bench
+cargo bench --package network --bench routes
+cargo bench --package workload --bench dumpi
+"$bin/python" bench/speed.py
+"$bin/python" bench/python_calls.py
