@@ -87,7 +87,7 @@ def Get_processor_name() -> str:
 
 
 def Is_initialized() -> bool:
-    return _process.active is not None
+    return _process.is_running()
 
 
 def __getattr__(name: str):

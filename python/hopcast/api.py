@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,13 +157,9 @@ def _simulate_function(request, name, function, job: Job, progress) -> Report:
         raise InputError(f"ranks: a run has at least one rank, not {job.ranks}")
     program = process.Program(function, job.ranks, job.args, job.kwargs)
     request |= {"workload": "program", "name": name, "arguments": []}
-    before, process.active = process.active, program
-    try:
-        with _Interrupts(progress) as interrupts:
-            outcome, tables, error, unfinished = _core_run(request, program, interrupts)
-            process.end_all(unfinished)
-    finally:
-        process.active = before
+    with process.running(program), _Interrupts(progress) as interrupts:
+        outcome, tables, error, unfinished = _core_run(request, program, interrupts)
+        process.end_all(unfinished)
     report = _report(outcome, tables)
     report.results = program.results
     if error is not None:
@@ -193,7 +188,7 @@ def _report(outcome: str, tables: dict) -> Report:
 
 def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> None:
     """An exception that left a rank function is the program's failure."""
-    from hopcast.program.process import place_of_error
+    from hopcast.program.process import place_of_error, traceback_of_error
 
     report.error = error
     if isinstance(error, KeyboardInterrupt):  # a second Ctrl-C broke the rank off
@@ -214,7 +209,7 @@ def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> 
                 "place": place,
             }
         ],
-        "traceback": "".join(traceback.format_exception(error)),
+        "traceback": traceback_of_error(error),
     }
 
 

@@ -86,6 +86,8 @@ codes! {
     COMM_FREE = 31;
     /// (code)
     ABORT = 32;
+    /// (comm, which dimensions remain)
+    COMM_SUB = 33;
 
     /// Send modes.
     STANDARD = 0;

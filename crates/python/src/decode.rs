@@ -304,6 +304,7 @@ fn new_comm(code: u8, fields: &Fields) -> PyResult<NewComm> {
         codes::COMM_CART => {
             NewComm::Cart(Arc::new(CartGrid { sizes: fields.get(2)?, periodic: fields.get(3)? }))
         }
+        codes::COMM_SUB => NewComm::CartSub(fields.get::<Vec<bool>>(2)?.into()),
         codes::COMM_GRAPH => {
             NewComm::Graph(Arc::new(Neighbours { sources: fields.get(2)?, destinations: fields.get(3)? }))
         }

@@ -145,6 +145,8 @@ def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int
         from hopcast.report.screen import show
 
         show(summary)
+    if summary["failure"] and "traceback" in summary["failure"]:
+        click.echo(summary["failure"]["traceback"], nl=False, err=True)
     if out is not None:
         page = write(report, out)
         if not (as_json or quiet):

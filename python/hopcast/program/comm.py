@@ -98,23 +98,23 @@ class Comm(PointToPoint, Collective, BufferCollective):
     def Split(self, color=0, key=0):
         """One communicator for each colour, ordered by key; None for a rank with `UNDEFINED`."""
         colour = None if color is None or color == UNDEFINED else color
-        return self._split((COMM_SPLIT, self._id, colour, key), colour, key)
+        return self._plain(*self._split((COMM_SPLIT, self._id, colour, key), colour, key))
 
     def Split_type(self, split_type, key=0, info=None):
         """One communicator for each host (`COMM_TYPE_SHARED`); None for a rank with `UNDEFINED`."""
         if split_type == UNDEFINED:
             return self.Split(UNDEFINED, key)
         host = self._process.program.host_of_rank[self._process.rank]
-        return self._split((COMM_SPLIT_HOST, self._id, key), host, key)
+        return self._plain(*self._split((COMM_SPLIT_HOST, self._id, key), host, key))
 
     def Create(self, group):
         """A communicator of the group's members; all members of this one call, others get None."""
-        members = [self._members.find(rank) for rank in group.members]
+        members = self._members.places(group.members)
         return self._new((COMM_CREATE, self._id, members), lambda _given: Members(tuple(group.members)))
 
     def Create_group(self, group, tag=0):
         """As `Create`, but only the group's members call."""
-        members = [self._members.find(rank) for rank in group.members]
+        members = self._members.places(group.members)
         number = self._switch((COMM_CREATE_GROUP, self._id, members, tag))
         waiting = self._process.program.created_groups
         shared, left = waiting.pop(number, (None, len(members)))
@@ -158,7 +158,7 @@ class Comm(PointToPoint, Collective, BufferCollective):
         return Members(self._members.ranks)
 
     def _split(self, operation, colour, key):
-        """A split, of which the core knows who is where, and this rank whom it is with."""
+        """A split: the number of this rank's part, and who is in it; None for a rank without a colour."""
         exchange_number = self._next_number()
         contribution = (colour, key, self._process.rank)
         exchange = self._members.join(exchange_number, self._rank, 0, contribution)
@@ -167,9 +167,10 @@ class Comm(PointToPoint, Collective, BufferCollective):
             colours = split(exchange.given)
             exchange.result = {colour: Members(tuple(ranks)) for colour, ranks in colours.items()}
         self._members.leave(exchange_number)
-        if colour is None:
-            return None
-        return Comm(self._process, number, exchange.result[colour])
+        return number, exchange.result.get(colour)
+
+    def _plain(self, number, members):
+        return None if members is None else Comm(self._process, number, members)
 
     def _new(self, operation, members, kind=None, extra=None):
         """A communicator that all members make alike; `members(given)` is computed once for all of them."""

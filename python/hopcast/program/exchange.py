@@ -64,22 +64,31 @@ class Exchange:
 class Members:
     """A communicator as all of its members share it."""
 
-    __slots__ = ("exchanges", "graph", "index", "ranks")
+    __slots__ = ("_asked", "_index", "exchanges", "graph", "ranks")
 
     def __init__(self, ranks):
         """`ranks`: world ranks by rank of the communicator."""
         self.ranks = ranks
         self.exchanges = {}
         self.graph = {}
-        self.index = None
+        self._index = None
+        self._asked = (None, None)
 
     def find(self, world_rank):
         """The rank in this communicator of a world rank that is in it."""
         if isinstance(self.ranks, range):
             return self.ranks.index(world_rank)
-        if self.index is None:
-            self.index = {member: place for place, member in enumerate(self.ranks)}
-        return self.index[world_rank]
+        if self._index is None:
+            self._index = {member: place for place, member in enumerate(self.ranks)}
+        return self._index[world_rank]
+
+    def places(self, world_ranks):
+        """The ranks in this communicator of some of its members; all members ask for the same ones."""
+        asked, found = self._asked
+        if asked is not world_ranks and asked != world_ranks:
+            found = [self.find(rank) for rank in world_ranks]
+            self._asked = (world_ranks, found)
+        return found
 
     def join(self, number, rank, length, payload):
         """Gives `payload` of `length` bytes to collective `number`."""

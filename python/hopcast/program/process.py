@@ -5,8 +5,11 @@ hub, the greenlet in which the simulator runs; the simulator switches back with 
 call returns in simulated time. While a rank waits, its stack holds Python frames only.
 """
 
+import contextlib
 import os
 import sys
+import threading
+import traceback
 
 import greenlet
 
@@ -108,21 +111,49 @@ def place_of_error(error):
     return found
 
 
+def traceback_of_error(error):
+    """The traceback of an exception that left a rank function, from the user's program on."""
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        step = step.tb_next
+    return "".join(traceback.format_exception(type(error), error, step or error.__traceback__))
+
+
 def shorten(path):
     """A file below the working directory relative to it, any other in full."""
     here = os.getcwd() + os.sep
     return path[len(here) :] if path.startswith(here) else path
 
 
-active = None
-"""The program that runs, for the functions of MPI that take no communicator."""
+class _Active(threading.local):
+    """The program that runs in this thread, for the functions of MPI that take no communicator."""
+
+    program = None
+
+
+_active = _Active()
+
+
+@contextlib.contextmanager
+def running(program):
+    """Makes `program` the one that `current` is about."""
+    before, _active.program = _active.program, program
+    try:
+        yield
+    finally:
+        _active.program = before
+
+
+def is_running():
+    """Whether a simulation runs in this thread."""
+    return _active.program is not None
 
 
 def current():
     """The process whose code runs now."""
-    if active is None:
+    if _active.program is None:
         raise RuntimeError("no simulation is running: this is for use inside a rank function")
-    return active.current()
+    return _active.program.current()
 
 
 def end_all(greenlets):

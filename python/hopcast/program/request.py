@@ -17,6 +17,8 @@ class Request:
 
     def _complete(self, payload):
         """Takes the result of an operation that the core calls complete."""
+        if self._id is None:  # it stood twice in one wait
+            return None
         self._process.give_request(self._id)
         self._id = None
         return None if self._finish is None else self._finish(payload)

@@ -4,6 +4,8 @@ import math
 from itertools import product
 
 from hopcast._core import (
+    COMM_DUP,
+    COMM_SUB,
     NEIGHBOR_ALLGATHER,
     NEIGHBOR_ALLGATHERV,
     NEIGHBOR_ALLTOALL,
@@ -73,6 +75,10 @@ class Neighbourhood(Comm):
     def __init__(self, process, number, members, topology):
         super().__init__(process, number, members)
         self._topology = topology
+
+    def Dup(self, info=None):
+        """A communicator of the same members with the same topology."""
+        return self._new((COMM_DUP, self._id), self._same_members, type(self), self._topology)
 
     def _gathered(self, exchange):
         """One contribution of each in-neighbour, in order."""
@@ -157,17 +163,27 @@ class Neighbourhood(Comm):
 
     def neighbor_alltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
         """As `neighbor_alltoall`, with the lengths to each out-neighbour and from each in-neighbour."""
+        return self._collective(*self._neighbor_alltoallv(sendobj, send_nbytes, recv_nbytes, algorithm))
+
+    def ineighbor_alltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
+        return self._icollective(*self._neighbor_alltoallv(sendobj, send_nbytes, recv_nbytes, algorithm))
+
+    def _neighbor_alltoallv(self, sendobj, send_nbytes, recv_nbytes, algorithm):
         *_, finish = self._neighbor_alltoall(sendobj, 0, algorithm)
         lengths = (lengths_bytes(send_nbytes), lengths_bytes(recv_nbytes))
-        return self._collective(NEIGHBOR_ALLTOALLV, 0, lengths, 1, True, algorithm, finish)
+        return NEIGHBOR_ALLTOALLV, 0, lengths, 1, True, algorithm, finish
 
     def neighbor_allgatherv(self, sendobj=None, *, nbytes, recv_nbytes, algorithm=None):
         """As `neighbor_allgather`: `nbytes` from here, `recv_nbytes` from each in-neighbour."""
+        return self._collective(*self._neighbor_allgatherv(sendobj, nbytes, recv_nbytes, algorithm))
+
+    def ineighbor_allgatherv(self, sendobj=None, *, nbytes, recv_nbytes, algorithm=None):
+        return self._icollective(*self._neighbor_allgatherv(sendobj, nbytes, recv_nbytes, algorithm))
+
+    def _neighbor_allgatherv(self, sendobj, nbytes, recv_nbytes, algorithm):
         *_, finish = self._neighbor_allgather(sendobj, 0, algorithm)
         send = lengths_bytes([nbytes] * len(self._destinations()))
-        return self._collective(
-            NEIGHBOR_ALLGATHERV, 0, (send, lengths_bytes(recv_nbytes)), 1, True, algorithm, finish
-        )
+        return NEIGHBOR_ALLGATHERV, 0, (send, lengths_bytes(recv_nbytes)), 1, True, algorithm, finish
 
     def Neighbor_allgather(self, sendbuf, recvbuf, *, algorithm=None):
         """Everybody's buffer in equal blocks of its out-neighbours'."""
@@ -234,18 +250,17 @@ class Cartcomm(Neighbourhood):
         """The grid of the dimensions that remain: one communicator for each place in the others."""
         grid = self._topology
         places = grid.coordinates(self._rank)
+        remain = [bool(remains) for remains in remain_dims]
         colour, key, sizes, periodic = 0, 0, [], []
-        for place, size, wraps, remains in zip(places, grid.sizes, grid.periodic, remain_dims, strict=True):
+        for place, size, wraps, remains in zip(places, grid.sizes, grid.periodic, remain, strict=True):
             if remains:
                 key = key * size + place
                 sizes.append(size)
                 periodic.append(wraps)
             else:
                 colour = colour * size + place
-        part = self.Split(colour, key)
-        cart = part.Create_cart(sizes, periodic)
-        part.Free()
-        return cart
+        number, members = self._split((COMM_SUB, self._id, remain), colour, key)
+        return Cartcomm(self._process, number, members, Grid(sizes, periodic))
 
     dim = property(Get_dim)
     ndim = property(Get_dim)

@@ -81,6 +81,7 @@ def test_ranks_of_a_host_are_found(go):
 def test_the_world_and_oneself(go):
     def program(comm):
         alone = MPI.COMM_SELF
+        assert alone.Dup().allreduce(comm.rank) == comm.rank
         return (
             MPI.COMM_WORLD is comm,
             alone.size,

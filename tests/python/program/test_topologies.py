@@ -45,6 +45,8 @@ def test_sub_grids(go):
     def program(comm):
         grid = comm.Create_cart([2, 3], periods=[True, False])
         rows, columns = grid.Sub([False, True]), grid.Sub([True, False])
+        assert grid.Dup().Get_topo() == grid.Get_topo()
+        assert columns.neighbor_allgather(grid.rank) == [(grid.rank + 3) % 6] * 2
         return rows.allgather(comm.rank), rows.periods, columns.allgather(comm.rank), columns.dims
 
     results = go(program, 6)
