@@ -24,6 +24,8 @@ pub(super) struct Link {
     pub level: u64,
     /// max-min: how many flows it holds back; members of a computation do not count.
     pub keeps: u32,
+    /// max-min: when the first of those flows ends whose rates were computed last.
+    pub first: Time,
     /// While shares are computed: what is left of it,
     pub left: u64,
     /// the weights of those that share the rest \[2⁻³²\],

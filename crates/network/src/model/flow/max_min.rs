@@ -18,6 +18,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
+use engine::Time;
+
 use super::links::{Change, Link};
 use super::members::Members;
 use super::streams::{NONE, Streams};
@@ -59,15 +61,15 @@ impl MaxMin {
         let mut changed = std::mem::take(&mut streams.changed);
         for at in changed.drain(..) {
             let link = &mut streams.links.all[at as usize];
-            let change = std::mem::take(&mut link.change);
-            let count = if link.keeps > 0 || change == Change::Capacity { link.flows.len() } else { 0 };
-            for position in 0..count {
-                let flow = streams.links.all[at as usize].flows[position].flow;
-                if change == Change::Capacity || streams.all[flow as usize].bottleneck == at {
-                    members.join(flow, streams);
-                }
+            if std::mem::take(&mut link.change) == Change::Flows {
+                members.release(at, streams);
+                continue;
+            }
+            for position in 0..link.flows.len() {
+                members.join(streams.links.all[at as usize].flows[position].flow, streams);
             }
         }
+        members.absorb(streams);
         streams.changed = changed;
     }
 
@@ -172,21 +174,22 @@ impl MaxMin {
         for at in &self.touched {
             let link = &streams.links.all[*at as usize];
             // Shares round down: less than one step for each flow that it holds back may be left.
-            let loses = link.keeps > 0 && (link.top > link.level || link.left >= u64::from(link.keeps));
+            if link.keeps > 0 && (link.top > link.level || link.left >= u64::from(link.keeps)) {
+                members.release(*at, streams);
+            }
             // On a link that held flows back, none was faster than these.
-            let holds = link.held == self.round && (link.level == 0 || link.top < link.level);
-            if link.inside as usize == link.flows.len() || !loses && !holds {
+            if link.held != self.round || link.level != 0 && link.top >= link.level {
                 continue;
             }
-            let top = if holds { link.top } else { u64::MAX };
             for position in 0..link.flows.len() {
-                let flow = streams.links.all[*at as usize].flows[position].flow;
-                let stream = &streams.all[flow as usize];
-                if stream.member == NONE && (stream.rate.0 > top || loses && stream.bottleneck == *at) {
+                let link = &streams.links.all[*at as usize];
+                let flow = link.flows[position].flow;
+                if streams.all[flow as usize].rate.0 > link.top {
                     members.join(flow, streams);
                 }
             }
         }
+        members.absorb(streams);
     }
 
     /// Writes down what the links carry now, and which hold flows back.
@@ -198,6 +201,7 @@ impl MaxMin {
         for at in &self.touched {
             let link = &mut streams.links.all[*at as usize];
             link.used = link.capacity - link.left;
+            link.first = Time::NEVER;
             if link.held == self.round {
                 link.level = link.top;
             } else if link.keeps == 0 {

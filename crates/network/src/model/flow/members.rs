@@ -7,7 +7,7 @@ use crate::model::rate::Rate;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     pub flow: u32,
-    /// The link that holds it back; `NONE` while its rate is open.
+    /// The link that holds it back; `NONE` while its rate is open, and where no one link does.
     pub bottleneck: u32,
     pub rate: Rate,
 }
@@ -16,6 +16,8 @@ pub(super) struct Member {
 #[derive(Debug, Default)]
 pub(super) struct Members {
     pub all: Vec<Member>,
+    /// Links whose flows, those that they hold back, are to become members.
+    released: Vec<u32>,
 }
 
 impl Members {
@@ -28,6 +30,28 @@ impl Members {
             let bottleneck = std::mem::replace(&mut stream.bottleneck, NONE);
             if bottleneck != NONE {
                 streams.links.all[bottleneck as usize].keeps -= 1;
+                self.release(bottleneck, streams);
+            }
+        }
+    }
+
+    /// Lets all flows that link `at` holds back join at the next [`Members::absorb`].
+    pub fn release(&mut self, at: u32, streams: &Streams) {
+        if streams.links.all[at as usize].keeps > 0 {
+            self.released.push(at);
+        }
+    }
+
+    /// Takes in the flows of released links: those that one link holds back join together.
+    pub fn absorb(&mut self, streams: &mut Streams) {
+        while let Some(at) = self.released.pop() {
+            let mut position = 0;
+            while streams.links.all[at as usize].keeps > 0 {
+                let flow = streams.links.all[at as usize].flows[position].flow;
+                if streams.all[flow as usize].bottleneck == at {
+                    self.join(flow, streams);
+                }
+                position += 1;
             }
         }
     }

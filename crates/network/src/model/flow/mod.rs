@@ -162,23 +162,33 @@ impl Flow {
             Sharing::MaxMin => self.max_min.solve(&mut self.streams, &mut self.members),
             Sharing::EqualShare => equal_share::solve(&mut self.streams, &mut self.members),
         }
-        for position in 0..self.members.all.len() {
-            let member = self.members.all[position];
+        for member in &self.members.all {
             let stream = &mut self.streams.all[member.flow as usize];
             stream.member = streams::NONE;
             if stream.rate != member.rate {
                 stream.left = stream.left.less(stream.rate.during(now.since(stream.since)));
                 stream.since = now;
                 stream.rate = member.rate;
+                stream.end = now + stream.left.time(stream.rate);
+            }
+            if let Some(link) = self.streams.links.all.get_mut(member.bottleneck as usize) {
+                link.first = link.first.min(stream.end);
+            }
+        }
+        for position in 0..self.members.all.len() {
+            let member = self.members.all[position];
+            let link = self.streams.links.all.get(member.bottleneck as usize);
+            let stream = &mut self.streams.all[member.flow as usize];
+            stream.leads = link.is_none_or(|link| link.first == stream.end);
+            if stream.leads {
                 self.schedule(member.flow, queue);
             }
         }
     }
 
-    /// Computes when `flow` ends at its rate. An event that comes too early costs less than a new one.
+    /// Asks for an event at the end of `flow`. One that comes too early costs less than a second one.
     fn schedule(&mut self, flow: u32, queue: &mut Queue) {
         let stream = &mut self.streams.all[flow as usize];
-        stream.end = stream.since + stream.left.time(stream.rate);
         if stream.end < stream.wakes {
             stream.version = (stream.version + 1) % VERSIONS;
             stream.wakes = stream.end;
@@ -198,8 +208,11 @@ impl Flow {
         let slot = self.flight.get(flow);
         let host = owner(slot.message.from.host);
         if now < stream.end {
-            stream.wakes = stream.end;
-            return queue.push(stream.end, host, token(Step::Drained, flow, version));
+            stream.wakes = if stream.leads { stream.end } else { Time::NEVER };
+            if stream.leads {
+                queue.push(stream.end, host, token(Step::Drained, flow, version));
+            }
+            return;
         }
         let bytes = self.alone.wire_bytes(slot.message.size);
         self.streams.end(now, flow, &slot.message, bytes);

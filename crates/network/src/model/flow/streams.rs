@@ -31,6 +31,9 @@ pub(super) struct Stream {
     /// Its hops: where they begin, and how many.
     path: (u32, u16),
     pub regime: u8,
+    /// Does it end first of those that its bottleneck holds back? Only then it needs an event: when it
+    /// ends, their rates are computed anew.
+    pub leads: bool,
 }
 
 const IDLE: Stream = Stream {
@@ -44,6 +47,7 @@ const IDLE: Stream = Stream {
     version: 0,
     path: (0, 0),
     regime: 0,
+    leads: true,
 };
 
 /// A flow on a link.
@@ -167,6 +171,7 @@ impl Streams {
         }
         let stream = &mut self.all[flow as usize];
         (stream.rate, stream.bottleneck) = (rate, bottleneck);
+        stream.end = stream.since + stream.left.time(rate);
     }
 
     /// Ends `flow`, which has moved `bytes` on the wire.
