@@ -38,7 +38,7 @@ pub(super) fn solve(streams: &mut Streams, members: &mut Members) {
     for member in &mut members.all {
         let regime = streams.all[member.flow as usize].regime;
         let share = |hop: usize| {
-            let link = &streams.links.all[streams.hops[hop].link as usize];
+            let link = &streams.links.all[streams.hops[hop] as usize];
             Rate(link.level).min(streams.classes.alone(link.class, regime))
         };
         member.rate = streams.path(member.flow).map(share).min().expect("a flow has links");

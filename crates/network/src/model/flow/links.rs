@@ -10,11 +10,10 @@ use crate::model::rate::{Rate, fair_share};
 use crate::routing::Load;
 use crate::topology::{HostId, LinkId};
 
-/// One link and the flows on it.
+/// One link and the flows on it. What the computation of shares reads stands in its first cache line.
 #[derive(Debug, Clone, Default)]
+#[repr(C, align(64))]
 pub(super) struct Link {
-    /// The flows, in no order that matters.
-    pub flows: Vec<Entry>,
     /// In rate steps, of flows of weight one.
     pub capacity: u64,
     /// max-min: what the flows take at their rates.
@@ -22,24 +21,24 @@ pub(super) struct Link {
     /// max-min: the rate of the flows that this link holds back; equal share: the share of each flow.
     /// 0 where it matters to no flow.
     pub level: u64,
-    /// max-min: how many flows it holds back; members of a computation do not count.
-    pub keeps: u32,
-    /// max-min: when the first of those flows ends whose rates were computed last.
-    pub first: Time,
     /// While shares are computed: what is left of it,
     pub left: u64,
     /// the weights of those that share the rest \[2⁻³²\],
     pub open: u64,
     /// the highest rate that was given away,
     pub top: u64,
-    /// how many of its flows take part,
-    pub inside: u32,
-    /// and for which round all this was written.
+    /// and for which computation all this was written.
     pub round: u32,
-    /// The round in which it held a flow back.
-    pub held: u32,
-    pub class: u16,
+    /// Does it hold back members of that computation?
+    pub holds: bool,
     pub change: Change,
+    pub class: u16,
+    /// max-min: how many flows it holds back; members of a computation do not count.
+    pub keeps: u32,
+    /// max-min: when the first of those flows ends whose rates were computed last.
+    pub first: Time,
+    /// The flows, in no order that matters.
+    pub flows: Vec<Entry>,
 }
 
 /// What has happened to a link since shares were computed.

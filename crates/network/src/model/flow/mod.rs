@@ -35,6 +35,7 @@ mod equal_share;
 mod links;
 mod max_min;
 mod members;
+mod shares;
 mod streams;
 
 use std::sync::Arc;
@@ -164,22 +165,24 @@ impl Flow {
         }
         for member in &self.members.all {
             let stream = &mut self.streams.all[member.flow as usize];
+            let progress = &mut self.streams.progress[member.flow as usize];
             stream.member = streams::NONE;
             if stream.rate != member.rate {
-                stream.left = stream.left.less(stream.rate.during(now.since(stream.since)));
-                stream.since = now;
+                progress.left = progress.left.less(stream.rate.during(now.since(progress.since)));
+                progress.since = now;
+                progress.end = now + progress.left.time(member.rate);
                 stream.rate = member.rate;
-                stream.end = now + stream.left.time(stream.rate);
             }
             if let Some(link) = self.streams.links.all.get_mut(member.bottleneck as usize) {
-                link.first = link.first.min(stream.end);
+                link.first = link.first.min(progress.end);
             }
         }
         for position in 0..self.members.all.len() {
             let member = self.members.all[position];
             let link = self.streams.links.all.get(member.bottleneck as usize);
             let stream = &mut self.streams.all[member.flow as usize];
-            stream.leads = link.is_none_or(|link| link.first == stream.end);
+            stream.leads =
+                link.is_none_or(|link| link.first == self.streams.progress[member.flow as usize].end);
             if stream.leads {
                 self.schedule(member.flow, queue);
             }
@@ -188,12 +191,12 @@ impl Flow {
 
     /// Asks for an event at the end of `flow`. One that comes too early costs less than a second one.
     fn schedule(&mut self, flow: u32, queue: &mut Queue) {
-        let stream = &mut self.streams.all[flow as usize];
-        if stream.end < stream.wakes {
-            stream.version = (stream.version + 1) % VERSIONS;
-            stream.wakes = stream.end;
+        let progress = &mut self.streams.progress[flow as usize];
+        if progress.end < progress.wakes {
+            progress.version = (progress.version + 1) % VERSIONS;
+            progress.wakes = progress.end;
             let host = self.flight.get(flow).message.from.host;
-            queue.push(stream.end, owner(host), token(Step::Drained, flow, stream.version));
+            queue.push(progress.end, owner(host), token(Step::Drained, flow, progress.version));
         }
     }
 }
@@ -201,16 +204,17 @@ impl Flow {
 impl Flow {
     /// The event of `flow` is due: it ends, or was slowed down since.
     fn drain(&mut self, now: Time, flow: u32, version: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        let stream = &mut self.streams.all[flow as usize];
-        if stream.version != version {
+        let progress = &mut self.streams.progress[flow as usize];
+        if progress.version != version {
             return;
         }
         let slot = self.flight.get(flow);
         let host = owner(slot.message.from.host);
-        if now < stream.end {
-            stream.wakes = if stream.leads { stream.end } else { Time::NEVER };
-            if stream.leads {
-                queue.push(stream.end, host, token(Step::Drained, flow, version));
+        if now < progress.end {
+            let leads = self.streams.all[flow as usize].leads;
+            progress.wakes = if leads { progress.end } else { Time::NEVER };
+            if leads {
+                queue.push(progress.end, host, token(Step::Drained, flow, version));
             }
             return;
         }
@@ -259,8 +263,9 @@ impl Network for Flow {
         let mut on_the_way = vec![Bytes(0); links.fabric()];
         for (at, carried) in on_the_way.iter_mut().enumerate() {
             for entry in &links.all[at].flows {
-                let stream = &self.streams.all[entry.flow as usize];
-                let left = stream.left.less(stream.rate.during(now.since(stream.since)));
+                let rate = self.streams.all[entry.flow as usize].rate;
+                let progress = &self.streams.progress[entry.flow as usize];
+                let left = progress.left.less(rate.during(now.since(progress.since)));
                 let size = self.flight.get(entry.flow).message.size;
                 *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
             }

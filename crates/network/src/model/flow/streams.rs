@@ -11,59 +11,50 @@ use crate::topology::{HostId, LinkId};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One flow.
+/// One flow, as the computation of shares sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
-    /// What was left at `since`.
-    pub left: Work,
     pub rate: Rate,
-    pub since: Time,
-    /// When it ends at its rate.
-    pub end: Time,
-    /// When its event is due: no later than its end.
-    pub wakes: Time,
-    /// max-min: the link that holds it back.
-    pub bottleneck: u32,
-    /// Its place among those whose rates are computed, or `NONE`.
-    pub member: u32,
-    /// The version of its event that counts.
-    pub version: u32,
     /// Its hops: where they begin, and how many.
     path: (u32, u16),
     pub regime: u8,
     /// Does it end first of those that its bottleneck holds back? Only then it needs an event: when it
     /// ends, their rates are computed anew.
     pub leads: bool,
+    /// max-min: the link that holds it back.
+    pub bottleneck: u32,
+    /// Its place among those whose rates are computed, or `NONE`.
+    pub member: u32,
 }
 
-const IDLE: Stream = Stream {
-    left: Work::ZERO,
-    rate: Rate(0),
-    since: Time::ZERO,
-    end: Time::NEVER,
-    wakes: Time::NEVER,
-    bottleneck: NONE,
-    member: NONE,
-    version: 0,
-    path: (0, 0),
-    regime: 0,
-    leads: true,
-};
-
-/// A flow on a link.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Hop {
-    pub link: u32,
-    /// Its place among the link's flows.
-    position: u32,
+/// How far a flow is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    /// What was left at `since`.
+    pub left: Work,
+    pub since: Time,
+    /// When it ends at its rate.
+    pub end: Time,
+    /// When its event is due: no later than its end.
+    pub wakes: Time,
+    /// The version of its event that counts.
+    pub version: u32,
 }
+
+const NO_PROGRESS: Progress =
+    Progress { left: Work::ZERO, since: Time::ZERO, end: Time::NEVER, wakes: Time::NEVER, version: 0 };
 
 /// Flows, links, and what has changed since shares were last computed.
 pub(super) struct Streams {
     pub all: Vec<Stream>,
+    /// How far each of them is.
+    pub progress: Vec<Progress>,
     pub links: Links,
     pub classes: Classes,
-    pub hops: Vec<Hop>,
+    /// The links of all paths,
+    pub hops: Vec<u32>,
+    /// and of each its place among the link's flows.
+    positions: Vec<u32>,
     /// Free stretches of `hops`, by the binary logarithm of their length.
     free: [Vec<u32>; 17],
     /// Flows that have no rate yet.
@@ -86,9 +77,11 @@ impl Streams {
     pub fn new(links: Links, classes: Classes, sharing: Sharing) -> Streams {
         Streams {
             all: Vec::new(),
+            progress: Vec::new(),
             links,
             classes,
             hops: Vec::new(),
+            positions: Vec::new(),
             free: Default::default(),
             fresh: Vec::new(),
             changed: Vec::new(),
@@ -109,26 +102,29 @@ impl Streams {
 
     /// Begins the flow of `message` in slot `flow` over the links of `path`.
     pub fn begin(&mut self, now: Time, flow: u32, message: &Message, path: &[LinkId]) -> Begin {
-        if self.all.len() <= flow as usize {
-            self.all.resize(flow as usize + 1, IDLE);
-        }
-        let version = self.all[flow as usize].version;
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
-        self.all[flow as usize] = Stream {
-            left: Work::of(message.size),
-            since: now,
-            version,
+        let stream = Stream {
+            rate: Rate(0),
             path: (first, length),
             regime: message.regime,
-            ..IDLE
+            leads: true,
+            bottleneck: NONE,
+            member: NONE,
         };
+        let size = self.all.len().max(flow as usize + 1);
+        self.all.resize(size, stream);
+        self.progress.resize(size, NO_PROGRESS);
+        self.all[flow as usize] = stream;
+        let progress = &mut self.progress[flow as usize];
+        *progress =
+            Progress { left: Work::of(message.size), since: now, version: progress.version, ..NO_PROGRESS };
         let mut alone = true;
         for (hop, link) in (first..).zip(path) {
             let state = &mut self.links.all[link.0 as usize];
             let position = state.flows.len() as u32;
             state.flows.push(Entry { flow, hop });
-            self.hops[hop as usize] = Hop { link: link.0, position };
+            (self.hops[hop as usize], self.positions[hop as usize]) = (link.0, position);
             if position > 0 {
                 alone = false;
             } else {
@@ -154,7 +150,7 @@ impl Streams {
         let regime = self.all[flow as usize].regime;
         let (mut rate, mut bottleneck) = (Rate::INFINITE, NONE);
         for hop in self.path(flow) {
-            let at = self.hops[hop].link;
+            let at = self.hops[hop];
             let class = self.links.all[at as usize].class;
             let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
             let share = share.min(self.classes.alone(class, regime));
@@ -166,12 +162,13 @@ impl Streams {
         let link = &mut self.links.all[bottleneck as usize];
         (link.level, link.keeps) = (rate.0, 1);
         for hop in self.path(flow) {
-            let link = &mut self.links.all[self.hops[hop].link as usize];
+            let link = &mut self.links.all[self.hops[hop] as usize];
             link.used = self.classes.weight(link.class, regime).takes(rate);
         }
         let stream = &mut self.all[flow as usize];
         (stream.rate, stream.bottleneck) = (rate, bottleneck);
-        stream.end = stream.since + stream.left.time(rate);
+        let progress = &mut self.progress[flow as usize];
+        progress.end = progress.since + progress.left.time(rate);
     }
 
     /// Ends `flow`, which has moved `bytes` on the wire.
@@ -181,14 +178,14 @@ impl Streams {
             self.links.all[bottleneck as usize].keeps -= 1;
         }
         for hop in self.path(flow) {
-            let Hop { link: at, position } = self.hops[hop];
+            let (at, position) = (self.hops[hop], self.positions[hop]);
             let link = &mut self.links.all[at as usize];
             if self.sharing == Sharing::MaxMin {
                 link.used -= self.classes.weight(link.class, regime).takes(rate);
             }
             link.flows.swap_remove(position as usize);
             if let Some(moved) = link.flows.get(position as usize) {
-                self.hops[moved.hop as usize].position = position;
+                self.positions[moved.hop as usize] = position;
             }
             let empty = link.flows.is_empty();
             if empty {
@@ -247,7 +244,8 @@ impl Streams {
         let order = order_of(length);
         self.free[order].pop().unwrap_or_else(|| {
             let first = self.hops.len();
-            self.hops.resize(first + (1 << order), Hop::default());
+            self.hops.resize(first + (1 << order), 0);
+            self.positions.resize(self.hops.len(), 0);
             u32::try_from(first).expect("fewer than 2^32 hops at a time")
         })
     }

@@ -1,0 +1,105 @@
+//! Links by the share that they offer: a radix heap, for the least share never falls.
+//!
+//! A link's share only rises while flows are fixed, so the share that is written down here may be too
+//! small; it is looked up again when the link's turn comes near. Buckets as in the engine's queue
+//! (Ahuja, Mehlhorn, Orlin, Tarjan, JACM 37(2), 1990).
+
+use crate::model::rate::Rate;
+
+/// Links that may yet hold flows back.
+#[derive(Debug)]
+pub(super) struct Shares {
+    /// The share that was the least last time.
+    last: u64,
+    /// Bucket `i`: links whose written share differs from `last` first in bit `i`.
+    buckets: [Vec<(u64, u32)>; 64],
+    /// Which of the buckets hold something.
+    filled: u64,
+}
+
+impl Default for Shares {
+    fn default() -> Shares {
+        Shares { last: 0, buckets: std::array::from_fn(|_| Vec::new()), filled: 0 }
+    }
+}
+
+impl Shares {
+    /// Forgets all links.
+    pub fn clear(&mut self) {
+        while self.filled != 0 {
+            self.buckets[self.filled.trailing_zeros() as usize].clear();
+            self.filled &= self.filled - 1;
+        }
+        self.last = 0;
+    }
+
+    /// Adds link `at`, which offers `share`.
+    pub fn push(&mut self, share: Rate, at: u32) {
+        // What equals the last share may lie in the lowest bucket, too.
+        let differing = (share.0 ^ self.last) | 1;
+        let bit = 63 - differing.leading_zeros();
+        self.filled |= 1 << bit;
+        self.buckets[bit as usize].push((share.0, at));
+    }
+
+    /// Moves the links that offer the least share to `least`, and gives that share. `share` is what a
+    /// link offers now, `None` if nobody wants it.
+    pub fn pop_least(&mut self, least: &mut Vec<u32>, share: impl Fn(u32) -> Option<Rate>) -> Option<Rate> {
+        least.clear();
+        while self.filled != 0 {
+            let lowest = self.filled.trailing_zeros() as usize;
+            self.filled &= self.filled - 1;
+            let mut bucket = std::mem::take(&mut self.buckets[lowest]);
+            bucket.retain_mut(|(written, at)| {
+                let Some(now) = share(*at) else { return false };
+                *written = now.0;
+                let stays = ((now.0 ^ self.last) | 1) >> lowest <= 1;
+                if !stays {
+                    self.push(now, *at);
+                }
+                stays
+            });
+            let Some(first) = bucket.iter().map(|(share, _)| *share).min() else {
+                self.buckets[lowest] = bucket;
+                continue;
+            };
+            self.last = first;
+            for (share, at) in bucket.drain(..) {
+                if share == first { least.push(at) } else { self.push(Rate(share), at) }
+            }
+            // The emptied vector goes back, unless another took its place.
+            if self.buckets[lowest].is_empty() {
+                self.buckets[lowest] = bucket;
+            }
+            return Some(Rate(first));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shares that rise while others are taken come in order, equal ones together.
+    #[test]
+    fn the_least_come_first_and_together() {
+        let offers = [9, 3, 3, 70, 1 << 40, 3, 12, 12];
+        let mut shares = Shares::default();
+        offers.iter().enumerate().for_each(|(at, share)| shares.push(Rate(*share), at as u32));
+        let mut least = Vec::new();
+        let mut order = Vec::new();
+        // Links 0 and 3 have risen to 12 and beyond all others; nobody wants link 6.
+        let risen = |at: u32| match at {
+            0 => Some(Rate(12)),
+            3 => Some(Rate(1 << 41)),
+            6 => None,
+            _ => Some(Rate(offers[at as usize])),
+        };
+        while let Some(level) = shares.pop_least(&mut least, risen) {
+            least.sort_unstable();
+            order.push((level.0, least.clone()));
+        }
+        assert_eq!(order, [(3, vec![1, 2, 5]), (12, vec![0, 7]), (1 << 40, vec![4]), (1 << 41, vec![3])]);
+    }
+}
