@@ -15,9 +15,8 @@ Source: Ahmed et al., "An Integrated Interconnection Network Model for Large-Sca
 import math
 import sys
 
-import numpy as np
-
 import hopcast
+import numpy as np
 
 N = 10_000
 """Rows and columns of the matrices."""

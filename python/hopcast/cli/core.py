@@ -24,6 +24,15 @@ def registry(name: str) -> dict:
     return known[name]
 
 
+def entry(registry_name: str, name: str) -> dict:
+    """One entry of a registry."""
+    found = registry(registry_name)
+    entries = {entry["name"]: entry for entry in found["entries"]}
+    if name not in entries:
+        raise InputError(f"unknown {found['noun']} '{name}'; known: {', '.join(entries)}")
+    return entries[name]
+
+
 def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> str:
     """The platform file as written, or in full with overrides and defaults."""
     return _core.platform_text(platform, pairs_of(overrides), resolved)

@@ -38,11 +38,11 @@ def _show(survey: dict) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hopcast.report.screen import console
+    from hopcast.report.screen import console, plain_table
 
     out = console()
     out.print(Text(f"{survey['platform']}: {survey['topology']}", style="bold"))
-    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    facts = plain_table()
     for name, value, found in _facts(survey):
         facts.add_row(Text(name), Text(value), Text(found, style="dim"))
     out.print(facts)

@@ -29,9 +29,16 @@ def show(summary: dict) -> None:
     out.print(screen(summary, min(out.width, _WIDTH)))
 
 
+class _Output(Console):
+    """Leaves a broken pipe to the command line."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Standard output; as wide as its terminal, or `_WIDTH` where it is none."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+    return _Output(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -73,15 +80,15 @@ def _head(summary: dict) -> Text:
 
 
 def _failure(failure: dict) -> Text:
-    text = Text(f"The simulated program failed: {failure['kind']}\n", style="bold red")
+    text = Text("The simulated program failed\n", style="bold red")
     text.append(failure["text"], style="not bold")
     ranks = failure.get("ranks") or []
     for rank in ranks[:_STUCK]:
         place = f" at {rank['place']}" if rank.get("place") else ""
-        call = f" in {rank['call']}" if rank["call"] else ""
-        waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
-        since = units.seconds(rank["since_s"])
-        text.append(f"\n  rank {rank['rank']}{place}{call} since {since}{waits}", style="default not bold")
+        call = f": {rank['call']}" if rank["call"] else ""
+        waits = f"\n    waits for {rank['waits_for']}" if rank["waits_for"] else ""
+        line = f"\n  rank {rank['rank']}{place}, since {units.seconds(rank['since_s'])}{call}{waits}"
+        text.append(line, style="default not bold")
     if len(ranks) > _STUCK:
         text.append(f"\n  … and {len(ranks) - _STUCK:,} more ranks", style="default not bold")
     return text
@@ -104,6 +111,13 @@ def _time(summary: dict, width: int) -> list[RenderableType]:
             )
         lines += [bar, line]
     return lines
+
+
+def plain_table() -> Table:
+    """A table without heads; its first column keeps its width."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    return table
 
 
 def _table(*columns: str) -> Table:

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import hopcast
+import pytest
 
 UNIT = Path(__file__).parent / "unit.toml"
 LATENCY_S = 1e-6

@@ -1,7 +1,6 @@
 """Communicators and groups."""
 
 import pytest
-
 from hopcast import MPI
 
 

@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hopcast
 import numpy as np
 import pytest
-
-import hopcast
 
 from .conftest import UNIT, message_s
 

@@ -4,9 +4,8 @@ import os
 import signal
 import threading
 
-import pytest
-
 import hopcast
+import pytest
 
 
 def line_of(function, offset):

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 import hopcast
+import pytest
 from hopcast import MPI
 
 from .conftest import UNIT

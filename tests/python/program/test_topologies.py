@@ -1,9 +1,8 @@
 """Cartesian grids, graphs, and collectives among neighbours."""
 
+import hopcast
 import numpy as np
 import pytest
-
-import hopcast
 from hopcast import MPI
 
 
