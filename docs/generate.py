@@ -22,7 +22,7 @@ WRITTEN = {
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
     "pattern": "`hopcast run PLATFORM -n RANKS {name}`, then parameters as `--parameter value`.",
     "format": "`hopcast run PLATFORM FILE_OR_DIRECTORY`; the format is recognised.",
-    "observer": "Its tables are part of every report that `--out` writes; call records need `--records N`, too.",
+    "observer": "Its tables are part of every report of `--out`; `call_records` need `--records N`, too.",
     "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
 }
 """How an entry of each registry is asked for."""

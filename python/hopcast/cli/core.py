@@ -43,6 +43,11 @@ def topology_survey(platform: str, overrides: tuple[str, ...], seed: int) -> dic
     return json.loads(_core.topology_survey(platform, pairs_of(overrides), seed))
 
 
+def trace_summary(path: str) -> dict:
+    """What a recorded run holds, see `sim::trace::summary`."""
+    return json.loads(_core.trace_summary(path))
+
+
 def platform_schema() -> str:
     """The JSON schema of platform files."""
     return _core.platform_schema()

@@ -68,7 +68,7 @@ def screen(summary: dict, width: int) -> RenderableType:
     if summary.get("calls"):
         blocks += ["", _calls(summary["calls"])]
     blocks += ["", *_speed(summary)]
-    blocks += [_warning(text) for text in summary["warnings"]]
+    blocks += [warning(text) for text in summary["warnings"]]
     return Group(*blocks)
 
 
@@ -162,16 +162,14 @@ def _speed(summary: dict) -> list[Text]:
     if wall > 0:
         messages, events = (units.count(summary[name] / wall) for name in ("messages", "events"))
         pace = f": {messages} messages/s, {events} events/s"
-    threads = f"{summary['threads']} thread{'s' if summary['threads'] != 1 else ''}"
+    done = f"Simulated {units.things(summary['messages'], 'message')} ({units.size(summary['bytes'])})"
+    memory = f"{units.size(summary['peak_rss_B'])} of memory, {units.things(summary['threads'], 'thread')}"
     return [
-        Text(
-            f"Simulated {units.count(summary['messages'])} messages ({units.size(summary['bytes'])}) in "
-            f"{units.seconds(wall, 3)}{pace}, {units.size(summary['peak_rss_B'])} of memory, {threads}",
-            style="dim",
-        ),
-        Text(f"Outcome {summary['outcome_hash']}", style="dim"),
+        Text(f"{done} in {units.seconds(wall, 3)}{pace}", style="dim"),
+        Text(f"Outcome {summary['outcome_hash']}, {memory}", style="dim"),
     ]
 
 
-def _warning(text: str) -> Text:
+def warning(text: str) -> Text:
+    """A line that means: check this before you trust the number."""
     return Text.assemble(("warning: ", "bold yellow"), text)
