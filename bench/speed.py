@@ -23,7 +23,8 @@ CASES = {
     ),
     "loggp-alltoall-2048": (
         "2,000,000 messages/s",
-        "nsim-torus --set topology.sizes=[16,16,8] -n 2048 --model loggp alltoall --bytes 1KiB --algorithm pairwise",
+        "nsim-torus --set topology.sizes=[16,16,8] -n 2048 --model loggp alltoall --bytes 1KiB"
+        " --algorithm pairwise",
         2,
         1,
     ),

@@ -6,6 +6,7 @@ assumptions, validity, source. Run by `make docs`; a test holds the pages to the
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -126,7 +127,8 @@ def source_head(noun: str, name: str) -> str:
         if not line.startswith("//!"):
             break
         head.append(line.removeprefix("//!").removeprefix(" "))
-    return "\n".join(head).replace("\\[", "[").replace("\\]", "]").strip()
+    text = re.sub(r"\[([^\]]+)\]\((?:crate|super|self)[^)]*\)", r"\1", "\n".join(head))  # links to Rust items
+    return text.replace("\\[", "[").replace("\\]", "]").strip()
 
 
 def write() -> int:

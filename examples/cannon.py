@@ -15,8 +15,9 @@ Source: Ahmed et al., "An Integrated Interconnection Network Model for Large-Sca
 import math
 import sys
 
-import hopcast
 import numpy as np
+
+import hopcast
 
 N = 10_000
 """Rows and columns of the matrices."""

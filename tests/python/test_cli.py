@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+
 from hopcast.cli import arguments, exits, overrides, progress
 from hopcast.cli.run import command as run_command
 from hopcast.errors import InputError

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import hopcast
 import pytest
+
+import hopcast
 
 UNIT = Path(__file__).parent / "unit.toml"
 LATENCY_S = 1e-6

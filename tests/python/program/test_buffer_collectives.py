@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from hopcast import MPI
 
 N = 4

@@ -5,6 +5,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+
 from hopcast import MPI
 
 SIZES = [1, 2, 3, 4, 5, 8, 13]

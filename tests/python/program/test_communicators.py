@@ -1,6 +1,7 @@
 """Communicators and groups."""
 
 import pytest
+
 from hopcast import MPI
 
 

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import hopcast
 import numpy as np
 import pytest
+
+import hopcast
 
 from .conftest import UNIT, message_s
 
@@ -111,7 +112,7 @@ def test_the_command_line_runs_it(name, ranks, words):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert (summary["ranks"], summary["workload"]) == (ranks, f"{name}.py")
+    assert (summary["ranks"], summary["workload"]) == (ranks, " ".join((f"{name}.py", *words)))
     assert summary["makespan_s"] > 0
 
 

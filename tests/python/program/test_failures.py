@@ -4,8 +4,9 @@ import os
 import signal
 import threading
 
-import hopcast
 import pytest
+
+import hopcast
 
 
 def line_of(function, offset):

@@ -1,8 +1,9 @@
 """Messages between two ranks arrive with the contents that they had when they were sent."""
 
-import hopcast
 import numpy as np
 import pytest
+
+import hopcast
 from hopcast import MPI
 
 OBJECTS = [

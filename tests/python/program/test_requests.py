@@ -1,8 +1,9 @@
 """Waits and tests of every kind."""
 
-import hopcast
 import numpy as np
 import pytest
+
+import hopcast
 from hopcast import MPI
 
 

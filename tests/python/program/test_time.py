@@ -1,6 +1,7 @@
 """Predicted times are the platform's closed forms: a message takes 1 us and 1 ns for each byte."""
 
 import pytest
+
 from hopcast import MPI
 
 from .conftest import message_s

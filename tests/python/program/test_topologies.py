@@ -1,8 +1,9 @@
 """Cartesian grids, graphs, and collectives among neighbours."""
 
-import hopcast
 import numpy as np
 import pytest
+
+import hopcast
 from hopcast import MPI
 
 
