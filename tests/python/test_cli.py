@@ -280,6 +280,28 @@ def test_the_schema_of_platform_files_is_json() -> None:
     assert json.loads(hopcast("platform", "schema").stdout)["title"] == "hopcast platform"
 
 
+def test_a_network_is_measured_and_drawn(tmp_path: Path) -> None:
+    flags = ("topology", "show", "nsim-torus", "--set", "topology.sizes=[4, 4]")
+    survey = json.loads(hopcast(*flags, "--json").stdout)
+    # A 4 x 4 torus: 16 routers, each with 4 links out, and 2 host links; 2 hops at most in each dimension.
+    assert (survey["hosts"], survey["routers"], survey["links"]) == (16, 16, 16 * 4 + 2 * 16)
+    assert survey["diameter_hops"]["value"] == 4
+    done = hopcast(*flags, "--svg", tmp_path / "torus.svg")
+    assert "4 hops between routers" in done.stdout
+    assert "<svg" in (tmp_path / "torus.svg").read_text()[:200]
+    (tmp_path / "mine.svg").write_text("mine")
+    assert hopcast(*flags, "--svg", tmp_path / "mine.svg").returncode == 2
+    assert (tmp_path / "mine.svg").read_text() == "mine"
+
+
+def test_a_trace_that_is_none_is_an_error_with_the_known_formats(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for words in (("trace", "info"), ("run", "crossbar")):
+        done = hopcast(*words, tmp_path)
+        assert done.returncode == 2
+        assert "dumpi" in done.stderr
+
+
 def test_colours_are_for_terminals() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
     line = [HOPCAST, *["run", "crossbar", "-n", "4", "ring"]]

@@ -21,7 +21,8 @@ mod _core {
 
     #[pymodule_export]
     use super::catalogue::{
-        catalogue, platform_reference, platform_schema, platform_text, topology_survey, trace_summary,
+        catalogue, platform_reference, platform_schema, platform_text, topology_picture, topology_survey,
+        trace_summary,
     };
     #[pymodule_export]
     use super::run::{recorded_calls, run};

@@ -43,6 +43,11 @@ def topology_survey(platform: str, overrides: tuple[str, ...], seed: int) -> dic
     return json.loads(_core.topology_survey(platform, pairs_of(overrides), seed))
 
 
+def topology_picture(platform: str, overrides: tuple[str, ...]) -> str:
+    """A picture of the platform's network, as SVG."""
+    return _core.topology_picture(platform, pairs_of(overrides))
+
+
 def trace_summary(path: str) -> dict:
     """What a recorded run holds, see `sim::trace::summary`."""
     return json.loads(_core.trace_summary(path))
