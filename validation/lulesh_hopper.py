@@ -58,20 +58,34 @@ Calls = dict[str, tuple[numpy.ndarray, numpy.ndarray]]
 """By function: begins and durations of all its calls [s]."""
 
 
-def by_function(table) -> Calls:
-    """Splits a table of calls; stretches of computing are left out."""
+def columns(table) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """Functions, begins and durations [s] of all calls, rank by rank; stretches of computing are left out."""
     names = table["call"].to_numpy(zero_copy_only=False)
     begins = table["begin_s"].to_numpy()
     durations = table["end_s"].to_numpy() - begins
-    return {str(name): (begins[names == name], durations[names == name]) for name in sorted(set(names) - {"compute"})}
+    order = numpy.argsort(table["rank"].to_numpy(), kind="stable")
+    order = order[names[order] != "compute"]
+    return names[order], begins[order], durations[order]
 
 
-def timestamps(trace: Path, shift: bool) -> Calls:
-    """The calls of the replay in mode `timestamps` on Hopper."""
+def by_function(names: numpy.ndarray, begins: numpy.ndarray, durations: numpy.ndarray) -> Calls:
+    """The calls of each function."""
+    return {str(name): (begins[names == name], durations[names == name]) for name in sorted(set(names))}
+
+
+def timestamps(trace: Path, shift: bool, recorded: numpy.ndarray) -> Calls:
+    """The calls of the replay in mode `timestamps` on Hopper.
+
+    Each is called what was recorded at its place: MPI_Finalize is replayed as a barrier, a test that found its
+    request done as a wait.
+    """
     report = hopcast.run(
         "hopper", trace, placement="recorded", model="flow", mode="timestamps", time_shift=shift, records=RECORDS
     )
-    return by_function(report.table("call_records"))
+    names, begins, durations = columns(report.table("call_records"))
+    if len(names) != len(recorded):
+        raise SystemExit(f"the replay made {len(names)} calls, the recording has {len(recorded)}")
+    return by_function(recorded, begins, durations)
 
 
 def statistics(panels: dict[str, Calls]) -> None:
@@ -79,7 +93,7 @@ def statistics(panels: dict[str, Calls]) -> None:
     rows = []
     for name in panels["recorded"]:
         for panel, calls in panels.items():
-            _, durations = calls.get(name, (None, numpy.zeros(1)))
+            _, durations = calls[name]
             values = (durations.mean(), *numpy.percentile(durations, [50, 99]), durations.max())
             rows.append([name, panel, f"{len(durations):,}", *(f"{1e6 * value:,.1f}" for value in values)])
     head = ["function", "panel", "calls", "mean [µs]", "median [µs]", "p99 [µs]", "max [µs]"]
@@ -102,11 +116,11 @@ def plot_calls(panels: dict[str, Calls], out: Path) -> None:
 
 def compare_calls(trace: Path, out: Path) -> list[Result]:
     """The three panels of Fig. 11."""
-    recorded = by_function(hopcast.recorded_calls(trace))
+    recorded = columns(hopcast.recorded_calls(trace))
     panels = {
-        "recorded": recorded,
-        "timestamps": timestamps(trace, False),
-        "timestamps, time shift": timestamps(trace, True),
+        "recorded": by_function(*recorded),
+        "timestamps": timestamps(trace, False, recorded[0]),
+        "timestamps, time shift": timestamps(trace, True, recorded[0]),
     }
     statistics(panels)
     plot_calls(panels, out)
