@@ -1,6 +1,6 @@
 """Runs every comparison and prints one table; with --write also writes it into validation/README.md.
 
-    python validation/all.py [--quick] [--out DIR] [--write]
+Run it as `python validation/all.py [--quick] [--out DIR] [--write]`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,20 @@ def markdown(compared: dict[str, list[Result]]) -> str:
     """The tables of the page, one for each script."""
     parts = []
     for name, rows in compared.items():
-        parts += [f"\n## `{name}.py`\n", f"| {' | '.join(HEAD)} |", "| --- | ---: | ---: | ---: | --- | --- |"]
+        parts += [
+            f"\n## `{name}.py`\n",
+            f"| {' | '.join(HEAD)} |",
+            "| --- | ---: | ---: | ---: | --- | --- |",
+        ]
         parts += [f"| {' | '.join(cell.replace('|', '/') for cell in row.cells())} |" for row in rows]
     return "\n".join(parts) + "\n"
 
 
 def main() -> None:
     """Ends with status 1 where a published bound does not hold."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=results.OUT, help="directory for plots")
     parser.add_argument("--quick", action="store_true", help="fewer points, the same claims")
     parser.add_argument("--write", action="store_true", help="write the tables into validation/README.md")

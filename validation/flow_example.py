@@ -1,9 +1,10 @@
 """The example of flow simulation: two messages share the link B-E of a mesh.
 
-Compared: a message of 1 GB over links of 5 GB/s with a latency of 0.6 s, alone: 0.6 + 1/5 = 0.8 s. From A to H
-by A-B-E-H while another goes from B to F by B-E-F: each gets half of the link B-E: 0.6 + 1/2.5 = 1.0 s.
-Source: Pakin, Yuan, Lang, "Predicting the performance of extreme-scale supercomputer networks" (The Next Wave
-20(2), 2013), figure 3 and the text around it.
+Compared: a message of 1 GB over links of 5 GB/s with a latency of 0.6 s, alone: 0.6 + 1/5 = 0.8 s. From A
+to H by A-B-E-H while another goes from B to F by B-E-F: each gets half of the link B-E: 0.6 + 1/2.5 = 1.0
+s.
+Source: Pakin, Yuan, Lang, "Predicting the performance of extreme-scale supercomputer networks" (The Next
+Wave 20(2), 2013), figure 3 and the text around it.
 Expected: no disagreement; the model `flow` is this law. Both ways of sharing give the same here.
 """
 
@@ -50,7 +51,9 @@ def compare(out: Path, quick: bool) -> list[Result]:
         source = f"0.6 s + 1 GB / 5 GB/s ({sharing})"
         compared.append(Result("A to H alone", 0.8, alone["AH"], "s", 1e-9, source))
         source = f"0.6 s + 1 GB / 2.5 GB/s ({sharing})"
-        compared += [Result(f"{p[0]} to {p[1]}, sharing B-E", 1.0, at, "s", 1e-9, source) for p, at in both.items()]
+        compared += [
+            Result(f"{p[0]} to {p[1]}, sharing B-E", 1.0, at, "s", 1e-9, source) for p, at in both.items()
+        ]
     return compared
 
 

@@ -1,15 +1,15 @@
 """Latency on Hopper's Gemini network, of single messages and of MPI_Allreduce.
 
-Compared: the end-to-end delay of a 4-byte message from one MPI process to all others, each on a node of its own
-(published: all within 1.27 to 4.07 us); and the time of MPI_Allreduce by number of ranks and size (published:
-logarithmic in the ranks; superlinear where many ranks and long vectors congest the network).
+Compared: the end-to-end delay of a 4-byte message from one MPI process to all others, each on a node of its
+own (published: all within 1.27 to 4.07 us); and the time of MPI_Allreduce by number of ranks and size
+(published: logarithmic in the ranks; superlinear where many ranks and long vectors congest the network).
 Source: Ahmed et al., "An Integrated Interconnection Network Model for Large-Scale Performance Prediction"
 (SIGSIM-PADS 2016), section 6, Figs. 6 and 7. Of Fig. 7 the text gives the shape alone, no numbers.
-Expected: the delay lies between 1.27 us and 3.88 us plus 1 ns for the 4 bytes (the platform has the paper's link
-delays: 24 hops at most); the paper's longest, 4.07 us, has 0.19 us more, from its simulated packets in queues.
-The paper ran on 6,384 nodes; here it is all 6,528 places of the torus. The fit over log2(ranks) is not perfect: a
-step of recursive doubling takes longer the farther the partner is, and nodes in order of their numbers lie in x
-first.
+Expected: the delay lies between 1.27 us and 3.88 us plus 1 ns for the 4 bytes (the platform has the paper's
+link delays: 24 hops at most); the paper's longest, 4.07 us, has 0.19 us more, from its simulated packets in
+queues. The paper ran on 6,384 nodes; here it is all 6,528 places of the torus. The fit over log2(ranks) is
+not perfect: a step of recursive doubling takes longer the farther the partner is, and nodes in order of
+their numbers lie in x first.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ def plot_delays(delays: numpy.ndarray, out: Path) -> None:
     axes.hist(delays * 1e6, bins=50)
     for bound in (1.27, 4.07):
         axes.axvline(bound, linestyle="--", color="black")
-    axes.set(xlabel="end-to-end delay [µs]", ylabel="messages", title="4 bytes from one node of Hopper to all others")
+    axes.set(
+        xlabel="end-to-end delay [µs]",
+        ylabel="messages",
+        title="4 bytes from one node of Hopper to all others",
+    )
     pictures.save(figure, out, "gemini_latency_histogram")
 
 
@@ -89,8 +93,17 @@ def compare(out: Path, quick: bool) -> list[Result]:
     figure_6 = "Fig. 6"
     compared = [
         Result("shortest delay of 4 bytes", window, delays.min(), "µs", 0.0, figure_6),
-        Result("longest delay of 4 bytes", window, delays.max(), "µs", 0.0, f"{figure_6}; 24 hops, no queues"),
-        Result("longest, by the link delays", 3.88, delays.max(), "µs", 0.001, "section 6: 2 x 635 + 24 x 108.75 ns"),
+        Result(
+            "longest delay of 4 bytes", window, delays.max(), "µs", 0.0, f"{figure_6}; 24 hops, no queues"
+        ),
+        Result(
+            "longest, by the link delays",
+            3.88,
+            delays.max(),
+            "µs",
+            0.001,
+            "section 6: 2 x 635 + 24 x 108.75 ns",
+        ),
     ]
     plot_delays(delays / 1e6, out)
     ranks = [2**power for power in range(1, 9 if quick else 13)]
@@ -103,7 +116,9 @@ def compare(out: Path, quick: bool) -> list[Result]:
     for size in SMALL:
         slope, r_squared = fit(ranks, times[size])
         why = f"Fig. 7: logarithmic; {1e6 * slope:.3g} µs for each doubling"
-        compared.append(Result(f"R² of allreduce over log2(ranks), {size}", Range(low=0.95), r_squared, "", 0.0, why))
+        compared.append(
+            Result(f"R² of allreduce over log2(ranks), {size}", Range(low=0.95), r_squared, "", 0.0, why)
+        )
     congested = times[LARGE[-1]][-1] / allreduce_s(ranks[-1], LARGE[-1], "postal")
     why = "Fig. 7: congestion adds to large ones; flow over postal"
     compared.append(

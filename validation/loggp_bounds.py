@@ -1,14 +1,16 @@
 """Broadcast and reduction on LogGP, against what is possible at all.
 
-Compared: the optimal broadcast of Karp et al. (every process passes the message on as soon and as often as it can),
-carried out message by message, against its bound; and the broadcasts and reductions that MPI libraries have, which
-may not be faster. With one process per host, T = L + 2 o + n G from send to receipt and B = max(o, g, n G) between two
-sends of a process, the most ranks that a broadcast reaches by time t is N(t) = N(t - B) + N(t - T); the bound is the
-least t with N(t) >= ranks. A reduction is a broadcast with time reversed. Vectors are not cut into segments.
-Source: Karp, Sahay, Santos, Schauser, "Optimal broadcast and summation in the LogP model" (SPAA 1993), whose figure 1
-has 24 cycles for P = 8, L = 6, o = 2, g = 4; Alexandrov, Ionescu, Schauser, Scheiman, "LogGP" (SPAA 1995).
-Expected: the optimal broadcast takes exactly its bound. The binomial tree is close to it, and as good where B is near
-T; chains and linear trees are far from it.
+Compared: the optimal broadcast of Karp et al. (every process passes the message on as soon and as often as
+it can), carried out message by message, against its bound; and the broadcasts and reductions that MPI
+libraries have, which may not be faster. With one process per host, T = L + 2 o + n G from send to receipt
+and B = max(o, g, n G) between two sends of a process, the most ranks that a broadcast reaches by time t is
+N(t) = N(t - B) + N(t - T); the bound is the least t with N(t) >= ranks. A reduction is a broadcast with
+time reversed. Vectors are not cut into segments.
+Source: Karp, Sahay, Santos, Schauser, "Optimal broadcast and summation in the LogP model" (SPAA 1993),
+whose figure 1 has 24 cycles for P = 8, L = 6, o = 2, g = 4; Alexandrov, Ionescu, Schauser, Scheiman,
+"LogGP" (SPAA 1995).
+Expected: the optimal broadcast takes exactly its bound. The binomial tree is close to it, and as good where
+B is near T; chains and linear trees are far from it.
 """
 
 from __future__ import annotations
@@ -87,12 +89,21 @@ def plot(sizes: list[int], bounds: list[float], times: dict[str, dict[str, list[
 def compare(out: Path, quick: bool) -> list[Result]:
     """The published example; the optimal broadcast at other sizes; the libraries' algorithms."""
     compared = [
-        Result("optimal broadcast, 8 ranks, 0 B", 24.0, 1e6 * carried_out_s(8, 0), "µs", 1e-9, "Karp et al., figure 1")
+        Result(
+            "optimal broadcast, 8 ranks, 0 B",
+            24.0,
+            1e6 * carried_out_s(8, 0),
+            "µs",
+            1e-9,
+            "Karp et al., figure 1",
+        )
     ]
     for ranks in (64,) if quick else (64, 1024):
         for nbytes in (0, 3_000, 100_000):
             bound, ours = 1e6 * optimal(ranks, nbytes)[0], 1e6 * carried_out_s(ranks, nbytes)
-            compared.append(Result(f"optimal broadcast, {ranks:,} ranks, {nbytes:,} B", bound, ours, "µs", 1e-9, "N(t)"))
+            compared.append(
+                Result(f"optimal broadcast, {ranks:,} ranks, {nbytes:,} B", bound, ours, "µs", 1e-9, "N(t)")
+            )
     sizes = [2**power for power in range(1, 7 if quick else 11)]
     times: dict[str, dict[str, list[float]]] = {}
     for name, algorithms in ALGORITHMS.items():
@@ -102,7 +113,9 @@ def compare(out: Path, quick: bool) -> list[Result]:
                 if nbytes == 0:
                     times.setdefault(name, {})[algorithm] = row
                 bounds = [optimal(ranks, nbytes)[0] for ranks in sizes]
-                ratio, ranks = min((time / bound, ranks) for time, bound, ranks in zip(row, bounds, sizes, strict=True))
+                ratio, ranks = min(
+                    (time / bound, ranks) for time, bound, ranks in zip(row, bounds, sizes, strict=True)
+                )
                 what = f"{name} {algorithm}, {nbytes:,} B: nearest to the bound, at {ranks} ranks"
                 why = f"time over bound; at {sizes[-1]:,} ranks {row[-1] / bounds[-1]:.3g}"
                 compared.append(Result(what, Range(low=1.0), ratio, "", 1e-9, why))

@@ -1,14 +1,14 @@
 """The max-rate model: k = 1 to 16 senders of one host, in three protocol regimes, against the formula.
 
-Compared: the time in which k processes of one host send n bytes each to another, T = s + k n / min(R_N, R_Cb +
-(k-1) R_Ci), with the numbers of a Cray XE6 as they are published (four parameters), and with R_Ci = R_Cb (three).
-Both are run in the models `max_rate` and `flow`.
-Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes: is it time to retire the ping
-pong test" (EuroMPI 2016), slides "A Slightly Better Model", "Another Refinement", "New Model". The three-parameter
-fit of the slides is a picture only: here R_C is the four-parameter model's R_Cb. Where the regimes end is not on the
-slides; it is Cray's default (512 B and 8 KiB, intro_mpi(3)).
-Expected: no disagreement but rounding, as long as the formula has a meaning. In the short regime R_Cb + (k-1) R_Ci
-is negative from k = 5 on; hopcast then keeps the rate of k = 4, and nothing is compared.
+Compared: the time in which k processes of one host send n bytes each to another, T = s + k n / min(R_N,
+R_Cb + (k-1) R_Ci), with the numbers of a Cray XE6 as they are published (four parameters), and with R_Ci =
+R_Cb (three). Both are run in the models `max_rate` and `flow`.
+Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes: is it time to retire
+the ping pong test" (EuroMPI 2016), slides "A Slightly Better Model", "Another Refinement", "New Model". The
+three-parameter fit of the slides is a picture only: here R_C is the four-parameter model's R_Cb. Where the
+regimes end is not on the slides; it is Cray's default (512 B and 8 KiB, intro_mpi(3)).
+Expected: no disagreement but rounding, as long as the formula has a meaning. In the short regime R_Cb +
+(k-1) R_Ci is negative from k = 5 on; hopcast then keeps the rate of k = 4, and nothing is compared.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def plot(simulated: dict[int, dict[Case, float]], out: Path) -> None:
             line = axes.plot(*zip(*points, strict=True), marker=".", label=f"k = {senders}")[0]
             formula = [(size, regime_of(size).time_s(senders, size, parameters)) for size, _ in points]
             drawn = [(size, size / time / 1e6) for size, time in formula if time is not None]
-            axes.plot(*zip(*drawn, strict=True), linestyle="none", marker="o", fillstyle="none", color=line.get_color())
+            circles = {"linestyle": "none", "marker": "o", "fillstyle": "none", "color": line.get_color()}
+            axes.plot(*zip(*drawn, strict=True), **circles)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set(xlabel="message [B]", title=f"{parameters} parameters (circles: formula)")
@@ -129,7 +130,9 @@ def compare(out: Path, quick: bool) -> list[Result]:
             for regime in REGIMES:
                 _, (senders, nbytes) = worst(simulated, regime, parameters)
                 formula = regime.time_s(senders, nbytes, parameters)
-                what = f"{regime.name}, {parameters} parameters, {model}: k = {senders}, {nbytes} B (the worst)"
+                what = (
+                    f"{regime.name}, {parameters} parameters, {model}: k = {senders}, {nbytes} B (the worst)"
+                )
                 ours = 1e6 * simulated[senders, nbytes]
                 compared.append(Result(what, 1e6 * formula, ours, "µs", TOLERANCE, "the formula"))
     plot(drawn, out)

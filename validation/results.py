@@ -1,4 +1,4 @@
-"""What a comparison gives: a value beside a published one, how far apart they are, and how far they may be."""
+"""What a comparison gives: a value beside a published one, and how far apart they are and may be."""
 
 from __future__ import annotations
 
@@ -64,7 +64,14 @@ class Result:
         published = self.published if isinstance(self.published, Range) else f"{self.published:.6g}"
         verdict = {None: "–", True: "yes", False: "NO"}[self.holds]
         unit = f" {self.unit}" if self.unit else ""
-        return [self.what, f"{published}{unit}", f"{self.ours:.6g}{unit}", error_text(self.error), verdict, self.why]
+        return [
+            self.what,
+            f"{published}{unit}",
+            f"{self.ours:.6g}{unit}",
+            error_text(self.error),
+            verdict,
+            self.why,
+        ]
 
 
 HEAD = ["what", "published", "hopcast", "error", "holds", "source, explanation"]
