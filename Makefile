@@ -12,7 +12,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
 
@@ -72,5 +71,6 @@ $(VENV)/.tools: requirements-dev.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(TARGET) out python/hopcast/*.so .pytest_cache .ruff_cache
+	cargo clean --quiet
+	rm -rf $(VENV) out python/hopcast/*.so .pytest_cache .ruff_cache
 	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
