@@ -61,7 +61,7 @@ build: $(VENV)/.hopcast
 
 # The package with its Rust core, editable: Python files count at once, Rust files are built again.
 $(VENV)/.hopcast: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 $(VENV)/.tools: requirements-dev.txt

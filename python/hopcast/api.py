@@ -112,10 +112,10 @@ class Job:
     time_shift: bool | None = None
 
 
-def simulate(job: Job, progress: Callable[[float, int], None] | None = None) -> Report:
+def simulate(job: Job, progress: Callable[[float, int, float | None], None] | None = None) -> Report:
     """Runs `job`; a failure of the simulated program, or Ctrl-C, stands in the report and raises nothing.
 
-    progress: is told now and then the simulated time [s] and the events so far.
+    progress: is told now and then the simulated time [s], the events so far, and the share done [0..1] or None.
     """
     request = {
         "platform": job.platform,
@@ -238,7 +238,7 @@ def _stuck(rank: dict) -> str:
 class _Interrupts:
     """Turns Ctrl-C into an orderly end: the first asks the run to stop, a second one breaks it off."""
 
-    def __init__(self, progress: Callable[[float, int], None] | None):
+    def __init__(self, progress: Callable[[float, int, float | None], None] | None):
         self._progress = progress
         self._asked = False
         self._before: Any = None
@@ -258,10 +258,10 @@ class _Interrupts:
             raise KeyboardInterrupt
         self._asked = True
 
-    def __call__(self, now_s: float, events: int) -> bool:
+    def __call__(self, now_s: float, events: int, share: float | None) -> bool:
         """Told by the core where the run stands; gives whether it is to stop."""
         if self._progress is not None:
-            self._progress(now_s, events)
+            self._progress(now_s, events, share)
         return self._asked
 
 

@@ -74,6 +74,11 @@ pub trait Source {
         None
     }
 
+    /// How much of the work is done \[0..1\], if that can be told, for the time left. About right will do.
+    fn share_done(&self) -> Option<f64> {
+        None
+    }
+
     /// Why the source itself has given up with [`Op::Abort`], if it has: a damaged trace, an exception
     /// of the user's program. That is bad input, not a failure of the simulated program.
     fn take_error(&mut self) -> Option<String> {

@@ -67,7 +67,10 @@ struct Watch<'a, 'py> {
 impl Monitor for Watch<'_, '_> {
     fn poll(&mut self, progress: Progress) -> Control {
         let told = self.function.py().check_signals();
-        let told = told.and_then(|()| self.function.call1((progress.now.seconds(), progress.events)));
+        let told = told.and_then(|()| {
+            let Progress { now, events, share_done } = progress;
+            self.function.call1((now.seconds(), events, share_done))
+        });
         match told.and_then(|answer| answer.is_truthy()) {
             Ok(false) => Control::Continue,
             Ok(true) => Control::Stop,

@@ -31,10 +31,8 @@ pub struct Progress {
     pub now: Time,
     /// Events handled so far.
     pub events: u64,
-    /// Messages sent so far.
-    pub messages: u64,
-    /// Real time since the start of the simulation \[s\].
-    pub wall_s: f64,
+    /// How much of the workload is done \[0..1\], where it can tell.
+    pub share_done: Option<f64>,
 }
 
 /// What a monitor wants.
@@ -98,7 +96,7 @@ impl Machine {
         let mut queue = Queue::new();
         let mut views = Views::new(self.ranks, self.detail);
         let mut links = Links::new(self.fabric.topology.links(), self.detail != Detail::Screen);
-        let stopped = self.handle_events(source, monitor, &mut queue, &mut views, &mut links, started);
+        let stopped = self.handle_events(source, monitor, &mut queue, &mut views, &mut links);
         let end = match self.world.failed() {
             Some(failure) => End::Failed(failure.clone()),
             None if stopped => End::Stopped,
@@ -118,7 +116,6 @@ impl Machine {
         queue: &mut Queue,
         views: &mut Views,
         links: &mut Links,
-        started: Instant,
     ) -> bool {
         macro_rules! context {
             ($now:expr) => {
@@ -146,9 +143,8 @@ impl Machine {
                 return false;
             }
             if queue.popped() & POLL_MASK == 0 {
-                let wall_s = started.elapsed().as_secs_f64();
-                let (events, messages) = (queue.popped(), self.world.messages());
-                if monitor.poll(Progress { now: event.time, events, messages, wall_s }) == Control::Stop {
+                let (events, share_done) = (queue.popped(), source.share_done());
+                if monitor.poll(Progress { now: event.time, events, share_done }) == Control::Stop {
                     return true;
                 }
             }

@@ -23,7 +23,7 @@ class Progress:
         self._before = (self._begin_s, 0)
         self._shown = False
 
-    def __call__(self, simulated_s: float, events: int, share: float | None = None) -> None:
+    def __call__(self, simulated_s: float, events: int, share: float | None) -> None:
         """Takes note of simulated time [s], events so far, and the share done [0..1] where it is known."""
         now_s = time.monotonic()
         if not self._enabled or now_s < self._next_s:

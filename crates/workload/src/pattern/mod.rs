@@ -86,13 +86,31 @@ pub const PATTERNS: &[Entry<Build>] = &[
 pub struct Steps {
     pattern: Box<dyn Pattern>,
     steps: Vec<u32>,
+    /// How many steps rank 0 has.
+    length: u32,
 }
 
 impl Steps {
     /// Every rank at its first step.
     pub fn new(pattern: Box<dyn Pattern>, ranks: u32) -> Steps {
-        Steps { pattern, steps: vec![0; ranks as usize] }
+        let length = length(&*pattern);
+        Steps { pattern, steps: vec![0; ranks as usize], length }
     }
+}
+
+/// How many steps rank 0 has: the first at which it is done, found by doubling, then by halving.
+fn length(pattern: &dyn Pattern) -> u32 {
+    let goes_on = |step| pattern.op(0, step).is_some();
+    let mut above = 1;
+    while above < u32::MAX / 2 && goes_on(above) {
+        above *= 2;
+    }
+    let (mut low, mut high) = (0, above);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if goes_on(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 impl Source for Steps {
@@ -101,6 +119,10 @@ impl Source for Steps {
         let op = self.pattern.op(rank.0, *step);
         *step += 1;
         op.unwrap_or(Op::Finish)
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        (self.length > 0).then(|| f64::from(self.steps[0].min(self.length)) / f64::from(self.length))
     }
 
     fn place(&self, rank: Rank) -> Option<String> {
@@ -161,4 +183,33 @@ fn at_least(ranks: u32, least: u32, pattern: &str) -> Result<(), BuildError> {
         return Err(BuildError::new("ranks", format!("{pattern} needs at least {least} ranks, not {ranks}")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computes so many times.
+    struct Counted(u32);
+
+    impl Pattern for Counted {
+        fn op(&self, _rank: u32, step: u32) -> Option<Op> {
+            (step < self.0).then_some(Op::Compute(Work::Time(Duration(1))))
+        }
+    }
+
+    #[test]
+    fn the_share_done_grows_from_nothing_to_all_whatever_the_length() {
+        for steps in [1, 2, 3, 7, 64, 1_000, 65_537] {
+            let mut source = Steps::new(Box::new(Counted(steps)), 1);
+            assert_eq!(source.share_done(), Some(0.0));
+            for step in 1..=steps {
+                source.next(Rank(0), &Completion::default());
+                assert_eq!(source.share_done(), Some(f64::from(step) / f64::from(steps)));
+            }
+            assert_eq!(source.next(Rank(0), &Completion::default()), Op::Finish);
+            assert_eq!(source.share_done(), Some(1.0));
+        }
+        assert_eq!(Steps::new(Box::new(Counted(0)), 1).share_done(), None);
+    }
 }

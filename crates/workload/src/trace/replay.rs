@@ -160,6 +160,16 @@ impl Source for Replay {
         Some(format!("call #{} {} at {:.6} s of the trace", state.number, call.name, call.begin.seconds()))
     }
 
+    /// Of rank 0: the ranks of one run advance together.
+    fn share_done(&self) -> Option<f64> {
+        let first = self.ranks.first()?;
+        match &first.calls {
+            Calls::InOrder(calls) => Some(calls.share_read()),
+            Calls::Closed if first.call.is_some() => Some(1.0),
+            Calls::Closed | Calls::AtOnce(_) => None,
+        }
+    }
+
     fn take_error(&mut self) -> Option<String> {
         Replay::take_error(self).map(|error| error.to_string())
     }

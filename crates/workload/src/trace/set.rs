@@ -46,6 +46,8 @@ pub trait RankCalls: Send {
     fn made(&mut self, comm: CommId);
     /// What to check before trusting the prediction, as far as it has shown up.
     fn warnings(&self) -> Vec<String>;
+    /// How much of the rank's trace has been read \[0..1\].
+    fn share_read(&self) -> f64;
 }
 
 /// What was recorded of one rank.

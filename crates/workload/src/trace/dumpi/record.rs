@@ -168,6 +168,8 @@ pub struct Records {
     wrapped_s: i64,
     finalized: bool,
     ended: bool,
+    /// Bytes of the whole body, at least 1.
+    length: u64,
 }
 
 impl Records {
@@ -189,6 +191,7 @@ impl Records {
             text_ends: Vec::new(),
             list_ends: Vec::new(),
         };
+        let length = cursor.left().max(1);
         Ok(Records {
             cursor,
             record,
@@ -198,7 +201,13 @@ impl Records {
             wrapped_s: 0,
             finalized: false,
             ended: false,
+            length,
         })
+    }
+
+    /// How much of the body has been read \[0..1\].
+    pub fn share_read(&self) -> f64 {
+        1.0 - self.cursor.left() as f64 / self.length as f64
     }
 
     /// The next call; `None` at the end of the stream, and after an error.

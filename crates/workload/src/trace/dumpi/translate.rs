@@ -172,6 +172,10 @@ impl RankCalls for Translator {
         }
     }
 
+    fn share_read(&self) -> f64 {
+        self.records.share_read()
+    }
+
     fn warnings(&self) -> Vec<String> {
         let (file, mut warnings) = (&self.file.file.name, Vec::new());
         if self.state.threads {
