@@ -20,10 +20,7 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use super::catalogue::{
-        catalogue, platform_reference, platform_schema, platform_text, topology_picture, topology_survey,
-        trace_summary,
-    };
+    use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text, topology_survey};
     #[pymodule_export]
     use super::run::{recorded_calls, run};
     #[pymodule_export]

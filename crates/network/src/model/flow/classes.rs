@@ -41,6 +41,11 @@ impl Classes {
         u16::try_from(self.capacity.len() - 1).expect("fewer than 65,536 classes of links")
     }
 
+    /// Do flows of all regimes take the same of every link?
+    pub fn are_equal(&self) -> bool {
+        self.weights.iter().all(|weight| *weight == Weight::ONE)
+    }
+
     /// The capacity of a link of `class`, which is not [`UNIFORM`].
     pub fn capacity(&self, class: u16) -> u64 {
         self.capacity[usize::from(class)]

@@ -36,11 +36,11 @@ pub(super) fn solve(streams: &mut Streams, members: &mut Members) {
     }
     streams.changed = changed;
     for member in &mut members.all {
-        let regime = streams.all[member.flow as usize].regime;
+        let stream = &streams.all[member.flow as usize];
         let share = |hop: usize| {
             let link = &streams.links.all[streams.hops[hop] as usize];
-            Rate(link.level).min(streams.classes.alone(link.class, regime))
+            Rate(link.level).min(streams.classes.alone(link.class, stream.regime))
         };
-        member.rate = streams.path(member.flow).map(share).min().expect("a flow has links");
+        member.rate = stream.path().map(share).min().expect("a flow has links");
     }
 }

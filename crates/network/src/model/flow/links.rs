@@ -25,12 +25,14 @@ pub(super) struct Link {
     pub left: u64,
     /// the weights of those that share the rest \[2⁻³²\],
     pub open: u64,
-    /// the highest rate that was given away,
-    pub top: u64,
-    /// and for which computation all this was written.
+    /// the level at which its turn comes, `u64::MAX` if it does not,
+    pub key: u64,
+    /// for which computation all this was written,
     pub round: u32,
-    /// Does it hold back members of that computation?
-    pub holds: bool,
+    /// how many of its flows take part,
+    pub inside: u32,
+    /// and how it is doing, see `max_min.rs`.
+    pub marks: u8,
     pub change: Change,
     pub class: u16,
     /// max-min: how many flows it holds back; members of a computation do not count.

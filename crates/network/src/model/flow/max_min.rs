@@ -1,32 +1,39 @@
 //! Max-min fair rates, computed anew only where a change can reach.
 //!
 //! A feasible set of rates is max-min fair if and only if every flow has a bottleneck: a link that is
-//! full, and on which no flow is faster (Bertsekas and Gallager, "Data Networks", 6.5.2). So it is
-//! enough to look at flows whose bottleneck a change has touched:
+//! full, and on which no flow is faster (Bertsekas and Gallager, "Data Networks", 6.5.2). So only
+//! those flows become members of a computation whose bottleneck a change has touched: at first the new
+//! flows, and those held back by a link that flows came to or left. Then progressive filling raises
+//! the level from zero, with what the other flows leave, and looks at each link once its turn comes:
 //!
-//! 1. Members are the new flows, and those held back by a link that flows came to or left.
-//! 2. Progressive filling gives the members what the others leave: the links with the least even share
-//!    fix their members at it, again and again until all have a rate.
-//! 3. The others still need their bottlenecks. Those on a link that holds members back at less than
-//!    they have, and those whose own link is no longer full or lets a member be faster, become
-//!    members, too; then 2 goes on. When there are none, all flows have a bottleneck: the rates are
-//!    exact, however few were looked at.
+//! - at its even share a link holds its open members back, unless others on it are faster than that:
+//!   then these become members, too, and open;
+//! - at the rate of the others that it holds back, a link must still be full: if it is not, they become
+//!   members, and open.
 //!
-//! Filling goes on from the least rate that is in question: a flow that joins at rate x leaves levels
-//! below x as they are, for a link that could give it more than a level t with its x outside can give
-//! all its flows t with it inside.
+//! At the end every flow has a bottleneck: the rates are exact, however few were looked at. Nothing is
+//! done twice, for a flow that opens at rate x > level takes no link below the level: a link that could
+//! give all its open flows a level t with x outside can do so with x inside.
 //!
-//! Links of equal share are fixed together, so that no order among them can show in the rates.
-
-use std::cmp::Reverse;
+//! Links whose turn comes at the same level are fixed together, so that no order among them can show.
 
 use engine::Time;
 
+use super::classes::Classes;
 use super::links::{Change, Link};
 use super::members::Members;
 use super::shares::Shares;
 use super::streams::{NONE, Streams};
-use crate::model::rate::{Rate, fair_share};
+use crate::model::rate::{Rate, Weight, fair_share};
+
+/// The link is still full at the rate of those that it holds back.
+const CHECKED: u8 = 1;
+/// The link is listed because flows on it have opened.
+const LISTED: u8 = 2;
+/// The link's turn is noted.
+const NOTED: u8 = 4;
+/// The link has changed since its turn was computed.
+const STALE: u8 = 8;
 
 /// Working memory, kept for the next time.
 #[derive(Debug, Default)]
@@ -35,149 +42,138 @@ pub(super) struct MaxMin {
     round: u32,
     /// The links of all members.
     touched: Vec<u32>,
-    /// Those that may yet hold members back.
+    /// Those on which flows have just opened.
+    listed: Vec<u32>,
+    /// Links by their turn.
     shares: Shares,
-    /// The links of the least share.
+    /// Those whose turn it is,
     least: Vec<u32>,
+    /// in the order in which they take it,
+    order: Vec<u64>,
+    /// and those of them that might hold flows back.
+    holders: Vec<u32>,
 }
 
 impl MaxMin {
     /// Finds who is concerned by the changes in `streams`, and the rates of these.
     pub fn solve(&mut self, streams: &mut Streams, members: &mut Members) {
+        if streams.classes.are_equal() {
+            self.solve_for::<true>(streams, members);
+        } else {
+            self.solve_for::<false>(streams, members);
+        }
+    }
+
+    /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
+    fn solve_for<const EQUAL: bool>(&mut self, streams: &mut Streams, members: &mut Members) {
         self.round = self.round.wrapping_add(1);
         self.touched.clear();
-        self.seed(streams, members);
-        let (mut known, mut from) = (0, 0);
-        while known < members.all.len() {
-            let open = self.reopen(from, known, streams, members);
-            let joined = members.all.len() - known;
-            self.gather(known, streams, members);
+        self.shares.clear();
+        seed(streams, members);
+        let mut known = 0;
+        loop {
+            self.open::<EQUAL>(known, streams, members);
             known = members.all.len();
-            self.fill(open + joined, streams, members);
-            from = self.question(known, streams, members);
+            let links = &mut streams.links.all;
+            let next_turn = |at: u32| turn(&mut links[at as usize]);
+            let Some(level) = self.shares.pop_least(&mut self.least, next_turn) else { break };
+            self.order_turns(streams);
+            self.take_turns::<EQUAL>(level, streams, members);
+            // Whoever is not done has another turn.
+            for at in &self.least {
+                note(*at, &mut streams.links.all[*at as usize], &mut self.shares);
+            }
         }
         self.settle(streams, members);
     }
 
-    fn seed(&mut self, streams: &mut Streams, members: &mut Members) {
-        let mut fresh = std::mem::take(&mut streams.fresh);
-        fresh.drain(..).for_each(|flow| members.join(flow, streams));
-        streams.fresh = fresh;
-        let mut changed = std::mem::take(&mut streams.changed);
-        for at in changed.drain(..) {
-            let link = &mut streams.links.all[at as usize];
-            if std::mem::take(&mut link.change) == Change::Flows {
-                members.release(at, streams);
-                continue;
-            }
-            for position in 0..link.flows.len() {
-                members.join(streams.links.all[at as usize].flows[position].flow, streams);
-            }
-        }
-        members.absorb(streams);
-        streams.changed = changed;
-    }
-
-    /// Opens those of the first `known` members again that were fixed at `from` or above, and gives
-    /// their number.
-    fn reopen(&mut self, from: u64, known: usize, streams: &mut Streams, members: &mut Members) -> usize {
-        let mut opened = 0;
-        for member in &mut members.all[..known] {
-            let holder = &mut streams.links.all[member.bottleneck as usize];
-            if holder.top < from {
-                continue;
-            }
-            holder.holds = false;
-            member.bottleneck = NONE;
-            opened += 1;
-            let stream = &streams.all[member.flow as usize];
-            for hop in streams.path(member.flow) {
-                let link = &mut streams.links.all[streams.hops[hop] as usize];
-                let weight = streams.classes.weight(link.class, stream.regime);
-                link.left = link.left.wrapping_add(weight.takes(member.rate));
-                link.open += weight.0;
-            }
-        }
-        opened
-    }
-
-    /// Takes the rates of the members from `known` on off their links.
-    fn gather(&mut self, known: usize, streams: &mut Streams, members: &Members) {
+    /// Opens the members from `known` on: takes their rates off their links, and notes these links' turns.
+    fn open<const EQUAL: bool>(&mut self, known: usize, streams: &mut Streams, members: &Members) {
         for member in &members.all[known..] {
             let stream = &streams.all[member.flow as usize];
-            for hop in streams.path(member.flow) {
-                let at = streams.hops[hop];
-                let link = &mut streams.links.all[at as usize];
+            for at in &streams.hops[stream.path()] {
+                let link = &mut streams.links.all[*at as usize];
                 if link.round != self.round {
                     link.round = self.round;
                     // Flows outside may use more than a capacity that has shrunk: see `share`.
                     link.left = link.capacity.wrapping_sub(link.used);
-                    (link.open, link.top, link.holds) = (0, 0, false);
-                    self.touched.push(at);
+                    (link.open, link.key, link.inside, link.marks) = (0, u64::MAX, 0, 0);
+                    self.touched.push(*at);
                 }
-                let weight = streams.classes.weight(link.class, stream.regime);
-                link.left = link.left.wrapping_add(weight.takes(stream.rate));
+                let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
+                link.left = link.left.wrapping_add(takes::<EQUAL>(weight, stream.rate));
                 link.open += weight.0;
+                link.inside += 1;
+                if link.marks & LISTED == 0 {
+                    self.listed.push(*at);
+                }
+                link.marks |= LISTED | STALE;
             }
+        }
+        for at in self.listed.drain(..) {
+            let link = &mut streams.links.all[at as usize];
+            link.marks &= !LISTED;
+            note(at, link, &mut self.shares);
         }
     }
 
-    /// Progressive filling of the `open` members.
-    fn fill(&mut self, mut open: usize, streams: &mut Streams, members: &mut Members) {
-        self.shares.clear();
-        for at in &self.touched {
-            if let Some(share) = share(&streams.links.all[*at as usize]) {
-                self.shares.push(share, *at);
-            }
-        }
-        while open > 0 {
-            let share = |at: u32| share(&streams.links.all[at as usize]);
-            let level = self.shares.pop_least(&mut self.least, share);
-            let level = level.expect("every flow without a rate is on a link with a share");
-            // Who holds a flow back does not depend on the order in which links were touched.
-            // A flow on several of them is held back by the one with most flows, then by number: not by
-            // the order in which links were touched; and the fewer links hold all, the fewer events.
-            let flows = |at: u32| streams.links.all[at as usize].flows.len();
-            self.least.sort_unstable_by_key(|at| (Reverse(flows(*at)), *at));
-            for at in &self.least {
-                open -= hold(*at, level, streams, members);
-            }
+    /// A flow on several of the links in `least` is held back by the one with most flows, then by number:
+    /// not by the order in which links were touched; and the fewer links hold all, the fewer events.
+    fn order_turns(&mut self, streams: &Streams) {
+        if self.least.len() > 1 {
+            let flows = |at: u32| streams.links.all[at as usize].flows.len() as u64;
+            self.order.clear();
+            self.order.extend(self.least.iter().map(|at| (u64::MAX - flows(*at)) << 32 | u64::from(*at)));
+            self.order.sort_unstable();
+            self.order.dedup();
+            self.least.clear();
+            self.least.extend(self.order.iter().map(|word| *word as u32));
         }
     }
 
-    /// Lets those flows join that have lost their bottleneck, or hold too much of a member's, and gives
-    /// the least rate that this puts in question.
-    fn question(&mut self, known: usize, streams: &mut Streams, members: &mut Members) -> u64 {
-        let mut from = u64::MAX;
-        for at in &self.touched {
+    /// It is the turn of the links in `least`: those that can hold flows back at `level`, others let
+    /// flows join that are too fast for it, or have lost their bottleneck.
+    fn take_turns<const EQUAL: bool>(&mut self, level: Rate, streams: &mut Streams, members: &mut Members) {
+        self.holders.clear();
+        for at in &self.least {
+            let link = &mut streams.links.all[*at as usize];
+            link.marks &= !NOTED;
+            if link.keeps > 0 && link.marks & CHECKED == 0 && link.level <= level.0 {
+                link.marks |= CHECKED | STALE;
+                if !is_full(link) {
+                    members.release(*at, link);
+                }
+            }
+            if turn(link).is_some_and(|turn| turn <= level) {
+                self.holders.push(*at);
+            }
+        }
+        // First those that can: what they hold back need not be held back by the others.
+        self.holders.retain(|at| {
+            let holds = !has_faster(*at, level, streams);
+            if holds {
+                hold::<EQUAL>(*at, level, streams, members);
+            }
+            !holds
+        });
+        for at in &self.holders {
             let link = &streams.links.all[*at as usize];
-            // Shares round down: less than one step for each flow that it holds back may be left.
-            if link.keeps > 0 && (link.top > link.level || link.left >= u64::from(link.keeps)) {
-                members.release(*at, streams);
-            }
-            // On a link that held flows back before, none was faster than these.
-            if !link.holds || link.level != 0 && link.top >= link.level {
-                continue;
-            }
-            for position in 0..link.flows.len() {
-                let link = &streams.links.all[*at as usize];
-                let flow = link.flows[position].flow;
-                let stream = &streams.all[flow as usize];
-                // Those that join here are numbered from `known` on.
-                if stream.rate.0 > link.top && stream.member as usize >= known {
-                    from = from.min(link.top);
-                    members.join(flow, streams);
+            if share(link).is_some_and(|share| share <= level) {
+                for position in 0..link.flows.len() {
+                    let flow = streams.links.all[*at as usize].flows[position].flow;
+                    if streams.all[flow as usize].rate > level {
+                        members.join(flow, streams);
+                    }
                 }
             }
         }
         members.absorb(streams);
-        let joined = members.all[known..].iter();
-        joined.map(|member| streams.all[member.flow as usize].rate.0).fold(from, u64::min)
     }
 
     /// Writes down what the links carry now, and which hold flows back.
     fn settle(&mut self, streams: &mut Streams, members: &Members) {
         for member in &members.all {
+            assert!(member.bottleneck != NONE, "every flow is held back by some link");
             streams.all[member.flow as usize].bottleneck = member.bottleneck;
             streams.links.all[member.bottleneck as usize].keeps += 1;
         }
@@ -185,42 +181,105 @@ impl MaxMin {
             let link = &mut streams.links.all[*at as usize];
             link.used = link.capacity - link.left;
             link.first = Time::NEVER;
-            if link.holds {
-                link.level = link.top;
-            } else if link.keeps == 0 {
+            if link.keeps == 0 {
                 link.level = 0;
             }
         }
     }
 }
 
-/// Fixes the open members on link `at` at `level`, and gives their number.
-fn hold(at: u32, level: Rate, streams: &mut Streams, members: &mut Members) -> usize {
-    let mut held = 0;
-    for position in 0..streams.links.all[at as usize].flows.len() {
-        let link = &streams.links.all[at as usize];
-        let flow = link.flows[position].flow;
-        let stream = &streams.all[flow as usize];
+/// Lets the new flows join, and those that links hold back which flows came to or left.
+fn seed(streams: &mut Streams, members: &mut Members) {
+    let mut fresh = std::mem::take(&mut streams.fresh);
+    fresh.drain(..).for_each(|flow| members.join(flow, streams));
+    streams.fresh = fresh;
+    let mut changed = std::mem::take(&mut streams.changed);
+    for at in changed.drain(..) {
+        let link = &mut streams.links.all[at as usize];
+        if std::mem::take(&mut link.change) == Change::Flows {
+            members.release(at, link);
+            continue;
+        }
+        for position in 0..link.flows.len() {
+            members.join(streams.links.all[at as usize].flows[position].flow, streams);
+        }
+    }
+    members.absorb(streams);
+    streams.changed = changed;
+}
+
+/// Is some flow on link `at` that is no member faster than `level`?
+fn has_faster(at: u32, level: Rate, streams: &Streams) -> bool {
+    let link = &streams.links.all[at as usize];
+    // On a link that held flows back before, none was faster than these.
+    if link.inside as usize == link.flows.len() || link.level != 0 && level.0 >= link.level {
+        return false;
+    }
+    link.flows.iter().any(|entry| {
+        let stream = &streams.all[entry.flow as usize];
+        stream.rate > level && stream.member == NONE
+    })
+}
+
+/// Fixes the open members on link `at` at `level`.
+fn hold<const EQUAL: bool>(at: u32, level: Rate, streams: &mut Streams, members: &mut Members) {
+    let links = &mut streams.links.all;
+    // Rounding may have left a link a little less than its turn said.
+    let Some(turn) = turn(&mut links[at as usize]) else { return };
+    let level = level.min(turn);
+    let class = links[at as usize].class;
+    let flows = std::mem::take(&mut links[at as usize].flows);
+    let mut held = false;
+    for entry in &flows {
+        let stream = &streams.all[entry.flow as usize];
         let Some(member) = members.all.get_mut(stream.member as usize) else { continue };
         if member.bottleneck != NONE {
             continue;
         }
-        let rate = level.min(streams.classes.alone(link.class, stream.regime));
+        let rate = if EQUAL { level } else { level.min(streams.classes.alone(class, stream.regime)) };
         (member.rate, member.bottleneck) = (rate, at);
-        for hop in streams.path(flow) {
-            let link = &mut streams.links.all[streams.hops[hop] as usize];
-            let weight = streams.classes.weight(link.class, stream.regime);
-            link.left = link.left.wrapping_sub(weight.takes(rate));
+        for hop in &streams.hops[stream.path()] {
+            let link = &mut links[*hop as usize];
+            let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
+            link.left = link.left.wrapping_sub(takes::<EQUAL>(weight, rate));
             link.open -= weight.0;
-            link.top = rate.0;
+            link.marks |= STALE;
         }
-        held += 1;
+        held = true;
     }
-    if held > 0 {
-        let link = &mut streams.links.all[at as usize];
-        (link.holds, link.top) = (true, level.0);
+    links[at as usize].flows = flows;
+    if held {
+        links[at as usize].level = level.0;
     }
-    held
+}
+
+fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {
+    if EQUAL { Weight::ONE } else { classes.weight(class, regime) }
+}
+
+fn takes<const EQUAL: bool>(weight: Weight, rate: Rate) -> u64 {
+    if EQUAL { rate.0 } else { weight.takes(rate) }
+}
+
+/// Notes the turn of link `at`, if it comes before the one that is noted.
+fn note(at: u32, link: &mut Link, shares: &mut Shares) {
+    let noted = if link.marks & NOTED == 0 { u64::MAX } else { link.key };
+    if let Some(turn) = turn(link).filter(|turn| turn.0 < noted) {
+        link.marks |= NOTED;
+        shares.push(turn, at);
+    }
+}
+
+/// The level at which `link` is to be looked at: its even share, or the rate of those that it holds
+/// back; `None` if there are none. It is kept in `key`.
+fn turn(link: &mut Link) -> Option<Rate> {
+    if link.marks & STALE != 0 {
+        let kept = (link.keeps > 0 && link.marks & CHECKED == 0).then_some(link.level);
+        let share = share(link).map(|share| share.0);
+        link.key = [share, kept].into_iter().flatten().min().unwrap_or(u64::MAX);
+        link.marks &= !STALE;
+    }
+    (link.key != u64::MAX).then_some(Rate(link.key))
 }
 
 /// The even share of the open flows on `link`: nothing where those outside use all of it. `None`
@@ -231,4 +290,12 @@ fn share(link: &Link) -> Option<Rate> {
     }
     let overdrawn = link.left > i64::MAX as u64;
     Some(if overdrawn { Rate(0) } else { fair_share(link.left, link.open) })
+}
+
+/// Is `link` full if its open flows get the rate of those that it holds back? Shares round down: less
+/// than one step for each of both may be left.
+fn is_full(link: &Link) -> bool {
+    let taken = (u128::from(link.open) * u128::from(link.level)) >> 32;
+    let spare = u128::from(link.left).saturating_sub(taken);
+    spare < u128::from(link.keeps) + u128::from(link.open >> 32)
 }

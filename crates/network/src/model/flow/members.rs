@@ -1,5 +1,6 @@
 //! The flows whose rates are being computed, with the rates that they will have.
 
+use super::links::Link;
 use super::streams::{NONE, Streams};
 use crate::model::rate::Rate;
 
@@ -29,15 +30,16 @@ impl Members {
             self.all.push(Member { flow, bottleneck: NONE, rate: Rate(0) });
             let bottleneck = std::mem::replace(&mut stream.bottleneck, NONE);
             if bottleneck != NONE {
-                streams.links.all[bottleneck as usize].keeps -= 1;
-                self.release(bottleneck, streams);
+                let link = &mut streams.links.all[bottleneck as usize];
+                link.keeps -= 1;
+                self.release(bottleneck, link);
             }
         }
     }
 
-    /// Lets all flows that link `at` holds back join at the next [`Members::absorb`].
-    pub fn release(&mut self, at: u32, streams: &Streams) {
-        if streams.links.all[at as usize].keeps > 0 {
+    /// Lets all flows that `link` (number `at`) holds back join at the next [`Members::absorb`].
+    pub fn release(&mut self, at: u32, link: &Link) {
+        if link.keeps > 0 {
             self.released.push(at);
         }
     }

@@ -1,7 +1,7 @@
-//! Links by the share that they offer: a radix heap, for the least share never falls.
+//! Links in the order of their turn in progressive filling: a radix heap, for the level never falls.
 //!
-//! A link's share only rises while flows are fixed, so the share that is written down here may be too
-//! small; it is looked up again when the link's turn comes near. Buckets as in the engine's queue
+//! A link's share rises while flows are fixed, so the key that is written down here may be too small;
+//! it is looked up again when the link's turn comes near. Buckets as in the engine's queue
 //! (Ahuja, Mehlhorn, Orlin, Tarjan, JACM 37(2), 1990).
 
 use crate::model::rate::Rate;
@@ -9,9 +9,9 @@ use crate::model::rate::Rate;
 /// Links that may yet hold flows back.
 #[derive(Debug)]
 pub(super) struct Shares {
-    /// The share that was the least last time.
+    /// The key that was the least last time.
     last: u64,
-    /// Bucket `i`: links whose written share differs from `last` first in bit `i`.
+    /// Bucket `i`: links whose written key differs from `last` first in bit `i`.
     buckets: [Vec<(u64, u32)>; 64],
     /// Which of the buckets hold something.
     filled: u64,
@@ -33,45 +33,54 @@ impl Shares {
         self.last = 0;
     }
 
-    /// Adds link `at`, which offers `share`.
-    pub fn push(&mut self, share: Rate, at: u32) {
-        // What equals the last share may lie in the lowest bucket, too.
-        let differing = (share.0 ^ self.last) | 1;
+    /// Adds link `at`, whose turn is not before `key`.
+    pub fn push(&mut self, key: Rate, at: u32) {
+        // What equals the last key may lie in the lowest bucket, too; rounding must not go below it.
+        let key = key.0.max(self.last);
+        let differing = (key ^ self.last) | 1;
         let bit = 63 - differing.leading_zeros();
         self.filled |= 1 << bit;
-        self.buckets[bit as usize].push((share.0, at));
+        self.buckets[bit as usize].push((key, at));
     }
 
-    /// Moves the links that offer the least share to `least`, and gives that share. `share` is what a
-    /// link offers now, `None` if nobody wants it.
-    pub fn pop_least(&mut self, least: &mut Vec<u32>, share: impl Fn(u32) -> Option<Rate>) -> Option<Rate> {
+    /// Moves the links of the least key to `least`, and gives that key. `key` is what it is for a link
+    /// now, `None` if its turn never comes.
+    pub fn pop_least(
+        &mut self,
+        least: &mut Vec<u32>,
+        mut key: impl FnMut(u32) -> Option<Rate>,
+    ) -> Option<Rate> {
         least.clear();
         while self.filled != 0 {
             let lowest = self.filled.trailing_zeros() as usize;
             self.filled &= self.filled - 1;
             let mut bucket = std::mem::take(&mut self.buckets[lowest]);
+            let mut first = u64::MAX;
             bucket.retain_mut(|(written, at)| {
-                let Some(now) = share(*at) else { return false };
-                *written = now.0;
-                let stays = ((now.0 ^ self.last) | 1) >> lowest <= 1;
-                if !stays {
-                    self.push(now, *at);
+                let Some(now) = key(*at) else { return false };
+                let now = now.0.max(self.last);
+                *written = now;
+                let stays = ((now ^ self.last) | 1) >> lowest <= 1;
+                if stays {
+                    first = first.min(now);
+                } else {
+                    self.push(Rate(now), *at);
                 }
                 stays
             });
-            let Some(first) = bucket.iter().map(|(share, _)| *share).min() else {
-                self.buckets[lowest] = bucket;
-                continue;
-            };
-            self.last = first;
-            for (share, at) in bucket.drain(..) {
-                if share == first { least.push(at) } else { self.push(Rate(share), at) }
+            if !bucket.is_empty() {
+                self.last = first;
+            }
+            for (key, at) in bucket.drain(..) {
+                if key == first { least.push(at) } else { self.push(Rate(key), at) }
             }
             // The emptied vector goes back, unless another took its place.
             if self.buckets[lowest].is_empty() {
                 self.buckets[lowest] = bucket;
             }
-            return Some(Rate(first));
+            if !least.is_empty() {
+                return Some(Rate(first));
+            }
         }
         None
     }

@@ -27,6 +27,14 @@ pub(super) struct Stream {
     pub member: u32,
 }
 
+impl Stream {
+    /// Its hops, as a range of [`Streams::hops`].
+    pub fn path(&self) -> std::ops::Range<usize> {
+        let (first, length) = self.path;
+        first as usize..first as usize + usize::from(length)
+    }
+}
+
 /// How far a flow is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
@@ -89,12 +97,6 @@ impl Streams {
         }
     }
 
-    /// The hops of `flow`, as a range of `hops`.
-    pub fn path(&self, flow: u32) -> std::ops::Range<usize> {
-        let (first, length) = self.all[flow as usize].path;
-        first as usize..first as usize + usize::from(length)
-    }
-
     /// Does nothing on `path` limit a message of `regime`?
     pub fn is_unlimited(&self, path: &[LinkId]) -> bool {
         path.iter().all(|link| self.links.all[link.0 as usize].capacity == UNLIMITED)
@@ -149,7 +151,7 @@ impl Streams {
     fn take_all(&mut self, flow: u32) {
         let regime = self.all[flow as usize].regime;
         let (mut rate, mut bottleneck) = (Rate::INFINITE, NONE);
-        for hop in self.path(flow) {
+        for hop in self.all[flow as usize].path() {
             let at = self.hops[hop];
             let class = self.links.all[at as usize].class;
             let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
@@ -161,7 +163,7 @@ impl Streams {
         }
         let link = &mut self.links.all[bottleneck as usize];
         (link.level, link.keeps) = (rate.0, 1);
-        for hop in self.path(flow) {
+        for hop in self.all[flow as usize].path() {
             let link = &mut self.links.all[self.hops[hop] as usize];
             link.used = self.classes.weight(link.class, regime).takes(rate);
         }
@@ -177,7 +179,7 @@ impl Streams {
         if bottleneck != NONE {
             self.links.all[bottleneck as usize].keeps -= 1;
         }
-        for hop in self.path(flow) {
+        for hop in self.all[flow as usize].path() {
             let (at, position) = (self.hops[hop], self.positions[hop]);
             let link = &mut self.links.all[at as usize];
             if self.sharing == Sharing::MaxMin {
