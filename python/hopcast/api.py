@@ -115,7 +115,8 @@ class Job:
 def simulate(job: Job, progress: Callable[[float, int, float | None], None] | None = None) -> Report:
     """Runs `job`; a failure of the simulated program, or Ctrl-C, stands in the report and raises nothing.
 
-    progress: is told now and then the simulated time [s], the events so far, and the share done [0..1] or None.
+    progress: is told now and then the simulated time [s], the events so far, and the share done [0..1],
+        None where that is not known.
     """
     request = {
         "platform": job.platform,

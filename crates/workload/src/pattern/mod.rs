@@ -121,8 +121,10 @@ impl Source for Steps {
         op.unwrap_or(Op::Finish)
     }
 
+    /// Of rank 0: its step before the next is asked for is not done yet.
     fn share_done(&self) -> Option<f64> {
-        (self.length > 0).then(|| f64::from(self.steps[0].min(self.length)) / f64::from(self.length))
+        let done = self.steps[0].saturating_sub(1);
+        (self.length > 0).then(|| f64::from(done) / f64::from(self.length))
     }
 
     fn place(&self, rank: Rank) -> Option<String> {
@@ -203,7 +205,7 @@ mod tests {
         for steps in [1, 2, 3, 7, 64, 1_000, 65_537] {
             let mut source = Steps::new(Box::new(Counted(steps)), 1);
             assert_eq!(source.share_done(), Some(0.0));
-            for step in 1..=steps {
+            for step in 0..steps {
                 source.next(Rank(0), &Completion::default());
                 assert_eq!(source.share_done(), Some(f64::from(step) / f64::from(steps)));
             }
