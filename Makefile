@@ -1,12 +1,13 @@
 # hopcast: build, test, demonstrate. Everything that is built goes into target/ (Rust) and .venv/ (Python).
 #
-#   make demo    build everything and predict a real workload
-#   make test    build everything and pass all tests: exactly what CI runs
-#   make check   the same, in two parts: check-fast (about a minute) and check-full
-#   make fuzz    feed damaged traces to the readers for a minute
-#   make bench   measure the speed of the simulation
-#   make docs    write the reference pages anew
-#   make clean   remove what was built
+#   make demo      build everything and predict a real workload
+#   make test      build everything and pass all tests: exactly what CI runs
+#   make check     the same, in two parts: check-fast (about a minute) and check-full
+#   make fuzz      feed damaged traces to the readers for a minute
+#   make bench     measure the speed of the simulation
+#   make validate  compare with published measurements and closed forms
+#   make docs      write the reference pages anew
+#   make clean     remove what was built
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: demo test check check-fast check-full fuzz bench docs clean build lint tidy
+.PHONY: demo test check check-fast check-full fuzz bench validate docs clean build lint tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -48,6 +49,10 @@ fuzz:
 
 bench: build
 	bench/run.sh $(BIN)
+
+# Needs some minutes; what lacks its recordings ($HOPCAST_DATA) is skipped with one line.
+validate: build
+	$(BIN)/python validation/all.py
 
 docs: build
 	$(BIN)/python docs/generate.py

@@ -23,7 +23,8 @@ CASES = {
     ),
     "loggp-alltoall-2048": (
         "2,000,000 messages/s",
-        "nsim-torus --set topology.sizes=[16,16,8] -n 2048 --model loggp alltoall --bytes 1KiB --algorithm pairwise",
+        "nsim-torus --set topology.sizes=[16,16,8] -n 2048 --model loggp alltoall --bytes 1KiB"
+        " --algorithm pairwise",
         2,
         1,
     ),
@@ -46,9 +47,19 @@ CASES = {
         200,
         50,
     ),
-    "flow-halo3d-fat-tree-8B": ("1,000,000 messages/s", f"mustang --ppn 1 -n 1000 {HALO} --bytes 8B", 200, 50),
+    "flow-halo3d-fat-tree-8B": (
+        "1,000,000 messages/s",
+        f"mustang --ppn 1 -n 1000 {HALO} --bytes 8B",
+        200,
+        50,
+    ),
     # 7 kB is the mean message of the flow paper's PAGOSA run (14 TB in two billion messages).
-    "flow-halo3d-fat-tree-7kB": ("1,000,000 messages/s", f"mustang --ppn 1 -n 1000 {HALO} --bytes 7kB", 50, 10),
+    "flow-halo3d-fat-tree-7kB": (
+        "1,000,000 messages/s",
+        f"mustang --ppn 1 -n 1000 {HALO} --bytes 7kB",
+        50,
+        10,
+    ),
     "flow-halo3d-other-torus-7kB": (
         "1,000,000 messages/s",
         f"mustang-torus --ppn 1 -n 1000 {HALO} --bytes 7kB",

@@ -6,6 +6,7 @@ assumptions, validity, source. Run by `make docs`; a test holds the pages to the
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ WRITTEN = {
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
     "pattern": "`hopcast run PLATFORM -n RANKS {name}`, then parameters as `--parameter value`.",
     "format": "`hopcast run PLATFORM FILE_OR_DIRECTORY`; the format is recognised.",
+    "observer": "Its tables are part of every report of `--out`; `call_records` need `--records N`, too.",
     "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
 }
 """How an entry of each registry is asked for."""
@@ -125,7 +127,8 @@ def source_head(noun: str, name: str) -> str:
         if not line.startswith("//!"):
             break
         head.append(line.removeprefix("//!").removeprefix(" "))
-    return "\n".join(head).replace("\\[", "[").replace("\\]", "]").strip()
+    text = re.sub(r"\[([^\]]+)\]\((?:crate|super|self)[^)]*\)", r"\1", "\n".join(head))  # links to Rust items
+    return text.replace("\\[", "[").replace("\\]", "]").strip()
 
 
 def write() -> int:

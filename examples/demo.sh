@@ -13,8 +13,9 @@ heading() { printf '\n== %s\n\n' "$*"; }
 heading "Cannon's algorithm, matrices of 32,768 x 32,768, 1,024 ranks on Hopper (a Gemini torus)"
 hopcast run hopper -n 1024 --ppn 16 --out "$out/cannon-hopper" examples/cannon.py 32768
 
-heading "The same program on a fat tree"
-hopcast run fat-tree -n 1024 --ppn 16 --out "$out/cannon-fat-tree" examples/cannon.py 32768
+heading "The same program and processors on a fat tree of those years (mustang: InfiniBand, 40 Gbit/s)"
+hopcast run mustang -n 1024 --ppn 16 --set compute.flop_rate="8.4 Gflop/s" --out "$out/cannon-fat-tree" \
+  examples/cannon.py 32768
 
 heading "Side by side"
 hopcast compare "$out/cannon-hopper" "$out/cannon-fat-tree" --out "$out/cannon.html"
@@ -22,9 +23,11 @@ hopcast compare "$out/cannon-hopper" "$out/cannon-fat-tree" --out "$out/cannon.h
 recording="$data/dumpi/LULESH-64ranks-hopper.tar.xz"
 if [ -f "$recording" ]; then
   heading "LULESH, recorded on 64 ranks of Hopper, replayed where its ranks were"
-  unpacked=$(mktemp -d)
-  trap 'rm -rf "$unpacked"' EXIT
+  unpacked=$out/lulesh-recording
+  mkdir -p "$unpacked"
   tar --extract --file "$recording" --directory "$unpacked"
+  hopcast trace info "$unpacked"
+  echo
   hopcast run hopper --placement recorded --out "$out/lulesh-hopper" "$unpacked"
 else
   heading "No recording at $recording (\$HOPCAST_DATA names another place): LULESH is left out"

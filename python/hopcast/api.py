@@ -141,7 +141,8 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
         with arguments(name, job.args):
             function = load(name)
             plain = Job(job.platform, function, job.ranks, (), job.kwargs)
-            return _simulate_function(request, Path(name).name, function, plain, progress)
+            title = " ".join((Path(name).name, *map(str, job.args)))
+            return _simulate_function(request, title, function, plain, progress)
     kind = "trace" if Path(name).exists() else "pattern"
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
     request |= {"workload": kind, "name": name, "arguments": written}

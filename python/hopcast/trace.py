@@ -17,8 +17,8 @@ def recorded_calls(path: str | os.PathLike) -> pyarrow.Table:
 
     path: the folder of a trace, or one of its files.
 
-    The columns are those of a report's table "call_records" (`run(…, records=N)`), so that the two can be set side
-    by side: a replay makes the same calls of each rank in the same order. Times count from the first call of any
-    rank; the clocks of different hosts are aligned as they are for a replay.
+    The columns are those of a report's table "call_records" (`run(…, records=N)`), so that the two can be
+    set side by side: a replay makes the same calls of each rank in the same order. Times count from the
+    first call of any rank; the clocks of different hosts are aligned as they are for a replay.
     """
     return Tables({"recorded_calls": _core.recorded_calls(os.fspath(path))})["recorded_calls"]

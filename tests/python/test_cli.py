@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+
 from hopcast.cli import arguments, exits, overrides, progress
 from hopcast.cli.run import command as run_command
 from hopcast.errors import InputError
@@ -31,7 +32,7 @@ def hopcast(*words: object, cwd: Path | None = None) -> subprocess.CompletedProc
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small report."""
     place = tmp_path_factory.mktemp("reports") / "small"
-    flags = "run crossbar -n 8 --records 100 --quiet --out".split()
+    flags = ["run", "crossbar", "-n", "8", "--records", "100", "--quiet", "--out"]
     done = hopcast(*flags, place, "halo1d", "--bytes", "4KiB")
     assert done.returncode == 0, done.stderr
     return place
@@ -151,7 +152,13 @@ def test_bad_input_ends_with_2_and_one_line_that_helps(line: str, said: str, tmp
 def test_the_screen_says_how_long_and_why() -> None:
     done = hopcast(*["run", "crossbar", "-n", "16", "allreduce", "--bytes", "64KiB"])
     assert done.returncode == 0, done.stderr
-    for words in ("allreduce on crossbar", "Predicted time", "computing", "MPI_Allreduce", "Outcome "):
+    for words in (
+        "allreduce --bytes 64KiB on crossbar",
+        "Predicted time",
+        "computing",
+        "MPI_Allreduce",
+        "Outcome ",
+    ):
         assert words in done.stdout
     assert done.stderr == ""
 
@@ -234,9 +241,8 @@ def test_threads_beyond_one_change_nothing_and_are_not_ignored_silently() -> Non
 
 
 def test_the_reader_of_the_output_may_leave_early() -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {HOPCAST} list --json | head -c 10"], capture_output=True, text=True
-    )
+    line = f"{HOPCAST} list | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.returncode == 0
 
@@ -272,6 +278,28 @@ def test_a_platform_as_shown_is_a_platform_file(tmp_path: Path) -> None:
 
 def test_the_schema_of_platform_files_is_json() -> None:
     assert json.loads(hopcast("platform", "schema").stdout)["title"] == "hopcast platform"
+
+
+def test_a_network_is_measured_and_drawn(tmp_path: Path) -> None:
+    flags = ("topology", "show", "nsim-torus", "--set", "topology.sizes=[4, 4]")
+    survey = json.loads(hopcast(*flags, "--json").stdout)
+    # A 4 x 4 torus: 16 routers, each with 4 links out, and 2 host links; 2 hops at most in each dimension.
+    assert (survey["hosts"], survey["routers"], survey["links"]) == (16, 16, 16 * 4 + 2 * 16)
+    assert survey["diameter_hops"]["value"] == 4
+    done = hopcast(*flags, "--svg", tmp_path / "torus.svg")
+    assert "4 hops between routers" in done.stdout
+    assert "<svg" in (tmp_path / "torus.svg").read_text()[:200]
+    (tmp_path / "mine.svg").write_text("mine")
+    assert hopcast(*flags, "--svg", tmp_path / "mine.svg").returncode == 2
+    assert (tmp_path / "mine.svg").read_text() == "mine"
+
+
+def test_a_trace_that_is_none_is_an_error_with_the_known_formats(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for words in (("trace", "info"), ("run", "crossbar")):
+        done = hopcast(*words, tmp_path)
+        assert done.returncode == 2
+        assert "dumpi" in done.stderr
 
 
 def test_colours_are_for_terminals() -> None:

@@ -17,7 +17,7 @@ from hopcast.report import Result, read, store, units, write
 from hopcast.report.compare import compare
 from hopcast.report.html import comparison_page, page
 from hopcast.report.pictures import PICTURES, matrix
-from hopcast.report.pictures.call_durations import quantile
+from hopcast.report.pictures.histogram import Histogram
 from hopcast.report.svg import Axis
 
 RANKS = (1, 2, 64, 1_500, 100_000)
@@ -213,10 +213,14 @@ def test_quantities_are_written_for_people(written: str, text: str) -> None:
     assert written == text
 
 
-def test_quantiles_interpolate_by_ratio_within_a_bin() -> None:
-    bins = [(1e-6, 1e-4, 100), (1e-4, 1e-3, 100)]
-    assert quantile(bins, 0.25) == pytest.approx(1e-5)
-    assert quantile(bins, 0.5) == pytest.approx(1e-4)
+def test_quantiles_count_what_took_no_time_and_interpolate_by_ratio() -> None:
+    histogram = Histogram.of([(1e-4, 1e-3, 100), (1e-6, 1e-4, 100)])
+    assert histogram.quantile(0.25) == pytest.approx(1e-5)
+    assert histogram.quantile(0.5) == pytest.approx(1e-4)
+    assert histogram.quantile(1.0) == pytest.approx(1e-3)
+    with_instant = Histogram.of([(0.0, 0.0, 300), *histogram.bins])
+    assert (with_instant.total, with_instant.quantile(0.5)) == (500, 0.0)
+    assert with_instant.quantile(0.8) == pytest.approx(1e-4)
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])

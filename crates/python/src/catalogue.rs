@@ -41,6 +41,19 @@ pub fn topology_survey(
     Ok(survey.map_err(crate::errors::input_error)?.to_string())
 }
 
+/// A picture of a platform's network, as SVG.
+#[pyfunction]
+pub fn topology_picture(name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    sim::picture(&load(name, &overrides)?).map_err(crate::errors::input_error)
+}
+
+/// What a recorded run holds, as JSON: see `sim::trace::summary`.
+#[pyfunction]
+pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
+    let summary = py.detach(|| sim::trace::summary(path));
+    Ok(summary.map_err(crate::errors::input_error)?.to_string())
+}
+
 /// Loads a platform from the working directory, or a preset.
 pub fn load(name: &str, overrides: &[(String, String)]) -> PyResult<sim::Platform> {
     config::load(name, overrides, &Disk::new("")).map_err(crate::errors::input_error)

@@ -20,7 +20,10 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use super::catalogue::{catalogue, platform_reference, platform_schema, platform_text, topology_survey};
+    use super::catalogue::{
+        catalogue, platform_reference, platform_schema, platform_text, topology_picture, topology_survey,
+        trace_summary,
+    };
     #[pymodule_export]
     use super::run::{recorded_calls, run};
     #[pymodule_export]

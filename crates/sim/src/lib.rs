@@ -16,4 +16,4 @@ pub use config::{InputError, Platform};
 pub use report::{Outcome, Report};
 pub use request::{Prepared, Request, Workload, prepare};
 pub use run::{Control, Monitor, Progress};
-pub use survey::survey;
+pub use survey::{picture, survey};

@@ -1,5 +1,6 @@
 //! What `hopcast topology show` says of a platform's network.
 
+use network::topology::drawing::draw;
 use network::topology::survey::{ClassSurvey, Survey, Value as Measured, survey as survey_of};
 use serde_json::{Value, json};
 
@@ -47,6 +48,11 @@ pub fn survey(platform: &Platform, seed: u64) -> Result<Value, InputError> {
         "path_diversity": diversity,
         "routed": routed,
     }))
+}
+
+/// A picture of the platform's network, as SVG.
+pub fn picture(platform: &Platform) -> Result<String, InputError> {
+    Ok(draw(&*platform.topology()?, &format!("{}: {}", platform.name(), platform.topology_kind())))
 }
 
 fn measured<T>(found: Measured<T>, write: impl Fn(T) -> Value) -> Value {

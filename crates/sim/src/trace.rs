@@ -1,12 +1,16 @@
 //! Recorded runs on disk: finds the files of a trace and opens them for the readers; what was recorded, as a table.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use mpi::Rank;
-use workload::trace::{self, Clocks, Mode, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile};
+use serde_json::{Value, json};
+use workload::trace::{
+    self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile,
+};
 
 use crate::config::InputError;
 use crate::table::{Column, Table};
@@ -86,6 +90,30 @@ pub fn recorded_calls(path: &str) -> Result<Table, InputError> {
         ("end_s", Column::F64(calls.iter().map(|(_, call)| call.end.seconds()).collect())),
     ];
     Ok(Table::new("recorded_calls", columns))
+}
+
+/// What the recorded run at `path` holds; reads all of it. Units end the names; `not_replayable` is `null`
+/// or says why not.
+pub fn summary(path: &str) -> Result<Value, InputError> {
+    let recording = open(path)?;
+    let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
+    let ranks = &summary.ranks;
+    let sum = |of: fn(&RankSummary) -> u64| ranks.iter().map(of).sum::<u64>();
+    let hosts: BTreeSet<_> = ranks.iter().map(|rank| &rank.host).filter(|host| !host.is_empty()).collect();
+    Ok(json!({
+        "format": recording.format(),
+        "ranks": recording.ranks(),
+        "hosts": hosts,
+        "total_s": summary.total().seconds(),
+        "longest_rank_s": summary.longest().seconds(),
+        "in_mpi_s": ranks.iter().map(|rank| rank.in_mpi.seconds()).sum::<f64>(),
+        "wall_s": ranks.iter().map(|rank| rank.wall().seconds()).sum::<f64>(),
+        "messages": sum(|rank| rank.messages),
+        "bytes": sum(|rank| rank.bytes),
+        "calls": summary.calls.iter().map(|(call, count)| json!({"call": call, "count": count})).collect::<Vec<_>>(),
+        "warnings": recording.warnings(),
+        "not_replayable": recording.replayable().err().map(|error| input_error(&error).to_string()),
+    }))
 }
 
 /// A damaged trace is bad input.

@@ -18,7 +18,8 @@ _COMMANDS = {
     "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
-    "topology": ("hopcast.cli.topology", "Count and measure a network."),
+    "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
+    "trace": ("hopcast.cli.trace", "Look into recorded traces."),
     "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),
 }
 

@@ -24,6 +24,15 @@ def registry(name: str) -> dict:
     return known[name]
 
 
+def entry(registry_name: str, name: str) -> dict:
+    """One entry of a registry."""
+    found = registry(registry_name)
+    entries = {entry["name"]: entry for entry in found["entries"]}
+    if name not in entries:
+        raise InputError(f"unknown {found['noun']} '{name}'; known: {', '.join(entries)}")
+    return entries[name]
+
+
 def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> str:
     """The platform file as written, or in full with overrides and defaults."""
     return _core.platform_text(platform, pairs_of(overrides), resolved)
@@ -32,6 +41,16 @@ def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> 
 def topology_survey(platform: str, overrides: tuple[str, ...], seed: int) -> dict:
     """What can be said of the platform's network without simulating it, see `sim::survey`."""
     return json.loads(_core.topology_survey(platform, pairs_of(overrides), seed))
+
+
+def topology_picture(platform: str, overrides: tuple[str, ...]) -> str:
+    """A picture of the platform's network, as SVG."""
+    return _core.topology_picture(platform, pairs_of(overrides))
+
+
+def trace_summary(path: str) -> dict:
+    """What a recorded run holds, see `sim::trace::summary`."""
+    return json.loads(_core.trace_summary(path))
 
 
 def platform_schema() -> str:

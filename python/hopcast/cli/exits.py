@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -34,9 +35,11 @@ def guarded(work: Callable[[], object]) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone (`hopcast … | head`): nothing is left to say, nor to flush.
-        sys.stdout = None
+        # The reader of our output has gone (`hopcast … | head`): what is left to flush goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else DONE
     except MemoryError:
         return _bad_input("this run needs more memory than there is; try fewer ranks or a simpler model")
     except BaseException:

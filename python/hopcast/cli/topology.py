@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from hopcast.cli import overrides
@@ -9,22 +11,27 @@ from hopcast.cli import overrides
 
 @click.group(name="topology", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Count and measure a network."""
+    """Count, measure and draw a network."""
 
 
 @command.command()
 @click.argument("platform")
 @overrides.option
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of random routings.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw it into FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def show(platform: str, overrides: tuple[str, ...], seed: int, as_json: bool) -> None:
-    """Count and measure the network of PLATFORM, a preset or a file.
+def show(platform: str, overrides: tuple[str, ...], seed: int, svg: Path | None, as_json: bool) -> None:
+    """Count, measure and draw the network of PLATFORM, a preset or a file.
 
     Hosts, routers and links by class; diameter, mean distance, bisection, path diversity; and what the
     platform's routing makes of them on the idle network. Each value says how it was found.
     """
     from hopcast.cli import core
 
+    if svg is not None:
+        from hopcast.report.store import write_text
+
+        write_text(svg, core.topology_picture(platform, overrides), flag="--svg", mark="<svg")
     survey = core.topology_survey(platform, overrides, seed)
     if as_json:
         import json
@@ -38,11 +45,11 @@ def _show(survey: dict) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hopcast.report.screen import console
+    from hopcast.report.screen import console, plain_table
 
     out = console()
     out.print(Text(f"{survey['platform']}: {survey['topology']}", style="bold"))
-    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    facts = plain_table()
     for name, value, found in _facts(survey):
         facts.add_row(Text(name), Text(value), Text(found, style="dim"))
     out.print(facts)

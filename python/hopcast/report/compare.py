@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopcast.errors import InputError
 from hopcast.report import units
-from hopcast.report.store import Result, reason
+from hopcast.report.store import Result, write_text
 
 _SETTINGS = ("workload", "platform", "model", "ranks", "hosts_used", "placement", "seed", "hopcast_version")
 _CALLS = 10
@@ -66,19 +65,7 @@ def write_page(comparison: Comparison, file: Path) -> Path:
     """Writes the comparison as one HTML page. Only a page of hopcast's own is written over."""
     from hopcast.report.html import comparison_page
 
-    try:
-        if file.exists() and _GENERATOR not in file.read_text(errors="replace")[:2000]:
-            raise InputError(f"--out {file}: exists and is not a page of hopcast; name another file")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f".{file.name}.draft")
-        try:
-            draft.write_text(comparison_page(comparison), encoding="utf-8")
-            draft.rename(file)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {file}: {reason(error)}; nothing was written") from error
-    return file
+    return write_text(file, comparison_page(comparison), flag="--out", mark=_GENERATOR)
 
 
 def _verdict(a: dict, b: dict) -> str:

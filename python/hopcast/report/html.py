@@ -86,7 +86,8 @@ def parts(summary: dict) -> list[tuple[str, str, float]]:
 
 def ranks_on_hosts(summary: dict) -> str:
     """How many ranks run on how many of the platform's hosts."""
-    return f"{summary['ranks']:,} ranks on {summary['hosts_used']:,} of {summary['hosts']:,} hosts"
+    hosts = f"{summary['hosts_used']:,} of {units.things(summary['hosts'], 'host')}"
+    return f"{units.things(summary['ranks'], 'rank')} on {hosts}"
 
 
 def facts(summary: dict) -> list[tuple[str, str]]:

@@ -29,9 +29,16 @@ def show(summary: dict) -> None:
     out.print(screen(summary, min(out.width, _WIDTH)))
 
 
+class _Output(Console):
+    """Leaves a broken pipe to the command line."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Standard output; as wide as its terminal, or `_WIDTH` where it is none."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+    return _Output(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -61,7 +68,7 @@ def screen(summary: dict, width: int) -> RenderableType:
     if summary.get("calls"):
         blocks += ["", _calls(summary["calls"])]
     blocks += ["", *_speed(summary)]
-    blocks += [_warning(text) for text in summary["warnings"]]
+    blocks += [warning(text) for text in summary["warnings"]]
     return Group(*blocks)
 
 
@@ -73,15 +80,15 @@ def _head(summary: dict) -> Text:
 
 
 def _failure(failure: dict) -> Text:
-    text = Text(f"The simulated program failed: {failure['kind']}\n", style="bold red")
+    text = Text("The simulated program failed\n", style="bold red")
     text.append(failure["text"], style="not bold")
     ranks = failure.get("ranks") or []
     for rank in ranks[:_STUCK]:
         place = f" at {rank['place']}" if rank.get("place") else ""
-        call = f" in {rank['call']}" if rank["call"] else ""
-        waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
-        since = units.seconds(rank["since_s"])
-        text.append(f"\n  rank {rank['rank']}{place}{call} since {since}{waits}", style="default not bold")
+        call = f": {rank['call']}" if rank["call"] else ""
+        waits = f"\n    waits for {rank['waits_for']}" if rank["waits_for"] else ""
+        line = f"\n  rank {rank['rank']}{place}, since {units.seconds(rank['since_s'])}{call}{waits}"
+        text.append(line, style="default not bold")
     if len(ranks) > _STUCK:
         text.append(f"\n  … and {len(ranks) - _STUCK:,} more ranks", style="default not bold")
     return text
@@ -104,6 +111,13 @@ def _time(summary: dict, width: int) -> list[RenderableType]:
             )
         lines += [bar, line]
     return lines
+
+
+def plain_table() -> Table:
+    """A table without heads; its first column keeps its width."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    return table
 
 
 def _table(*columns: str) -> Table:
@@ -148,16 +162,14 @@ def _speed(summary: dict) -> list[Text]:
     if wall > 0:
         messages, events = (units.count(summary[name] / wall) for name in ("messages", "events"))
         pace = f": {messages} messages/s, {events} events/s"
-    threads = f"{summary['threads']} thread{'s' if summary['threads'] != 1 else ''}"
+    done = f"Simulated {units.things(summary['messages'], 'message')} ({units.size(summary['bytes'])})"
+    memory = f"{units.size(summary['peak_rss_B'])} of memory, {units.things(summary['threads'], 'thread')}"
     return [
-        Text(
-            f"Simulated {units.count(summary['messages'])} messages ({units.size(summary['bytes'])}) in "
-            f"{units.seconds(wall, 3)}{pace}, {units.size(summary['peak_rss_B'])} of memory, {threads}",
-            style="dim",
-        ),
-        Text(f"Outcome {summary['outcome_hash']}", style="dim"),
+        Text(f"{done} in {units.seconds(wall, 3)}{pace}", style="dim"),
+        Text(f"Outcome {summary['outcome_hash']}, {memory}", style="dim"),
     ]
 
 
-def _warning(text: str) -> Text:
+def warning(text: str) -> Text:
+    """A line that means: check this before you trust the number."""
     return Text.assemble(("warning: ", "bold yellow"), text)

@@ -104,6 +104,23 @@ def publish(directory: Path, fill) -> Path:
     return directory
 
 
+def write_text(file: Path, text: str, flag: str, mark: str) -> Path:
+    """Writes one file, whole or not at all. It may replace a file that begins with `mark`, and no other."""
+    try:
+        if file.exists() and mark not in file.read_text(errors="replace")[:2000]:
+            raise InputError(f"{flag} {file}: exists and was not written by hopcast; name another file")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f".{file.name}.draft")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.rename(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{flag} {file}: {reason(error)}; nothing was written") from error
+    return file
+
+
 def reason(error: OSError) -> str:
     """Why the file system refused, in words."""
     if error.errno == errno.ENOSPC:

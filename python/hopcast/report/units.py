@@ -77,6 +77,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def things(number: int, noun: str) -> str:
+    """So many of something: "1 rank", "64 ranks"."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def percent(share: float) -> str:
     """A share of one: "12.3 %"; what is there but rounds to nothing is "< 0.1 %"."""
     if 0 < share < 0.0005:

@@ -112,7 +112,7 @@ def test_the_command_line_runs_it(name, ranks, words):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert (summary["ranks"], summary["workload"]) == (ranks, f"{name}.py")
+    assert (summary["ranks"], summary["workload"]) == (ranks, " ".join((f"{name}.py", *words)))
     assert summary["makespan_s"] > 0
 
 

@@ -92,7 +92,7 @@ def test_a_program_file_has_its_arguments_and_neighbours(tmp_path):
     )
     report = hopcast.run(UNIT, program, ranks=2, args=("a", 1), model="postal")
     assert report.results == [(0, ["a", "1"]), (10, ["a", "1"])]
-    assert report.workload == "program.py"
+    assert report.workload == "program.py a 1"
 
 
 @pytest.mark.parametrize(

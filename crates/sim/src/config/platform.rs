@@ -109,8 +109,10 @@ impl Platform {
     pub fn fabric(&self, seed: u64) -> Result<Fabric, InputError> {
         let topology = self.topology()?;
         let named = self.find("routing");
-        let default =
+        let mut default =
             Checked { kind: Some(topology.default_routing()), ..self.of("topology").silent("routing") };
+        super::value::fill(entry(ROUTINGS, &default).parameters, &mut default.arguments)
+            .unwrap_or_else(|parameter| panic!("a default routing requires '{}'", parameter.name));
         let checked = named.unwrap_or(&default);
         let routing = (entry(ROUTINGS, checked).build)(&checked.arguments, &*topology, seed)
             .map_err(|error| checked.build_error(&error))?;

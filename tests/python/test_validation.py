@@ -1,0 +1,83 @@
+"""Every comparison of `validation`, quickly: what was published must hold."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+VALIDATION = Path(__file__).resolve().parents[2] / "validation"
+sys.path.insert(0, str(VALIDATION))
+
+from recordings import Absent  # noqa: E402
+from results import Range, Result  # noqa: E402
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="session")
+def out(tmp_path_factory):
+    """Where recordings are unpacked and plots are drawn, once for all."""
+    return tmp_path_factory.mktemp("validation")
+
+
+def compare(name: str, out: Path) -> list[Result]:
+    """The results of one script, each within its claim."""
+    try:
+        compared = importlib.import_module(name).compare(out, True)
+    except Absent as absent:
+        pytest.skip(str(absent))
+    assert any(result.holds for result in compared)
+    assert not [result.cells() for result in compared if result.holds is False]
+    return compared
+
+
+def find(compared: list[Result], what: str) -> Result:
+    """The one result of that name."""
+    (found,) = [result for result in compared if result.what == what]
+    return found
+
+
+def test_two_flows_share_a_link(out):
+    compared = compare("flow_example", out)
+    assert {result.published for result in compared} == {0.8, 1.0}
+    assert all(abs(result.ours - result.published) < 1e-9 for result in compared)
+
+
+def test_max_rate_is_its_formula(out):
+    compared = compare("max_rate", out)
+    # Three regimes, three and four parameters, two models.
+    assert len(compared) == 12
+    assert all(abs(result.error) < 1e-3 for result in compared)
+    assert (out / "max_rate.png").exists()
+
+
+def test_broadcasts_are_not_faster_than_possible(out):
+    compared = compare("loggp_bounds", out)
+    assert find(compared, "optimal broadcast, 8 ranks, 0 B").published == 24.0
+
+
+def test_latency_on_hopper(out):
+    compared = compare("gemini_latency", out)
+    for end in ("shortest", "longest"):
+        assert 1.27 <= find(compared, f"{end} delay of 4 bytes").ours <= 4.07
+
+
+def test_lulesh_takes_as_long_as_recorded(out):
+    total = find(compare("lulesh_hopper", out), "run time, dependencies, hopper")
+    assert total.published == 54.47
+    assert abs(total.error) < 0.02
+
+
+def test_recordings_of_one_host(out):
+    compare("fudan", out)
+
+
+def test_a_result_outside_of_its_claim_does_not_hold():
+    assert Result("x", 2.0, 2.1, allowed=0.06).holds
+    assert not Result("x", 2.0, 2.1, allowed=0.04).holds
+    assert Result("x", 2.0, 9.0, allowed=None).holds is None
+    assert Result("x", Range(1.0, 2.0), 2.0).holds
+    assert not Result("x", Range(1.0, 2.0), 2.5).holds
+    assert Result("x", Range(1.0, 2.0), 0.5).error == pytest.approx(-0.5)
+    assert Result("x", Range(low=1.0), 5.0).holds
