@@ -125,6 +125,8 @@ def test_help_is_fast_and_reads_no_heavy_library() -> None:
         ("rnu", "unknown command 'rnu'; known: run, compare"),
         ("run hoper -n 4 ring", "unknown platform 'hoper'"),
         ("run crossbar -n 4 rign", "rign"),
+        ("run crossbar rign", "unknown pattern 'rign'"),
+        ("run crossbar traces/lulesh", "traces/lulesh: there is no such file or folder"),
         ("run crossbar ring", "-n"),
         ("run crossbar -n 4 missing.py", "missing.py"),
         ("run crossbar -n 4 ring --byts 8", "byts"),

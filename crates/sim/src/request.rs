@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::registry::find;
+use engine::registry::{Entry, find};
 use mpi::Source;
 use mpi::world::World;
 use network::Endpoint;
-use workload::pattern::{PATTERNS, Setting, Steps};
+use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{Replay, ReplayOptions, SharedSet};
 
 use crate::config::{self, Disk, InputError};
@@ -87,7 +87,9 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     let platform = config::load(&request.platform, &overrides(request), &Disk::new("."))?;
     let recording = match &request.workload {
         Workload::Trace { path, .. } => Some(trace::open(path)?),
-        _ => None,
+        // A name that is none matters more than what else is missing.
+        Workload::Pattern { name, .. } => pattern(name).map(|_| None)?,
+        Workload::Program(_) => None,
     };
     let ranks = ranks(request, recording.as_ref())?;
     let recorded = recording.as_ref().map(|recording| recording.hosts());
@@ -134,6 +136,14 @@ fn ranks(request: &Request, recording: Option<&SharedSet>) -> Result<u32, InputE
     }
 }
 
+/// The pattern `name`; who writes a path means a file, which would have been found.
+fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
+    if name.contains('/') {
+        return Err(InputError::whole(name, "there is no such file or folder"));
+    }
+    find(PATTERNS, "pattern", name).map_err(|reason| InputError::whole(name, reason))
+}
+
 fn operations(request: &Request, recording: Option<SharedSet>, ranks: u32) -> Result<Operations, InputError> {
     match &request.workload {
         Workload::Program(_) => Ok(Operations::Program),
@@ -143,7 +153,7 @@ fn operations(request: &Request, recording: Option<SharedSet>, ranks: u32) -> Re
             Ok(Operations::Replay(replay.map_err(|error| trace::input_error(&error))?))
         }
         Workload::Pattern { name, arguments } => {
-            let entry = find(PATTERNS, "pattern", name).map_err(|reason| InputError::whole(name, reason))?;
+            let entry = pattern(name)?;
             let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
             let pattern = (entry.build)(&arguments, Setting { ranks, seed: request.seed })
                 .map_err(|error| InputError::whole(format!("--{}", error.parameter), error.reason))?;
