@@ -162,7 +162,7 @@ def _speed(summary: dict) -> list[Text]:
     if wall > 0:
         messages, events = (units.count(summary[name] / wall) for name in ("messages", "events"))
         pace = f": {messages} messages/s, {events} events/s"
-    done = f"Simulated {units.things(summary['messages'], 'message')} ({units.size(summary['bytes'])})"
+    done = f"Simulated {units.count(summary['messages'])} messages ({units.size(summary['bytes'])})"
     memory = f"{units.size(summary['peak_rss_B'])} of memory, {units.things(summary['threads'], 'thread')}"
     return [
         Text(f"{done} in {units.seconds(wall, 3)}{pace}", style="dim"),

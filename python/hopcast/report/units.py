@@ -78,8 +78,16 @@ def count(value: float) -> str:
 
 
 def things(number: int, noun: str) -> str:
-    """So many of something: "1 rank", "64 ranks"."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    """So many of something, in full: "1 rank", "1,000,000 ranks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def tick(value: float) -> str:
+    """A number of things beside an axis: "1.5 M"."""
+    for scale, prefix in _DECIMAL:
+        if value >= scale:
+            return f"{value / scale:g} {prefix}"
+    return f"{value:g}"
 
 
 def percent(share: float) -> str:

@@ -22,7 +22,7 @@ def draw(result: Result) -> Picture | None:
     canvas = Canvas(520, 520, "Message latency")
     across = axis_over([histogram], 66, 512)
     up = Axis(0, max(count for *_, count in histogram.bins), 456, 30)
-    vertical_axis(canvas, up, 66, 512, lambda ticks: [units.count(tick) for tick in ticks])
+    vertical_axis(canvas, up, 66, 512, lambda ticks: [units.tick(tick) for tick in ticks])
     time_ticks(canvas, across, 456, 30, about=6)
     for x, width, count, what in histogram.bars(across):
         canvas.bar(x, up(count), width, up(0) - up(count), "accent", f"{what} messages")
