@@ -53,4 +53,6 @@ def commands() -> None:
 
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a terminal that cannot show "µ" shows "?"
     sys.exit(guarded(lambda: commands.main(prog_name="hopcast", standalone_mode=False)))

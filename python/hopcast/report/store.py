@@ -77,7 +77,7 @@ def write(result: Result, directory: Path) -> Path:
     from hopcast.report.html import page
 
     def fill(into: Path) -> None:
-        (into / "report.json").write_text(to_json(result.summary))
+        (into / "report.json").write_text(to_json(result.summary), encoding="utf-8")
         _write_tables(result.tables, into)
         _write_timeline(result, into)
         (into / "report.html").write_text(page(result), encoding="utf-8")
@@ -107,7 +107,7 @@ def publish(directory: Path, fill) -> Path:
 def write_text(file: Path, text: str, flag: str, mark: str) -> Path:
     """Writes one file, whole or not at all. It may replace a file that begins with `mark`, and no other."""
     try:
-        if file.exists() and mark not in file.read_text(errors="replace")[:2000]:
+        if file.exists() and mark not in file.read_text(encoding="utf-8", errors="replace")[:2000]:
             raise InputError(f"{flag} {file}: exists and was not written by hopcast; name another file")
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_name(f".{file.name}.draft")
@@ -164,7 +164,7 @@ def read(path: Path) -> Result:
     path = Path(path)
     file = path / "report.json" if path.is_dir() else path
     try:
-        summary = json.loads(file.read_text())
+        summary = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no report here (a report is a directory with a report.json)") from None
     except OSError as error:
