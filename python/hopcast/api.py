@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import numbers
 import os
 import signal
 import threading
@@ -118,6 +119,7 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
     progress: is told now and then the simulated time [s], the events so far, and the share done [0..1],
         None where that is not known.
     """
+    _check_ranks(job.ranks)
     request = {
         "platform": job.platform,
         "overrides": job.overrides,
@@ -150,13 +152,24 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
         return _report(*_core_run(request, None, interrupts))
 
 
+_RANKS_MOST = 2**31 - 1
+"""As in MPI, whose ranks are C's int."""
+
+
+def _check_ranks(ranks: int | None) -> None:
+    if ranks is None:
+        return
+    if not isinstance(ranks, numbers.Integral) or isinstance(ranks, bool):
+        raise InputError(f"ranks: a whole number, not {ranks!r}")
+    if not 1 <= ranks <= _RANKS_MOST:
+        raise InputError(f"ranks: a run has 1 to {_RANKS_MOST} ranks, not {ranks}")
+
+
 def _simulate_function(request, name, function, job: Job, progress) -> Report:
     from hopcast.program import process
 
     if job.ranks is None:
         raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
-    if job.ranks < 1:
-        raise InputError(f"ranks: a run has at least one rank, not {job.ranks}")
     program = process.Program(function, job.ranks, job.args, job.kwargs)
     request |= {"workload": "program", "name": name, "arguments": []}
     with process.running(program), _Interrupts(progress) as interrupts:

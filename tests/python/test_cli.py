@@ -249,6 +249,46 @@ def test_the_reader_of_the_output_may_leave_early() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("flags", [["--json"], ["--quiet"], []])
+def test_a_full_disk_behind_the_output_is_said_in_one_line(flags: list[str]) -> None:
+    line = [str(HOPCAST), "run", "crossbar", "-n", "4", *flags, "ring"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == exits.BAD_INPUT
+    assert done.stderr == "error: output: no space is left on the device\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-n", 2 * 10**12, "ring"], "is not in the range 1<=x<=2147483647"),
+        (["-n", 4, "ring", "--bytes", "1e18B"], "ring --bytes 1e18B: takes more than 213 days"),
+        (["-n", 4, "--out", "a" * 300, "ring"], "File name too long"),
+    ],
+)
+def test_what_is_too_large_is_bad_input(words: list[object], said: str) -> None:
+    done = hopcast("run", "crossbar", *words)
+    assert done.returncode == exits.BAD_INPUT, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys\n1 / 0\n", "program.py:2: reading the program raised ZeroDivisionError: division by zero"),
+        ("import sys\nsys.exit(3)\n", "program.py:2: reading the program raised SystemExit: 3"),
+        ("import nowhere\n", "program.py:1: reading the program raised ModuleNotFoundError"),
+        ("def main(comm: pass\n", "program.py:1: invalid syntax"),
+    ],
+)
+def test_a_program_that_cannot_be_read_is_bad_input(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "program.py").write_text(text)
+    done = hopcast("run", "crossbar", "-n", 4, "program.py", cwd=tmp_path)
+    assert done.returncode == exits.BAD_INPUT
+    assert done.stderr.startswith(f"error: {said}"), done.stderr
+
+
 def test_progress_says_how_far_how_fast_and_how_long() -> None:
     text = progress.line(1.5e-3, 2_000_000, 1e6, 10.0, 0.25)
     assert text == "simulated 1.500 ms, 2.00 million events, 1.00 million events/s, 25.0 % done, 30 s left"

@@ -1,6 +1,7 @@
 //! Quantities are types: `Time`, `Duration`, `Bytes`, `Bandwidth`, `FlopRate`.
 //!
-//! Time is whole picoseconds. In text every quantity carries its unit (`"635 ns"`, `"64 KiB"`,
+//! Time is whole picoseconds. Sums that a type cannot hold stay at its largest value: a run that gets to
+//! [`Time::LAST`] (213 days) ends there with an error, and no event is ever in the past. In text every quantity carries its unit (`"635 ns"`, `"64 KiB"`,
 //! `"9.375 GB/s"`, `"40 Gbit/s"`); a bare number is an error that shows how to write it.
 
 use std::fmt;
@@ -33,6 +34,8 @@ const PS_PER_S: f64 = 1e12;
 impl Time {
     /// The start of a run.
     pub const ZERO: Time = Time(0);
+    /// The last moment that can be counted, 213 days: sums do not get beyond it.
+    pub const LAST: Time = Time(u64::MAX - 1);
     /// Later than every event.
     pub const NEVER: Time = Time(u64::MAX);
     /// \[s\]
@@ -114,7 +117,7 @@ impl FlopRate {
 impl Add<Duration> for Time {
     type Output = Time;
     fn add(self, rhs: Duration) -> Time {
-        Time(self.0.checked_add(rhs.0).expect("simulated time stays below 213 days"))
+        Time(self.0.saturating_add(rhs.0).min(Time::LAST.0))
     }
 }
 impl AddAssign<Duration> for Time {
@@ -125,7 +128,7 @@ impl AddAssign<Duration> for Time {
 impl Add for Duration {
     type Output = Duration;
     fn add(self, rhs: Duration) -> Duration {
-        Duration(self.0.checked_add(rhs.0).expect("durations stay below 213 days"))
+        Duration(self.0.saturating_add(rhs.0))
     }
 }
 impl AddAssign for Duration {
@@ -142,7 +145,7 @@ impl Sub for Time {
 impl Mul<u64> for Duration {
     type Output = Duration;
     fn mul(self, rhs: u64) -> Duration {
-        Duration(self.0.checked_mul(rhs).expect("durations stay below 213 days"))
+        Duration(self.0.saturating_mul(rhs))
     }
 }
 impl Div<u64> for Duration {
@@ -159,7 +162,7 @@ impl Sum for Duration {
 impl Add for Bytes {
     type Output = Bytes;
     fn add(self, rhs: Bytes) -> Bytes {
-        Bytes(self.0.checked_add(rhs.0).expect("sizes stay below 16 EiB"))
+        Bytes(self.0.saturating_add(rhs.0))
     }
 }
 impl AddAssign for Bytes {
@@ -170,7 +173,7 @@ impl AddAssign for Bytes {
 impl Mul<u64> for Bytes {
     type Output = Bytes;
     fn mul(self, rhs: u64) -> Bytes {
-        Bytes(self.0.checked_mul(rhs).expect("sizes stay below 16 EiB"))
+        Bytes(self.0.saturating_mul(rhs))
     }
 }
 impl Sum for Bytes {

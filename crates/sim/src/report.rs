@@ -200,6 +200,9 @@ pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
     if partial {
         warnings.push(format!("the run was stopped at {makespan}: this is a partial result"));
     }
+    if ended.end == End::Finished {
+        warnings.extend(machine.world.leftovers());
+    }
     let report = Report {
         hopcast_version: env!("CARGO_PKG_VERSION"),
         platform: title.platform.clone(),
@@ -276,13 +279,13 @@ fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLi
 }
 
 fn call_totals(ended: &Ended) -> Vec<CallTotal> {
-    let describe = |(call, totals): (&'static str, crate::observe::CallSummary)| CallTotal {
+    let describe = |(call, totals): (&'static str, crate::observe::CallTotals)| CallTotal {
         call,
         count: totals.count,
-        total_s: totals.total.seconds(),
-        mean_s: totals.total.seconds() / totals.count as f64,
+        total_s: totals.total_s(),
+        mean_s: totals.total_s() / totals.count as f64,
         max_s: totals.max.seconds(),
-        waiting_s: totals.waiting.seconds(),
+        waiting_s: totals.waiting_s(),
         bytes: totals.bytes.0,
     };
     ended.views.calls.totals().into_iter().map(describe).collect()

@@ -13,7 +13,7 @@ use workload::trace::{Replay, ReplayOptions, SharedSet};
 use crate::config::{self, Disk, InputError};
 use crate::observe::Detail;
 use crate::report::{Outcome, Title, report};
-use crate::run::{Machine, Monitor};
+use crate::run::{End, Machine, Monitor};
 use crate::trace;
 
 /// What a user asks for.
@@ -203,6 +203,11 @@ impl Prepared {
             (Operations::Program, Some(program)) => self.machine.run(program, monitor),
             (Operations::Program, None) => panic!("a program workload needs its program"),
         };
+        if ended.end == End::Uncountable {
+            let reason = "takes more than 213 days of simulated time or moves more than 16 EiB, which is more \
+                          than can be counted; are its sizes, times and counts in the units that you mean?";
+            return Err(InputError::whole(self.title.workload, reason));
+        }
         Ok(report(&self.machine, &ended, &self.title))
     }
 }

@@ -68,6 +68,8 @@ pub enum End {
     Failed(Failure),
     /// A monitor stopped it.
     Stopped,
+    /// It goes beyond what can be counted: time beyond [`Time::LAST`], or payload beyond 16 EiB.
+    Uncountable,
 }
 
 /// A run that has ended, before it is made into a report.
@@ -100,7 +102,11 @@ impl Machine {
         let end = match self.world.failed() {
             Some(failure) => End::Failed(failure.clone()),
             None if stopped => End::Stopped,
-            None if self.world.finished() => End::Finished,
+            None if queue.now() >= Time::LAST || self.world.bytes() == u64::MAX => End::Uncountable,
+            None if self.world.finished() => match self.world.unmet_collective() {
+                Some(mismatch) => End::Failed(mismatch),
+                None => End::Finished,
+            },
             None => End::Failed(self.world.deadlock(source)),
         };
         let wall_s = started.elapsed().as_secs_f64();
@@ -126,6 +132,9 @@ impl Machine {
         let mut arrivals = Vec::new();
         let mut next_sample = links.next_sample();
         while let Some(event) = queue.pop() {
+            if event.time >= Time::LAST {
+                return false;
+            }
             while event.time > next_sample {
                 self.sample(next_sample, links);
                 next_sample = links.next_sample();

@@ -36,6 +36,11 @@ struct Expect {
     pattern: Option<Vec<String>>,
     /// How the simulated program fails, if it must.
     failure: Option<String>,
+    /// All that the report warns of.
+    #[serde(default)]
+    warnings: Vec<String>,
+    /// What the error says, where there can be no result.
+    error: Option<String>,
 }
 
 struct Scenario {
@@ -74,6 +79,10 @@ fn read(path: &Path) -> Vec<Scenario> {
 
 impl Scenario {
     fn run(&self, model: &str, hosts: Option<&[u32]>) -> Outcome {
+        self.try_run(model, hosts).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    fn try_run(&self, model: &str, hosts: Option<&[u32]>) -> Result<Outcome, sim::InputError> {
         let script = self.program.as_ref().map(|text| Script::read(text, &self.name));
         let ranks = script.as_ref().map_or(self.expect.ranks, |script| Some(script.ranks()));
         let placement = hosts.map(|hosts| {
@@ -95,10 +104,10 @@ impl Scenario {
             compute_scale: 1.0,
             detail: Detail::Tables,
         };
-        let prepared = prepare(&request).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let prepared = prepare(&request)?;
         let mut script = script;
         let program = script.as_mut().map(|script| script as &mut dyn mpi::Source);
-        prepared.run(program, &mut Unwatched).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        prepared.run(program, &mut Unwatched)
     }
 
     fn workload(&self) -> Workload {
@@ -112,7 +121,13 @@ impl Scenario {
 
     fn check(&self, model: &str) {
         let what = format!("{} under {model}", self.name);
+        if let Some(wanted) = &self.expect.error {
+            let error = self.try_run(model, None).expect_err(&what).to_string();
+            assert!(error.contains(wanted), "{what}: the error is '{error}'");
+            return;
+        }
         let outcome = self.run(model, None);
+        assert_eq!(outcome.report.warnings, self.expect.warnings, "{what}");
         let failed = outcome.report.failure.as_ref().map(|failure| failure.kind.to_string());
         assert_eq!(failed, self.expect.failure, "{what}: {:?}", outcome.report.failure);
         let tolerance =

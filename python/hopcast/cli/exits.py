@@ -27,6 +27,9 @@ def guarded(work: Callable[[], object]) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return BAD_INPUT
     except click.ClickException as error:
         return _bad_input(_with_place(error))
     except InputError as error:
@@ -35,11 +38,13 @@ def guarded(work: Callable[[], object]) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone (`hopcast … | head`): what is left to flush goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has gone (`hopcast … | head`).
+        _drop_output()
         return DONE
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else DONE
+    except OSError as error:
+        return _refused(error)
     except MemoryError:
         return _bad_input("this run needs more memory than there is; try fewer ranks or a simpler model")
     except BaseException:
@@ -58,6 +63,19 @@ def _with_place(error: click.ClickException) -> str:
 def _bad_input(text: str) -> int:
     click.echo(f"error: {text}", err=True)
     return BAD_INPUT
+
+
+def _drop_output() -> None:
+    """What is left to flush goes nowhere: it would be refused once more when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refused(error: OSError) -> int:
+    """The system refused a file, or to take our output, such as on a full disk."""
+    from hopcast.report.store import reason
+
+    _drop_output()
+    return _bad_input(f"{error.filename or 'output'}: {reason(error)}")
 
 
 def _our_bug() -> int:

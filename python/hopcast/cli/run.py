@@ -24,7 +24,11 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
 @click.argument("workload")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option(
-    "-n", "ranks", type=click.IntRange(1), metavar="RANKS", help="Number of ranks; a trace knows its own."
+    "-n",
+    "ranks",
+    type=click.IntRange(1, 2**31 - 1),
+    metavar="RANKS",
+    help="Number of ranks; a trace knows its own.",
 )
 @click.option(
     "--model", metavar="NAME", help="Network model [default: the platform's; see 'hopcast list models']."

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from hopcast.errors import InputError
+from hopcast.program.process import place_of_error
 
 
 def load(path):
@@ -18,6 +19,12 @@ def load(path):
             names = runpy.run_path(str(path), run_name=path.stem)
         except SyntaxError as error:
             raise InputError(f"{path}:{error.lineno}: {error.msg}") from error
+        except (Exception, SystemExit) as error:
+            where = place_of_error(error) or path
+            said = f": {error}" if str(error) else ""
+            raise InputError(
+                f"{where}: reading the program raised {type(error).__name__}{said}"
+            ) from error
     main = names.get("main")
     if not callable(main):
         raise InputError(

@@ -6,6 +6,7 @@ call returns in simulated time. While a rank waits, its stack holds Python frame
 """
 
 import contextlib
+import inspect
 import os
 import sys
 import threading
@@ -62,8 +63,9 @@ class Program:
         self.ranks = ranks
         self.clock = Clock()
         self.world = Members(range(ranks))
-        self.results = [None] * ranks
-        self.processes = [None] * ranks
+        # Filled when the first rank starts: by then the core knows that the platform has room for them.
+        self.results = []
+        self.processes = []
         self.created_groups = {}
         self.switch = None
         self.host_of_rank = None
@@ -72,12 +74,18 @@ class Program:
         """The greenlet of `rank`, which has not begun."""
         if self.switch is None:
             self.switch = greenlet.getcurrent().switch
+            self.results = [None] * self.ranks
+            self.processes = [None] * self.ranks
         return greenlet.greenlet(self._body)
 
     def _body(self, rank):
         process = self.processes[rank] = Process(self, rank)
         try:
-            self.results[rank] = self.function(process.world, *self.args, **self.kwargs)
+            result = self.function(process.world, *self.args, **self.kwargs)
+            if inspect.isgenerator(result) or inspect.iscoroutine(result):
+                kind = type(result).__name__
+                raise TypeError(f"a rank function is a plain function, but this one gave a {kind}: none of it ran")
+            self.results[rank] = result
         except SystemExit as leaving:
             if leaving.code not in (None, 0):
                 raise
@@ -105,8 +113,9 @@ def place_of_error(error):
     """Where an exception left the user's program, as `file:line`; None if it never was in it."""
     found, step = None, error.__traceback__
     while step is not None:
-        if not step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-            found = f"{shorten(step.tb_frame.f_code.co_filename)}:{step.tb_lineno}"
+        file = step.tb_frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<frozen")):
+            found = f"{shorten(file)}:{step.tb_lineno}"
         step = step.tb_next
     return found
 

@@ -142,3 +142,33 @@ def test_a_run_after_a_failure_starts_anew(go):
     with pytest.raises(hopcast.DeadlockError):
         go(lambda comm: comm.recv(), 3)
     assert go(lambda comm: comm.allreduce(1), 3) == [3, 3, 3]
+
+
+@pytest.mark.parametrize("ranks", [0, -1, 2.0, "2", True, 2**31])
+def test_ranks_are_a_number_of_ranks(go, ranks):
+    with pytest.raises(hopcast.InputError, match="ranks: "):
+        go(lambda comm: None, ranks)
+
+
+def test_ranks_that_do_not_fit_cost_no_memory(go):
+    with pytest.raises(hopcast.InputError, match="2000000000 ranks do not fit"):
+        go(lambda comm: None, 2_000_000_000)
+
+
+def test_a_generator_is_no_rank_function(go):
+    def program(comm):
+        yield comm.barrier()
+
+    with pytest.raises(hopcast.ProgramError, match="gave a generator: none of it ran"):
+        go(program, 2)
+
+
+def test_a_forgotten_receive_is_a_warning(predict):
+    def program(comm):
+        if comm.rank == 0:
+            comm.send(nbytes=8, dest=1, tag=3)
+
+    (warning,) = predict(program, 2).summary["warnings"]
+    assert warning == (
+        "1 message was sent and never received: 8 bytes from rank 0 to rank 1 with tag 3 in world"
+    )

@@ -386,7 +386,11 @@ impl World {
         };
         let kind = collective::Kind::all().nth((signature >> 24) as usize);
         let name = kind.map_or("a collective", collective::Kind::function);
-        let mine = call_of(rank).unwrap_or_else(|| "another call, and it has returned".into());
+        let comes_to_it = key.tag >= self.processes[rank as usize].peek_collective(CommId(key.context));
+        let mine = call_of(rank).unwrap_or_else(|| match comes_to_it {
+            true => "no collective that takes part in it".into(),
+            false => "another call, and it has returned".into(),
+        });
         let theirs = call_of(key.source).unwrap_or_else(|| format!("{name}(…), and it has returned"));
         Box::new(Failure::Mismatch { calls: vec![(Rank(rank), mine), (Rank(key.source), theirs)] })
     }

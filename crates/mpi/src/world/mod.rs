@@ -15,6 +15,7 @@ mod collective;
 pub mod communicator;
 mod create;
 mod failure;
+mod leftover;
 mod matching;
 mod process;
 mod receive;

@@ -182,7 +182,7 @@ impl World {
     /// Counts a message with payload.
     pub(super) fn count(&mut self, size: Bytes) {
         self.messages += 1;
-        self.bytes += size.0;
+        self.bytes = self.bytes.saturating_add(size.0);
     }
 
     /// What buffering costs.

@@ -59,14 +59,15 @@ impl Work {
         Work(self.0.saturating_sub(done.0))
     }
 
-    /// How long it takes at `rate` (above zero), rounded up to a whole picosecond.
+    /// How long it takes at `rate` (above zero), rounded up to a whole picosecond; more than 213 days
+    /// saturates.
     pub fn time(self, rate: Rate) -> Duration {
         if rate == Rate::INFINITE || self.0 == 0 {
             return Duration::ZERO;
         }
         assert!(rate.0 > 0, "a transfer needs a rate above zero");
         let ps = self.0.div_ceil(u128::from(rate.0));
-        Duration(u64::try_from(ps).expect("a transfer takes less than 213 days"))
+        Duration(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 
     /// In whole bytes, rounded to the nearest.

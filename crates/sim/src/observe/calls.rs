@@ -7,7 +7,7 @@ use super::histogram::Histogram;
 use super::{Detail, View};
 use crate::table::{Column, Table};
 
-/// Totals of one MPI function.
+/// Totals of one MPI function on one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallSummary {
     /// How often it was called.
@@ -21,6 +21,43 @@ pub struct CallSummary {
     /// Bytes that the calls themselves sent or received.
     pub bytes: Bytes,
 }
+
+/// Totals of one MPI function over all ranks: together they may last longer than a [`Duration`] holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallTotals {
+    /// How often it was called.
+    pub count: u64,
+    /// All calls together \[ps\].
+    pub total_ps: u128,
+    /// The longest.
+    pub max: Duration,
+    /// For how long of `total_ps` nothing was on its way to the caller \[ps\].
+    pub waiting_ps: u128,
+    /// Bytes that the calls themselves sent or received.
+    pub bytes: Bytes,
+}
+
+impl CallTotals {
+    fn add(&mut self, length: Duration, waiting: Duration, bytes: Bytes) {
+        self.count += 1;
+        self.total_ps += u128::from(length.0);
+        self.max = self.max.max(length);
+        self.waiting_ps += u128::from(waiting.0);
+        self.bytes += bytes;
+    }
+
+    /// All calls together \[s\].
+    pub fn total_s(&self) -> f64 {
+        self.total_ps as f64 / PS_PER_S
+    }
+
+    /// For how long of that nothing was on its way to the caller \[s\].
+    pub fn waiting_s(&self) -> f64 {
+        self.waiting_ps as f64 / PS_PER_S
+    }
+}
+
+const PS_PER_S: f64 = 1e12;
 
 impl CallSummary {
     fn add(&mut self, length: Duration, waiting: Duration, bytes: Bytes) {
@@ -37,7 +74,7 @@ impl CallSummary {
 pub struct Calls {
     /// The functions seen so far; a call's index is its place here.
     names: Vec<&'static str>,
-    totals: Vec<CallSummary>,
+    totals: Vec<CallTotals>,
     /// By rank, then by call; empty where only the screen is served.
     by_rank: Vec<Vec<CallSummary>>,
     lengths: Vec<Histogram>,
@@ -51,9 +88,9 @@ impl Calls {
     }
 
     /// `(name, totals)`, the longest total first, ties by name.
-    pub fn totals(&self) -> Vec<(&'static str, CallSummary)> {
+    pub fn totals(&self) -> Vec<(&'static str, CallTotals)> {
         let mut totals: Vec<_> = self.names.iter().copied().zip(self.totals.iter().copied()).collect();
-        totals.sort_by(|a, b| b.1.total.cmp(&a.1.total).then(a.0.cmp(b.0)));
+        totals.sort_by(|a, b| b.1.total_ps.cmp(&a.1.total_ps).then(a.0.cmp(b.0)));
         totals
     }
 
@@ -61,7 +98,7 @@ impl Calls {
         let known = self.names.iter().position(|known| std::ptr::eq(*known, name) || *known == name);
         known.unwrap_or_else(|| {
             self.names.push(name);
-            self.totals.push(CallSummary::default());
+            self.totals.push(CallTotals::default());
             self.lengths.push(Histogram::default());
             self.names.len() - 1
         })

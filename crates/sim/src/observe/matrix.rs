@@ -32,7 +32,7 @@ impl Observer<Record> for Matrix {
             let (row, column) = (from.0 / self.ranks_per_bin, to.0 / self.ranks_per_bin);
             let cell = &mut self.cells[(row * self.bins + column) as usize];
             cell[0] += 1;
-            cell[1] += bytes.0;
+            cell[1] = cell[1].saturating_add(bytes.0);
         }
     }
 }

@@ -13,7 +13,7 @@ mod records;
 use engine::{Observer, Time};
 use mpi::Record;
 
-pub use calls::{CallSummary, Calls};
+pub use calls::{CallSummary, CallTotals, Calls};
 pub use links::{LinkNames, Links, busiest};
 pub use ranks::{RankTotals, Ranks};
 

@@ -61,10 +61,10 @@ impl Observer<Record> for Ranks {
             Record::Message { from, to, bytes, .. } => {
                 let sender = &mut self.0[from.0 as usize];
                 sender.messages_sent += 1;
-                sender.bytes_sent += bytes.0;
+                sender.bytes_sent = sender.bytes_sent.saturating_add(bytes.0);
                 let receiver = &mut self.0[to.0 as usize];
                 receiver.messages_received += 1;
-                receiver.bytes_received += bytes.0;
+                receiver.bytes_received = receiver.bytes_received.saturating_add(bytes.0);
             }
             Record::Finish { rank, at } => self.0[rank.0 as usize].finish = at,
         }
