@@ -55,6 +55,9 @@ pub struct Arrival {
 
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///
+/// Each message is delivered exactly once, and if it asked for that, told of as sent before. Messages of
+/// the same ends **may overtake each other**: keeping them in order is for the layer above.
+///
 /// Times are exact: `inject` is called at the simulated time `now` at which the first byte may leave
 /// the process, and what `wake` adds to `arrivals` happens at `now`.
 pub trait Network {

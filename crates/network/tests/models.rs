@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
 const PROCESSES: u16 = 3;
+const RING: u32 = 7;
 
 /// A ring of routers with a chord, whose links differ.
 fn fabric() -> Arc<Fabric> {
@@ -81,6 +82,35 @@ proptest! {
             for ((times, (at, _)), alone) in times.iter().zip(&messages).zip(alone) {
                 prop_assert!(times.delivered >= *at + alone, "{}: faster than alone", name);
             }
+        }
+    }
+
+    /// On an odd ring of equal links all hosts are alike: with hosts renumbered along it, messages take
+    /// the same times, to the picosecond.
+    #[test]
+    fn renumbered_hosts_change_nothing(
+        mut messages in prop::collection::vec(any_message(), 1..60),
+        shift in 1..RING,
+    ) {
+        let edges = (0..RING).map(|at| (at, (at + 1) % RING, Bandwidth(1_700_000_003), Duration(100_000)));
+        let host_link = (Bandwidth(1_900_000_001), Duration(20_000));
+        let edges = edges.collect();
+        let graph = Graph { routers: RING, hosts_per_router: 1, host_link, edges, routes: BTreeMap::new() };
+        let (fabric, hosts) = (graph.fabric(), hosts());
+        for (number, (_, message)) in messages.iter_mut().enumerate() {
+            message.cargo[0] = number as u64;
+            message.from.host.0 %= RING;
+            message.to.host.0 %= RING;
+        }
+        let mut shifted = messages.clone();
+        for (_, message) in &mut shifted {
+            message.from.host.0 = (message.from.host.0 + shift) % RING;
+            message.to.host.0 = (message.to.host.0 + shift) % RING;
+        }
+        for name in common::all_models() {
+            let times = common::run(&mut *common::model(&name, &fabric, &hosts), &messages);
+            let other = common::run(&mut *common::model(&name, &fabric, &hosts), &shifted);
+            prop_assert_eq!(times, other, "{}", name);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Whole-number arithmetic for shared rates.
 //!
 //! Rates are multiples of 2⁻¹⁶ B/s, work is a multiple of one rate step times one picosecond. Sums of
-//! whole numbers do not depend on their order, and shares round down, so **what a set of transfers
-//! gets depends on the set alone**: renumbering hosts, or handing the messages over in another order,
-//! changes no bit. A transfer whose rate is a whole number of bytes per second takes exactly
+//! whole numbers do not depend on their order, and shares round down, so what a set of transfers gets
+//! depends on the set, not on the order in which they were handed over or on the numbers of their
+//! hosts. A transfer whose rate is a whole number of bytes per second takes exactly
 //! [`Bandwidth::transfer`]; rounding a share down costs less than 2⁻¹⁶ B/s.
 
 use engine::{Bandwidth, Bytes, Duration};

@@ -20,8 +20,9 @@
 //! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
 //! host share its memory. Messages without content take the latency alone, and no share.
 //!
-//! Changes at the same time are solved once, after everything else of that time. All arithmetic that
-//! decides rates is in whole numbers and over sets (see `rate.rs`): no order shows in it.
+//! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
+//! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
+//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, goes to who asks next.
 //!
 //! Assumes fluid traffic: no packets, no queues, no head-of-line blocking. It holds where messages are
 //! long against packets. Messages of one pair may overtake each other.
@@ -37,6 +38,8 @@ mod max_min;
 mod members;
 mod shares;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,134 @@
+//! Every flow has a bottleneck at all times, on networks too large for the oracle in `tests/`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::registry::{Arguments, Value, find};
+use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
+use rand_chacha::rand_core::RngCore;
+
+use super::{Flow, Sharing};
+use crate::routing::ROUTINGS;
+use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
+use crate::{Endpoint, Fabric, HostParameters, Memory, Message, Network, Regime};
+
+fn fabric(kind: &str, arguments: &[(&'static str, &[i64])]) -> Arc<Fabric> {
+    let links = LinkDefaults {
+        bandwidth: Bandwidth(10_000_000_000),
+        latency: Duration::from_ns(100),
+        host_bandwidth: Bandwidth(12_000_000_000),
+        host_latency: Duration::from_ns(50),
+    };
+    let list = |values: &[i64]| Value::List(values.iter().map(|value| Value::Integer(*value)).collect());
+    let arguments = arguments.iter().map(|(name, values)| (*name, list(values)));
+    let topology =
+        (find(TOPOLOGIES, "topology", kind).unwrap().build)(&Arguments(arguments.collect()), &links).unwrap();
+    let routing = find(ROUTINGS, "routing", topology.default_routing()).unwrap();
+    let routing = (routing.build)(&Arguments::default(), &*topology, 0).unwrap();
+    Arc::new(Fabric { topology, routing })
+}
+
+fn hosts(nic_rates: [u64; 2]) -> Arc<HostParameters> {
+    let regime = |nic_rate| Regime {
+        up_to: Bytes(u64::MAX),
+        send_overhead: Duration::ZERO,
+        receive_overhead: Duration::ZERO,
+        latency: Duration::ZERO,
+        process_rate: Bandwidth(6_000_000_000),
+        process_rate_change: -1_000_000_000.0,
+        nic_rate: Bandwidth(nic_rate),
+    };
+    Arc::new(HostParameters {
+        processes: 2,
+        memory: Memory {
+            latency: Duration::ZERO,
+            bandwidth: Bandwidth(5_000_000_000),
+            total_bandwidth: Bandwidth(8_000_000_000),
+        },
+        regimes: nic_rates.map(regime).to_vec(),
+        nic_gap: Duration::ZERO,
+        packet_payload: Bytes(64),
+        packet_wire: Bytes(96),
+    })
+}
+
+/// Flows that share a link may differ by what rounding left on it: less than a step for each flow.
+const STEPS: u64 = 64;
+
+/// A link is full if no flow on it could have a few rounding steps more.
+fn check_bottlenecks(flow: &Flow, steps: u64) {
+    let streams = &flow.streams;
+    let mut satisfied: BTreeMap<u32, bool> = BTreeMap::new();
+    for (at, link) in streams.links.all.iter().enumerate() {
+        let takes = |flow: u32| {
+            let stream = &streams.all[flow as usize];
+            streams.classes.weight(link.class, stream.regime).takes(stream.rate)
+        };
+        let used: u64 = link.flows.iter().map(|entry| takes(entry.flow)).sum();
+        assert!(used <= link.capacity, "link {at} carries {used} of {}", link.capacity);
+        let rates = link.flows.iter().map(|entry| streams.all[entry.flow as usize].rate.0);
+        let top = rates.max().unwrap_or(0);
+        let is_full = link.capacity - used <= steps * link.flows.len() as u64;
+        for entry in &link.flows {
+            let is_fastest = streams.all[entry.flow as usize].rate.0 + steps >= top;
+            *satisfied.entry(entry.flow).or_default() |= is_full && is_fastest;
+        }
+    }
+    for (flow, satisfied) in satisfied {
+        assert!(satisfied, "flow {flow} has no bottleneck: {:?}", streams.all[flow as usize]);
+    }
+}
+
+/// Sends at random, to near and far, and checks after every change.
+fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
+    let count = fabric.topology.hosts();
+    let mut flow = Flow::new(fabric, hosts(nic_rates), Sharing::MaxMin);
+    let mut random = engine::random::stream(5, "flow-test", 0);
+    let mut queue = Queue::new();
+    for number in 0..600 {
+        let at = Time(u64::from(random.next_u32() % 50) * 1_000_000);
+        queue.push(at, Owner::new(Lane::Rank, 0), Token::new(Lane::Rank, number));
+    }
+    let (mut arrivals, mut checks) = (Vec::new(), 0);
+    while let Some(event) = queue.pop() {
+        if event.token.lane() == Lane::Network {
+            flow.wake(event.time, event.token, &mut queue, &mut arrivals);
+        } else {
+            let mut end = || Endpoint {
+                host: HostId(random.next_u32() % count),
+                process: (random.next_u32() % 2) as u16,
+            };
+            let message = Message {
+                from: end(),
+                to: end(),
+                regime: (random.next_u32() % 2) as u8,
+                notify_sent: false,
+                size: Bytes(1 + u64::from(random.next_u32() % 100_000)),
+                cargo: [0; 5],
+            };
+            flow.inject(event.time, &message, &mut queue);
+        }
+        if flow.streams.fresh.is_empty() && flow.streams.changed.is_empty() {
+            check_bottlenecks(&flow, steps);
+            checks += 1;
+        }
+    }
+    assert_eq!(arrivals.len(), 600);
+    assert!(checks > 600, "{checks} checks");
+}
+
+#[test]
+fn every_flow_has_a_bottleneck_on_a_torus() {
+    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000; 2], STEPS);
+}
+
+#[test]
+fn every_flow_has_a_bottleneck_on_a_tapered_fat_tree() {
+    run(fabric("fat-tree", &[("m", &[6, 4, 3]), ("w", &[1, 2, 2])]), [6_000_000_000; 2], STEPS);
+}
+
+/// Weights of unequal regimes are rounded to 2⁻³².
+#[test]
+fn every_flow_has_a_bottleneck_where_regimes_differ() {
+    run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000, 1_300_000_000], 1 << 18);
+}
