@@ -276,7 +276,10 @@ def test_what_is_too_large_is_bad_input(words: list[object], said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("import sys\n1 / 0\n", "program.py:2: reading the program raised ZeroDivisionError: division by zero"),
+        (
+            "import sys\n1 / 0\n",
+            "program.py:2: reading the program raised ZeroDivisionError: division by zero",
+        ),
         ("import sys\nsys.exit(3)\n", "program.py:2: reading the program raised SystemExit: 3"),
         ("import nowhere\n", "program.py:1: reading the program raised ModuleNotFoundError"),
         ("def main(comm: pass\n", "program.py:1: invalid syntax"),

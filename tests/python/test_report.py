@@ -64,6 +64,15 @@ def test_every_picture_is_drawn_where_there_are_data_and_none_where_there_are_no
     assert all(draw(bare) is None for draw in PICTURES)
 
 
+def test_a_run_that_did_not_end_does_not_claim_that_its_ranks_finished() -> None:
+    result = made_up.result(4, failure=made_up.deadlock(4))
+    ranks = result.tables["ranks"]
+    finish_s = made_up.pyarrow.array([0.0, 0.0, 1.0, 0.0])
+    place = ranks.column_names.index("finish_s")
+    result.tables["ranks"] = ranks.set_column(place, "finish_s", finish_s)
+    assert "1 rank of 4 had finished" in page(result)
+
+
 def test_names_of_users_cannot_break_the_page() -> None:
     result = made_up.result(4, failure=made_up.deadlock(4), warnings=("<script>alert(1)</script>",))
     result.summary["workload"] = 'a <b> & "c".py'

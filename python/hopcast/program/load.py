@@ -22,9 +22,7 @@ def load(path):
         except (Exception, SystemExit) as error:
             where = place_of_error(error) or path
             said = f": {error}" if str(error) else ""
-            raise InputError(
-                f"{where}: reading the program raised {type(error).__name__}{said}"
-            ) from error
+            raise InputError(f"{where}: reading the program raised {type(error).__name__}{said}") from error
     main = names.get("main")
     if not callable(main):
         raise InputError(

@@ -84,7 +84,9 @@ class Program:
             result = self.function(process.world, *self.args, **self.kwargs)
             if inspect.isgenerator(result) or inspect.iscoroutine(result):
                 kind = type(result).__name__
-                raise TypeError(f"a rank function is a plain function, but this one gave a {kind}: none of it ran")
+                raise TypeError(
+                    f"a rank function is a plain function, but this one gave a {kind}: none of it ran"
+                )
             self.results[rank] = result
         except SystemExit as leaving:
             if leaving.code not in (None, 0):

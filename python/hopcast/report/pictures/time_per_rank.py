@@ -33,7 +33,7 @@ def draw(result: Result) -> Picture | None:
     for place, (low, high) in enumerate(pairwise(edges)):
         _stack(canvas, across, up, (int(low), int(high)), {name: means[name][place] for name in means}, gap)
     _rank_axis(canvas, across, ranks)
-    return Picture("Time per rank", _finding(finish), canvas.svg(), SPLIT)
+    return Picture("Time per rank", _finding(result.summary, finish), canvas.svg(), SPLIT)
 
 
 def _stack(canvas: Canvas, across: Axis, up: Axis, span: tuple[int, int], parts: dict, gap: float) -> None:
@@ -62,8 +62,12 @@ def _rank_axis(canvas: Canvas, across: Axis, ranks: int) -> None:
     horizontal_axis(canvas, across, 262, 262, names, about=min(10, ranks))
 
 
-def _finding(finish) -> str:
+def _finding(summary: dict, finish) -> str:
     import numpy
+
+    if summary["failure"] or summary["partial"]:
+        done = int((finish > 0).sum())
+        return f"{units.things(done, 'rank')} of {finish.size:,} had finished when the run ended."
 
     last, median = float(finish.max()), float(numpy.median(finish))
     spread = (last - median) / last if last else 0.0
