@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import numbers
 import os
 import signal
@@ -120,6 +121,8 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
         None where that is not known.
     """
     _check_ranks(job.ranks)
+    if not (math.isfinite(job.compute_scale) and job.compute_scale >= 0):
+        raise InputError(f"compute-scale: a finite factor of 0 or more, not {job.compute_scale}")
     request = {
         "platform": job.platform,
         "overrides": job.overrides,

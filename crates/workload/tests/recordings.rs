@@ -65,6 +65,13 @@ fn small_sets_run_to_their_end() {
 }
 
 #[test]
+fn two_runs_in_one_folder_are_not_chosen_from() {
+    let Some(data) = common::data("dumpi-sst") else { return };
+    let error = trace::recognise(common::folder(&data)).err().unwrap().to_string();
+    assert!(error.contains("testbgp.meta") && error.contains("testtrace.meta"), "{error}");
+}
+
+#[test]
 fn one_rank_of_many_is_not_replayed_as_all() {
     let Some(data) = common::data("dumpi-cortex/AMG.bin") else { return };
     let opened = trace::recognise(vec![common::file(&data)]).unwrap();

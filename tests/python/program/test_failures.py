@@ -150,6 +150,12 @@ def test_ranks_are_a_number_of_ranks(go, ranks):
         go(lambda comm: None, ranks)
 
 
+@pytest.mark.parametrize("scale", [-1, float("nan"), float("inf")])
+def test_a_scale_is_finite_and_not_negative(go, scale):
+    with pytest.raises(hopcast.InputError, match="compute-scale: a finite factor of 0 or more"):
+        go(lambda comm: None, 2, compute_scale=scale)
+
+
 def test_ranks_that_do_not_fit_cost_no_memory(go):
     with pytest.raises(hopcast.InputError, match="2000000000 ranks do not fit"):
         go(lambda comm: None, 2_000_000_000)

@@ -57,7 +57,14 @@ pub struct DumpiSet {
 impl DumpiSet {
     /// Opens the `.bin` files among `files`, which must be of one run and complete.
     pub fn open(files: Vec<TraceFile>) -> Result<DumpiSet, TraceError> {
-        let meta = files.iter().find(|file| file.name.ends_with(".meta")).map(Meta::read).transpose()?;
+        let mut metas = files.iter().filter(|file| file.name.ends_with(".meta"));
+        let meta = metas.next();
+        if let (Some(one), Some(other)) = (meta, metas.next()) {
+            let reason =
+                format!("two runs in one folder, the other is {}; name the .meta of one", other.name);
+            return Err(TraceError::new(&*one.name, reason));
+        }
+        let meta = meta.map(Meta::read).transpose()?;
         let files = by_rank(files, meta.as_ref())?;
         let files: Vec<_> = files.into_iter().map(DumpiFile::open).collect::<Result<_, _>>()?;
         let buffer = (BUFFERS / files.len()).clamp(SMALLEST_BUFFER, LARGEST_BUFFER);
