@@ -20,7 +20,8 @@ in Cray's MPI of that time, the receiver had to be inside an MPI call to answer 
 calls are seldom late in hopcast; the paper's were, so that its spread without shift was three times the
 recorded one. (3) Networks differ by a fraction of a percent with dependencies and by factors without;
 quartered bandwidth takes four times as long where there is no computing between. Numbers of the paper's own
-application are not to be expected of LULESH.
+application are not to be expected of LULESH: 64 ranks in a row fill one plane of the torus, and shuffled ones
+have all of its links.
 """
 
 from __future__ import annotations
@@ -155,8 +156,17 @@ def compare_calls(trace: Path, out: Path) -> list[Result]:
     spikes = longest_ms("timestamps, time shift", "MPI_Waitall")
     compared.append(Result("longest MPI_Waitall with shift, first 10 s", 100.0, spikes, "ms", None, why))
     share = total_s("timestamps, time shift") / total_s("timestamps")
-    why = "'the duration of the MPI calls becomes much lower'"
-    compared.append(Result("time in MPI, with shift over without", Range(high=1.0), share, "", 0.0, why))
+    why = "'becomes much lower', as calls were late in that simulation; here they are not"
+    compared.append(Result("time in MPI, with shift over without", Range(high=1.0), share, "", None, why))
+    reasons = {
+        "MPI_Allreduce": (0.02, "recorded; most of it is waiting for the rank that comes last"),
+        "MPI_Wait": (None, "recorded; the mean of few long waits"),
+        "MPI_Waitall": (None, "recorded; here a rendezvous does not wait for its receiver's next MPI call"),
+        "MPI_Isend": (None, "recorded; the platform hopper has no time of MPI's own software"),
+    }
+    for name, (allowed, why) in reasons.items():
+        published, ours = (1e6 * float(panels[panel][name][1].mean()) for panel in ("recorded", "timestamps"))
+        compared.append(Result(f"mean {name}, timestamps", published, ours, "µs", allowed, why))
     return compared
 
 
