@@ -123,6 +123,7 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
     _check_ranks(job.ranks)
     if not (math.isfinite(job.compute_scale) and job.compute_scale >= 0):
         raise InputError(f"compute-scale: a finite factor of 0 or more, not {job.compute_scale}")
+    _check_options(job)
     request = {
         "platform": job.platform,
         "overrides": job.overrides,
@@ -148,11 +149,34 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
             plain = Job(job.platform, function, job.ranks, (), job.kwargs)
             title = " ".join((Path(name).name, *map(str, job.args)))
             return _simulate_function(request, title, function, plain, progress)
-    kind = "trace" if Path(name).exists() else "pattern"
+    kind = "trace" if _is_trace(name) else "pattern"
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
     request |= {"workload": kind, "name": name, "arguments": written}
     with _Interrupts(progress) as interrupts:
         return _report(*_core_run(request, None, interrupts))
+
+
+def _check_options(job: Job) -> None:
+    """What is of the wrong kind, or would be ignored, is refused."""
+    for name, value, least in (("seed", job.seed, 0), ("ppn", job.ppn, 1), ("records", job.records, 0)):
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not (value is None and name == "ppn") and not (whole and value >= least):
+            raise InputError(f"{name}: a whole number of at least {least}, not {value!r}")
+    if not isinstance(job.model, str | None):
+        raise InputError(f"model: a name such as 'flow', not {job.model!r}")
+    if callable(job.program) or not _is_trace(os.fspath(job.program)):
+        for name, value, unset in (
+            ("mode", job.mode, None),
+            ("time_shift", job.time_shift, None),
+            ("compute_scale", job.compute_scale, 1.0),
+        ):
+            if value != unset:
+                raise InputError(f"{name}: it says how a recorded trace is replayed; this is not one")
+
+
+def _is_trace(name: str) -> bool:
+    """Whether the workload called `name` is a recording: any existing path that is no program."""
+    return not name.endswith(".py") and Path(name).exists()
 
 
 _RANKS_MOST = 2**31 - 1

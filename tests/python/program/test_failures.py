@@ -157,6 +157,25 @@ def test_a_scale_is_finite_and_not_negative(go, scale):
         go(lambda comm: None, 2, compute_scale=scale)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", -1),
+        ("seed", 1.5),
+        ("ppn", 0),
+        ("ppn", "2"),
+        ("records", -1),
+        ("model", 3),
+        ("mode", "none"),
+        ("time_shift", True),
+        ("compute_scale", 2.0),
+    ],
+)
+def test_an_option_that_would_be_ignored_or_fits_no_run_is_refused(go, name, value):
+    with pytest.raises(hopcast.InputError, match=name):
+        go(lambda comm: comm.barrier(), 2, **{name: value})
+
+
 def test_ranks_that_do_not_fit_cost_no_memory(go):
     with pytest.raises(hopcast.InputError, match="2000000000 ranks do not fit"):
         go(lambda comm: None, 2_000_000_000)
