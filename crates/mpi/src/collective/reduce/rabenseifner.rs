@@ -91,14 +91,15 @@ fn gather(shape: &Shape, fold: Fold, number: u32, root: u32, round: u32, steps: 
     true
 }
 
-/// The most that folding in adds: the whole vector, and with every later message the wait at the port
-/// behind one of a rank that had nothing to fold and is ahead.
+/// The most that folding in and uneven chunks add: the whole vector, if ranks fold, and with every later
+/// message the wait at the port behind one of a rank that had less to do and is ahead.
 pub(in crate::collective) fn fold_in_time(shape: &Shape, fold: Fold, idle: &Idle) -> f64 {
-    if fold.extra == 0 {
+    let (bytes, even) = largest_chunk(shape, fold.power);
+    if fold.extra == 0 && even {
         return 0.0;
     }
-    let (bytes, _) = largest_chunk(shape, fold.power);
-    idle.time_reduced(shape.vector()) + doubled(fold.doublings(), bytes, |bytes| 2.0 * idle.busy(bytes))
+    let folded = if fold.extra == 0 { 0.0 } else { idle.time_reduced(shape.vector()) };
+    folded + doubled(fold.doublings(), bytes, |bytes| 2.0 * idle.busy(bytes))
 }
 
 fn cost(shape: &Shape, idle: &Idle) -> Cost {
