@@ -128,15 +128,18 @@ impl Traffic {
         while let Some(event) = run.queue.pop() {
             if event.token.lane() == Lane::Rank {
                 run.send(event.time, event.token.payload(), network);
-                continue;
+            } else {
+                network.wake(event.time, event.token, &mut run.queue, &mut arrivals);
             }
-            network.wake(event.time, event.token, &mut run.queue, &mut arrivals);
             for arrival in arrivals.drain(..) {
                 if arrival.happening == Happening::Delivered {
                     messages += 1;
                     end = event.time;
                     run.receive(event.time, &arrival.message);
                 }
+            }
+            if run.queue.instant_is_over() {
+                network.settle(event.time, &mut run.queue);
             }
         }
         Outcome { messages, end, events: run.queue.popped() }

@@ -151,6 +151,11 @@ impl Queue {
         self.now
     }
 
+    /// Has everything that was due at [`Queue::now`] been taken?
+    pub fn instant_is_over(&self) -> bool {
+        self.due.is_empty() && self.late.is_empty()
+    }
+
     /// How many events wait.
     pub fn len(&self) -> usize {
         self.length

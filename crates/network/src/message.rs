@@ -67,6 +67,12 @@ pub trait Network {
     /// Handles an event that this network scheduled on [`engine::Lane::Network`].
     fn wake(&mut self, now: Time, token: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>);
 
+    /// Does what waits for the end of the instant `now`: called when everything that was due then has been
+    /// handled. What it schedules at `now` itself is handled next, and then it is called again.
+    fn settle(&mut self, now: Time, queue: &mut Queue) {
+        let _ = (now, queue);
+    }
+
     /// How long a message of `size` would take alone on an idle network, without host overheads.
     fn idle_time(&mut self, message: &Message) -> engine::Duration;
 

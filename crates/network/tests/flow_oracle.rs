@@ -211,6 +211,9 @@ fn simulate(
                 ends[arrival.message.cargo[0] as usize] = event.time.0 as f64;
             }
         }
+        if queue.instant_is_over() {
+            model.settle(event.time, &mut queue);
+        }
     }
     (ends, seen)
 }

@@ -129,6 +129,9 @@ impl Machine {
             };
         }
         self.world.start(context!(Time::ZERO));
+        if queue.instant_is_over() {
+            self.network.settle(Time::ZERO, queue);
+        }
         let mut arrivals = Vec::new();
         let mut next_sample = links.next_sample();
         while let Some(event) = queue.pop() {
@@ -147,6 +150,9 @@ impl Machine {
                         self.world.arrive(&arrival, context!(event.time));
                     }
                 }
+            }
+            if queue.instant_is_over() {
+                self.network.settle(event.time, queue);
             }
             if self.world.failed().is_some() {
                 return false;

@@ -208,6 +208,9 @@ pub fn run_with(setup: Setup, ops: Vec<Vec<Op>>) -> Run {
                 }
             }
         }
+        if queue.instant_is_over() {
+            wire.settle(event.time, &mut queue);
+        }
         if world.failed().is_some() {
             break;
         }

@@ -99,9 +99,12 @@ pub fn run(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<Times
         if event.token.lane() == Lane::Rank {
             let message = &messages[event.token.payload() as usize].1;
             network.inject(event.time, message, &mut queue);
-            continue;
+        } else {
+            network.wake(event.time, event.token, &mut queue, &mut arrivals);
         }
-        network.wake(event.time, event.token, &mut queue, &mut arrivals);
+        if queue.instant_is_over() {
+            network.settle(event.time, &mut queue);
+        }
         for arrival in arrivals.drain(..) {
             let number = arrival.message.cargo[0] as usize;
             assert_eq!((arrival.injected, arrival.message), messages[number]);

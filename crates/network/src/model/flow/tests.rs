@@ -108,6 +108,9 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
             };
             flow.inject(event.time, &message, &mut queue);
         }
+        if queue.instant_is_over() {
+            flow.settle(event.time, &mut queue);
+        }
         if flow.streams.fresh.is_empty() && flow.streams.changed.is_empty() {
             check_bottlenecks(&flow, steps);
             checks += 1;
