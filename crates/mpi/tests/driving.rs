@@ -77,7 +77,7 @@ fn sizes(kind: Kind, ranks: u32, bytes: u64) -> Sizes {
     let list: Arc<[u64]> = (0..ranks).map(|_| bytes).collect();
     match kind {
         Kind::Gatherv | Kind::Scatterv | Kind::Allgatherv | Kind::ReduceScatter => Sizes::ByRank(list),
-        Kind::Alltoallv => Sizes::Own { send: list.clone(), receive: list },
+        Kind::Alltoallv | Kind::Alltoallw => Sizes::Own { send: list.clone(), receive: list },
         _ => Sizes::Equal(Bytes(bytes)),
     }
 }

@@ -114,7 +114,7 @@ pub const MODES: [SendMode; 4] =
 pub const UNTILS: [Until; 3] = [Until::All, Until::Any, Until::Some];
 
 /// Collectives by code.
-pub const KINDS: [(&str, Kind); 20] = [
+pub const KINDS: [(&str, Kind); 22] = [
     ("BARRIER", Kind::Barrier),
     ("BCAST", Kind::Bcast),
     ("REDUCE", Kind::Reduce),
@@ -127,6 +127,7 @@ pub const KINDS: [(&str, Kind); 20] = [
     ("ALLGATHERV", Kind::Allgatherv),
     ("ALLTOALL", Kind::Alltoall),
     ("ALLTOALLV", Kind::Alltoallv),
+    ("ALLTOALLW", Kind::Alltoallw),
     ("REDUCE_SCATTER_BLOCK", Kind::ReduceScatterBlock),
     ("REDUCE_SCATTER", Kind::ReduceScatter),
     ("SCAN", Kind::Scan),
@@ -135,4 +136,5 @@ pub const KINDS: [(&str, Kind); 20] = [
     ("NEIGHBOR_ALLGATHERV", Kind::NeighborAllgatherv),
     ("NEIGHBOR_ALLTOALL", Kind::NeighborAlltoall),
     ("NEIGHBOR_ALLTOALLV", Kind::NeighborAlltoallv),
+    ("NEIGHBOR_ALLTOALLW", Kind::NeighborAlltoallw),
 ];

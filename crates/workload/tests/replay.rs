@@ -380,7 +380,7 @@ fn collectives_have_the_sizes_of_their_blocks() {
             (Kind::Allreduce, 0, Sizes::Equal(Bytes(40)), 8),
             (Kind::Gatherv, 1, Sizes::ByRank(list([16, 0, 0])), 8),
             (Kind::Allgatherv, 0, Sizes::ByRank(list([4, 8, 12])), 4),
-            (Kind::Alltoallv, 0, Sizes::Own { send: list([4, 16, 3]), receive: list([12, 8, 4]) }, 1),
+            (Kind::Alltoallw, 0, Sizes::Own { send: list([4, 16, 3]), receive: list([12, 8, 4]) }, 1),
         ]
     );
 }

@@ -95,10 +95,13 @@ def _flat(memory, datatype):
 def _take_datatype(spec):
     """Splits a buffer list into its parts before the datatype, and the datatype or None."""
     parts = list(spec)
-    datatype = parts.pop() if isinstance(parts[-1], (Datatype, str)) else None
-    if isinstance(datatype, str):
-        datatype = Datatype(datatype, np.dtype(datatype))
+    datatype = _as_datatype(parts.pop()) if isinstance(parts[-1], (Datatype, str)) else None
     return parts, datatype
+
+
+def _as_datatype(given):
+    """A datatype as it is, or that of NumPy's name for it."""
+    return Datatype(given, np.dtype(given)) if isinstance(given, str) else given
 
 
 def as_array(spec):
@@ -128,6 +131,54 @@ def as_blocks(spec, size):
     if np.isscalar(counts):
         return equal_blocks(array[: int(counts) * size], size)
     return Blocks(array, counts, displacements)
+
+
+class TypedBlocks:
+    """A buffer cut into one block per rank, each of a datatype of its own."""
+
+    __slots__ = ("blocks",)
+
+    def __init__(self, memory, counts, displacements, datatypes):
+        """`displacements`: where the blocks begin [bytes]."""
+        content = _flat(b"" if memory is None else memory, BYTE)
+        self.blocks = []
+        for count, begin, datatype in zip(counts, displacements, datatypes, strict=True):
+            dtype = _as_datatype(datatype).dtype
+            end = begin + count * dtype.itemsize
+            if begin < 0 or count < 0 or end > len(content):
+                raise ValueError(
+                    f"a block of {count} {dtype.name} from byte {begin} on lies outside of "
+                    f"a buffer of {len(content)} bytes"
+                )
+            self.blocks.append(content[begin:end].view(dtype))
+
+    def lengths(self):
+        """Length of each block [bytes]."""
+        return [block.nbytes for block in self.blocks]
+
+    def block(self, index):
+        """The elements of one block, a view."""
+        return self.blocks[index]
+
+
+def as_typed_blocks(spec, size):
+    """The blocks of `[buffer, counts, displs, types]`, as mpi4py writes them for `Alltoallw`.
+
+    Displacements are in bytes. `[buffer, (counts, displs), types]` is the same, and `[buffer, types]`
+    means one element at the begin of the buffer for each rank.
+    """
+    if not isinstance(spec, (list, tuple)) or not 2 <= len(spec) <= 4:
+        raise ValueError("a buffer with a type for each block is written as [buffer, counts, displs, types]")
+    memory, *where, datatypes = spec
+    if not where:
+        where = [1] * size, [0] * size
+    elif len(where) == 1:
+        (where,) = where
+    counts, displacements = where
+    for name, given in (("counts", counts), ("displacements", displacements), ("datatypes", datatypes)):
+        if len(given) != size:
+            raise ValueError(f"{len(given)} {name} for {size} blocks")
+    return TypedBlocks(memory, counts, displacements, datatypes)
 
 
 def equal_blocks(array, size):

@@ -12,6 +12,7 @@ from hopcast._core import (
     ALLREDUCE,
     ALLTOALL,
     ALLTOALLV,
+    ALLTOALLW,
     BARRIER,
     BCAST,
     EXSCAN,
@@ -264,14 +265,21 @@ class Collective(Base):
 
     def alltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
         """As `alltoall`, with the lengths that this rank sends to and receives from each."""
-        return self._collective(*self._alltoallv(sendobj, send_nbytes, recv_nbytes, algorithm))
+        return self._collective(*self._alltoallv(ALLTOALLV, sendobj, send_nbytes, recv_nbytes, algorithm))
 
     def ialltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
-        return self._icollective(*self._alltoallv(sendobj, send_nbytes, recv_nbytes, algorithm))
+        return self._icollective(*self._alltoallv(ALLTOALLV, sendobj, send_nbytes, recv_nbytes, algorithm))
 
-    def _alltoallv(self, sendobj, send_nbytes, recv_nbytes, algorithm):
+    def alltoallw(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
+        """As `alltoallv`, for blocks of different types: a length in bytes stands for count and type."""
+        return self._collective(*self._alltoallv(ALLTOALLW, sendobj, send_nbytes, recv_nbytes, algorithm))
+
+    def ialltoallw(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
+        return self._icollective(*self._alltoallv(ALLTOALLW, sendobj, send_nbytes, recv_nbytes, algorithm))
+
+    def _alltoallv(self, kind, sendobj, send_nbytes, recv_nbytes, algorithm):
         plan = self._alltoall(sendobj, 0, algorithm)
-        return ALLTOALLV, 0, (self._by_rank(send_nbytes), self._by_rank(recv_nbytes)), *plan[3:]
+        return kind, 0, (self._by_rank(send_nbytes), self._by_rank(recv_nbytes)), *plan[3:]
 
     def _agree(self, obj, nbytes):
         """The length of a reduction's operand; objects but numbers and buffers agree on the longest first."""

@@ -10,8 +10,9 @@ from hopcast._core import (
     NEIGHBOR_ALLGATHERV,
     NEIGHBOR_ALLTOALL,
     NEIGHBOR_ALLTOALLV,
+    NEIGHBOR_ALLTOALLW,
 )
-from hopcast.program.buffer import as_array, as_blocks, equal_blocks, fill
+from hopcast.program.buffer_neighbor import BufferNeighbor
 from hopcast.program.comm import Comm
 from hopcast.program.constants import CART, DIST_GRAPH, PROC_NULL
 from hopcast.program.exchange import lengths_bytes, same_neighbour
@@ -67,7 +68,7 @@ class Grid:
         return PROC_NULL if found is None else found
 
 
-class Neighbourhood(Comm):
+class Neighbourhood(Comm, BufferNeighbor):
     """Collectives among the neighbours of a topology. `None` stands for a neighbour beyond the border."""
 
     __slots__ = ("_topology",)
@@ -163,15 +164,26 @@ class Neighbourhood(Comm):
 
     def neighbor_alltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
         """As `neighbor_alltoall`, with the lengths to each out-neighbour and from each in-neighbour."""
-        return self._collective(*self._neighbor_alltoallv(sendobj, send_nbytes, recv_nbytes, algorithm))
+        plan = self._neighbor_alltoallv(NEIGHBOR_ALLTOALLV, sendobj, send_nbytes, recv_nbytes, algorithm)
+        return self._collective(*plan)
 
     def ineighbor_alltoallv(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
-        return self._icollective(*self._neighbor_alltoallv(sendobj, send_nbytes, recv_nbytes, algorithm))
+        plan = self._neighbor_alltoallv(NEIGHBOR_ALLTOALLV, sendobj, send_nbytes, recv_nbytes, algorithm)
+        return self._icollective(*plan)
 
-    def _neighbor_alltoallv(self, sendobj, send_nbytes, recv_nbytes, algorithm):
+    def neighbor_alltoallw(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
+        """As `neighbor_alltoallv`, for blocks of different types: lengths in bytes for count and type."""
+        plan = self._neighbor_alltoallv(NEIGHBOR_ALLTOALLW, sendobj, send_nbytes, recv_nbytes, algorithm)
+        return self._collective(*plan)
+
+    def ineighbor_alltoallw(self, sendobj=None, *, send_nbytes, recv_nbytes, algorithm=None):
+        plan = self._neighbor_alltoallv(NEIGHBOR_ALLTOALLW, sendobj, send_nbytes, recv_nbytes, algorithm)
+        return self._icollective(*plan)
+
+    def _neighbor_alltoallv(self, kind, sendobj, send_nbytes, recv_nbytes, algorithm):
         *_, finish = self._neighbor_alltoall(sendobj, 0, algorithm)
         lengths = (lengths_bytes(send_nbytes), lengths_bytes(recv_nbytes))
-        return NEIGHBOR_ALLTOALLV, 0, lengths, 1, True, algorithm, finish
+        return kind, 0, lengths, 1, True, algorithm, finish
 
     def neighbor_allgatherv(self, sendobj=None, *, nbytes, recv_nbytes, algorithm=None):
         """As `neighbor_allgather`: `nbytes` from here, `recv_nbytes` from each in-neighbour."""
@@ -184,34 +196,6 @@ class Neighbourhood(Comm):
         *_, finish = self._neighbor_allgather(sendobj, 0, algorithm)
         send = lengths_bytes([nbytes] * len(self._destinations()))
         return NEIGHBOR_ALLGATHERV, 0, (send, lengths_bytes(recv_nbytes)), 1, True, algorithm, finish
-
-    def Neighbor_allgather(self, sendbuf, recvbuf, *, algorithm=None):
-        """Everybody's buffer in equal blocks of its out-neighbours'."""
-        own = as_array(sendbuf)
-        parts = self.neighbor_allgather(own, nbytes=own.nbytes, algorithm=algorithm)
-        self._fill(recvbuf, parts)
-
-    def Neighbor_alltoall(self, sendbuf, recvbuf, *, algorithm=None):
-        """Equal blocks of the buffer, one for each out-neighbour."""
-        blocks = equal_blocks(as_array(sendbuf), len(self._destinations()))
-        parts = [blocks.block(index) for index in range(len(blocks.counts))]
-        nbytes = blocks.lengths()[0] if parts else 0
-        self._fill(recvbuf, self.neighbor_alltoall(parts, nbytes=nbytes, algorithm=algorithm))
-
-    def Neighbor_alltoallv(self, sendbuf, recvbuf, *, algorithm=None):
-        """Blocks of `[buffer, counts, displs, type]`, one for each neighbour, on both sides."""
-        send = as_blocks(sendbuf, len(self._destinations()))
-        receive = as_blocks(recvbuf, len(self._sources()))
-        parts = [send.block(index) for index in range(len(send.counts))]
-        got = self.neighbor_alltoallv(
-            parts, send_nbytes=send.lengths(), recv_nbytes=receive.lengths(), algorithm=algorithm
-        )
-        self._fill(recvbuf, got)
-
-    def _fill(self, recvbuf, parts):
-        blocks = as_blocks(recvbuf, len(self._sources()))
-        for index, part in enumerate(parts or []):
-            fill(blocks.block(index), part)
 
 
 class Cartcomm(Neighbourhood):

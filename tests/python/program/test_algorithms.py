@@ -50,6 +50,7 @@ def call(comm, kind, options):
         "gatherv": lambda: (comm.gatherv(me, root, **varying), everyone if me == root else None),
         "allgatherv": lambda: (comm.allgatherv(me, **varying), everyone),
         "alltoallv": lambda: (comm.alltoallv(mine, **sides), dealt),
+        "alltoallw": lambda: (comm.alltoallw(mine, **sides), dealt),
         "reduce_scatter": lambda: (comm.reduce_scatter([own] * n, join, **varying), text),
     }[kind]()
 
@@ -59,7 +60,7 @@ def neighbours(comm, kind, options):
     ring = comm.Create_cart([comm.size], periods=[True])
     down, up = ring.Shift(0, 1)
     edges = [options["nbytes"]] * 2
-    algorithm = {"algorithm": options["algorithm"]}
+    sides = {"algorithm": options["algorithm"], "send_nbytes": edges, "recv_nbytes": edges}
     given = [f"{ring.rank} down", f"{ring.rank} up"]
     dealt, gathered = [f"{down} up", f"{up} down"], [down, up]
     return {
@@ -69,10 +70,8 @@ def neighbours(comm, kind, options):
             gathered,
         ),
         "neighbor_alltoall": lambda: (ring.neighbor_alltoall(given, **options), dealt),
-        "neighbor_alltoallv": lambda: (
-            ring.neighbor_alltoallv(given, send_nbytes=edges, recv_nbytes=edges, **algorithm),
-            dealt,
-        ),
+        "neighbor_alltoallv": lambda: (ring.neighbor_alltoallv(given, **sides), dealt),
+        "neighbor_alltoallw": lambda: (ring.neighbor_alltoallw(given, **sides), dealt),
     }[kind]()
 
 

@@ -104,6 +104,70 @@ def test_alltoallv(go):
     assert both(go, "Alltoallv", make) == [[0, 1, 1, 2, 2, 2, 3, 3, 3, 3]] * N
 
 
+def test_alltoallw(go):
+    # To even ranks go two doubles, to odd ones one 32-bit integer; displacements are in bytes.
+    def sent(comm):
+        values = np.zeros(N, dtype=[("double", "<f8", 2), ("int", "<i4")])
+        values["double"], values["int"] = comm.rank + 0.5, comm.rank
+        even = [peer % 2 == 0 for peer in range(N)]
+        places = [20 * peer + (0 if is_even else 16) for peer, is_even in enumerate(even)]
+        types = [MPI.DOUBLE if is_even else MPI.INT for is_even in even]
+        return [values, [2 if is_even else 1 for is_even in even], places, types]
+
+    def make(comm):
+        if comm.rank % 2 == 0:
+            into = np.zeros(2 * N)
+            return (sent(comm), [into, ([2] * N, [16 * peer for peer in range(N)]), ["d"] * N]), into
+        into = np.zeros(N, dtype=np.int32)
+        return (sent(comm), [into, [1] * N, [4 * peer for peer in range(N)], [MPI.INT] * N]), into
+
+    doubles, ints = [0.5, 0.5, 1.5, 1.5, 2.5, 2.5, 3.5, 3.5], [0, 1, 2, 3]
+    assert both(go, "Alltoallw", make) == [doubles, ints, doubles, ints]
+
+
+def test_alltoallw_in_place_and_without_counts(go):
+    def in_place(comm):
+        into = np.arange(N) + 10 * comm.rank
+        return (MPI.IN_PLACE, [into, [1] * N, [8 * peer for peer in range(N)], [MPI.LONG] * N]), into
+
+    def first_element(comm):
+        # As in mpi4py: one element from the begin of the buffer for each rank.
+        into = np.zeros(N, dtype=np.int32)
+        where = [1] * N, [4 * peer for peer in range(N)]
+        return (
+            [np.array([comm.rank, 99], dtype=np.int32), [MPI.INT] * N],
+            [into, where, [MPI.INT] * N],
+        ), into
+
+    assert both(go, "Alltoallw", in_place) == [[10 * giver + rank for giver in range(N)] for rank in range(N)]
+    assert both(go, "Alltoallw", first_element) == [[0, 1, 2, 3]] * N
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            np.zeros(2),
+            "a buffer with a type for each block is written as [buffer, counts, displs, types]",
+        ),
+        ([np.zeros(2), [1], [0], [MPI.INT] * 2], "1 counts for 2 blocks"),
+        ([np.zeros(2), [1, 1], [0], [MPI.INT] * 2], "1 displacements for 2 blocks"),
+        ([np.zeros(2), [MPI.INT]], "1 datatypes for 2 blocks"),
+        (
+            [np.zeros(2), [1, 2], [0, 12], [MPI.DOUBLE, MPI.INT]],
+            "a block of 2 int32 from byte 12 on lies outside of a buffer of 16 bytes",
+        ),
+    ],
+)
+def test_wrong_buffers_of_alltoallw_are_refused(go, spec, message):
+    def program(comm):
+        with pytest.raises(ValueError) as error:
+            comm.Alltoallw(spec, spec)
+        return str(error.value)
+
+    assert go(program, 2) == [message] * 2
+
+
 @pytest.mark.parametrize("in_place", [False, True])
 def test_reductions(go, in_place):
     def make(comm, *rest):

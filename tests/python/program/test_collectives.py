@@ -173,14 +173,15 @@ def test_varying_lengths(go, ranks):
             comm.gatherv(comm.rank, nbytes=lengths if is_root else mine),
             comm.allgatherv(comm.rank, nbytes=lengths),
             comm.alltoallv(given, send_nbytes=[mine] * comm.size, recv_nbytes=lengths),
+            comm.ialltoallw(given, send_nbytes=[mine] * comm.size, recv_nbytes=lengths).wait(),
         )
 
     everyone = list(range(ranks))
-    for rank, (part, gathered, all_gathered, dealt) in enumerate(go(program, ranks)):
+    for rank, (part, gathered, all_gathered, dealt, typed) in enumerate(go(program, ranks)):
         assert part in (f"for {rank}", None if lengths[rank] == 0 else part)
         assert gathered == (everyone if rank == 0 else None)
         assert all_gathered == everyone
-        assert dealt[1:] == [f"for {rank}"] * (ranks - 1)
+        assert dealt[1:] == typed[1:] == [f"for {rank}"] * (ranks - 1)
 
 
 PHANTOMS = {
@@ -221,19 +222,23 @@ def test_phantoms_of_varying_lengths(predict):
         comm.scatterv(nbytes=own)
         comm.allgatherv(nbytes=lengths)
         comm.alltoallv(send_nbytes=lengths, recv_nbytes=lengths)
+        comm.alltoallw(send_nbytes=lengths, recv_nbytes=lengths)
         comm.reduce_scatter(nbytes=lengths)
         for request in (
             comm.igatherv(nbytes=own),
             comm.iscatterv(nbytes=own),
             comm.iallgatherv(nbytes=lengths),
             comm.ialltoallv(send_nbytes=lengths, recv_nbytes=lengths),
+            comm.ialltoallw(send_nbytes=lengths, recv_nbytes=lengths),
             comm.ireduce_scatter(nbytes=lengths),
         ):
             request.wait()
 
     report = predict(program, 6)
-    counts = {call["call"] for call in report.calls}
-    assert counts >= {"MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv", "MPI_Alltoallv", "MPI_Reduce_scatter"}
+    names = ["Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Reduce_scatter"]
+    counts = {call["call"]: call["count"] for call in report.calls}
+    expected = {f"MPI_{name}": 6 for name in names} | {f"MPI_I{name.lower()}": 6 for name in names}
+    assert expected.items() <= counts.items()
 
 
 def test_an_exchange_is_freed_when_all_have_taken_it(go):

@@ -128,13 +128,47 @@ def test_neighbours_on_a_graph(go):
 def test_neighbour_collectives_of_buffers(go):
     def program(comm):
         grid = comm.Create_cart([comm.size], periods=[True])
-        gathered, dealt, uneven = np.zeros(4), np.zeros(4), np.zeros(5)
-        grid.Neighbor_allgather(np.full(2, float(grid.rank)), gathered)
-        grid.Neighbor_alltoall(np.array([grid.rank, grid.rank, 10.0, 10.0]), dealt)
-        grid.Neighbor_alltoallv([np.full(5, grid.rank * 1.0), [2, 3]], [uneven, [3, 2]])
-        return gathered.tolist(), dealt.tolist(), uneven.tolist()
+        results = []
 
-    assert go(program, 3)[1] == ([0, 0, 2, 2], [10, 10, 2, 2], [0, 0, 0, 2, 2])
+        def both(name, send, recv, into):
+            getattr(grid, f"Neighbor_{name}")(send, recv)
+            blocking = into.tolist()
+            into[:] = 0
+            getattr(grid, f"Ineighbor_{name}")(send, recv).Wait()
+            assert into.tolist() == blocking
+            results.append(blocking)
+
+        four, five = np.zeros(4), np.zeros(5)
+        own, mine = np.full(2, float(grid.rank)), np.full(5, grid.rank * 1.0)
+        both("allgather", own, four, four)
+        both("allgatherv", own, [four, [2, 2], [2, 0], MPI.DOUBLE], four)
+        both("alltoall", np.array([grid.rank, grid.rank, 10.0, 10.0]), four, four)
+        both("alltoallv", [mine, [2, 3]], [five, [3, 2]], five)
+        # Down goes the first number as eight bytes, up the second as one integer.
+        values = np.array([grid.rank, grid.rank + 10], dtype=np.int64)
+        three = np.zeros(3, dtype=np.int64)
+        down_up = [values, [8, 1], [0, 8], [MPI.BYTE, MPI.LONG]]
+        both("alltoallw", down_up, [three, ([1, 1], [16, 0]), [MPI.LONG, "i8"]], three)
+        return results
+
+    assert go(program, 3)[1] == [
+        [0, 0, 2, 2],
+        [2, 2, 0, 0],
+        [10, 10, 2, 2],
+        [0, 0, 0, 2, 2],
+        [2, 0, 10],
+    ]
+
+
+def test_who_only_receives_takes_the_length_from_its_own_buffer(go):
+    def program(comm):
+        gives = comm.rank == 0
+        graph = comm.Create_dist_graph_adjacent(*([], [1]) if gives else ([0], []))
+        into = np.zeros(0 if gives else 2)
+        graph.Neighbor_alltoall(np.array([3.0, 4.0] if gives else []), into)
+        return into.tolist()
+
+    assert go(program, 2) == [[], [3, 4]]
 
 
 def test_phantoms_among_neighbours(predict):
@@ -144,6 +178,8 @@ def test_phantoms_among_neighbours(predict):
         grid.neighbor_allgather(nbytes=1000)
         grid.neighbor_alltoall(nbytes=1000)
         grid.neighbor_alltoallv(send_nbytes=edges, recv_nbytes=edges)
+        grid.neighbor_alltoallw(send_nbytes=edges, recv_nbytes=edges)
+        grid.ineighbor_alltoallw(send_nbytes=edges, recv_nbytes=edges).wait()
         grid.neighbor_allgatherv(nbytes=1000, recv_nbytes=edges)
         grid.ineighbor_allgather(nbytes=1000).wait()
 
@@ -152,6 +188,8 @@ def test_phantoms_among_neighbours(predict):
         "MPI_Neighbor_allgather",
         "MPI_Neighbor_alltoall",
         "MPI_Neighbor_alltoallv",
+        "MPI_Neighbor_alltoallw",
+        "MPI_Ineighbor_alltoallw",
         "MPI_Neighbor_allgatherv",
     }
 

@@ -16,6 +16,7 @@ pub enum Kind {
     Allgatherv,
     Alltoall,
     Alltoallv,
+    Alltoallw,
     ReduceScatterBlock,
     ReduceScatter,
     Scan,
@@ -24,6 +25,7 @@ pub enum Kind {
     NeighborAllgatherv,
     NeighborAlltoall,
     NeighborAlltoallv,
+    NeighborAlltoallw,
 }
 
 /// Kind, short name, MPI function, its non-blocking twin.
@@ -40,6 +42,7 @@ const NAMES: &[(Kind, &str, &str, &str)] = &[
     (Kind::Allgatherv, "allgatherv", "MPI_Allgatherv", "MPI_Iallgatherv"),
     (Kind::Alltoall, "alltoall", "MPI_Alltoall", "MPI_Ialltoall"),
     (Kind::Alltoallv, "alltoallv", "MPI_Alltoallv", "MPI_Ialltoallv"),
+    (Kind::Alltoallw, "alltoallw", "MPI_Alltoallw", "MPI_Ialltoallw"),
     (
         Kind::ReduceScatterBlock,
         "reduce_scatter_block",
@@ -53,6 +56,7 @@ const NAMES: &[(Kind, &str, &str, &str)] = &[
     (Kind::NeighborAllgatherv, "neighbor_allgatherv", "MPI_Neighbor_allgatherv", "MPI_Ineighbor_allgatherv"),
     (Kind::NeighborAlltoall, "neighbor_alltoall", "MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall"),
     (Kind::NeighborAlltoallv, "neighbor_alltoallv", "MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv"),
+    (Kind::NeighborAlltoallw, "neighbor_alltoallw", "MPI_Neighbor_alltoallw", "MPI_Ineighbor_alltoallw"),
 ];
 
 impl Kind {
@@ -76,17 +80,9 @@ impl Kind {
         NAMES[self as usize].3
     }
 
-    /// The kind called `name`: "allreduce", "MPI_Allreduce" or "MPI_Iallreduce". `MPI_Alltoallw` and
-    /// its like are their v-variants with sizes in bytes. The error lists the choices.
+    /// The kind called `name`: "allreduce", "MPI_Allreduce" or "MPI_Iallreduce". The error lists the choices.
     pub fn named(name: &str) -> Result<Kind, String> {
-        let plain = match name {
-            "MPI_Alltoallw" => "MPI_Alltoallv",
-            "MPI_Ialltoallw" => "MPI_Ialltoallv",
-            "MPI_Neighbor_alltoallw" => "MPI_Neighbor_alltoallv",
-            "MPI_Ineighbor_alltoallw" => "MPI_Ineighbor_alltoallv",
-            other => other,
-        };
-        NAMES.iter().find(|row| [row.1, row.2, row.3].contains(&plain)).map(|row| row.0).ok_or_else(|| {
+        NAMES.iter().find(|row| [row.1, row.2, row.3].contains(&name)).map(|row| row.0).ok_or_else(|| {
             let known: Vec<_> = Kind::all().map(Kind::name).collect();
             format!("unknown collective '{name}'; known: {}", known.join(", "))
         })
@@ -102,6 +98,18 @@ impl Kind {
                 | Kind::ReduceScatter
                 | Kind::Scan
                 | Kind::Exscan
+        )
+    }
+
+    /// Whether it is among the neighbours of a topology.
+    pub fn among_neighbours(self) -> bool {
+        matches!(
+            self,
+            Kind::NeighborAllgather
+                | Kind::NeighborAllgatherv
+                | Kind::NeighborAlltoall
+                | Kind::NeighborAlltoallv
+                | Kind::NeighborAlltoallw
         )
     }
 
@@ -126,7 +134,7 @@ mod tests {
                 assert_eq!(Kind::named(name), Ok(kind));
             }
         }
-        assert_eq!(Kind::NeighborAlltoallv as usize + 1, Kind::all().count());
+        assert_eq!(Kind::NeighborAlltoallw as usize + 1, Kind::all().count());
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub enum Sizes {
     /// By rank of the communicator: gatherv, scatterv, allgatherv, reduce_scatter. All members that
     /// need it give the same list.
     ByRank(Arc<[u64]>),
-    /// What **this rank** sends to and receives from each rank (alltoallv) or neighbour.
+    /// What **this rank** sends to and receives from each rank (alltoallv, alltoallw) or neighbour.
     Own {
         /// Bytes to each.
         send: Arc<[u64]>,

@@ -359,7 +359,7 @@ impl World {
         call: &Collective,
         communicator: &Communicator,
     ) -> Outcome<Option<Arc<Neighbours>>> {
-        if !is_neighbourhood(call.kind) {
+        if !call.kind.among_neighbours() {
             return Ok(None);
         }
         let membership = self.processes[rank as usize].memberships.entry(call.comm.0);
@@ -394,14 +394,6 @@ impl World {
         let theirs = call_of(key.source).unwrap_or_else(|| format!("{name}(…), and it has returned"));
         Box::new(Failure::Mismatch { calls: vec![(Rank(rank), mine), (Rank(key.source), theirs)] })
     }
-}
-
-fn is_neighbourhood(kind: collective::Kind) -> bool {
-    use collective::Kind;
-    matches!(
-        kind,
-        Kind::NeighborAllgather | Kind::NeighborAllgatherv | Kind::NeighborAlltoall | Kind::NeighborAlltoallv
-    )
 }
 
 /// Are root and sizes those of a communicator of `size` ranks?

@@ -45,14 +45,14 @@ impl Case {
             Kind::Gatherv | Kind::Scatterv | Kind::Allgatherv | Kind::ReduceScatter => {
                 vec![call(Sizes::ByRank((0..given.size).map(|rank| block(given, rank, 0)).collect()))]
             }
-            Kind::Alltoallv => (0..given.size)
+            Kind::Alltoallv | Kind::Alltoallw => (0..given.size)
                 .map(|rank| {
                     let send: Arc<[u64]> = (0..given.size).map(|peer| block(given, rank, peer)).collect();
                     let receive = (0..given.size).map(|peer| block(given, peer, rank)).collect();
                     call(Sizes::Own { send, receive })
                 })
                 .collect(),
-            Kind::NeighborAllgatherv | Kind::NeighborAlltoallv => neighbours
+            Kind::NeighborAllgatherv | Kind::NeighborAlltoallv | Kind::NeighborAlltoallw => neighbours
                 .iter()
                 .enumerate()
                 .map(|(rank, list)| {
@@ -98,8 +98,7 @@ fn block_to(kind: Kind, given: &Parameters, from: u32, to: u32) -> u64 {
 /// Each rank sends to the ones 0, 1 and 3 ahead (0: itself): directed, with repeated neighbours where
 /// the ring is short.
 fn neighbours(kind: Kind, given: &Parameters) -> Vec<Neighbours> {
-    use Kind::{NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv};
-    if ![NeighborAllgather, NeighborAllgatherv, NeighborAlltoall, NeighborAlltoallv].contains(&kind) {
+    if !kind.among_neighbours() {
         return Vec::new();
     }
     let ahead = |rank: u32, by: u32| (rank + by) % given.size;

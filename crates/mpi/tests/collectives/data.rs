@@ -334,7 +334,7 @@ fn finish(shape: &Shape, layout: Layout, rank: u32, buffer: &Buffer) {
             let from = (rank + shape.size - slot) % shape.size;
             expect(slot, &Value::all(from, from, rank));
         }),
-        (Kind::Alltoall | Kind::Alltoallv, _) => finish_exchange(shape, rank, &expect),
+        (Kind::Alltoall | Kind::Alltoallv | Kind::Alltoallw, _) => finish_exchange(shape, rank, &expect),
         _ => {
             let list = shape.neighbours.expect("a neighbourhood");
             for (index, from) in list.sources.iter().enumerate() {

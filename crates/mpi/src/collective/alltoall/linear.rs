@@ -1,6 +1,7 @@
 //! Linear all-to-all: everything at once, to r + 1, r + 2, …, from r − 1, r − 2, …
 //!
-//! In the v-variant empty blocks are not sent, as in MPICH and Open MPI.
+//! In the v- and w-variants empty blocks are not sent, as in MPICH and Open MPI; it is the only one of both
+//! for alltoallw.
 //! Cost: `T(n) + (p − 2) B(n)` for blocks of n bytes. Good for medium blocks: the network sorts it out.
 //! Source: Thakur, Rabenseifner, Gropp 2005, section 4.3 (there "post all"); Open MPI coll/base.
 
@@ -18,7 +19,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     source: "Thakur, Rabenseifner, Gropp 2005; Open MPI coll/base",
     parameters: &[],
     build: Algorithm {
-        kinds: &[Kind::Alltoall, Kind::Alltoallv],
+        kinds: &[Kind::Alltoall, Kind::Alltoallv, Kind::Alltoallw],
         round,
         layout: |_| Layout::Exchange,
         cost,
@@ -30,7 +31,7 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
     if shape.size == 1 || round > 0 {
         return false;
     }
-    let skip_empty = shape.call.kind == Kind::Alltoallv;
+    let skip_empty = shape.call.kind != Kind::Alltoall;
     for distance in 1..shape.size {
         let from = shape.shifted_back(rank, distance);
         let bytes = received(shape, from);

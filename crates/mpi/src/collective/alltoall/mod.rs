@@ -1,4 +1,6 @@
-//! All-to-all and its v-variant: each rank has a block for each other.
+//! All-to-all and its v- and w-variants: each rank has a block for each other.
+//!
+//! The w-variant has a datatype for each block; here that is the v-variant with lengths in bytes.
 
 pub mod bruck;
 pub mod linear;

@@ -24,6 +24,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
             Kind::NeighborAllgatherv,
             Kind::NeighborAlltoall,
             Kind::NeighborAlltoallv,
+            Kind::NeighborAlltoallw,
         ],
         round,
         layout: |_| Layout::Exchange,

@@ -97,7 +97,7 @@ pub struct Selection {
     own: [Option<&'static str>; KINDS],
 }
 
-const KINDS: usize = Kind::NeighborAlltoallv as usize + 1;
+const KINDS: usize = Kind::NeighborAlltoallw as usize + 1;
 
 /// What was chosen.
 #[derive(Debug, Clone, Copy)]

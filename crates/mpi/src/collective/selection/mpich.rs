@@ -90,6 +90,7 @@ const TABLES: &[Table] = &[
         ],
     ),
     always(Kind::Alltoallv, LINEAR),
+    always(Kind::Alltoallw, LINEAR),
     table(Kind::ReduceScatterBlock, Commutative, Total, REDUCE_SCATTER),
     table(Kind::ReduceScatterBlock, Ordered, Total, RECURSIVE_DOUBLING),
     table(Kind::ReduceScatter, Commutative, Total, REDUCE_SCATTER),
@@ -100,4 +101,5 @@ const TABLES: &[Table] = &[
     always(Kind::NeighborAllgatherv, LINEAR),
     always(Kind::NeighborAlltoall, LINEAR),
     always(Kind::NeighborAlltoallv, LINEAR),
+    always(Kind::NeighborAlltoallw, LINEAR),
 ];

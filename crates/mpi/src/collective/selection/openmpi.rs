@@ -7,7 +7,7 @@
 //! by a ring; "linear_sync" and "linear_nb" are `linear` (without a limit on requests they post the same
 //! messages); "two_proc" is one exchange; "in-order binary" is `binary-tree`; "butterfly" is
 //! `recursive-halving`, which moves as much in as many rounds; barrier's "bruck" is `dissemination`.
-//! What a fixed rule leaves to a module below (scan, gatherv, scatterv, neighbourhoods) is linear there.
+//! What a fixed rule leaves to a module below (scan, gatherv, scatterv, alltoallw, neighbourhoods) is linear there.
 
 use super::Measure::{Block, Total};
 use super::Operations::{All, Commutative, Ordered};
@@ -433,6 +433,7 @@ const TABLES: &[Table] = &[
     table(Kind::Allgatherv, All, Block, ALLGATHERV),
     table(Kind::Alltoall, All, Block, ALLTOALL),
     table(Kind::Alltoallv, All, Total, ALLTOALLV),
+    table(Kind::Alltoallw, All, Total, LINEAR),
     table(Kind::ReduceScatterBlock, Commutative, Block, REDUCE_SCATTER_BLOCK),
     table(Kind::ReduceScatter, Commutative, Total, REDUCE_SCATTER),
     table(Kind::ReduceScatterBlock, Ordered, Total, REDUCE_SCATTERV),
@@ -445,4 +446,5 @@ const TABLES: &[Table] = &[
     table(Kind::NeighborAllgatherv, All, Total, LINEAR),
     table(Kind::NeighborAlltoall, All, Total, LINEAR),
     table(Kind::NeighborAlltoallv, All, Total, LINEAR),
+    table(Kind::NeighborAlltoallw, All, Total, LINEAR),
 ];

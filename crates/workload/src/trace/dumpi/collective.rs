@@ -35,7 +35,8 @@ impl State {
             "MPI_Allgather" => Kind::Allgather,
             "MPI_Allgatherv" => Kind::Allgatherv,
             "MPI_Alltoall" => Kind::Alltoall,
-            "MPI_Alltoallv" | "MPI_Alltoallw" => Kind::Alltoallv,
+            "MPI_Alltoallv" => Kind::Alltoallv,
+            "MPI_Alltoallw" => Kind::Alltoallw,
             "MPI_Reduce_scatter" => Kind::ReduceScatter,
             "MPI_Op_create" => {
                 self.reductions.insert(self.int(record, "op")?, self.int(record, "commute")? != 0);
@@ -96,7 +97,7 @@ impl State {
             }
             Kind::Allgatherv => return self.by_rank(record, "recvcounts", "recvtype"),
             Kind::ReduceScatter => return self.by_rank(record, "recvcounts", "datatype"),
-            Kind::Alltoallv => return self.each_to_each(record),
+            Kind::Alltoallv | Kind::Alltoallw => return self.each_to_each(record),
             _ => ("count", "datatype"),
         };
         let element = self.types.size(self.int(record, datatype)?).unwrap_or(1);
