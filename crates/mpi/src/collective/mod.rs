@@ -132,6 +132,7 @@ pub const ALGORITHMS: &[Entry<Algorithm>] = &[
     alltoall::linear::ENTRY,
     reduce_scatter::recursive_halving::ENTRY,
     reduce_scatter::recursive_doubling::ENTRY,
+    reduce_scatter::butterfly::ENTRY,
     reduce_scatter::pairwise::ENTRY,
     reduce_scatter::ring::ENTRY,
     reduce_scatter::reduce_scatterv::ENTRY,

@@ -22,6 +22,13 @@ pub enum Slots {
         /// Which bit.
         bit: u8,
     },
+    /// The slots whose number has `of` in its lowest `bits` bits, ascending (butterfly).
+    Residue {
+        /// How many bits, 1 to 31.
+        bits: u8,
+        /// What they are.
+        of: u32,
+    },
 }
 
 /// What happens to the slots of a message at its receiver.

@@ -236,6 +236,9 @@ fn numbers(slots: Slots, of: u32) -> Vec<usize> {
             (0..count).map(|index| ((first + index) % of) as usize).collect()
         }
         Slots::Bit { bit } => (0..of).filter(|slot| slot >> bit & 1 == 1).map(|slot| slot as usize).collect(),
+        Slots::Residue { bits, of: rest } => {
+            (rest..of).step_by(1 << bits).map(|slot| slot as usize).collect()
+        }
     }
 }
 

@@ -95,7 +95,13 @@ fn mpich_switches_where_its_authors_say() {
     assert_eq!(mpich(Kind::Alltoall, 8, 32_776), "pairwise");
     assert_eq!(mpich(Kind::ReduceScatterBlock, 8, 65_528), "recursive-halving");
     assert_eq!(mpich(Kind::ReduceScatterBlock, 8, 65_536), "pairwise");
-    assert_eq!(ordered(Kind::ReduceScatterBlock, 8, 8), "recursive-doubling");
+    assert_eq!(ordered(Kind::ReduceScatterBlock, 8, 8), "butterfly");
+    assert_eq!(ordered(Kind::ReduceScatterBlock, 9, 8), "recursive-doubling");
+    let uneven = Parameters { uneven: 5, ..call(8, 80, false) };
+    assert_eq!(chosen("mpich", Kind::ReduceScatter, &uneven), "recursive-doubling");
+    for kind in [Kind::Gatherv, Kind::Scatterv, Kind::Alltoallw] {
+        assert_eq!((mpich(kind, 64, 8), chosen("openmpi", kind, &call(64, 8, true))), ("linear", "linear"));
+    }
 }
 
 /// A few of the switch points of Open MPI's fixed rules.
@@ -115,6 +121,12 @@ fn openmpi_switches_as_its_fixed_rules_say() {
     assert_eq!(openmpi(Kind::Alltoall, 1_500, 511), "bruck");
     assert_eq!(openmpi(Kind::Barrier, 100, 0), "dissemination");
     assert_eq!(openmpi(Kind::Gather, 300, 4_096), "linear");
+    assert_eq!(openmpi(Kind::ReduceScatterBlock, 16, 96), "recursive-halving");
+    assert_eq!(openmpi(Kind::ReduceScatterBlock, 32, 16), "butterfly");
+    assert_eq!(openmpi(Kind::ReduceScatterBlock, 33, 16), "recursive-halving");
+    // Of all blocks together: 64 ranks of 64 bytes make 4 KiB.
+    assert_eq!(openmpi(Kind::ReduceScatter, 64, 63), "recursive-halving");
+    assert_eq!(openmpi(Kind::ReduceScatter, 64, 64), "butterfly");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Linear gather: each rank sends its block straight to the root.
 //!
-//! Cost: `T(n) + (p − 2) B(n)`. Good for long blocks, and the only one of libraries for gatherv.
+//! Cost: `T(n) + (p − 2) B(n)`. Good for long blocks. For gatherv it is all that MPICH and Open MPI have:
+//! only the root knows the sizes, and a tree would have to spread them first.
 //! Source: Open MPI coll/base, `gather_intra_basic_linear`; MPICH, `gatherv`.
 
 use engine::registry::Entry;

@@ -1,6 +1,7 @@
 //! Reduce-scatter: the vectors of all, combined, of which each rank gets its own block. For both
 //! `reduce_scatter` and `reduce_scatter_block`.
 
+pub mod butterfly;
 pub mod pairwise;
 pub mod recursive_doubling;
 pub mod recursive_halving;

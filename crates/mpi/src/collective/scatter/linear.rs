@@ -1,6 +1,7 @@
 //! Linear scatter: the root sends each rank its block.
 //!
-//! Cost: `T(n) + (p − 2) B(n)`. Good for long blocks, and the only one of libraries for scatterv.
+//! Cost: `T(n) + (p − 2) B(n)`. Good for long blocks. For scatterv it is all that MPICH and Open MPI have:
+//! only the root knows the sizes, and a tree would have to spread them first.
 //! Source: Open MPI coll/base, `scatter_intra_basic_linear`; MPICH, `scatterv`.
 
 use engine::registry::Entry;

@@ -36,6 +36,7 @@ const fn always(kind: Kind, bands: &'static [Band]) -> Table {
 }
 
 const RECURSIVE_DOUBLING: &[Band] = &[(ANY, &[(REST, "recursive-doubling")])];
+const BUTTERFLY: &[Band] = &[(ANY, &[(REST, "butterfly")])];
 const BINOMIAL: &[Band] = &[(ANY, &[(REST, "binomial")])];
 const LINEAR: &[Band] = &[(ANY, &[(REST, "linear")])];
 const ALLGATHER_POWERS: &[Band] = &[(ANY, &[(524_288, "recursive-doubling"), (REST, "ring")])];
@@ -92,8 +93,11 @@ const TABLES: &[Table] = &[
     always(Kind::Alltoallv, LINEAR),
     always(Kind::Alltoallw, LINEAR),
     table(Kind::ReduceScatterBlock, Commutative, Total, REDUCE_SCATTER),
+    // The butterfly is for powers of two and even blocks; all others go on.
+    table(Kind::ReduceScatterBlock, Ordered, Total, BUTTERFLY),
     table(Kind::ReduceScatterBlock, Ordered, Total, RECURSIVE_DOUBLING),
     table(Kind::ReduceScatter, Commutative, Total, REDUCE_SCATTER),
+    table(Kind::ReduceScatter, Ordered, Total, BUTTERFLY),
     table(Kind::ReduceScatter, Ordered, Total, RECURSIVE_DOUBLING),
     always(Kind::Scan, RECURSIVE_DOUBLING),
     always(Kind::Exscan, RECURSIVE_DOUBLING),

@@ -1,46 +1,11 @@
-//! Open MPI's rules, from version 4.1 on.
-//!
-//! Source: the fixed rules of coll/tuned, Open MPI 4.1 and 5.0, which average the measurements that
-//! several sites made with its tuning package. Limits are of the vector, of one block, or (allgatherv) of the
-//! mean block; rows that mean one algorithm here are joined. Where hopcast has no algorithm of its own:
-//! "pipeline" and "chain" are `chain` without segments; "scatter_allgather" is done by recursive doubling or
-//! by a ring; "linear_sync" and "linear_nb" are `linear` (without a limit on requests they post the same
-//! messages); "two_proc" is one exchange; "in-order binary" is `binary-tree`; "butterfly" is
-//! `recursive-halving`, which moves as much in as many rounds; barrier's "bruck" is `dissemination`.
-//! What a fixed rule leaves to a module below (scan, gatherv, scatterv, alltoallw, neighbourhoods) is linear there.
+//! The limits of Open MPI's fixed rules: up to how many ranks, and up to how many bytes, which algorithm.
 
-use super::Measure::{Block, Total};
-use super::Operations::{All, Commutative, Ordered};
-use super::{ANY, Band, Library, Measure, Operations, REST, Ranks, Table};
-use crate::collective::Kind;
+use crate::collective::selection::{ANY, Band, REST};
 
-/// The library.
-pub const LIBRARY: Library = Library {
-    name: "openmpi",
-    summary: "Open MPI 4.1 and later, and what is built on it",
-    source: "coll/tuned's fixed rules, Open MPI 4.1 and 5.0",
-    segment: Some(engine::Bytes(0)),
-    tables: TABLES,
-};
+pub(super) const LINEAR: &[Band] = &[(ANY, &[(REST, "linear")])];
+pub(super) const REDUCE_SCATTERV: &[Band] = &[(ANY, &[(REST, "reduce-scatterv")])];
 
-/// Where an algorithm cannot do a call, Open MPI's own code goes on with these.
-const INSTEAD: &[(&str, &str)] = &[
-    ("scatter-recursive-doubling-allgather", "scatter-ring-allgather"),
-    ("neighbor-exchange", "ring"),
-    ("recursive-doubling", "bruck"),
-    ("ring", "recursive-doubling"),
-    ("segmented-ring", "recursive-doubling"),
-    ("rabenseifner", "recursive-doubling"),
-];
-
-const fn table(kind: Kind, operations: Operations, measure: Measure, bands: &'static [Band]) -> Table {
-    Table { kind, operations, ranks: Ranks::All, measure, bands, instead: INSTEAD }
-}
-
-const LINEAR: &[Band] = &[(ANY, &[(REST, "linear")])];
-const REDUCE_SCATTERV: &[Band] = &[(ANY, &[(REST, "reduce-scatterv")])];
-
-const BARRIER: &[Band] = &[
+pub(super) const BARRIER: &[Band] = &[
     (4, &[(REST, "recursive-doubling")]),
     (8, &[(REST, "linear")]),
     (64, &[(REST, "recursive-doubling")]),
@@ -51,7 +16,7 @@ const BARRIER: &[Band] = &[
     (ANY, &[(REST, "dissemination")]),
 ];
 
-const BCAST: &[Band] = &[
+pub(super) const BCAST: &[Band] = &[
     (
         4,
         &[
@@ -116,7 +81,7 @@ const BCAST: &[Band] = &[
     ),
 ];
 
-const REDUCE_ORDERED: &[Band] = &[
+pub(super) const REDUCE_ORDERED: &[Band] = &[
     (4, &[(8, "binary-tree"), (REST, "linear")]),
     (8, &[(REST, "linear")]),
     (
@@ -134,7 +99,7 @@ const REDUCE_ORDERED: &[Band] = &[
     (ANY, &[(REST, "binary-tree")]),
 ];
 
-const REDUCE: &[Band] = &[
+pub(super) const REDUCE: &[Band] = &[
     (4, &[(8, "rabenseifner"), (16, "binary-tree"), (32, "chain"), (262_144, "linear"), (REST, "chain")]),
     (
         8,
@@ -176,7 +141,7 @@ const REDUCE: &[Band] = &[
     ),
 ];
 
-const ALLREDUCE_ORDERED: &[Band] = &[
+pub(super) const ALLREDUCE_ORDERED: &[Band] = &[
     (4, &[(131_072, "recursive-doubling"), (REST, "linear")]),
     (8, &[(REST, "recursive-doubling")]),
     (16, &[(1_048_576, "recursive-doubling"), (REST, "reduce-bcast")]),
@@ -186,7 +151,7 @@ const ALLREDUCE_ORDERED: &[Band] = &[
     (ANY, &[(2_048, "reduce-bcast"), (REST, "recursive-doubling")]),
 ];
 
-const ALLREDUCE: &[Band] = &[
+pub(super) const ALLREDUCE: &[Band] = &[
     (
         4,
         &[
@@ -227,7 +192,7 @@ const ALLREDUCE: &[Band] = &[
     ),
 ];
 
-const GATHER: &[Band] = &[
+pub(super) const GATHER: &[Band] = &[
     (4, &[(4, "linear"), (32_768, "binomial"), (65_536, "linear"), (131_072, "binomial"), (REST, "linear")]),
     (8, &[(1_024, "binomial"), (8_192, "linear"), (32_768, "binomial"), (REST, "linear")]),
     (256, &[(REST, "binomial")]),
@@ -235,7 +200,7 @@ const GATHER: &[Band] = &[
     (ANY, &[(REST, "binomial")]),
 ];
 
-const SCATTER: &[Band] = &[
+pub(super) const SCATTER: &[Band] = &[
     (4, &[(REST, "linear")]),
     (8, &[(2_048, "binomial"), (4_096, "linear"), (8_192, "binomial"), (REST, "linear")]),
     (32, &[(16_384, "binomial"), (REST, "linear")]),
@@ -243,7 +208,7 @@ const SCATTER: &[Band] = &[
     (ANY, &[(512, "binomial"), (REST, "linear")]),
 ];
 
-const ALLGATHER: &[Band] = &[
+pub(super) const ALLGATHER: &[Band] = &[
     (32, &[(REST, "recursive-doubling")]),
     (64, &[(1_024, "recursive-doubling"), (65_536, "neighbor-exchange"), (REST, "ring")]),
     (128, &[(512, "recursive-doubling"), (65_536, "neighbor-exchange"), (REST, "ring")]),
@@ -314,7 +279,7 @@ const ALLGATHER: &[Band] = &[
     ),
 ];
 
-const ALLGATHERV: &[Band] = &[
+pub(super) const ALLGATHERV: &[Band] = &[
     (3, &[(REST, "ring")]),
     (
         8,
@@ -346,7 +311,7 @@ const ALLGATHERV: &[Band] = &[
     (ANY, &[(4_096, "bruck"), (REST, "neighbor-exchange")]),
 ];
 
-const ALLTOALL: &[Band] = &[
+pub(super) const ALLTOALL: &[Band] = &[
     (3, &[(32_768, "pairwise"), (262_144, "linear"), (REST, "pairwise")]),
     (8, &[(524_288, "linear"), (1_048_576, "pairwise"), (REST, "linear")]),
     (16, &[(REST, "linear")]),
@@ -360,7 +325,7 @@ const ALLTOALL: &[Band] = &[
     (ANY, &[(2_048, "bruck"), (REST, "linear")]),
 ];
 
-const ALLTOALLV: &[Band] = &[
+pub(super) const ALLTOALLV: &[Band] = &[
     (4, &[(REST, "pairwise")]),
     (64, &[(REST, "linear")]),
     (128, &[(REST, "pairwise")]),
@@ -369,13 +334,29 @@ const ALLTOALLV: &[Band] = &[
     (ANY, &[(REST, "linear")]),
 ];
 
-const REDUCE_SCATTER_BLOCK: &[Band] = &[
-    (4, &[(4, "recursive-doubling"), (131_072, "recursive-halving"), (REST, "reduce-scatterv")]),
+pub(super) const REDUCE_SCATTER_BLOCK: &[Band] = &[
+    (
+        4,
+        &[
+            (4, "recursive-doubling"),
+            (8, "butterfly"),
+            (16, "recursive-halving"),
+            (128, "butterfly"),
+            (256, "recursive-halving"),
+            (4_096, "butterfly"),
+            (8_192, "recursive-halving"),
+            (131_072, "butterfly"),
+            (REST, "reduce-scatterv"),
+        ],
+    ),
     (
         8,
         &[
             (8, "recursive-halving"),
             (32, "recursive-doubling"),
+            (256, "butterfly"),
+            (8_192, "recursive-halving"),
+            (16_384, "butterfly"),
             (1_048_576, "recursive-halving"),
             (REST, "reduce-scatterv"),
         ],
@@ -384,9 +365,11 @@ const REDUCE_SCATTER_BLOCK: &[Band] = &[
         16,
         &[
             (4, "reduce-scatterv"),
+            (32, "recursive-halving"),
+            (128, "butterfly"),
             (524_288, "recursive-halving"),
             (4_194_304, "reduce-scatterv"),
-            (REST, "recursive-halving"),
+            (REST, "butterfly"),
         ],
     ),
     (
@@ -395,7 +378,8 @@ const REDUCE_SCATTER_BLOCK: &[Band] = &[
             (32, "reduce-scatterv"),
             (524_288, "recursive-halving"),
             (2_097_152, "reduce-scatterv"),
-            (REST, "recursive-halving"),
+            (4_194_304, "recursive-halving"),
+            (REST, "butterfly"),
         ],
     ),
     (
@@ -403,48 +387,50 @@ const REDUCE_SCATTER_BLOCK: &[Band] = &[
         &[
             (4, "recursive-halving"),
             (16, "reduce-scatterv"),
-            (65_536, "recursive-halving"),
+            (65_536, "butterfly"),
             (262_144, "reduce-scatterv"),
-            (REST, "recursive-halving"),
+            (REST, "butterfly"),
         ],
     ),
 ];
 
-const REDUCE_SCATTER: &[Band] = &[
-    (4, &[(65_536, "ring"), (131_072, "recursive-halving"), (REST, "ring")]),
+pub(super) const REDUCE_SCATTER: &[Band] = &[
+    (4, &[(65_536, "ring"), (131_072, "butterfly"), (REST, "ring")]),
     (8, &[(8, "reduce-scatterv"), (262_144, "recursive-halving"), (REST, "ring")]),
     (32, &[(262_144, "recursive-halving"), (REST, "ring")]),
-    (64, &[(64, "reduce-scatterv"), (524_288, "recursive-halving"), (REST, "ring")]),
-    (512, &[(256, "reduce-scatterv"), (REST, "recursive-halving")]),
-    (4096, &[(512, "reduce-scatterv"), (REST, "recursive-halving")]),
-    (ANY, &[(1_024, "reduce-scatterv"), (REST, "recursive-halving")]),
-];
-
-const TABLES: &[Table] = &[
-    table(Kind::Barrier, All, Total, BARRIER),
-    table(Kind::Bcast, All, Total, BCAST),
-    table(Kind::Reduce, Ordered, Total, REDUCE_ORDERED),
-    table(Kind::Reduce, Commutative, Total, REDUCE),
-    table(Kind::Allreduce, Ordered, Total, ALLREDUCE_ORDERED),
-    table(Kind::Allreduce, Commutative, Total, ALLREDUCE),
-    table(Kind::Gather, All, Block, GATHER),
-    table(Kind::Scatter, All, Block, SCATTER),
-    table(Kind::Allgather, All, Block, ALLGATHER),
-    table(Kind::Allgatherv, All, Block, ALLGATHERV),
-    table(Kind::Alltoall, All, Block, ALLTOALL),
-    table(Kind::Alltoallv, All, Total, ALLTOALLV),
-    table(Kind::Alltoallw, All, Total, LINEAR),
-    table(Kind::ReduceScatterBlock, Commutative, Block, REDUCE_SCATTER_BLOCK),
-    table(Kind::ReduceScatter, Commutative, Total, REDUCE_SCATTER),
-    table(Kind::ReduceScatterBlock, Ordered, Total, REDUCE_SCATTERV),
-    table(Kind::ReduceScatter, Ordered, Total, REDUCE_SCATTERV),
-    table(Kind::Gatherv, All, Total, LINEAR),
-    table(Kind::Scatterv, All, Total, LINEAR),
-    table(Kind::Scan, All, Total, LINEAR),
-    table(Kind::Exscan, All, Total, LINEAR),
-    table(Kind::NeighborAllgather, All, Total, LINEAR),
-    table(Kind::NeighborAllgatherv, All, Total, LINEAR),
-    table(Kind::NeighborAlltoall, All, Total, LINEAR),
-    table(Kind::NeighborAlltoallv, All, Total, LINEAR),
-    table(Kind::NeighborAlltoallw, All, Total, LINEAR),
+    (64, &[(64, "reduce-scatterv"), (2_048, "recursive-halving"), (524_288, "butterfly"), (REST, "ring")]),
+    (
+        128,
+        &[
+            (256, "reduce-scatterv"),
+            (512, "recursive-halving"),
+            (2_048, "butterfly"),
+            (4_096, "recursive-halving"),
+            (REST, "butterfly"),
+        ],
+    ),
+    (256, &[(256, "reduce-scatterv"), (512, "recursive-halving"), (REST, "butterfly")]),
+    (512, &[(256, "reduce-scatterv"), (1_024, "recursive-halving"), (REST, "butterfly")]),
+    (
+        1024,
+        &[
+            (512, "reduce-scatterv"),
+            (2_048, "recursive-halving"),
+            (8_192, "butterfly"),
+            (16_384, "recursive-halving"),
+            (REST, "butterfly"),
+        ],
+    ),
+    (
+        2048,
+        &[
+            (512, "reduce-scatterv"),
+            (4_096, "recursive-halving"),
+            (16_384, "butterfly"),
+            (32_768, "recursive-halving"),
+            (REST, "butterfly"),
+        ],
+    ),
+    (4096, &[(512, "reduce-scatterv"), (4_096, "recursive-halving"), (REST, "butterfly")]),
+    (ANY, &[(1_024, "reduce-scatterv"), (8_192, "recursive-halving"), (REST, "butterfly")]),
 ];
