@@ -1,0 +1,166 @@
+//! A network simulator that moves every flit by itself: the reference for the packet model.
+//!
+//! It is written to be read, not to be fast: at every instant at which something can happen, every link,
+//! buffer and credit is looked at. What a packet does as a whole follows from its flits; nothing here
+//! knows when a tail will have left before it has.
+//!
+//! - A **channel** is a directed link with a virtual channel. It has a buffer where it ends, and credits,
+//!   counted in flits, where it starts.
+//! - A flit is forwarded as a stream of bytes: its first byte may leave a router one pipeline after it has
+//!   come, and its last byte neither before it has been sent at the link's bandwidth, nor sooner than one
+//!   pipeline after it has come itself. So a flit from a slow link takes its time on a fast one, too.
+//! - The head of a packet asks for its next channel when it has come and passed the pipeline (the tail, if
+//!   packets are stored before they are forwarded) and is the first of its buffer.
+//! - At the end of an instant each idle output looks, in order of link number, at who asks for it, has an
+//!   idle crossbar line (one for each input link), and finds credits for a whole packet. It takes one:
+//!   the next in turn, or the oldest. Packets never interleave on a link.
+//! - A packet's tail frees output, line and buffer when it has left; credits travel back over the cable.
+//! - Processes of a host ask for its up link like inputs without pipeline or line, in turn. A host takes
+//!   in what comes at once.
+//!
+//! Source: "Virtual cut-through" as NSIM (section 3.1) describes it by flits; Dally and Towles,
+//! "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 and 19.
+
+pub mod platforms;
+mod state;
+
+use std::collections::BTreeMap;
+
+use engine::{Bytes, Duration, Time};
+use network::routing::Unloaded;
+use network::{Endpoint, Fabric, LinkId, Message};
+
+/// How an output chooses among those who ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arbitration {
+    /// The input channel that follows, cyclically, the one that was granted last.
+    RoundRobin,
+    /// The message that was injected first; among equals the first input channel.
+    Age,
+}
+
+/// What every packet and router is like.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Payload of a full packet.
+    pub mtu: Bytes,
+    pub header: Bytes,
+    pub flit: Bytes,
+    /// Of each channel.
+    pub buffer: Bytes,
+    pub infinite_buffers: bool,
+    pub store_and_forward: bool,
+    pub arbitration: Arbitration,
+    /// From a flit's arrival in a router to its departure, on an idle network.
+    pub pipeline: Duration,
+}
+
+/// A directed link and a virtual channel on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Channel {
+    pub link: LinkId,
+    pub number: u8,
+}
+
+/// Where packets wait: in the buffer at the end of a channel, or in the memory of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Input {
+    Channel(Channel),
+    Process(Endpoint),
+}
+
+/// A packet to be sent.
+#[derive(Debug, Clone)]
+pub struct Packet {
+    /// The index of its message.
+    pub message: usize,
+    /// Within its message.
+    pub number: u32,
+    pub from: Endpoint,
+    pub injected: Time,
+    /// Of its message.
+    pub packets: u32,
+    /// Its length.
+    pub flits: u64,
+    pub route: Vec<Channel>,
+}
+
+/// A packet's way over one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hop {
+    /// When its head begins to leave.
+    pub begin: Time,
+    pub channel: Channel,
+    pub message: usize,
+    /// Of the packet within the message.
+    pub number: u32,
+    /// When its tail has left.
+    pub end: Time,
+}
+
+/// What has happened.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// By time, then channel.
+    pub hops: Vec<Hop>,
+    /// When each message was complete at its receiver.
+    pub delivered: Vec<Option<Time>>,
+    /// Who still waits when nothing can happen any more: where, and for which channel.
+    pub waiting: BTreeMap<Input, Channel>,
+}
+
+impl Outcome {
+    /// Channels of which each waits for the next and the last for the first; the lowest comes first.
+    pub fn cycle(&self) -> Option<Vec<Channel>> {
+        let after = |channel: Channel| self.waiting.get(&Input::Channel(channel)).copied();
+        let around = |start: Channel| -> Option<Vec<Channel>> {
+            let mut way = vec![start];
+            loop {
+                let next = after(way[way.len() - 1])?;
+                if next == start {
+                    return Some(way);
+                }
+                if way.contains(&next) {
+                    return None;
+                }
+                way.push(next);
+            }
+        };
+        self.waiting.values().filter_map(|channel| around(*channel)).min()
+    }
+}
+
+/// Cuts `messages` into packets, those that are injected first before the others.
+pub fn cut(fabric: &Fabric, options: &Options, messages: &[(Time, Message)]) -> Vec<Packet> {
+    let mut order: Vec<usize> = (0..messages.len()).collect();
+    order.sort_by_key(|message| messages[*message].0);
+    let mut packets = Vec::new();
+    for message in order {
+        let (injected, Message { from, to, size, .. }) = messages[message];
+        let (mut links, mut channels) = (Vec::new(), Vec::new());
+        fabric.route(from.host, to.host, 0, &Unloaded, &mut links);
+        fabric.routing.channels(&*fabric.topology, &links, &mut channels);
+        let route: Vec<Channel> =
+            links.into_iter().zip(channels).map(|(link, number)| Channel { link, number }).collect();
+        let count = size.0.div_ceil(options.mtu.0).max(1);
+        for number in 0..count {
+            let payload = (size.0 - number * options.mtu.0).min(options.mtu.0);
+            packets.push(Packet {
+                message,
+                number: number as u32,
+                from,
+                injected,
+                packets: count as u32,
+                flits: (payload + options.header.0).div_ceil(options.flit.0),
+                route: route.clone(),
+            });
+        }
+    }
+    packets
+}
+
+/// Sends `messages` through the network, flit by flit.
+pub fn simulate(fabric: &Fabric, options: &Options, messages: &[(Time, Message)]) -> Outcome {
+    let packets = cut(fabric, options, messages);
+    state::Network::new(&*fabric.topology, options, &packets).run(messages.len())
+}

@@ -1,0 +1,208 @@
+//! Random small platforms and traffic, with as many ties as real ones never have.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+use engine::{Bandwidth, Bytes, Duration, Time};
+use network::routing::ROUTINGS;
+use network::topology::{Formula, TOPOLOGIES};
+use network::{Fabric, HostId, Link, LinkId, Message, RouterId, Topology};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use super::{Arbitration, Options};
+use crate::{common, support};
+
+/// A network by its parameters, as TOML.
+#[derive(Debug, Clone)]
+pub struct Platform {
+    topology: (&'static str, String),
+    routing: (&'static str, &'static str),
+    /// Of which each link has one, by its number and `shuffle`.
+    rates: Vec<(Bandwidth, Duration)>,
+    shuffle: u64,
+    pub processes: u16,
+}
+
+impl Platform {
+    pub fn fabric(&self) -> Arc<Fabric> {
+        let (kind, text) = &self.topology;
+        let entry = engine::registry::find(TOPOLOGIES, "topology", kind).unwrap();
+        let plain = (entry.build)(&support::arguments(entry.parameters, text), &support::DEFAULTS).unwrap();
+        let topology = Mixed { plain, rates: self.rates.clone(), shuffle: self.shuffle };
+        let (kind, text) = self.routing;
+        let entry = engine::registry::find(ROUTINGS, "routing", kind).unwrap();
+        let arguments = support::arguments(entry.parameters, text);
+        let routing = (entry.build)(&arguments, &topology, 42).unwrap();
+        Arc::new(Fabric { topology: Box::new(topology), routing })
+    }
+}
+
+/// A topology whose links differ from each other.
+struct Mixed {
+    plain: Box<dyn Topology>,
+    rates: Vec<(Bandwidth, Duration)>,
+    shuffle: u64,
+}
+
+impl Topology for Mixed {
+    fn hosts(&self) -> u32 {
+        self.plain.hosts()
+    }
+    fn routers(&self) -> u32 {
+        self.plain.routers()
+    }
+    fn links(&self) -> u32 {
+        self.plain.links()
+    }
+    fn link(&self, id: LinkId) -> Link {
+        let word = (u64::from(id.0) ^ self.shuffle).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let (bandwidth, latency) = self.rates[word as usize % self.rates.len()];
+        Link { bandwidth, latency, ..self.plain.link(id) }
+    }
+    fn classes(&self) -> Vec<String> {
+        self.plain.classes()
+    }
+    fn router_of(&self, host: HostId) -> RouterId {
+        self.plain.router_of(host)
+    }
+    fn hosts_of(&self, router: RouterId) -> Range<u32> {
+        self.plain.hosts_of(router)
+    }
+    fn ports(&self, router: RouterId, ports: &mut Vec<LinkId>) {
+        self.plain.ports(router, ports);
+    }
+    fn formula(&self) -> Formula {
+        self.plain.formula()
+    }
+    fn router_name(&self, router: RouterId) -> String {
+        self.plain.router_name(router)
+    }
+    fn default_routing(&self) -> &'static str {
+        self.plain.default_routing()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self.plain.as_any()
+    }
+}
+
+/// Small networks of all kinds, with routings of which each gives one route to a pair of hosts.
+pub fn any_platform() -> impl Strategy<Value = Platform> {
+    let grid = |kind, texts: &'static [&str]| {
+        (Just(kind), select(texts), select(&["lanes = \"first\"", "lanes = \"pair\""][..]))
+            .prop_map(|(kind, text, routing)| (kind, text, ("dimension-order", routing)))
+    };
+    let tree = (select(&["k = 2\nlevels = 2", "k = 2\nlevels = 3", "k = 3\nlevels = 2"][..])).prop_flat_map(
+        |text| (Just("fat-tree"), Just(text), select(&[("d-mod-k", ""), ("s-mod-k", "")][..])),
+    );
+    let dragonfly = select(
+        &[
+            "groups = 3\nrouters_per_group = 2\nhosts_per_router = 1\nglobal_links_per_router = 1",
+            "groups = 5\nrouters_per_group = 2\nhosts_per_router = 2\nglobal_links_per_router = 2",
+            "groups = 4\nrouters_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1",
+        ][..],
+    );
+    let network = prop_oneof![
+        grid(
+            "torus",
+            &["sizes = [3, 3]", "sizes = [4, 4]\nlanes = [2, 1]", "sizes = [4, 4, 2]", "sizes = [5, 2]"]
+        ),
+        grid("mesh", &["sizes = [3, 3]", "sizes = [4, 2, 2]", "sizes = [2, 3]\nhosts_per_router = 2"]),
+        grid("ring", &["size = 4", "size = 7", "size = 5\nhosts_per_router = 2"]),
+        grid("hyperx", &["sizes = [3, 3]"]),
+        grid("crossbar", &["hosts = 3", "hosts = 8"]),
+        tree,
+        dragonfly.prop_map(|text| ("dragonfly", text, ("minimal", ""))),
+    ];
+    // A flit of 8 B or a multiple takes whole picoseconds at each of these.
+    let bandwidth = select(&[1, 2, 4, 5, 8, 8, 8, 10][..]).prop_map(|gb| Bandwidth(gb * 1_000_000_000));
+    let latency = select(&[0, 10_000, 16_000, 50_000, 50_000, 100_000, 123_457][..]).prop_map(Duration);
+    let rates = prop_oneof![
+        proptest::collection::vec((bandwidth.clone(), latency.clone()), 1),
+        proptest::collection::vec((bandwidth, latency), 2..6),
+    ];
+    (network, rates, any::<u64>(), 1..=3u16).prop_map(|(network, rates, shuffle, processes)| {
+        let (kind, text, routing) = network;
+        Platform { topology: (kind, text.into()), routing, rates, shuffle, processes }
+    })
+}
+
+/// All options, with buffers for one packet to four.
+pub fn any_options() -> impl Strategy<Value = Options> {
+    let sizes = (select(&[24, 64, 120][..]), select(&[0, 8, 20][..]), select(&[8, 16, 32][..]));
+    let buffer = (1..=4u64, select(&[0, 5, 40][..]));
+    let pipeline = select(&[0, 10_000, 33_333, 50_000][..]).prop_map(Duration);
+    let arbitration = select(&[Arbitration::RoundRobin, Arbitration::Age][..]);
+    let flags = (prop::bool::weighted(0.2), prop::bool::weighted(0.25));
+    (sizes, buffer, pipeline, arbitration, flags).prop_map(
+        |((mtu, header, flit), (packets, more), pipeline, arbitration, flags)| Options {
+            mtu: Bytes(mtu),
+            header: Bytes(header),
+            flit: Bytes(flit),
+            buffer: Bytes(packets * u64::div_ceil(mtu + header, flit) * flit + more),
+            infinite_buffers: flags.0,
+            store_and_forward: flags.1,
+            arbitration,
+            pipeline,
+        },
+    )
+}
+
+/// A message between hosts and processes that are yet to be known: its size in hundredths of a packet.
+#[derive(Debug, Clone)]
+pub struct Sending {
+    at: Time,
+    from: (Index, Index),
+    to: (Index, Index),
+    percent: u64,
+}
+
+/// Many at the same time, of the same size, to the same host.
+pub fn any_traffic() -> impl Strategy<Value = Vec<Sending>> {
+    let at = prop_oneof![
+        2 => Just(0),
+        1 => select(&[16_000, 50_000, 100_000, 400_000][..]),
+        1 => 0..2_000_000u64
+    ];
+    let percent = prop_oneof![1 => select(&[0, 100, 200, 400][..]), 1 => 0..1000u64];
+    let end = || (any::<Index>(), any::<Index>());
+    let sending = (at, end(), end(), percent).prop_map(|(at, from, to, percent)| Sending {
+        at: Time(at),
+        from,
+        to,
+        percent,
+    });
+    (proptest::collection::vec(sending, 1..60), prop::option::weighted(0.3, end())).prop_map(
+        |(mut sendings, hot)| {
+            for (number, sending) in sendings.iter_mut().enumerate() {
+                match hot {
+                    Some(hot) if number % 3 > 0 => sending.to = hot,
+                    _ => {}
+                }
+            }
+            sendings
+        },
+    )
+}
+
+/// The messages of `traffic` on `platform`, none from a host to itself.
+pub fn messages(
+    traffic: &[Sending],
+    platform: &Platform,
+    hosts: u32,
+    options: &Options,
+) -> Vec<(Time, Message)> {
+    let process = |index: Index| index.index(platform.processes.into()) as u16;
+    let message = |(number, sending): (usize, &Sending)| {
+        let from = sending.from.0.index(hosts as usize) as u32;
+        let mut to = sending.to.0.index(hosts as usize) as u32;
+        if to == from {
+            to = (to + 1) % hosts;
+        }
+        let size = (sending.percent * options.mtu.0 / 100).max(1);
+        let ends = [(from, process(sending.from.1)), (to, process(sending.to.1))];
+        (sending.at, common::message(ends[0], ends[1], size, number as u64))
+    };
+    traffic.iter().enumerate().map(message).collect()
+}

@@ -1,0 +1,303 @@
+//! The state of the network at one instant, and what changes it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use engine::{Duration, Time};
+use network::{LinkId, Node, Topology};
+
+use super::{Arbitration, Channel, Hop, Input, Options, Outcome, Packet};
+
+/// A flit in a buffer, or on the wire to it.
+struct Flit {
+    packet: usize,
+    /// Within its packet: 0 is the head.
+    number: u64,
+    /// Which channel of its route comes next.
+    hop: usize,
+    /// When its first byte is there.
+    first: Time,
+    /// When its last byte is there.
+    last: Time,
+}
+
+/// A packet that an output is sending.
+struct Sending {
+    packet: usize,
+    input: Input,
+    channel: Channel,
+    /// When its head began to leave.
+    begin: Time,
+    /// How many of its flits have left.
+    left: u64,
+    /// When the flit that is leaving will have left; `None` while the next has not come.
+    leaves: Option<Time>,
+}
+
+/// The start of a link.
+#[derive(Default)]
+struct Output {
+    sending: Option<Sending>,
+    granted_last: Option<Input>,
+}
+
+pub struct Network<'a> {
+    topology: &'a dyn Topology,
+    options: &'a Options,
+    packets: &'a [Packet],
+    /// Of each buffer [flits].
+    capacity: u64,
+    now: Time,
+    /// When something may happen: all of them are looked at, one too many does no harm.
+    instants: BTreeSet<Time>,
+    /// The flits in each buffer and on the wire to it, the first in front. A flit is in it until it has left.
+    inputs: BTreeMap<Input, VecDeque<Flit>>,
+    /// By link number.
+    outputs: Vec<Output>,
+    /// The input links whose crossbar line is busy.
+    lines: BTreeSet<LinkId>,
+    /// Flits that may still be sent into each channel.
+    credits: BTreeMap<Channel, u64>,
+    /// Credits on their way back: when they are there.
+    returning: Vec<(Time, Channel, u64)>,
+    hops: Vec<Hop>,
+    /// When the tails of each message's packets arrived.
+    tails: BTreeMap<usize, Vec<Time>>,
+}
+
+impl<'a> Network<'a> {
+    /// The packets of each process wait in its memory, in their order.
+    pub fn new(topology: &'a dyn Topology, options: &'a Options, packets: &'a [Packet]) -> Network<'a> {
+        let capacity = match options.infinite_buffers {
+            true => u64::MAX / 2,
+            false => options.buffer.0 / options.flit.0,
+        };
+        let mut inputs: BTreeMap<Input, VecDeque<Flit>> = BTreeMap::new();
+        let mut credits = BTreeMap::new();
+        for (number, packet) in packets.iter().enumerate() {
+            let there = packet.injected;
+            let flit = |flit| Flit { packet: number, number: flit, hop: 0, first: there, last: there };
+            inputs.entry(Input::Process(packet.from)).or_default().extend((0..packet.flits).map(flit));
+            for channel in &packet.route {
+                inputs.entry(Input::Channel(*channel)).or_default();
+                credits.insert(*channel, capacity);
+            }
+        }
+        Network {
+            topology,
+            options,
+            packets,
+            capacity,
+            now: Time::ZERO,
+            instants: packets.iter().map(|packet| packet.injected).collect(),
+            inputs,
+            outputs: (0..topology.links()).map(|_| Output::default()).collect(),
+            lines: BTreeSet::new(),
+            credits,
+            returning: Vec::new(),
+            hops: Vec::new(),
+            tails: BTreeMap::new(),
+        }
+    }
+
+    /// Goes on until nothing can happen any more.
+    pub fn run(mut self, messages: usize) -> Outcome {
+        while let Some(now) = self.instants.pop_first() {
+            self.now = now;
+            loop {
+                while self.move_everything() {}
+                if !self.grant_all() {
+                    break;
+                }
+            }
+        }
+        let complete = |message| {
+            let tails = self.tails.get(&message)?;
+            let packets = self.packets.iter().find(|packet| packet.message == message)?.packets;
+            (tails.len() == packets as usize).then(|| *tails.iter().max().unwrap())
+        };
+        let wants = |(input, flits): (&Input, &VecDeque<Flit>)| {
+            let flit = flits.front()?;
+            Some((*input, self.packets[flit.packet].route[flit.hop]))
+        };
+        self.hops.sort();
+        Outcome {
+            delivered: (0..messages).map(complete).collect(),
+            waiting: self.inputs.iter().filter_map(wants).collect(),
+            hops: self.hops,
+        }
+    }
+
+    /// Does what is due now, but for grants; says whether there was anything.
+    fn move_everything(&mut self) -> bool {
+        let ends_at_host = |channel: &Channel| matches!(self.topology.link(channel.link).to, Node::Host(_));
+        let mut moved = self.take_back_credits();
+        for link in (0..self.topology.links()).map(LinkId) {
+            moved |= self.flit_has_left(link);
+            moved |= self.flit_begins_to_leave(link);
+        }
+        let host_channels: Vec<Channel> = self.credits.keys().copied().filter(ends_at_host).collect();
+        for channel in host_channels {
+            moved |= self.host_takes_flit(channel);
+        }
+        moved
+    }
+
+    fn take_back_credits(&mut self) -> bool {
+        let (due, later) = self.returning.drain(..).partition(|(at, ..)| *at <= self.now);
+        self.returning = later;
+        let due: Vec<(Time, Channel, u64)> = due;
+        for (_, channel, flits) in &due {
+            *self.credits.get_mut(channel).unwrap() += flits;
+        }
+        !due.is_empty()
+    }
+
+    /// The flit that is leaving over `link` is gone; with a tail, so is the packet.
+    fn flit_has_left(&mut self, link: LinkId) -> bool {
+        let output = &mut self.outputs[link.0 as usize];
+        let Some(sending) = &mut output.sending else { return false };
+        if sending.leaves.is_none_or(|leaves| leaves > self.now) {
+            return false;
+        }
+        sending.leaves = None;
+        sending.left += 1;
+        self.inputs.get_mut(&sending.input).unwrap().pop_front();
+        let packet = &self.packets[sending.packet];
+        if sending.left < packet.flits {
+            return true;
+        }
+        let Sending { channel, begin, input, .. } = output.sending.take().unwrap();
+        let (message, number) = (packet.message, packet.number);
+        self.hops.push(Hop { begin, channel, message, number, end: self.now });
+        if let Input::Channel(from) = input {
+            self.lines.remove(&from.link);
+            self.send_back_credits(from, packet.flits);
+        }
+        true
+    }
+
+    /// The next flit of the packet that is being sent over `link` follows, if it is there.
+    fn flit_begins_to_leave(&mut self, link: LinkId) -> bool {
+        let Some(sending) = &self.outputs[link.0 as usize].sending else { return false };
+        if sending.leaves.is_some() {
+            return false;
+        }
+        let Some(flit) = self.inputs[&sending.input].front() else { return false };
+        assert_eq!((flit.packet, flit.number), (sending.packet, sending.left), "flits keep their order");
+        let pipeline = self.pipeline(self.topology.link(link).from);
+        if flit.first + pipeline > self.now {
+            return false;
+        }
+        let (cable, flit_time) = (self.cable(link), self.flit_time(link));
+        let leaves = (self.now + flit_time).max(flit.last + pipeline);
+        let (first, last) = (self.now + cable, leaves + cable);
+        let moved = Flit { packet: flit.packet, number: flit.number, hop: flit.hop + 1, first, last };
+        let buffer = self.inputs.get_mut(&Input::Channel(sending.channel)).unwrap();
+        self.outputs[link.0 as usize].sending.as_mut().unwrap().leaves = Some(leaves);
+        buffer.push_back(moved);
+        assert!(buffer.len() as u64 <= self.capacity, "credits keep buffers from running over");
+        let behind = self.pipeline(self.topology.link(link).to);
+        self.instants.extend([leaves, first, first + behind, last, last + behind]);
+        true
+    }
+
+    /// A host takes in the first flit of `channel`, if it has come.
+    fn host_takes_flit(&mut self, channel: Channel) -> bool {
+        let flits = self.inputs.get_mut(&Input::Channel(channel)).unwrap();
+        if flits.front().is_none_or(|flit| flit.last > self.now) {
+            return false;
+        }
+        let flit = flits.pop_front().unwrap();
+        let packet = &self.packets[flit.packet];
+        if flit.number + 1 == packet.flits {
+            self.tails.entry(packet.message).or_default().push(self.now);
+            self.send_back_credits(channel, packet.flits);
+        }
+        true
+    }
+
+    fn send_back_credits(&mut self, channel: Channel, flits: u64) {
+        let at = self.now + self.cable(channel.link);
+        self.returning.push((at, channel, flits));
+        self.instants.insert(at);
+    }
+
+    /// Every idle output takes one of those who ask for it; says whether any did.
+    fn grant_all(&mut self) -> bool {
+        let mut waiting: BTreeMap<LinkId, Vec<Input>> = BTreeMap::new();
+        for (input, flits) in &self.inputs {
+            let wanted = flits.front().and_then(|head| self.packets[head.packet].route.get(head.hop));
+            wanted.into_iter().for_each(|channel| waiting.entry(channel.link).or_default().push(*input));
+        }
+        let mut granted = false;
+        for (link, mut inputs) in waiting {
+            inputs.retain(|input| self.may_send(*input, link));
+            if let Some(input) = self.choose(link, &inputs) {
+                self.grant(link, input);
+                granted = true;
+            }
+        }
+        granted
+    }
+
+    /// May the first packet of `input`, which goes over `link`, begin to now?
+    fn may_send(&self, input: Input, link: LinkId) -> bool {
+        let (flits, output) = (&self.inputs[&input], &self.outputs[link.0 as usize]);
+        let head = &flits[0];
+        let packet = &self.packets[head.packet];
+        let pipeline = self.pipeline(self.topology.link(link).from);
+        let of_it = |flit: &&Flit| flit.packet == head.packet;
+        let tail = flits.iter().take_while(of_it).find(|flit| flit.number + 1 == packet.flits);
+        let is_there = match self.options.store_and_forward {
+            false => head.first + pipeline <= self.now,
+            true => tail.is_some_and(|tail| tail.last + pipeline <= self.now),
+        };
+        let line_is_idle = match input {
+            Input::Channel(channel) => !self.lines.contains(&channel.link),
+            Input::Process(_) => true,
+        };
+        let fits = self.credits[&packet.route[head.hop]] >= packet.flits;
+        head.number == 0 && is_there && output.sending.is_none() && line_is_idle && fits
+    }
+
+    /// One of `inputs`, which are in order.
+    fn choose(&self, link: LinkId, inputs: &[Input]) -> Option<Input> {
+        let injected = |input: &Input| self.packets[self.inputs[input][0].packet].injected;
+        let at_host = matches!(self.topology.link(link).from, Node::Host(_));
+        if self.options.arbitration == Arbitration::Age && !at_host {
+            return inputs.iter().copied().min_by_key(|input| (injected(input), *input));
+        }
+        let last = self.outputs[link.0 as usize].granted_last;
+        let after = |input: &&Input| last.is_none_or(|last| **input > last);
+        inputs.iter().find(after).or(inputs.first()).copied()
+    }
+
+    /// The first packet of `input` is sent over `link` from now on.
+    fn grant(&mut self, link: LinkId, input: Input) {
+        let head = &self.inputs[&input][0];
+        let channel = self.packets[head.packet].route[head.hop];
+        let sending = Sending { packet: head.packet, input, channel, begin: self.now, left: 0, leaves: None };
+        if let Input::Channel(from) = input {
+            assert!(self.lines.insert(from.link));
+        }
+        *self.credits.get_mut(&channel).unwrap() -= self.packets[head.packet].flits;
+        self.outputs[link.0 as usize] = Output { sending: Some(sending), granted_last: Some(input) };
+    }
+
+    /// From the start of `link` to its end, without the router there.
+    fn cable(&self, link: LinkId) -> Duration {
+        let link = self.topology.link(link);
+        link.latency.saturating_sub(self.pipeline(link.to))
+    }
+
+    fn pipeline(&self, node: Node) -> Duration {
+        match node {
+            Node::Host(_) => Duration::ZERO,
+            Node::Router(_) => self.options.pipeline,
+        }
+    }
+
+    fn flit_time(&self, link: LinkId) -> Duration {
+        self.topology.link(link).bandwidth.transfer(self.options.flit)
+    }
+}
