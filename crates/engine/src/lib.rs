@@ -11,5 +11,5 @@ pub mod registry;
 pub mod units;
 
 pub use observer::Observer;
-pub use queue::{Event, Lane, Owner, Queue, Token};
+pub use queue::{Event, Key, Lane, Owner, Queue, Token};
 pub use units::{Bandwidth, Bytes, Duration, FlopRate, Time};

@@ -32,6 +32,21 @@ impl Owner {
     }
 }
 
+/// The place of an event among those of the same time: its owner, then its number at the owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(u64);
+
+impl Key {
+    /// As a word that [`Key::from_word`] reads, for messages between domains.
+    pub fn word(self) -> u64 {
+        self.0
+    }
+    /// The key that [`Key::word`] gave.
+    pub fn from_word(word: u64) -> Key {
+        Key(word)
+    }
+}
+
 /// What the scheduling layer wants to be told when the event is due: 63 bits of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token(u64);
@@ -57,8 +72,8 @@ impl Token {
 pub struct Event {
     /// When it is due.
     pub time: Time,
-    /// `(owner, sequence within the owner)`, the order among events of the same time.
-    rank: u64,
+    /// The order among events of the same time.
+    pub key: Key,
     /// What was scheduled.
     pub token: Token,
 }
@@ -70,11 +85,14 @@ impl PartialOrd for Event {
 }
 impl Ord for Event {
     fn cmp(&self, other: &Event) -> std::cmp::Ordering {
-        (self.time, self.rank).cmp(&(other.time, other.rank))
+        (self.time, self.key).cmp(&(other.time, other.key))
     }
 }
 
 const BUCKETS: usize = 65;
+
+/// Earlier than every event in the buckets, so that later ones do not make it known.
+const UNKNOWN: Time = Time::ZERO;
 
 /// Pending events of one domain. Time never runs backwards: nothing is pushed before `now`.
 #[derive(Debug)]
@@ -85,6 +103,8 @@ pub struct Queue {
     buckets: [Vec<Event>; BUCKETS],
     /// Which of the buckets above 0 hold something, one bit each (bit `i - 1` for bucket `i`).
     filled: u64,
+    /// The time of the earliest event in the buckets above 0; [`UNKNOWN`] until someone asks.
+    earliest: Time,
     /// Events due exactly at `now`, the first last: many ranks often do the same at the same time, and
     /// sorting them once is quicker than a heap.
     due: Vec<Event>,
@@ -102,6 +122,7 @@ impl Default for Queue {
             now: Time::ZERO,
             buckets: std::array::from_fn(|_| Vec::new()),
             filled: 0,
+            earliest: Time::NEVER,
             due: Vec::new(),
             late: BinaryHeap::new(),
             sequences: Vec::new(),
@@ -119,22 +140,38 @@ impl Queue {
 
     /// Schedules `token` at `at`, which is not before the event being handled.
     pub fn push(&mut self, at: Time, owner: Owner, token: Token) {
-        assert!(at >= self.now, "an event at {at} was scheduled in the past of {}", self.now);
+        let key = self.stamp(owner);
+        self.place(at, key, token);
+    }
+
+    /// The key of the next event of `owner`, for one that [`Queue::place`] puts elsewhere: into the queue
+    /// of the domain that it crosses to, where it is in the same order as if there were one queue.
+    pub fn stamp(&mut self, owner: Owner) -> Key {
         let index = owner.0 as usize;
         if index >= self.sequences.len() {
             self.sequences.resize((index + 1).next_power_of_two(), 0);
         }
         let sequence = self.sequences[index];
         self.sequences[index] = sequence.wrapping_add(1);
-        let event = Event { time: at, rank: u64::from(owner.0) << 32 | u64::from(sequence), token };
+        Key(u64::from(owner.0) << 32 | u64::from(sequence))
+    }
+
+    /// Schedules `token` at `at` under a key that this queue or another one has stamped.
+    pub fn place(&mut self, at: Time, key: Key, token: Token) {
+        assert!(at >= self.now, "an event at {at} was scheduled in the past of {}", self.now);
         self.length += 1;
-        self.place(event);
+        self.insert(Event { time: at, key, token });
     }
 
     /// Takes the first event, and moves time to it.
     pub fn pop(&mut self) -> Option<Event> {
-        if self.due.is_empty() && self.late.is_empty() {
-            self.advance()?;
+        self.pop_before(Time::NEVER)
+    }
+
+    /// Takes the first event if it is due before `end`, and moves time to it.
+    pub fn pop_before(&mut self, end: Time) -> Option<Event> {
+        if self.instant_is_over() {
+            self.advance(end)?;
         }
         let event = match (self.due.last(), self.late.peek()) {
             (Some(due), Some(Reverse(late))) if late < due => self.late.pop().map(|Reverse(event)| event),
@@ -144,6 +181,17 @@ impl Queue {
         self.length -= 1;
         self.popped += 1;
         Some(event)
+    }
+
+    /// When the first event is due; [`Time::NEVER`] without events. Time does not move.
+    pub fn next_time(&mut self) -> Time {
+        if !self.instant_is_over() {
+            return self.now;
+        }
+        if self.earliest == UNKNOWN {
+            self.earliest = self.find_earliest();
+        }
+        self.earliest
     }
 
     /// The time of the event last taken.
@@ -171,34 +219,47 @@ impl Queue {
         self.popped
     }
 
-    fn place(&mut self, event: Event) {
+    fn insert(&mut self, event: Event) {
         let differing = event.time.0 ^ self.now.0;
         if differing == 0 {
             self.late.push(Reverse(event));
         } else {
             let bit = 63 - differing.leading_zeros();
             self.filled |= 1 << bit;
+            self.earliest = self.earliest.min(event.time);
             self.buckets[bit as usize + 1].push(event);
         }
     }
 
-    /// Moves time to the earliest pending event and spreads its bucket over the lower ones.
-    fn advance(&mut self) -> Option<()> {
+    /// The time of the earliest event in the buckets: it is in the lowest that is filled.
+    fn find_earliest(&self) -> Time {
         if self.filled == 0 {
+            return Time::NEVER;
+        }
+        let bucket = &self.buckets[self.filled.trailing_zeros() as usize + 1];
+        bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event")
+    }
+
+    /// Moves time to the earliest pending event, if that is before `end`, and spreads its bucket over the
+    /// lower ones.
+    fn advance(&mut self, end: Time) -> Option<()> {
+        let earliest = self.next_time();
+        if earliest >= end {
             return None;
         }
         let bit = self.filled.trailing_zeros();
         self.filled &= !(1 << bit);
         let mut bucket = std::mem::take(&mut self.buckets[bit as usize + 1]);
-        self.now = bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event");
+        self.now = earliest;
+        self.earliest = UNKNOWN;
         for event in bucket.drain(..) {
             if event.time == self.now {
                 self.due.push(event);
             } else {
-                self.place(event);
+                self.insert(event);
             }
         }
-        self.due.sort_unstable_by_key(|event| Reverse(event.rank));
+        self.due.sort_unstable_by_key(|event| Reverse(event.key));
         // The emptied vector goes back, so that its memory is used again.
         self.buckets[bit as usize + 1] = bucket;
         Some(())
@@ -223,6 +284,36 @@ mod tests {
         assert_eq!(order, [3, 1, 2, 0]);
     }
 
+    /// An event that crosses to another domain stands there where it would stand in one queue.
+    #[test]
+    fn what_crosses_keeps_its_place() {
+        let owner = |index| Owner::new(Lane::Rank, index);
+        let (mut sender, mut receiver) = (Queue::new(), Queue::new());
+        sender.push(Time(5), owner(1), Token::new(Lane::Rank, 0));
+        let key = Key::from_word(sender.stamp(owner(1)).word());
+        receiver.push(Time(5), owner(2), Token::new(Lane::Rank, 3));
+        receiver.push(Time(5), owner(0), Token::new(Lane::Rank, 1));
+        receiver.place(Time(5), key, Token::new(Lane::Rank, 2));
+        let order: Vec<u64> = std::iter::from_fn(|| receiver.pop()).map(|e| e.token.payload()).collect();
+        assert_eq!(order, [1, 2, 3]);
+        sender.push(Time(5), owner(1), Token::new(Lane::Rank, 4));
+        let keys: Vec<Key> = std::iter::from_fn(|| sender.pop()).map(|event| event.key).collect();
+        assert!(keys[0] < key && key < keys[1]);
+    }
+
+    #[test]
+    fn what_is_not_due_before_the_end_stays_and_time_does_not_move() {
+        let mut queue = Queue::new();
+        let owner = Owner::new(Lane::Rank, 0);
+        assert_eq!(queue.next_time(), Time::NEVER);
+        queue.push(Time(100), owner, Token::new(Lane::Rank, 0));
+        assert_eq!((queue.next_time(), queue.pop_before(Time(100)), queue.now()), (Time(100), None, Time(0)));
+        queue.push(Time(50), owner, Token::new(Lane::Rank, 1));
+        assert_eq!(queue.next_time(), Time(50));
+        assert_eq!(queue.pop_before(Time(100)).map(|event| event.time), Some(Time(50)));
+        assert_eq!((queue.next_time(), queue.len()), (Time(100), 1));
+    }
+
     /// The radix heap pops what a sorted list would, with pushes and pops mixed at random.
     #[test]
     fn agrees_with_a_sorted_list() {
@@ -241,6 +332,7 @@ mod tests {
             } else {
                 let first = list.iter().copied().min();
                 list.retain(|entry| Some(*entry) != first);
+                assert_eq!(queue.next_time(), first.map_or(Time::NEVER, |entry| entry.0));
                 assert_eq!(queue.pop().map(|event| event.token.payload()), first.map(|entry| entry.3));
             }
             assert_eq!(queue.len(), list.len());

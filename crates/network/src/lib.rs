@@ -3,6 +3,7 @@
 //! This crate never hears of ranks, tags or communicators: a message goes from a process slot of a
 //! host to a process slot of a host, with a cargo that only its sender's layer can read.
 
+pub mod cut;
 pub mod fabric;
 pub mod host;
 pub mod message;
@@ -10,7 +11,8 @@ pub mod model;
 pub mod routing;
 pub mod topology;
 
+pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
 pub use host::{HostParameters, Memory, Regime};
-pub use message::{Arrival, Cargo, Endpoint, Happening, Message, Network};
+pub use message::{Arrival, Cargo, Crossing, Endpoint, Happening, Message, Network};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

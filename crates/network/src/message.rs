@@ -1,6 +1,6 @@
 //! The border to the layer above: messages in, arrivals out.
 
-use engine::{Bytes, Observer, Queue, Time, Token};
+use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
 
 use crate::topology::{HostId, LinkId};
 
@@ -53,6 +53,20 @@ pub struct Arrival {
     pub message: Message,
 }
 
+/// What leaves one domain of a run for another, at the end of a window: plain words, so that it can be
+/// sent between processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// The part of the network that it goes to.
+    pub to: u32,
+    /// When it has an effect there, at least [`Network::lookahead`] after the event that made it.
+    pub at: Time,
+    /// The place of that event among those of the same time, stamped by the sender's queue.
+    pub key: Key,
+    /// The model's own.
+    pub words: [u64; 14],
+}
+
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///
 /// Each message is delivered exactly once, and if it asked for that, told of as sent before. Messages of
@@ -60,7 +74,12 @@ pub struct Arrival {
 ///
 /// Times are exact: `inject` is called at the simulated time `now` at which the first byte may leave
 /// the process, and what `wake` adds to `arrivals` happens at `now`.
-pub trait Network {
+///
+/// A model that was built for one [`Part`](crate::Part) of a network handles what happens there. What goes
+/// to another part it keeps as [`Crossing`]s until they are taken; the other part's model takes them in
+/// before it comes to their time. An owner of events belongs to one part: what happens at a receiver is
+/// owned by the receiver.
+pub trait Network: Send {
     /// Takes `message` at `now`. What is due at once (a message of no latency) is scheduled at `now`.
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue);
 
@@ -74,7 +93,7 @@ pub trait Network {
     }
 
     /// How long a message of `size` would take alone on an idle network, without host overheads.
-    fn idle_time(&mut self, message: &Message) -> engine::Duration;
+    fn idle_time(&mut self, message: &Message) -> Duration;
 
     /// Reports what each link has carried up to `now`; models without links report nothing.
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>);
@@ -82,6 +101,22 @@ pub trait Network {
     /// Packets forwarded over links so far; zero for models without packets.
     fn packet_hops(&self) -> u64 {
         0
+    }
+
+    /// The least time between an event of this part and what it makes happen in another.
+    fn lookahead(&self) -> Duration {
+        Duration(u64::MAX)
+    }
+
+    /// Moves what has left for other parts since the last call to the end of `crossings`.
+    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
+        let _ = crossings;
+    }
+
+    /// Takes in what has come from another part, and places its event.
+    fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        let _ = queue;
+        panic!("this model cannot be cut, and takes nothing from other parts: {crossing:?}");
     }
 }
 
@@ -95,5 +130,5 @@ pub struct LinkUse {
     /// Messages (or flows) that crossed it.
     pub messages: u64,
     /// For how long at least one of them was on it \[ps\].
-    pub busy: engine::Duration,
+    pub busy: Duration,
 }

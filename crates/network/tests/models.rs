@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::graph::Graph;
+use common::parts;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{Fabric, HostParameters, Memory, Message, Regime};
+use network::model::Cutting;
+use network::{Cut, Fabric, HostParameters, Memory, Message, Regime};
 use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
@@ -81,6 +83,33 @@ proptest! {
             prop_assert_eq!(&times, &again, "{} is not deterministic", name);
             for ((times, (at, _)), alone) in times.iter().zip(&messages).zip(alone) {
                 prop_assert!(times.delivered >= *at + alone, "{}: faster than alone", name);
+            }
+        }
+    }
+
+    /// However the network is cut, each part sees what it sees in the whole, in the same order.
+    #[test]
+    fn cuts_change_nothing(
+        mut messages in prop::collection::vec(any_message(), 1..60),
+        weights in prop::collection::vec(0..4u32, (2 * ROUTERS) as usize),
+        parts in 2..7u32,
+    ) {
+        let (fabric, hosts) = (fabric(), hosts());
+        for (number, (at, message)) in messages.iter_mut().enumerate() {
+            message.cargo[0] = number as u64;
+            // Many at the same time, so that ties are decided.
+            at.0 = at.0 / 100_000_000 * 100_000_000;
+        }
+        for name in common::all_models() {
+            let Cutting::At(grain) = parts::cutting(&name) else { continue };
+            let whole = parts::run_in_parts(&name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
+            let times = common::run(&mut *common::model(&name, &fabric, &hosts), &messages);
+            prop_assert_eq!(parts::times(&whole, messages.len()), times, "{}", name);
+            let cut = Arc::new(Cut::new(&*fabric.topology, grain, parts, &weights));
+            let cut_up = parts::run_in_parts(&name, &fabric, &hosts, &cut, &messages);
+            for (me, log) in cut_up.iter().enumerate() {
+                let expected = parts::restricted(&whole[0], &cut, me as u32, &messages);
+                prop_assert_eq!(log, &expected, "{}: part {} of {}", name, me, cut.parts());
             }
         }
     }

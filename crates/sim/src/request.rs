@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::registry::{Entry, find};
 use mpi::Source;
 use mpi::world::World;
-use network::Endpoint;
+use network::{Endpoint, Part};
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{Replay, ReplayOptions, SharedSet};
 
@@ -99,7 +99,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;
     let hosts = Arc::new(platform.host_parameters().clone());
     let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
-    let network = platform.model(&model, fabric.clone(), hosts.clone())?;
+    let network = platform.model(&model, fabric.clone(), hosts.clone(), &Part::whole())?;
     let world = World::new(platform.world_setup(placement.clone(), hosts, request.compute_scale));
     let machine = Machine { world, network, fabric, ranks, detail: request.detail };
     let title = Title {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use engine::{Bandwidth, Bytes, Duration};
 
 use crate::message::Message;
-use crate::{Fabric, HostParameters};
+use crate::{Fabric, HostParameters, Part};
 
 /// The fabric and the hosts, for messages that are alone on them.
 pub(super) struct Alone {
@@ -75,6 +75,12 @@ impl Alone {
             return size;
         }
         Bytes((u128::from(size.0) * u128::from(wire)).div_ceil(u128::from(payload)) as u64)
+    }
+
+    /// The least time from a message's start in `part` to its arrival in another.
+    pub fn lookahead(&self, part: &Part) -> Duration {
+        let regime = self.hosts.regimes.iter().map(|regime| regime.latency).min();
+        part.cut.least_path() + regime.expect("a platform has at least one regime")
     }
 
     /// How long `message` takes.

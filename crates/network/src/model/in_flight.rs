@@ -1,11 +1,13 @@
 //! Messages on their way, and the events that bring them forward.
 //!
 //! A message lies in a slot from `inject` until it is delivered; events carry the slot's number, so a
-//! message costs no allocation once the slots are there.
+//! message costs no allocation once the slots are there. A message to another part of the network has its
+//! slot here until it has left its sender, and one there from when it has crossed until it is delivered.
 
-use engine::{Lane, Owner, Queue, Time, Token};
+use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
 
-use crate::message::{Arrival, Happening, Message};
+use crate::Part;
+use crate::message::{Arrival, Crossing, Endpoint, Happening, Message};
 use crate::topology::HostId;
 
 /// What is due at a slot (or, where the model says so, at a host).
@@ -21,9 +23,12 @@ pub(super) enum Step {
     Drained,
     /// Shares are to be computed anew.
     Share,
+    /// The last byte has left the sender for another part of the network.
+    SentAbroad,
 }
 
-const STEPS: [Step; 5] = [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::Share];
+const STEPS: [Step; 6] =
+    [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::Share, Step::SentAbroad];
 const STEP_BITS: u32 = 3;
 const VERSION_BITS: u32 = 28;
 
@@ -54,6 +59,11 @@ pub(super) fn owner(host: HostId) -> Owner {
 pub(super) struct InFlight<S> {
     slots: Vec<Slot<S>>,
     free: Vec<u32>,
+    part: Part,
+    /// What has left for other parts.
+    pub crossings: Vec<Crossing>,
+    /// The least time that anything takes to get there.
+    pub lookahead: Duration,
 }
 
 pub(super) struct Slot<S> {
@@ -63,8 +73,9 @@ pub(super) struct Slot<S> {
 }
 
 impl<S> InFlight<S> {
-    pub fn new() -> InFlight<S> {
-        InFlight { slots: Vec::new(), free: Vec::new() }
+    /// Of one part of the network, whose messages take at least `lookahead` to any other.
+    pub fn new(part: Part, lookahead: Duration) -> InFlight<S> {
+        InFlight { slots: Vec::new(), free: Vec::new(), part, crossings: Vec::new(), lookahead }
     }
 
     /// Takes `message` in and gives its slot.
@@ -93,20 +104,110 @@ impl<S> InFlight<S> {
         Arrival { happening: Happening::Sent, injected: slot.injected, message: slot.message }
     }
 
-    /// What to tell of the message at `index`, which has arrived: its slot is free again.
-    pub fn deliver(&mut self, index: u32) -> Arrival {
-        self.free.push(index);
-        Arrival { happening: Happening::Delivered, ..self.sent(index) }
+    /// What `step` has to tell of the message at `index`; after the last of its steps its slot is free.
+    pub fn tell(&mut self, step: Step, index: u32) -> Arrival {
+        let sent = self.sent(index);
+        match step {
+            Step::Sent => sent,
+            Step::SentAbroad => {
+                self.free.push(index);
+                sent
+            }
+            _ => {
+                self.free.push(index);
+                Arrival { happening: Happening::Delivered, ..sent }
+            }
+        }
     }
 
     /// Schedules the end of the message at `index`: when the sender's buffer is free, if it asked for
-    /// that, and `step` towards its delivery. Sent is never told after delivered.
-    pub fn schedule(&self, index: u32, sent: Time, step: Step, at: Time, queue: &mut Queue) {
-        let message = &self.slots[index as usize].message;
-        let owner = owner(message.from.host);
-        if message.notify_sent {
-            queue.push(sent, owner, token(Step::Sent, index, 0));
+    /// that, and `step` towards its delivery. Sent is never told after delivered. One for another part of
+    /// the network crosses to it with its `luggage`.
+    pub fn schedule(
+        &mut self,
+        index: u32,
+        sent: Time,
+        step: Step,
+        at: Time,
+        luggage: u64,
+        queue: &mut Queue,
+    ) {
+        let slot = &self.slots[index as usize];
+        let owner = owner(slot.message.from.host);
+        let to = self.part.cut.of_host(slot.message.to.host);
+        if to == self.part.me {
+            if slot.message.notify_sent {
+                queue.push(sent, owner, token(Step::Sent, index, 0));
+            }
+            return queue.push(at, owner, token(step, index, 0));
         }
-        queue.push(at, owner, token(step, index, 0));
+        let words = pack(&slot.message, slot.injected, luggage);
+        if slot.message.notify_sent {
+            queue.push(sent, owner, token(Step::SentAbroad, index, 0));
+        } else {
+            self.free.push(index);
+        }
+        self.crossings.push(Crossing { to, at, key: queue.stamp(owner), words });
+    }
+
+    /// Takes in a message from another part, for which `step` is due next; `state` makes what is kept for
+    /// it of its luggage.
+    pub fn import(
+        &mut self,
+        crossing: &Crossing,
+        step: Step,
+        state: impl FnOnce(u64) -> S,
+        queue: &mut Queue,
+    ) {
+        let (message, injected, luggage) = unpack(&crossing.words);
+        let index = self.insert(injected, &message, state(luggage));
+        queue.place(crossing.at, crossing.key, token(step, index, 0));
+    }
+}
+
+/// A message in words.
+fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14] {
+    let Message { from, to, regime, notify_sent, size, cargo } = message;
+    let mut words = [0; 14];
+    words[0] = u64::from(from.host.0) << 32 | u64::from(to.host.0);
+    words[1] = u64::from(from.process) << 48 | u64::from(to.process) << 32;
+    words[1] |= u64::from(*regime) << 1 | u64::from(*notify_sent);
+    words[2..5].copy_from_slice(&[size.0, injected.0, luggage]);
+    words[5..10].copy_from_slice(cargo);
+    words
+}
+
+/// What [`pack`] was given.
+fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
+    let end = |host: u64, process: u64| Endpoint { host: HostId(host as u32), process: process as u16 };
+    let message = Message {
+        from: end(words[0] >> 32, words[1] >> 48),
+        to: end(words[0], words[1] >> 32),
+        regime: (words[1] >> 1) as u8,
+        notify_sent: words[1] & 1 == 1,
+        size: Bytes(words[2]),
+        cargo: words[5..10].try_into().expect("a cargo has five words"),
+    };
+    (message, Time(words[3]), words[4])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let end = |host, process| Endpoint { host: HostId(host), process };
+        for notify_sent in [false, true] {
+            let message = Message {
+                from: end(u32::MAX - 1, u16::MAX - 2),
+                to: end(u32::MAX - 3, u16::MAX - 4),
+                regime: u8::MAX,
+                notify_sent,
+                size: Bytes(u64::MAX - 5),
+                cargo: [1, u64::MAX, 3, 4, 5],
+            };
+            assert_eq!(unpack(&pack(&message, Time(6), 7)), (message, Time(6), 7));
+        }
     }
 }

@@ -23,8 +23,8 @@ use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open, owner, token};
-use crate::message::{Arrival, LinkUse, Message, Network};
-use crate::{Fabric, HostParameters};
+use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::{Fabric, HostParameters, Part};
 
 /// LogGP, with L and G taken from the platform.
 pub struct LogGP {
@@ -46,16 +46,24 @@ struct Station {
 impl LogGP {
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> LogGP {
+        LogGP::of_part(fabric, hosts, &Part::whole())
+    }
+
+    /// The same for one part of the network.
+    pub fn of_part(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, part: &Part) -> LogGP {
         let stations = vec![Station::default(); fabric.topology.hosts() as usize];
-        LogGP { alone: Alone::new(fabric, hosts), stations, flight: InFlight::new() }
+        let alone = Alone::new(fabric, hosts);
+        let flight = InFlight::new(part.clone(), alone.lookahead(part));
+        LogGP { alone, stations, flight }
     }
 
     pub(super) fn build(
         _: &Arguments,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
+        part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
-        Ok(Box::new(LogGP::new(fabric, hosts)))
+        Ok(Box::new(LogGP::of_part(fabric, hosts, part)))
     }
 
     fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
@@ -66,7 +74,7 @@ impl LogGP {
         *free = begin + bus;
         let sent = begin + path.bandwidth.transfer(message.size);
         let index = self.flight.insert(now, message, Duration::ZERO);
-        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, queue);
+        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, 0, queue);
     }
 
     /// The last byte would be at the receiver now; gives when it is if its NIC was busy.
@@ -94,22 +102,18 @@ impl Network for LogGP {
         *free = begin + transfer.max(self.alone.hosts.nic_gap);
         let sent = begin + transfer;
         let index = self.flight.insert(now, message, transfer);
-        self.flight.schedule(index, sent, Step::AtReceiver, sent + path.latency, queue);
+        self.flight.schedule(index, sent, Step::AtReceiver, sent + path.latency, transfer.0, queue);
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
         let (step, index, _) = open(event);
-        match step {
-            Step::Sent => return arrivals.push(self.flight.sent(index)),
-            Step::AtReceiver => {
-                if let Some(later) = self.receive(now, index) {
-                    let from = self.flight.get(index).message.from.host;
-                    return queue.push(later, owner(from), token(Step::Delivered, index, 0));
-                }
-            }
-            _ => {}
+        if step == Step::AtReceiver
+            && let Some(later) = self.receive(now, index)
+        {
+            let to = self.flight.get(index).message.to.host;
+            return queue.push(later, owner(to), token(Step::Delivered, index, 0));
         }
-        arrivals.push(self.flight.deliver(index));
+        arrivals.push(self.flight.tell(step, index));
     }
 
     fn idle_time(&mut self, message: &Message) -> Duration {
@@ -117,4 +121,16 @@ impl Network for LogGP {
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+
+    fn lookahead(&self) -> Duration {
+        self.flight.lookahead
+    }
+
+    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
+        crossings.append(&mut self.flight.crossings);
+    }
+
+    fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        self.flight.import(crossing, Step::AtReceiver, Duration, queue);
+    }
 }

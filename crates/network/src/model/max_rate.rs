@@ -33,9 +33,9 @@ use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::process_rates::ProcessRates;
 use super::rate::{Rate, Work, fair_share};
-use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
 use crate::topology::HostId;
-use crate::{Fabric, HostParameters};
+use crate::{Fabric, HostParameters, Part};
 
 const NONE: u32 = u32::MAX;
 
@@ -80,6 +80,17 @@ struct Transfer {
     last_queued: u32,
 }
 
+/// What is kept for one that comes from another part of the network: it has left its station.
+const ARRIVING: Transfer = Transfer {
+    left: Work::ZERO,
+    rate: Rate(0),
+    limit: Rate(0),
+    latency: Duration::ZERO,
+    next_active: NONE,
+    next_queued: NONE,
+    last_queued: NONE,
+};
+
 /// Where a message stands at its station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -91,21 +102,25 @@ enum Place {
 impl MaxRate {
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> MaxRate {
-        MaxRate {
-            stations: vec![IDLE; 2 * fabric.topology.hosts() as usize],
-            rates: ProcessRates::new(&hosts),
-            alone: Alone::new(fabric, hosts),
-            flight: InFlight::new(),
-            active: Vec::new(),
-        }
+        MaxRate::of_part(fabric, hosts, &Part::whole())
+    }
+
+    /// The same for one part of the network.
+    pub fn of_part(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, part: &Part) -> MaxRate {
+        let stations = vec![IDLE; 2 * fabric.topology.hosts() as usize];
+        let rates = ProcessRates::new(&hosts);
+        let alone = Alone::new(fabric, hosts);
+        let flight = InFlight::new(part.clone(), alone.lookahead(part));
+        MaxRate { alone, rates, stations, flight, active: Vec::new() }
     }
 
     pub(super) fn build(
         _: &Arguments,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
+        part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
-        Ok(Box::new(MaxRate::new(fabric, hosts)))
+        Ok(Box::new(MaxRate::of_part(fabric, hosts, part)))
     }
 
     /// Brings a station forward to `now`.
@@ -163,7 +178,7 @@ impl MaxRate {
             let mut index = self.active[position];
             while self.flight.get(index).state.left == Work::ZERO {
                 let Transfer { latency, next_queued, last_queued, .. } = self.flight.get(index).state;
-                self.flight.schedule(index, now, Step::Delivered, now + latency, queue);
+                self.flight.schedule(index, now, Step::Delivered, now + latency, 0, queue);
                 index = next_queued;
                 if index == NONE {
                     break;
@@ -240,15 +255,8 @@ impl MaxRate {
 impl Network for MaxRate {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
-        let transfer = Transfer {
-            left: Work::of(message.size),
-            rate: Rate(0),
-            limit: Rate::of(path.bandwidth),
-            latency: path.latency,
-            next_active: NONE,
-            next_queued: NONE,
-            last_queued: NONE,
-        };
+        let limit = Rate::of(path.bandwidth);
+        let transfer = Transfer { left: Work::of(message.size), limit, latency: path.latency, ..ARRIVING };
         let of_memory = message.from.host == message.to.host;
         let station = 2 * message.from.host.0 as usize + usize::from(of_memory);
         let index = self.flight.insert(now, message, transfer);
@@ -260,7 +268,6 @@ impl Network for MaxRate {
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
         let (step, index, version) = open(event);
         match step {
-            Step::Sent => arrivals.push(self.flight.sent(index)),
             Step::Drained => {
                 let station = index as usize;
                 if version == self.stations[station].version {
@@ -268,7 +275,7 @@ impl Network for MaxRate {
                     self.advance(now, station, queue);
                 }
             }
-            _ => arrivals.push(self.flight.deliver(index)),
+            _ => arrivals.push(self.flight.tell(step, index)),
         }
     }
 
@@ -277,4 +284,16 @@ impl Network for MaxRate {
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+
+    fn lookahead(&self) -> Duration {
+        self.flight.lookahead
+    }
+
+    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
+        crossings.append(&mut self.flight.crossings);
+    }
+
+    fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        self.flight.import(crossing, Step::Delivered, |_| ARRIVING, queue);
+    }
 }

@@ -18,15 +18,36 @@ use std::sync::Arc;
 use engine::registry::{Arguments, BuildError, Entry};
 
 use crate::message::Network;
-use crate::{Fabric, HostParameters};
+use crate::{Fabric, Grain, HostParameters, Part};
 
 pub use flow::{Flow, Sharing};
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;
 pub use postal::Postal;
 
-/// Makes a model of its arguments (`[network]`'s own parameters), the fabric and the hosts.
-pub type Build = fn(&Arguments, Arc<Fabric>, Arc<HostParameters>) -> Result<Box<dyn Network>, BuildError>;
+/// How a model is made, and how its runs can be cut into domains.
+#[derive(Clone, Copy)]
+pub struct Build {
+    /// Makes it of its arguments (`[network]`'s own parameters), the fabric and the hosts, for one part.
+    pub make: Make,
+    /// Where its network may be cut.
+    pub cut: Cutting,
+}
+
+/// See [`Build::make`].
+pub type Make =
+    fn(&Arguments, Arc<Fabric>, Arc<HostParameters>, &Part) -> Result<Box<dyn Network>, BuildError>;
+
+/// Whether and where the network of a model may be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cutting {
+    /// There.
+    At(Grain),
+    /// Nowhere, for this reason.
+    Never(&'static str),
+}
+
+const BY_HOSTS: Cutting = Cutting::At(Grain::Hosts);
 
 /// Every model that `--model` can name.
 pub const MODELS: &[Entry<Build>] = &[
@@ -35,27 +56,30 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "latency plus size over rate for every message; messages never meet",
         source: "Hockney, Parallel Computing 20 (1994)",
         parameters: &[],
-        build: Postal::build,
+        build: Build { make: Postal::build, cut: BY_HOSTS },
     },
     Entry {
         name: "max_rate",
         summary: "postal, and the processes of a host share its NIC",
         source: "Gropp, Olson, Samfass, EuroMPI 2016",
         parameters: &[],
-        build: MaxRate::build,
+        build: Build { make: MaxRate::build, cut: BY_HOSTS },
     },
     Entry {
         name: "loggp",
         summary: "NICs send and receive one message after the other, with a gap; the fabric never limits",
         source: "Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995",
         parameters: &[],
-        build: LogGP::build,
+        build: Build { make: LogGP::build, cut: BY_HOSTS },
     },
     Entry {
         name: "flow",
         summary: "messages are flows that share links, NICs and memory",
         source: "Pakin, The Next Wave 20(2), 2013; Bertsekas and Gallager, Data Networks, 1992",
         parameters: Flow::PARAMETERS,
-        build: Flow::build,
+        build: Build {
+            make: Flow::build,
+            cut: Cutting::Never("in the flow model every flow may change the rates of all others at once"),
+        },
     },
 ];

@@ -17,8 +17,8 @@ use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, LinkUse, Message, Network};
-use crate::{Fabric, HostParameters};
+use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::{Fabric, HostParameters, Part};
 
 /// Messages that never meet.
 pub struct Postal {
@@ -29,15 +29,23 @@ pub struct Postal {
 impl Postal {
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>) -> Postal {
-        Postal { alone: Alone::new(fabric, hosts), flight: InFlight::new() }
+        Postal::of_part(fabric, hosts, &Part::whole())
+    }
+
+    /// The same for one part of the network.
+    pub fn of_part(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, part: &Part) -> Postal {
+        let alone = Alone::new(fabric, hosts);
+        let flight = InFlight::new(part.clone(), alone.lookahead(part));
+        Postal { alone, flight }
     }
 
     pub(super) fn build(
         _: &Arguments,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
+        part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
-        Ok(Box::new(Postal::new(fabric, hosts)))
+        Ok(Box::new(Postal::of_part(fabric, hosts, part)))
     }
 }
 
@@ -46,15 +54,12 @@ impl Network for Postal {
         let path = self.alone.path(message);
         let sent = now + path.bandwidth.transfer(message.size);
         let index = self.flight.insert(now, message, ());
-        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, queue);
+        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, 0, queue);
     }
 
     fn wake(&mut self, _now: Time, token: Token, _queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
         let (step, index, _) = open(token);
-        arrivals.push(match step {
-            Step::Sent => self.flight.sent(index),
-            _ => self.flight.deliver(index),
-        });
+        arrivals.push(self.flight.tell(step, index));
     }
 
     fn idle_time(&mut self, message: &Message) -> Duration {
@@ -62,4 +67,16 @@ impl Network for Postal {
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+
+    fn lookahead(&self) -> Duration {
+        self.flight.lookahead
+    }
+
+    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
+        crossings.append(&mut self.flight.crossings);
+    }
+
+    fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        self.flight.import(crossing, Step::Delivered, |_| (), queue);
+    }
 }

@@ -283,6 +283,9 @@ impl Topology for Dragonfly {
     fn default_routing(&self) -> &'static str {
         "minimal"
     }
+    fn unit(&self) -> u32 {
+        self.group_size.get()
+    }
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }

@@ -282,6 +282,10 @@ impl Topology for FatTree {
     fn default_routing(&self) -> &'static str {
         "d-mod-k"
     }
+    fn unit(&self) -> u32 {
+        let below_top = &self.levels[self.levels.len().saturating_sub(2)];
+        below_top.hosts_below.get() / self.levels[0].hosts_below.get()
+    }
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }

@@ -378,6 +378,9 @@ impl Topology for Grid {
     fn default_routing(&self) -> &'static str {
         self.default_routing
     }
+    fn unit(&self) -> u32 {
+        self.dimensions.iter().map(|dimension| dimension.stride).max().unwrap_or(1)
+    }
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }

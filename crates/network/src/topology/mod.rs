@@ -144,6 +144,11 @@ pub trait Topology: Send + Sync {
     fn router_name(&self, router: RouterId) -> String;
     /// The routing that fits best where the platform names none.
     fn default_routing(&self) -> &'static str;
+    /// How many routers, from the first on, hang together closer than others (a slab of a grid, a group, a
+    /// subtree's routers with hosts): cuts keep them whole where they can.
+    fn unit(&self) -> u32 {
+        1
+    }
     /// The topology itself, for routings that only fit one (dimension order needs a [`grid::Grid`]).
     fn as_any(&self) -> &dyn std::any::Any;
 

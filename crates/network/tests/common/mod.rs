@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod graph;
+pub mod parts;
 
 use std::sync::Arc;
 
@@ -9,19 +10,29 @@ use engine::registry::{Arguments, Value};
 use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
 use network::model::MODELS;
 use network::{
-    Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Regime,
+    Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Part, Regime,
 };
 
 /// A model with the values of `arguments`, as a platform file would name it: `"flow"`, or with a
 /// sharing `"flow equal_share"`.
 pub fn model(name: &str, fabric: &Arc<Fabric>, hosts: &Arc<HostParameters>) -> Box<dyn Network> {
+    model_of_part(name, fabric, hosts, &Part::whole())
+}
+
+/// The same for one part of the network.
+pub fn model_of_part(
+    name: &str,
+    fabric: &Arc<Fabric>,
+    hosts: &Arc<HostParameters>,
+    part: &Part,
+) -> Box<dyn Network> {
     let (kind, sharing) = name.split_once(' ').unwrap_or((name, "max_min"));
     let entry = engine::registry::find(MODELS, "model", kind).unwrap();
     let mut arguments = Arguments::default();
     if !entry.parameters.is_empty() {
         arguments.0.insert("sharing", Value::Text(sharing.into()));
     }
-    (entry.build)(&arguments, fabric.clone(), hosts.clone()).unwrap()
+    (entry.build.make)(&arguments, fabric.clone(), hosts.clone(), part).unwrap()
 }
 
 /// All models, with every sharing of `flow`.
@@ -90,7 +101,7 @@ pub struct Times {
 pub fn run(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<Times> {
     let mut queue = Queue::new();
     for (number, (at, _)) in messages.iter().enumerate() {
-        queue.push(*at, Owner::new(Lane::Rank, 0), Token::new(Lane::Rank, number as u64));
+        queue.push(*at, Owner::new(Lane::Rank, number as u32), Token::new(Lane::Rank, number as u64));
     }
     let mut sent = vec![None; messages.len()];
     let mut delivered = vec![None; messages.len()];

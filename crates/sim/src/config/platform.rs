@@ -11,7 +11,7 @@ use mpi::{Protocol, Setup};
 use network::model::MODELS;
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Topology};
+use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
 use super::HostNames;
 use super::error::{InputError, unknown};
@@ -129,12 +129,13 @@ impl Platform {
         self.of("network").arguments.text("model")
     }
 
-    /// The network model `name` over `fabric`, with the parameters of `[network.name]`.
+    /// The network model `name` over one part of `fabric`, with the parameters of `[network.name]`.
     pub fn model(
         &self,
         name: &str,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
+        part: &Part,
     ) -> Result<Box<dyn Network>, InputError> {
         let known: Vec<_> = MODELS.iter().map(|entry| entry.name).collect();
         let entry = MODELS
@@ -149,7 +150,7 @@ impl Platform {
             let what = super::value::describe(&parameter.kind);
             checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
         })?;
-        (entry.build)(&arguments, fabric, hosts).map_err(|error| checked.build_error(&error))
+        (entry.build.make)(&arguments, fabric, hosts, part).map_err(|error| checked.build_error(&error))
     }
 
     /// The processor of one process; recorded times are scaled by `scale`.

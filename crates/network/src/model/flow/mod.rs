@@ -51,7 +51,7 @@ use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::{Rate, Work};
 use crate::message::{Arrival, LinkUse, Message, Network};
 use crate::topology::LinkId;
-use crate::{Fabric, HostParameters};
+use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
 use links::Links;
 use max_min::MaxMin;
@@ -104,7 +104,7 @@ impl Flow {
         Flow {
             alone,
             sharing,
-            flight: InFlight::new(),
+            flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
             max_min: MaxMin::default(),
             members: Members::default(),
@@ -119,7 +119,9 @@ impl Flow {
         arguments: &Arguments,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
+        part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
+        assert!(part.is_whole(), "the flow model cannot be cut");
         let sharing = match arguments.text("sharing").as_deref() {
             Some("equal_share") => Sharing::EqualShare,
             _ => Sharing::MaxMin,
@@ -238,7 +240,7 @@ impl Network for Flow {
         if message.size.0 == 0 || self.streams.is_unlimited(&self.route) {
             let bytes = self.alone.wire_bytes(message.size);
             self.route.iter().for_each(|link| self.streams.links.carry(*link, bytes));
-            return self.flight.schedule(flow, now, Step::Delivered, now + latency, queue);
+            return self.flight.schedule(flow, now, Step::Delivered, now + latency, 0, queue);
         }
         match self.streams.begin(now, flow, message, &self.route) {
             Begin::Alone => self.schedule(flow, queue),
@@ -252,8 +254,7 @@ impl Network for Flow {
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
             Step::Share => self.share(now, queue),
-            Step::Sent => arrivals.push(self.flight.sent(index)),
-            _ => arrivals.push(self.flight.deliver(index)),
+            _ => arrivals.push(self.flight.tell(step, index)),
         }
     }
 

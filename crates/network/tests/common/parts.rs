@@ -1,0 +1,109 @@
+//! A network in parts: each has its own queue and model, and windows end with an exchange.
+
+use std::sync::Arc;
+
+use engine::{Lane, Owner, Queue, Time, Token};
+use network::model::{Cutting, MODELS};
+use network::{Arrival, Cut, Fabric, Happening, HostParameters, Message, Network, Part};
+
+use super::{Times, model_of_part};
+
+/// What has happened: `(time, message's number, what)`, in order, by part.
+pub type Log = Vec<(Time, u64, Happening)>;
+
+struct Domain {
+    queue: Queue,
+    network: Box<dyn Network>,
+    log: Log,
+}
+
+/// How the model `name` may be cut.
+pub fn cutting(name: &str) -> Cutting {
+    let kind = name.split_once(' ').map_or(name, |(kind, _)| kind);
+    MODELS.iter().find(|entry| entry.name == kind).unwrap().build.cut
+}
+
+/// Sends `messages` (numbered in the first word of their cargo) at their times over the network in the
+/// parts of `cut`, and gives what each part saw.
+pub fn run_in_parts(
+    name: &str,
+    fabric: &Arc<Fabric>,
+    hosts: &Arc<HostParameters>,
+    cut: &Arc<Cut>,
+    messages: &[(Time, Message)],
+) -> Vec<Log> {
+    let domain = |me| {
+        let mut queue = Queue::new();
+        for (number, (at, message)) in messages.iter().enumerate() {
+            if cut.of_host(message.from.host) == me {
+                let token = Token::new(Lane::Rank, number as u64);
+                queue.push(*at, Owner::new(Lane::Rank, number as u32), token);
+            }
+        }
+        let part = Part { cut: cut.clone(), me };
+        Domain { queue, network: model_of_part(name, fabric, hosts, &part), log: Vec::new() }
+    };
+    let mut domains: Vec<Domain> = (0..cut.parts()).map(domain).collect();
+    loop {
+        let first = domains.iter_mut().map(|domain| domain.queue.next_time()).min().unwrap();
+        if first == Time::NEVER {
+            return domains.into_iter().map(|domain| domain.log).collect();
+        }
+        let lookahead = domains.iter().map(|domain| domain.network.lookahead()).min().unwrap();
+        let end = if cut.parts() == 1 { Time::NEVER } else { first + lookahead };
+        let mut crossings = Vec::new();
+        for domain in &mut domains {
+            domain.advance(end, messages);
+            domain.network.take_crossings(&mut crossings);
+        }
+        for crossing in crossings {
+            assert!(crossing.at >= end, "a crossing of {name} comes after the window: {crossing:?}");
+            let Domain { network, queue, .. } = &mut domains[crossing.to as usize];
+            network.import(&crossing, queue);
+        }
+    }
+}
+
+impl Domain {
+    fn advance(&mut self, end: Time, messages: &[(Time, Message)]) {
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        while let Some(event) = self.queue.pop_before(end) {
+            if event.token.lane() == Lane::Rank {
+                let message = &messages[event.token.payload() as usize].1;
+                self.network.inject(event.time, message, &mut self.queue);
+            } else {
+                self.network.wake(event.time, event.token, &mut self.queue, &mut arrivals);
+            }
+            if self.queue.instant_is_over() {
+                self.network.settle(event.time, &mut self.queue);
+            }
+            for arrival in arrivals.drain(..) {
+                let number = arrival.message.cargo[0];
+                assert_eq!((arrival.injected, arrival.message), messages[number as usize]);
+                self.log.push((event.time, number, arrival.happening));
+            }
+        }
+    }
+}
+
+/// When each of `count` messages was sent and delivered.
+pub fn times(logs: &[Log], count: usize) -> Vec<Times> {
+    let mut times = vec![Times { sent: None, delivered: Time::NEVER }; count];
+    for (at, number, happening) in logs.iter().flatten() {
+        match happening {
+            Happening::Sent => times[*number as usize].sent = Some(*at),
+            Happening::Delivered => times[*number as usize].delivered = *at,
+        }
+    }
+    times
+}
+
+/// The part of `whole` that concerns the hosts of part `me`, in its order.
+pub fn restricted(whole: &Log, cut: &Cut, me: u32, messages: &[(Time, Message)]) -> Log {
+    let mine = |(_, number, happening): &&(Time, u64, Happening)| {
+        let message = &messages[*number as usize].1;
+        let end = if *happening == Happening::Sent { message.from } else { message.to };
+        cut.of_host(end.host) == me
+    };
+    whole.iter().filter(mine).copied().collect()
+}
