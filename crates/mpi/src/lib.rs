@@ -15,4 +15,4 @@ pub mod world;
 pub use operation::{Op, Rank};
 pub use record::{Blocked, Failure, Record};
 pub use source::{Completion, Source};
-pub use world::{Context, Protocol, Setup, World};
+pub use world::{Context, Progress, Protocol, Setup, World};

@@ -49,13 +49,14 @@ impl World {
         loop {
             let op = context.source.next(Rank(rank), &self.completion);
             self.processes[rank as usize].call = Call::new(context.now);
+            let answered = self.progress(rank, &op, context)?;
             let standing = match self.issue(rank, &op, context)? {
-                Flow::Return(at) if at <= context.now => {
+                Flow::Return(at) if at.max(answered) <= context.now => {
                     self.finish(rank, &op, context)?;
                     continue;
                 }
                 Flow::Return(at) => {
-                    self.return_at(rank, at, context);
+                    self.return_at(rank, at.max(answered), context);
                     Standing::Returning
                 }
                 Flow::Riding => Standing::Returning,

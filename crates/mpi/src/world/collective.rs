@@ -23,6 +23,7 @@ use crate::world::cargo::{Kind, Parcel};
 use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::{Incoming, Outgoing, Target};
+use crate::world::progress::Unanswered;
 use crate::world::receive::Received;
 use crate::world::{Context, Outcome, World, text};
 
@@ -114,7 +115,7 @@ impl World {
     }
 
     /// Begins rounds until one has to wait, or the collective is done.
-    fn advance(&mut self, rank: u32, instance: u32, context: &mut Context) -> Outcome<()> {
+    pub(super) fn advance(&mut self, rank: u32, instance: u32, context: &mut Context) -> Outcome<()> {
         let mut steps = std::mem::take(&mut self.steps);
         let outcome = loop {
             steps.clear();
@@ -316,10 +317,18 @@ impl World {
         at: Time,
         context: &mut Context,
     ) -> Outcome<()> {
-        let state = &mut self.processes[rank as usize].instances[instance as usize];
+        let process = &mut self.processes[rank as usize];
+        let state = &mut process.instances[instance as usize];
         state.at = state.at.max(at);
         state.outstanding -= 1;
-        if state.outstanding > 0 { Ok(()) } else { self.advance(rank, instance, context) }
+        if state.outstanding > 0 {
+            return Ok(());
+        }
+        if process.has_seen(context.now) {
+            return self.advance(rank, instance, context);
+        }
+        process.answer_later(Unanswered::Round { instance });
+        Ok(())
     }
 
     /// The algorithm, its segment and the signature of a call.

@@ -5,9 +5,9 @@
 //! receiver travels in its cargo. The one exception is the table of communicators, which
 //! [`create`] changes when the last member has called.
 //!
-//! Assumption: **asynchronous progress**. Handshakes, collectives and the completion of receives go on
-//! while a rank computes. MPI's own work on a rank (overheads, copies, reductions) is done one piece
-//! after the other, but beside the computing.
+//! Assumption: eager messages and the data of a rendezvous are stored while a rank computes; whether it
+//! answers handshakes then, too, is a parameter ([`Progress`]). MPI's own work on a rank (overheads,
+//! copies, reductions) is done one piece after the other, but beside the computing.
 
 mod calls;
 mod cargo;
@@ -18,11 +18,14 @@ mod failure;
 mod leftover;
 mod matching;
 mod process;
+mod progress;
 mod receive;
 mod request;
 mod send;
 mod text;
 mod wait;
+
+pub use progress::Progress;
 
 use std::sync::Arc;
 
@@ -69,17 +72,20 @@ pub struct Protocol {
     pub copy_rate: Bandwidth,
     /// CPU time of a test or probe that finds nothing, so that a loop of them lets time pass. Above 0.
     pub poll: Duration,
+    /// When a rank answers the messages of handshakes.
+    pub progress: Progress,
 }
 
 impl Default for Protocol {
-    /// Eager up to 8 KiB (16 KiB in memory), copies that take no time, 100 ns for a poll: for tests and
-    /// examples; a platform states its own.
+    /// Eager up to 8 KiB (16 KiB in memory), copies that take no time, 100 ns for a poll, asynchronous
+    /// progress: for tests and examples; a platform states its own.
     fn default() -> Protocol {
         Protocol {
             eager_limit: Bytes(8192),
             memory_eager_limit: Bytes(16_384),
             copy_rate: Bandwidth::INFINITE,
             poll: Duration::from_ns(100),
+            progress: Progress::Asynchronous,
         }
     }
 }
@@ -129,8 +135,9 @@ impl World {
         let ranks = setup.placement.len();
         assert!((1..1 << 31).contains(&ranks), "a world has 1 to 2^31 - 1 ranks, not {ranks}");
         assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
+        let seen = setup.protocol.progress.seen_at_first();
         World {
-            processes: (0..ranks).map(|_| Process::default()).collect(),
+            processes: (0..ranks).map(|_| Process { seen, ..Process::default() }).collect(),
             communicators: Communicators::new(ranks as u32),
             setup,
             outbox: Slab::new(),

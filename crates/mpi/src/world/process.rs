@@ -13,6 +13,7 @@ use crate::source::Status;
 use crate::world::cargo::Parcel;
 use crate::world::collective::{Awaited, Early, Instance};
 use crate::world::matching::{Key, Lists};
+use crate::world::progress::Unanswered;
 use crate::world::request::Slot;
 
 /// One rank.
@@ -20,6 +21,10 @@ use crate::world::request::Slot;
 pub(crate) struct Process {
     /// Until then MPI's work on this rank is busy with what was begun.
     pub free: Time,
+    /// Up to when it has seen what has come, under [`Progress::Calls`]; `NEVER` while it makes progress.
+    ///
+    /// [`Progress::Calls`]: crate::world::Progress::Calls
+    pub seen: Time,
     pub digest: Digest,
     pub call: Call,
     /// Collectives under way.
@@ -52,6 +57,8 @@ pub(crate) struct Rare {
     pub held: BTreeMap<(u32, u32), (Parcel, Arrival)>,
     /// Messages that a matched probe took, by number.
     pub matched: Slab<(Key, Envelope)>,
+    /// What it answers when it makes progress, in order of arrival.
+    pub unanswered: Vec<Unanswered>,
 }
 
 impl Process {

@@ -14,6 +14,7 @@ use crate::world::calls::Flow;
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::{Envelope, Incoming, Posting, Standing, Target};
+use crate::world::progress::Unanswered;
 use crate::world::{Context, Outcome, World};
 
 /// The number that a matched probe of nobody gives (MPI_MESSAGE_NO_PROC).
@@ -186,7 +187,8 @@ impl World {
         Ok(())
     }
 
-    /// Tells the sender of a rendezvous that its data may come.
+    /// A request to send has met its receive: tells the sender that its data may come, as soon as the
+    /// rank makes progress.
     pub(super) fn clear(
         &mut self,
         rank: u32,
@@ -195,10 +197,28 @@ impl World {
         arrived: Time,
         context: &mut Context,
     ) {
+        let process = &mut self.processes[rank as usize];
+        let handle = process.incoming.insert(incoming) as u32;
+        if process.has_seen(arrived) {
+            self.send_clearance(rank, handle, sender_handle, arrived, context);
+        } else {
+            process.answer_later(Unanswered::Request { incoming: handle, outgoing: sender_handle, arrived });
+        }
+    }
+
+    /// Tells the sender of the rendezvous `handle` that its data may come.
+    pub(super) fn send_clearance(
+        &mut self,
+        rank: u32,
+        handle: u32,
+        sender_handle: u32,
+        arrived: Time,
+        context: &mut Context,
+    ) {
         let (send, receive) = self.overheads(Bytes(0));
         let process = &mut self.processes[rank as usize];
         let at = process.engage(context.now, send + receive);
-        let handle = process.incoming.insert(incoming) as u32;
+        let incoming = process.incoming[handle as usize];
         let parcel = Parcel {
             kind: Kind::Clear,
             ready: false,

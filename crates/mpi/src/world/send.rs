@@ -14,6 +14,7 @@ use network::{Arrival, Message};
 use crate::operation::{CommId, Peer, Send, SendMode};
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::process::{Outgoing, Target};
+use crate::world::progress::Unanswered;
 use crate::world::{Context, Outcome, World};
 
 /// How a send has begun.
@@ -91,13 +92,24 @@ impl World {
         Ok(Begun { at, riding })
     }
 
-    /// The receiver of a rendezvous is ready: sends the data.
+    /// The receiver of a rendezvous is ready: sends the data, as soon as the rank makes progress.
     pub(super) fn clear_to_send(
         &mut self,
         parcel: &Parcel,
         arrival: &Arrival,
         context: &mut Context,
     ) -> Outcome<()> {
+        let process = &mut self.processes[parcel.dest as usize];
+        if process.has_seen(context.now) {
+            self.send_data(parcel, arrival.injected, context);
+        } else {
+            process.answer_later(Unanswered::Clear { parcel: *parcel, injected: arrival.injected });
+        }
+        Ok(())
+    }
+
+    /// Sends the data for which `parcel`, sent at `injected`, is the clearance.
+    pub(super) fn send_data(&mut self, parcel: &Parcel, injected: Time, context: &mut Context) {
         let rank = parcel.dest;
         let outgoing = &mut self.processes[rank as usize].outgoing[parcel.low as usize];
         outgoing.cleared = true;
@@ -107,7 +119,7 @@ impl World {
         let at = self.processes[rank as usize].engage(context.now, cost);
         // The request had been on its way, and so was the answer; between them the receive was late.
         self.cover(rank, outgoing.target, outgoing.sent, Time(parcel.word));
-        self.cover(rank, outgoing.target, arrival.injected, at);
+        self.cover(rank, outgoing.target, injected, at);
         let data = Parcel {
             kind: Kind::Data,
             ready: false,
@@ -123,7 +135,6 @@ impl World {
         let message = self.message(&data, size, true);
         self.count(size);
         self.transmit(&message, at, false, context);
-        Ok(())
     }
 
     /// The data of a rendezvous has left the sender's memory.

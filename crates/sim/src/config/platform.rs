@@ -7,7 +7,7 @@ use engine::registry::Entry;
 use engine::{Bandwidth, Duration};
 use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::Processor;
-use mpi::{Protocol, Setup};
+use mpi::{Progress, Protocol, Setup};
 use network::model::MODELS;
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
@@ -176,6 +176,7 @@ impl Platform {
             memory_eager_limit: mpi.size("memory_eager_limit").expect("has a default"),
             copy_rate: mpi.bandwidth("copy_rate").expect("has a default"),
             poll: mpi.time("poll").expect("has a default"),
+            progress: mpi.text("progress").and_then(|name| Progress::named(&name)).expect("a known choice"),
         }
     }
 

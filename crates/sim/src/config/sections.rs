@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use engine::registry::{Entry, Kind, Parameter};
+use mpi::Progress;
 use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
 use network::model::MODELS;
@@ -158,6 +159,14 @@ const MPI: &[Parameter] = &[
         Kind::Time,
         "100 ns",
         "Time of the process for a test or probe that finds nothing; above 0",
+    ),
+    optional(
+        "progress",
+        Kind::Choice(Progress::NAMES),
+        "calls",
+        "When a process answers the messages of a rendezvous and goes on with non-blocking collectives: in calls \
+         that wait, test or probe, or at any time (a progress thread, or a network interface that does it). \
+         Default: as MPICH, Open MPI and Intel MPI are without being told otherwise",
     ),
     optional(
         "reduce_rate",
