@@ -6,6 +6,8 @@ import pytest
 import hopcast
 from hopcast import MPI
 
+from .conftest import message_s
+
 
 def three_messages(comm):
     """Rank 0 sends three objects, the second one late."""
@@ -167,3 +169,20 @@ def test_waiting_for_a_collective_gives_its_result(go):
         return MPI.Request.waitall(requests)
 
     assert go(program, 4) == [[6, None, b"xy"]] * 4
+
+
+@pytest.mark.parametrize(("progress", "computing"), [("calls", 1e-3), ("asynchronous", 0.0)])
+def test_a_rendezvous_goes_on_while_a_rank_computes_only_with_asynchronous_progress(go, progress, computing):
+    nbytes = 100_000
+
+    def program(comm):
+        request = comm.isend(nbytes=nbytes, dest=1) if comm.rank == 0 else comm.irecv(source=0)
+        comm.compute(seconds=1e-3 if comm.rank == 1 else 0.0)
+        request.wait()
+        return comm.Wtime()
+
+    sent, received = go(program, 2, set={"mpi.progress": progress})
+    # The request takes 1 us, and so does the answer, which waits for the receiver's call if it must.
+    answered = max(1e-6, computing)
+    assert sent == pytest.approx(answered + message_s(nbytes))
+    assert received == pytest.approx(max(1e-3, answered + 1e-6 + message_s(nbytes)))
