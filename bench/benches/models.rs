@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use benches::fabrics::{fat_tree, hosts, torus};
+use benches::fabrics::{fat_tree, hosts, nsim_hosts, nsim_packets, nsim_torus, torus};
 use benches::traffic::Traffic;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::Duration;
-use network::model::{Flow, LogGP, MaxRate, Postal, Sharing};
+use network::model::{Flow, LogGP, MaxRate, Packet, Postal, Sharing};
 use network::{Fabric, Network};
 
 type Make = fn(Arc<Fabric>) -> Box<dyn Network>;
@@ -16,6 +16,7 @@ const MAX_RATE: (&str, Make) = ("max_rate", |fabric| Box::new(MaxRate::new(fabri
 const EQUAL_SHARE: (&str, Make) =
     ("flow, equal share", |fabric| Box::new(Flow::new(fabric, hosts(), Sharing::EqualShare)));
 const FLOW: (&str, Make) = ("flow", |fabric| Box::new(Flow::new(fabric, hosts(), Sharing::MaxMin)));
+const PACKET: (&str, Make) = ("packet", |fabric| Box::new(Packet::new(fabric, hosts(), nsim_packets())));
 const LOGGP: (&str, Make) = ("loggp", |fabric| Box::new(LogGP::new(fabric, hosts())));
 
 fn measure(
@@ -35,6 +36,23 @@ fn measure(
         bencher.iter_batched(|| make(fabric.clone()), run, BatchSize::PerIteration);
     });
     group.finish();
+}
+
+/// Packet-hops per second under all-to-all traffic, on the torus of the NSIM study and a larger one.
+fn packet_hops(criterion: &mut Criterion) {
+    for (name, sizes, rounds) in [("2,048 hosts", [16, 16, 8], 24), ("65,536 hosts", [64, 32, 32], 2)] {
+        let fabric = nsim_torus(&sizes);
+        let traffic = Traffic::shifts(fabric.topology.hosts(), rounds, 32 << 10);
+        let mut network = Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
+        traffic.run(&mut network);
+        let mut group = criterion.benchmark_group(format!("packet, all-to-all, {name}"));
+        group.sample_size(10).throughput(Throughput::Elements(network.packet_hops()));
+        group.bench_function("packet-hops", |bencher| {
+            let make = || Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
+            bencher.iter_batched(make, |mut network| traffic.run(&mut network), BatchSize::PerIteration);
+        });
+        group.finish();
+    }
 }
 
 fn halo(criterion: &mut Criterion) {
@@ -67,5 +85,5 @@ fn allreduce(criterion: &mut Criterion) {
     measure(criterion, "all-to-all, 2,048 hosts, fat tree", LOGGP, &fabric, &traffic);
 }
 
-criterion_group!(models, halo, allreduce);
+criterion_group!(models, halo, allreduce, packet_hops);
 criterion_main!(models);

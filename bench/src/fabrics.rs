@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration};
+use network::model::{Arbitration, PacketOptions, Switching};
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Fabric, HostParameters, Memory, Regime};
@@ -17,8 +18,12 @@ const LINKS: LinkDefaults = LinkDefaults {
 
 /// A topology of the registry with these arguments, and its own routing without any.
 pub fn fabric(kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
+    fabric_of(&LINKS, kind, arguments)
+}
+
+fn fabric_of(links: &LinkDefaults, kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
     let arguments = Arguments(arguments.iter().cloned().collect());
-    let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&arguments, &LINKS).unwrap();
+    let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&arguments, links).unwrap();
     let routing = find(ROUTINGS, "routing", topology.default_routing()).unwrap();
     let routing = (routing.build)(&Arguments::default(), &*topology, 0).unwrap();
     Arc::new(Fabric { topology, routing })
@@ -37,6 +42,38 @@ pub fn torus(side: i64) -> Arc<Fabric> {
 pub fn fat_tree(m: &[i64]) -> Arc<Fabric> {
     let w: Vec<i64> = std::iter::once(1).chain(m.iter().copied().take(m.len() - 1)).collect();
     fabric("fat-tree", &[("m", integers(m)), ("w", integers(&w))])
+}
+
+/// The torus of the NSIM study (Table 3) of these sizes: 4 GB/s, 78 + 4 · 4 ns in a router, 10 ns of cable.
+pub fn nsim_torus(sizes: &[i64]) -> Arc<Fabric> {
+    let links = LinkDefaults {
+        bandwidth: Bandwidth(4_000_000_000),
+        latency: Duration::from_ns(104),
+        host_bandwidth: Bandwidth(4_000_000_000),
+        host_latency: Duration::from_ns(52),
+    };
+    fabric_of(&links, "torus", &[("sizes", integers(sizes)), ("hosts_per_router", Value::Integer(1))])
+}
+
+/// Its packets: 2 KiB with a header of 32 B, flits of 16 B, buffers of four packets.
+pub fn nsim_packets() -> PacketOptions {
+    PacketOptions {
+        payload: Bytes(2016),
+        header: Bytes(32),
+        flit: Bytes(16),
+        buffer: Some(Bytes(8192)),
+        switching: Switching::VirtualCutThrough,
+        arbitration: Arbitration::RoundRobin,
+        pipeline: Duration::from_ns(94),
+    }
+}
+
+/// Its hosts: one process, no limit but the link.
+pub fn nsim_hosts() -> Arc<HostParameters> {
+    let mut hosts = HostParameters::clone(&hosts());
+    hosts.regimes[0].nic_rate = Bandwidth(16_000_000_000);
+    hosts.regimes[0].latency = Duration::ZERO;
+    Arc::new(hosts)
 }
 
 /// Hosts with one process whose NIC is a little narrower than the links.

@@ -28,6 +28,8 @@ enum Pattern {
     Dissemination(u32),
     /// In round r to host + r + 1.
     AllToAll,
+    /// In round r to host + (r + 1/2) · step.
+    Shift(u32),
 }
 
 impl Pattern {
@@ -47,6 +49,7 @@ impl Pattern {
             Pattern::RecursiveDoubling(steps) => host ^ 1 << (round % steps),
             Pattern::Dissemination(steps) => (host + (1 << (round % steps))) % hosts,
             Pattern::AllToAll => (host + round + 1) % hosts,
+            Pattern::Shift(step) => (host + round * step + step / 2) % hosts,
         }
     }
 }
@@ -84,6 +87,11 @@ impl Traffic {
     /// Each host to all others, one after the other.
     pub fn all_to_all(hosts: u32, bytes: u64) -> Traffic {
         Traffic::new(hosts, hosts - 1, bytes, Pattern::AllToAll)
+    }
+
+    /// `rounds` of the rounds of an all-to-all, evenly spread.
+    pub fn shifts(hosts: u32, rounds: u32, bytes: u64) -> Traffic {
+        Traffic::new(hosts, rounds, bytes, Pattern::Shift(hosts / rounds))
     }
 
     fn new(hosts: u32, rounds: u32, bytes: u64, pattern: Pattern) -> Traffic {

@@ -98,6 +98,12 @@ pub trait Network: Send {
     /// Reports what each link has carried up to `now`; models without links report nothing.
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>);
 
+    /// Why nothing goes on although messages are on their way: a deadlock of the network itself. Asked
+    /// when no event is left.
+    fn stuck(&self) -> Option<String> {
+        None
+    }
+
     /// Packets forwarded over links so far; zero for models without packets.
     fn packet_hops(&self) -> u64 {
         0

@@ -75,7 +75,7 @@ proptest! {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
             message.cargo[0] = number as u64;
         }
-        for name in common::all_models() {
+        for name in common::fluid_models() {
             let mut model = common::model(&name, &fabric, &hosts);
             let alone: Vec<Duration> = messages.iter().map(|(_, message)| model.idle_time(message)).collect();
             let times = common::run(&mut *model, &messages);
@@ -136,7 +136,7 @@ proptest! {
             message.from.host.0 = (message.from.host.0 + shift) % RING;
             message.to.host.0 = (message.to.host.0 + shift) % RING;
         }
-        for name in common::all_models() {
+        for name in common::fluid_models() {
             let times = common::run(&mut *common::model(&name, &fabric, &hosts), &messages);
             let other = common::run(&mut *common::model(&name, &fabric, &hosts), &shifted);
             prop_assert_eq!(times, other, "{}", name);
@@ -147,7 +147,7 @@ proptest! {
     #[test]
     fn all_models_agree_on_an_idle_network((at, message) in any_message()) {
         let (fabric, hosts) = (fabric(), hosts());
-        for name in common::all_models() {
+        for name in common::fluid_models() {
             let mut model = common::model(&name, &fabric, &hosts);
             let alone = model.idle_time(&message);
             let times = common::run(&mut *model, &[(at, message)]);

@@ -9,6 +9,7 @@ mod flow;
 mod in_flight;
 mod loggp;
 mod max_rate;
+mod packet;
 mod postal;
 mod process_rates;
 mod rate;
@@ -23,6 +24,7 @@ use crate::{Fabric, Grain, HostParameters, Part};
 pub use flow::{Flow, Sharing};
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;
+pub use packet::{Arbitration, Hop, Packet, PacketOptions, ROUTER, Switching};
 pub use postal::Postal;
 
 /// How a model is made, and how its runs can be cut into domains.
@@ -81,5 +83,12 @@ pub const MODELS: &[Entry<Build>] = &[
             make: Flow::build,
             cut: Cutting::Never("in the flow model every flow may change the rates of all others at once"),
         },
+    },
+    Entry {
+        name: "packet",
+        summary: "every packet at every router: virtual cut-through, virtual channels, credits, arbitration",
+        source: "Miwa et al., NSIM, IEICE Trans. Inf. & Syst. E94-D(12), 2011",
+        parameters: packet::PARAMETERS,
+        build: Packet::build,
     },
 ];

@@ -29,7 +29,7 @@ pub fn model_of_part(
     let (kind, sharing) = name.split_once(' ').unwrap_or((name, "max_min"));
     let entry = engine::registry::find(MODELS, "model", kind).unwrap();
     let mut arguments = Arguments::default();
-    if !entry.parameters.is_empty() {
+    if kind == "flow" {
         arguments.0.insert("sharing", Value::Text(sharing.into()));
     }
     (entry.build.make)(&arguments, fabric.clone(), hosts.clone(), part).unwrap()
@@ -37,13 +37,17 @@ pub fn model_of_part(
 
 /// All models, with every sharing of `flow`.
 pub fn all_models() -> Vec<String> {
-    let plain = MODELS.iter().filter(|entry| entry.parameters.is_empty()).map(|entry| entry.name.into());
-    let flows = MODELS.iter().filter(|entry| !entry.parameters.is_empty());
-    plain
-        .chain(
-            flows.flat_map(|entry| ["max_min", "equal_share"].map(|kind| format!("{} {kind}", entry.name))),
-        )
-        .collect()
+    let variants = |name: &'static str| match name {
+        "flow" => ["max_min", "equal_share"].map(|sharing| format!("flow {sharing}")).to_vec(),
+        _ => vec![name.to_string()],
+    };
+    MODELS.iter().flat_map(|entry| variants(entry.name)).collect()
+}
+
+/// Those in which messages are fluid: without packets, of which a long message has very many and the
+/// last is rarely full, and without arbiters, who take turns in the order of their ports.
+pub fn fluid_models() -> Vec<String> {
+    all_models().into_iter().filter(|name| name != "packet").collect()
 }
 
 /// Hosts that are never the limit, and that add nothing.

@@ -1,0 +1,133 @@
+//! From processes to the network: messages are cut into packets, and processes take turns at the NIC.
+
+use engine::{Bytes, Queue, Time};
+
+use super::{NONE, Packet, Step, token};
+use crate::message::Message;
+use crate::routing::Unloaded;
+
+/// A process that sends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sender {
+    /// Its messages, first
+    pub front: u32,
+    /// and last.
+    pub back: u32,
+    /// The channel that its next packet asks for; `NONE` while that is not ready.
+    pub wants: u32,
+    /// The next request for the same link.
+    pub next: u32,
+    /// When its path has moved all packets so far to the NIC.
+    filled_at: Time,
+}
+
+impl Sender {
+    pub const IDLE: Sender = Sender { front: NONE, back: NONE, wants: NONE, next: NONE, filled_at: Time::ZERO };
+}
+
+impl Packet {
+    /// A message to another host.
+    pub(super) fn begin(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let packets = self.options.packets(message.size);
+        let index = self.messages.insert(now, message, packets);
+        let process = self.process(message.from);
+        let sender = &mut self.senders[process as usize];
+        if sender.front == NONE {
+            (sender.front, sender.back) = (index, index);
+            if let Some(link) = self.fill(now, process, queue) {
+                self.mark(link);
+            }
+        } else {
+            self.messages.get_mut(sender.back).next = index;
+            sender.back = index;
+        }
+    }
+
+    /// The next packet of `process` comes over the process's own path; when all of it is at the NIC by
+    /// the time it is needed, it asks for the host's link. The link, if that is now.
+    pub(super) fn fill(&mut self, now: Time, process: u32, queue: &mut Queue) -> Option<u32> {
+        let slot = self.messages.get(self.senders[process as usize].front);
+        let payload = slot.left.min(self.options.payload);
+        let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
+        let on_path = regime.process_rate.transfer(payload);
+        let on_link = self.kind(slot.message.from.host.0).transfer(self.options.wire(payload).0 as u32);
+        let on_link = on_link.max(regime.nic_rate.transfer(payload));
+        let filled_at = &mut self.senders[process as usize].filled_at;
+        *filled_at = now.max(*filled_at) + on_path;
+        // The packet may begin to leave when the rest of it will not be late.
+        let ready = now.max(Time(filled_at.0.saturating_sub(on_link.0)));
+        if ready == now {
+            return Some(self.request_injection(process));
+        }
+        queue.push(ready, self.inner(), token(Step::Filled, process, 0));
+        None
+    }
+
+    /// The next packet of `process` asks for its host's link, which this gives.
+    pub(super) fn request_injection(&mut self, process: u32) -> u32 {
+        let message = self.senders[process as usize].front;
+        let first = self.route(message);
+        let link = self.link_of(first);
+        let sender = &mut self.senders[process as usize];
+        sender.wants = first;
+        let requests = &mut self.ports[link as usize].requests;
+        sender.next = std::mem::replace(requests, self.lanes.len() as u32 + process);
+        link
+    }
+
+    /// Finds the route of the next packet of `message`, if it has none, and gives its first channel.
+    fn route(&mut self, message: u32) -> u32 {
+        let slot = self.messages.get(message);
+        if slot.path != NONE {
+            return self.paths.all[slot.path as usize];
+        }
+        let (from, to) = (slot.message.from.host, slot.message.to.host);
+        let number = &mut self.sent[from.0 as usize];
+        let (mut links, mut channels) = (Vec::new(), Vec::new());
+        let fabric = &self.alone.fabric;
+        fabric.route(from, to, u64::from(*number), &Unloaded, &mut links);
+        fabric.routing.channels(&*fabric.topology, &links, &mut channels);
+        *number = number.wrapping_add(1);
+        let count = self.channels;
+        let path = links.iter().zip(&channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
+        let first = self.paths.insert(path);
+        let slot = self.messages.get_mut(message);
+        (slot.path, slot.hops) = (first, u16::try_from(links.len()).expect("a path has fewer than 65,536 links"));
+        self.paths.all[first as usize]
+    }
+
+    /// Cuts the next packet off the first message of `process`: the packet, and its bytes on the wire.
+    pub(super) fn cut_packet(&mut self, process: u32) -> u32 {
+        let message = self.senders[process as usize].front;
+        let most = self.options.payload;
+        let slot = self.messages.get_mut(message);
+        let payload = slot.left.min(most);
+        let (path, hops, number) = (slot.path, slot.hops, slot.number);
+        slot.left = Bytes(slot.left.0 - payload.0);
+        slot.number += 1;
+        if self.route_each {
+            slot.path = NONE;
+        }
+        let size = self.options.wire(payload).0 as u32;
+        self.packets.insert(message, number, size, path, hops)
+    }
+
+    /// A packet of `process` has been granted its host's link, and has left at `end`.
+    pub(super) fn injected(&mut self, now: Time, process: u32, end: Time, queue: &mut Queue) {
+        let message = self.senders[process as usize].front;
+        let slot = self.messages.get(message);
+        if slot.left.0 == 0 {
+            if slot.message.notify_sent {
+                queue.push(end, super::owner(slot.message.from.host), token(Step::Sent, message, 0));
+            }
+            let sender = &mut self.senders[process as usize];
+            sender.front = slot.next;
+            if sender.front == NONE {
+                sender.back = NONE;
+                return;
+            }
+        }
+        // Nothing is marked for that: the link is busy now, and looks again when it is not.
+        self.fill(now, process, queue);
+    }
+}

@@ -1,0 +1,78 @@
+//! Messages on their way.
+
+use engine::{Bytes, Time};
+
+use super::NONE;
+use crate::message::Message;
+
+/// One message.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    pub message: Message,
+    pub injected: Time,
+    /// What has not been sent.
+    pub left: Bytes,
+    /// The number of its next packet.
+    pub number: u32,
+    /// Packets that have not arrived.
+    pub missing: u64,
+    /// The next message of the process.
+    pub next: u32,
+    /// The route of all its packets, where they share one, and its length.
+    pub path: u32,
+    pub hops: u16,
+    /// Is it told that it has been sent, or does nobody want to know?
+    pub told: bool,
+    /// What is still to be told of it: sent, delivered.
+    holds: u8,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Messages {
+    /// Takes `message` in, which goes in `packets` packets.
+    pub fn insert(&mut self, now: Time, message: &Message, packets: u64) -> u32 {
+        let slot = Slot {
+            message: *message,
+            injected: now,
+            left: message.size,
+            number: 0,
+            missing: packets,
+            next: NONE,
+            path: NONE,
+            hops: 0,
+            told: !message.notify_sent,
+            holds: 1 + u8::from(message.notify_sent),
+        };
+        if let Some(index) = self.free.pop() {
+            self.slots[index as usize] = slot;
+            return index;
+        }
+        self.slots.push(slot);
+        let index = self.slots.len() as u32 - 1;
+        assert!(index < super::NOTHING, "fewer than 2^30 messages are on their way");
+        index
+    }
+
+    pub fn get(&self, index: u32) -> &Slot {
+        &self.slots[index as usize]
+    }
+
+    pub fn get_mut(&mut self, index: u32) -> &mut Slot {
+        &mut self.slots[index as usize]
+    }
+
+    /// One thing less is to be told of it.
+    pub fn release(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.holds -= 1;
+        if slot.holds == 0 {
+            self.free.push(index);
+        }
+    }
+}

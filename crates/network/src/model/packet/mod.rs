@@ -1,0 +1,344 @@
+//! The packet model: every packet, every hop, virtual cut-through with credits and virtual channels.
+//!
+//! ```text
+//! requests at     r = head at the router + P           (store-and-forward: tail + P)
+//! transmission    from t ≥ r, when link, crossbar line and credits are there,
+//!                 until E = max(t + L / b, tail at the router + P)
+//! at the next     head = t + c,  tail = E + c;         credit back at the link before at E + c'
+//! ```
+//!
+//! with L the bytes of the packet, b and c bandwidth and cable latency of the link that it takes, c' the
+//! cable latency of the link that it came by, P the pipeline of the router: routing computation, virtual
+//! channel allocation, switch allocation, switch transfer and switch latency. One event for the head of
+//! a packet at a router is enough: flits between head and tail follow at the rate of the slowest link so
+//! far, so the tail's time says all that flits could say (NSIM, 3.1; the flit-level simulator in the
+//! tests agrees to the picosecond).
+//!
+//! A router has a queue for each virtual channel of each input link, a crossbar with a line for each
+//! input link, and outputs that serve one packet after the other. At every instant, after all else, its
+//! outputs choose in ascending order among the requests whose crossbar line is idle and for which the
+//! next buffer has room for the whole packet: round robin over the input channels, or the oldest
+//! message first. Credits come back when the packet's tail has left the buffer, after the cable's
+//! latency; nothing is sent without them.
+//!
+//! Messages are cut into packets of at most the maximum payload, each with its header, in whole flits.
+//! The processes of a host take turns at its NIC packet by packet; a process's own path is a server at
+//! R_C before the NIC, and one behind it at the receiver; the host's link is no faster than R_N. Copies
+//! between processes of a host wait for the sender's copies and for the host's memory, first come,
+//! first served.
+//!
+//! Assumes lossless links, buffers that free a packet at once when its tail has left, and hosts that
+//! take in whatever comes. A packet holds the crossbar line of its input link while it is transmitted.
+//!
+//! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and Table 3; Dally and
+//! Towles, "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 to 19.
+
+mod allocation;
+mod credits;
+mod injection;
+mod memory;
+mod messages;
+mod options;
+mod paths;
+mod ports;
+mod transit;
+mod watchdog;
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, BuildError};
+use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
+
+use super::alone::Alone;
+use crate::message::{Arrival, Cargo, Happening, LinkUse, Message, Network};
+use crate::topology::{HostId, LinkId};
+use crate::{Fabric, HostParameters};
+use credits::Credits;
+use injection::Sender;
+use memory::MemoryQueues;
+use messages::{Messages, Slot};
+use paths::Paths;
+use ports::{Kind, Lane as Channel, Port};
+use transit::Packets;
+
+pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
+
+pub(super) const PARAMETERS: &[engine::registry::Parameter] = options::PARAMETERS;
+
+/// No index.
+const NONE: u32 = u32::MAX;
+
+/// Packets through routers.
+pub struct Packet {
+    alone: Alone,
+    options: PacketOptions,
+    /// How many virtual channels each link has.
+    channels: u32,
+    kinds: Vec<Kind>,
+    ports: Vec<Port>,
+    /// Of each link its virtual channels.
+    lanes: Vec<Channel>,
+    /// Of each host its processes.
+    senders: Vec<Sender>,
+    /// When the path of a process has taken in what has come so far; only where it has a rate.
+    taken: Vec<Time>,
+    memory: MemoryQueues,
+    credits: Credits,
+    paths: Paths,
+    packets: Packets,
+    messages: Messages,
+    /// Packets that each host has sent: the keys of their routes.
+    sent: Vec<u32>,
+    /// Outputs that have something to decide at the end of this instant.
+    marked: Vec<u32>,
+    /// Does each packet find its own way?
+    route_each: bool,
+    packet_hops: u64,
+    hops: Option<Vec<Hop>>,
+}
+
+/// One packet on one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Of its message.
+    pub message: Cargo,
+    /// Its number within the message.
+    pub number: u32,
+    /// The link.
+    pub link: LinkId,
+    /// The virtual channel.
+    pub channel: u8,
+    /// When its head began to leave.
+    pub begin: Time,
+    /// When its tail had left.
+    pub end: Time,
+}
+
+/// What an event of this model says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A packet may ask for its next link: the packet, the channel that it has come by.
+    Ready,
+    /// A transmission has ended: the output that may choose again, the link whose line is idle.
+    Idle,
+    /// The tail of a packet is at its host.
+    Arrived,
+    /// A process has its next packet ready.
+    Filled,
+    /// A message is sent.
+    Sent,
+    /// A message is delivered.
+    Delivered,
+}
+
+const STEPS: [Step; 6] =
+    [Step::Ready, Step::Idle, Step::Arrived, Step::Filled, Step::Sent, Step::Delivered];
+const STEP_BITS: u32 = 3;
+const INDEX_BITS: u32 = 30;
+/// No index in a token.
+const NOTHING: u32 = (1 << INDEX_BITS) - 1;
+
+fn token(step: Step, first: u32, second: u32) -> Token {
+    debug_assert!(first <= NOTHING && second <= NOTHING);
+    let payload = (u64::from(first) << INDEX_BITS | u64::from(second)) << STEP_BITS | step as u64;
+    Token::new(Lane::Network, payload)
+}
+
+fn open(token: Token) -> (Step, u32, u32) {
+    let payload = token.payload();
+    let step = STEPS[(payload & ((1 << STEP_BITS) - 1)) as usize];
+    let index = |shift: u32| (payload >> shift) as u32 & NOTHING;
+    (step, index(STEP_BITS + INDEX_BITS), index(STEP_BITS))
+}
+
+/// The owner of what is told of messages to `host`.
+fn owner(host: HostId) -> Owner {
+    Owner::new(Lane::Network, host.0)
+}
+
+impl Packet {
+    /// On `fabric`, between `hosts`.
+    pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, options: PacketOptions) -> Packet {
+        let topology = &*fabric.topology;
+        let channels = u32::from(fabric.routing.channel_count());
+        let (count, links) = (topology.hosts(), topology.links());
+        let processes = count * u32::from(hosts.processes.max(1));
+        let lanes = links as usize * channels as usize;
+        assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
+        let (kinds, ports) = ports::all(topology, &hosts, &options);
+        let credit = options.credit();
+        let rated = hosts.regimes.iter().any(|regime| regime.process_rate != engine::Bandwidth::INFINITE);
+        Packet {
+            channels,
+            kinds,
+            ports,
+            lanes: vec![Channel::new(credit); lanes],
+            senders: vec![Sender::IDLE; processes as usize],
+            taken: if rated { vec![Time::ZERO; processes as usize] } else { Vec::new() },
+            memory: MemoryQueues::new(count, processes),
+            credits: Credits::default(),
+            paths: Paths::default(),
+            packets: Packets::default(),
+            messages: Messages::default(),
+            sent: vec![0; count as usize],
+            marked: Vec::new(),
+            route_each: fabric.routing.is_adaptive(),
+            packet_hops: 0,
+            hops: None,
+            alone: Alone::new(fabric, hosts),
+            options,
+        }
+    }
+
+    pub(super) fn build(
+        arguments: &Arguments,
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+    ) -> Result<Box<dyn Network>, BuildError> {
+        let options = PacketOptions::read(arguments, &hosts)?;
+        Ok(Box::new(Packet::new(fabric, hosts, options)))
+    }
+
+    /// Keeps every hop from now on, for tests and for looking closely.
+    pub fn keep_hops(&mut self) {
+        self.hops.get_or_insert_default();
+    }
+
+    /// The hops kept so far.
+    pub fn take_hops(&mut self) -> Vec<Hop> {
+        self.hops.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The slot of a process among all.
+    fn process(&self, end: crate::Endpoint) -> u32 {
+        end.host.0 * u32::from(self.alone.hosts.processes.max(1)) + u32::from(end.process)
+    }
+
+    /// Notes that the output `link` has something to decide at the end of this instant.
+    fn mark(&mut self, link: u32) {
+        let port = &mut self.ports[link as usize];
+        if !port.marked {
+            port.marked = true;
+            self.marked.push(link);
+        }
+    }
+
+    /// Lets the output `link` look again at `at`, unless it does so earlier.
+    fn look_at(&mut self, link: u32, at: Time, queue: &mut Queue) {
+        let port = &mut self.ports[link as usize];
+        if at < port.looks_at {
+            port.looks_at = at;
+            queue.push(at, self.inner(), token(Step::Idle, link, NOTHING));
+        }
+    }
+
+    /// Owns what happens inside the network: none of that depends on its order within an instant.
+    fn inner(&self) -> Owner {
+        Owner::new(Lane::Network, self.sent.len() as u32)
+    }
+}
+
+impl Network for Packet {
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        if message.from.host == message.to.host {
+            self.copy(now, message, queue);
+        } else {
+            self.begin(now, message, queue);
+        }
+    }
+
+    fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let (step, first, second) = open(event);
+        match step {
+            Step::Ready => self.ready(now, first, second, queue),
+            Step::Idle => self.idle(now, first, second),
+            Step::Arrived => self.arrived(now, first, queue, arrivals),
+            Step::Filled => {
+                let link = self.request_injection(first);
+                self.mark(link);
+            }
+            Step::Sent => self.tell_sent(first, arrivals),
+            Step::Delivered => self.deliver(first, arrivals),
+        }
+    }
+
+    fn settle(&mut self, now: Time, queue: &mut Queue) {
+        if self.marked.is_empty() {
+            return;
+        }
+        let mut marked = std::mem::take(&mut self.marked);
+        marked.sort_unstable();
+        for link in &marked {
+            self.ports[*link as usize].marked = false;
+            self.allocate(now, *link, queue);
+        }
+        marked.clear();
+        debug_assert!(self.marked.is_empty(), "a grant enables nothing at its own instant");
+        self.marked = marked;
+    }
+
+    fn idle_time(&mut self, message: &Message) -> Duration {
+        if message.from.host == message.to.host {
+            return self.alone.time(message);
+        }
+        let idle = self.alone.fabric.idle(message.from.host, message.to.host);
+        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
+        let host = regime.nic_rate.min(regime.process_rate);
+        let (full, packets) = (self.options.payload, self.options.packets(message.size));
+        let last = self.options.payload_of(message.size, packets - 1);
+        let sum = |time: &dyn Fn(Bytes) -> Duration| time(full) * (packets - 1) + time(last);
+        let on_links = sum(&|payload| idle.bandwidth.transfer(self.options.wire(payload)));
+        let on_host = sum(&|payload| host.transfer(payload));
+        idle.latency + regime.latency + on_links.max(on_host)
+    }
+
+    fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {
+        for (at, port) in self.ports.iter().enumerate() {
+            let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
+            let link_use = LinkUse {
+                link: LinkId(at as u32),
+                bytes: Bytes(port.bytes),
+                messages: port.packets,
+                busy: port.busy.saturating_sub(to_come),
+            };
+            observer.record(now, &link_use);
+        }
+    }
+
+    fn stuck(&self) -> Option<String> {
+        let cycle = self.cycle()?;
+        let names: Vec<_> = cycle.iter().take(12).map(|lane| self.channel_name(*lane)).collect();
+        let more = if cycle.len() > 12 { format!(", and {} more", cycle.len() - 12) } else { String::new() };
+        Some(format!("{} channels wait for each other's room: {}{more}", cycle.len(), names.join(", ")))
+    }
+
+    fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+}
+
+impl Packet {
+    /// The event of the end of the sending of `index`.
+    fn tell_sent(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        self.tell_once(index, arrivals);
+        self.messages.release(index);
+    }
+
+    fn deliver(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        // Over links without latency both may happen at the same time.
+        self.tell_once(index, arrivals);
+        let slot = self.messages.get(index);
+        let Slot { injected, message, .. } = *slot;
+        arrivals.push(Arrival { happening: Happening::Delivered, injected, message });
+        self.messages.release(index);
+    }
+
+    /// Tells that the message has been sent, if somebody wants to know and does not.
+    fn tell_once(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        let slot = self.messages.get_mut(index);
+        if !std::mem::replace(&mut slot.told, true) {
+            let Slot { injected, message, .. } = *slot;
+            arrivals.push(Arrival { happening: Happening::Sent, injected, message });
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What routers and packets are like.
+
+use engine::registry::{Arguments, BuildError, Kind, Parameter};
+use engine::{Bytes, Duration};
+
+use crate::HostParameters;
+
+/// How an output chooses among requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arbitration {
+    /// The input channels take turns.
+    RoundRobin,
+    /// The packet whose message was injected first.
+    Age,
+}
+
+/// When a packet may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switching {
+    /// When its head is there, and the next buffer has room for all of it.
+    VirtualCutThrough,
+    /// When all of it is there.
+    StoreAndForward,
+}
+
+/// What routers and packets are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketOptions {
+    /// The most payload of a packet.
+    pub payload: Bytes,
+    /// What each packet carries besides.
+    pub header: Bytes,
+    /// Packets are whole numbers of these.
+    pub flit: Bytes,
+    /// Of each virtual channel at a router's input; `None` is without limit.
+    pub buffer: Option<Bytes>,
+    /// When a packet may go on.
+    pub switching: Switching,
+    /// How outputs choose.
+    pub arbitration: Arbitration,
+    /// From a head's arrival at a router until it can leave it, when nothing is in its way.
+    pub pipeline: Duration,
+}
+
+const fn stage(name: &'static str) -> Parameter {
+    let summary = "Stage of a router's pipeline: a part of the latency of the link before it";
+    Parameter { name, kind: Kind::Time, default: Some("0 ns"), summary }
+}
+
+const fn size(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, kind: Kind::Size, default: Some(default), summary }
+}
+
+const STAGES: [&str; 5] =
+    ["routing_computation", "vc_allocation", "switch_allocation", "switch_transfer", "switch_latency"];
+
+/// Of `[network.packet]`.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "flow_control",
+    kind: Kind::Choice(&["credits", "none"]),
+    default: Some("credits"),
+    summary: "credits: nothing is sent without room for it; none: buffers without limit",
+}];
+
+/// Of `[router]`.
+pub const ROUTER: &[Parameter] = &[
+    stage("routing_computation"),
+    stage("vc_allocation"),
+    stage("switch_allocation"),
+    stage("switch_transfer"),
+    stage("switch_latency"),
+    size("flit", "1 B", "Packets are whole numbers of flits"),
+    size("buffer", "", "Of each virtual channel of an input. Default: four of the longest packets"),
+    Parameter {
+        name: "arbitration",
+        kind: Kind::Choice(&["round-robin", "age"]),
+        default: Some("round-robin"),
+        summary: "How an output chooses among packets: input channels take turns, or the oldest message first",
+    },
+    Parameter {
+        name: "switching",
+        kind: Kind::Choice(&["virtual-cut-through", "store-and-forward"]),
+        default: Some("virtual-cut-through"),
+        summary: "Whether a packet goes on when its head is there, or all of it",
+    },
+];
+
+impl PacketOptions {
+    /// Of the arguments of `[network.packet]` and `[router]`, and what `[link]` says of packets: where it
+    /// is silent, 2 KiB of payload and no header.
+    pub fn read(arguments: &Arguments, hosts: &HostParameters) -> Result<PacketOptions, BuildError> {
+        let told = hosts.packet_payload.0 > 1 || hosts.packet_wire != hosts.packet_payload;
+        let payload = if told { hosts.packet_payload } else { Bytes(2048) };
+        let header = Bytes(hosts.packet_wire.0 - hosts.packet_payload.0);
+        let flit = arguments.size("flit").unwrap_or(Bytes(1));
+        if flit.0 == 0 {
+            return Err(BuildError::new("flit", "0 B: a flit has at least 1 B"));
+        }
+        let mut options = PacketOptions {
+            payload,
+            header,
+            flit,
+            buffer: None,
+            switching: match arguments.text("switching").as_deref() {
+                Some("store-and-forward") => Switching::StoreAndForward,
+                _ => Switching::VirtualCutThrough,
+            },
+            arbitration: match arguments.text("arbitration").as_deref() {
+                Some("age") => Arbitration::Age,
+                _ => Arbitration::RoundRobin,
+            },
+            pipeline: STAGES.iter().filter_map(|stage| arguments.time(stage)).sum(),
+        };
+        if arguments.text("flow_control").as_deref() != Some("none") {
+            let longest = options.longest();
+            let buffer = arguments.size("buffer").unwrap_or(Bytes(4 * longest.0));
+            if buffer < longest {
+                let reason = format!("{buffer} does not hold a packet of {longest}, as cut-through needs");
+                return Err(BuildError::new("buffer", reason));
+            }
+            if buffer.0 >= 1 << 31 {
+                return Err(BuildError::new("buffer", format!("{buffer} is not below 2 GiB")));
+            }
+            options.buffer = Some(buffer);
+        }
+        Ok(options)
+    }
+
+    /// The bytes on the wire of a packet with `payload`.
+    pub fn wire(&self, payload: Bytes) -> Bytes {
+        let bytes = (self.header.0 + payload.0).max(1);
+        if self.flit.0 == 1 { Bytes(bytes) } else { Bytes(bytes.div_ceil(self.flit.0) * self.flit.0) }
+    }
+
+    /// The bytes on the wire of a full packet.
+    pub fn longest(&self) -> Bytes {
+        self.wire(self.payload)
+    }
+
+    /// How many packets a message of `size` is cut into: one for a message without content.
+    pub(super) fn packets(&self, size: Bytes) -> u64 {
+        size.0.div_ceil(self.payload.0).max(1)
+    }
+
+    /// The payload of packet `number` of a message of `size`.
+    pub(super) fn payload_of(&self, size: Bytes, number: u64) -> Bytes {
+        Bytes((size.0 - number * self.payload.0).min(self.payload.0))
+    }
+
+    /// What a channel can hold at first \[bytes\].
+    pub(super) fn credit(&self) -> u32 {
+        self.buffer.map_or(u32::MAX, |buffer| buffer.0 as u32)
+    }
+}

@@ -1,0 +1,155 @@
+//! Links and their virtual channels: what stands at the start of a link, and what at its end.
+
+use engine::{Bandwidth, Bytes, Duration, Time};
+
+use super::options::PacketOptions;
+use super::{NONE, Packet};
+use crate::HostParameters;
+use crate::topology::{LinkId, Node, Topology};
+
+/// What links of one kind have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub bandwidth: Bandwidth,
+    /// The cable alone.
+    pub cable: Duration,
+    /// Of the router at the end; zero at a host.
+    pub pipeline: Duration,
+    /// Of one byte, where that is a whole number.
+    per_byte: Option<u64>,
+    /// Does it lead to a host?
+    pub down: bool,
+    /// Does it come from a host?
+    pub up: bool,
+}
+
+impl Kind {
+    /// How long a packet of `bytes` is on the wire.
+    pub fn transfer(&self, bytes: u32) -> Duration {
+        match self.per_byte {
+            Some(per_byte) => Duration(per_byte * u64::from(bytes)),
+            None => self.bandwidth.transfer(Bytes(u64::from(bytes))),
+        }
+    }
+}
+
+/// One directed link: its start (an output) and its end (an input).
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(super) struct Port {
+    /// When the transmission of its start ends.
+    pub idle_at: Time,
+    /// When its start will look again; [`Time::NEVER`] if nothing is scheduled.
+    pub looks_at: Time,
+    /// When the crossbar's line of its end is idle.
+    pub line_idle_at: Time,
+    /// The first of the requests for it, a list linked through [`Lane::next`].
+    pub requests: u32,
+    /// Who was granted last.
+    pub granted: u32,
+    pub kind: u16,
+    /// Is its start listed for this instant?
+    pub marked: bool,
+    /// Will its end be told when its line is idle?
+    pub line_told: bool,
+    /// What it has carried: packets,
+    pub packets: u64,
+    /// bytes on the wire,
+    pub bytes: u64,
+    /// and for how long.
+    pub busy: Duration,
+}
+
+/// A virtual channel of a link: credits at its start, a queue at its end.
+#[derive(Debug, Clone)]
+#[repr(C, align(32))]
+pub(super) struct Lane {
+    /// The packets at its end, first
+    pub front: u32,
+    /// and last.
+    pub back: u32,
+    /// The channel that the first of them asks for.
+    pub wants: u32,
+    /// The next request for the same link.
+    pub next: u32,
+    /// At its start: bytes that may be sent,
+    pub credit: u32,
+    /// those on their way back, a list in [`super::credits::Credits`]: the first
+    pub returning: u32,
+    /// and the last.
+    pub returning_last: u32,
+    /// Does a request wait for credits that nothing has sent yet?
+    pub starving: bool,
+}
+
+impl Lane {
+    pub fn new(credit: u32) -> Lane {
+        Lane {
+            front: NONE,
+            back: NONE,
+            wants: NONE,
+            next: NONE,
+            credit,
+            returning: NONE,
+            returning_last: NONE,
+            starving: false,
+        }
+    }
+}
+
+/// The ports of all links, and their kinds.
+pub(super) fn all(
+    topology: &dyn Topology,
+    hosts: &HostParameters,
+    options: &PacketOptions,
+) -> (Vec<Kind>, Vec<Port>) {
+    let mut kinds: Vec<Kind> = Vec::new();
+    let _ = hosts;
+    let ports = (0..topology.links()).map(|id| {
+        let link = topology.link(LinkId(id));
+        let down = matches!(link.to, Node::Host(_));
+        let pipeline = if down { Duration::ZERO } else { options.pipeline.min(link.latency) };
+        let per_byte = (link.bandwidth.0 > 0 && 1_000_000_000_000 % link.bandwidth.0 == 0)
+            .then(|| 1_000_000_000_000 / link.bandwidth.0);
+        let per_byte = if link.bandwidth == Bandwidth::INFINITE { Some(0) } else { per_byte };
+        let cable = link.latency.saturating_sub(pipeline);
+        let up = matches!(link.from, Node::Host(_));
+        let kind = Kind { bandwidth: link.bandwidth, cable, pipeline, per_byte, down, up };
+        // Kinds are few, and neighbours in number are mostly alike.
+        let kind = kinds.iter().rposition(|known| *known == kind).unwrap_or_else(|| {
+            kinds.push(kind);
+            kinds.len() - 1
+        });
+        Port {
+            idle_at: Time::ZERO,
+            looks_at: Time::NEVER,
+            line_idle_at: Time::ZERO,
+            requests: NONE,
+            granted: NONE,
+            kind: u16::try_from(kind).expect("fewer than 65,536 kinds of links"),
+            marked: false,
+            line_told: false,
+            packets: 0,
+            bytes: 0,
+            busy: Duration::ZERO,
+        }
+    });
+    let ports = ports.collect();
+    (kinds, ports)
+}
+
+impl Packet {
+    /// The link of a virtual channel.
+    pub(super) fn link_of(&self, lane: u32) -> u32 {
+        match self.channels {
+            1 => lane,
+            2 => lane / 2,
+            channels => lane / channels,
+        }
+    }
+
+    /// What the link is like.
+    pub(super) fn kind(&self, link: u32) -> &Kind {
+        &self.kinds[usize::from(self.ports[link as usize].kind)]
+    }
+}

@@ -1,0 +1,139 @@
+//! Packets on their way from router to router, and into hosts.
+
+use engine::{Queue, Time};
+
+use super::{NONE, NOTHING, Packet, Step, owner, token};
+use crate::message::Arrival;
+
+/// One packet.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(32))]
+pub(super) struct InTransit {
+    /// When its tail is at the end of its present link.
+    pub tail: Time,
+    pub message: u32,
+    /// Where its next channel stands among the paths.
+    pub path: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// The packet behind it in its queue.
+    pub next: u32,
+    pub number: u32,
+    /// How many links its route has.
+    pub hops: u16,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Packets {
+    pub all: Vec<InTransit>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    pub fn insert(&mut self, message: u32, number: u32, size: u32, path: u32, hops: u16) -> u32 {
+        let packet = InTransit { tail: Time::ZERO, message, path, size, next: NONE, number, hops };
+        if let Some(index) = self.free.pop() {
+            self.all[index as usize] = packet;
+            return index;
+        }
+        self.all.push(packet);
+        let index = self.all.len() as u32 - 1;
+        assert!(index < NOTHING, "fewer than 2^30 packets are on their way");
+        index
+    }
+
+    pub fn remove(&mut self, index: u32) {
+        self.free.push(index);
+    }
+}
+
+impl Packet {
+    /// `packet` has passed the pipeline of the router that it has reached by channel `lane`.
+    pub(super) fn ready(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
+        let state = &mut self.lanes[lane as usize];
+        if state.front != NONE {
+            self.packets.all[state.back as usize].next = packet;
+            state.back = packet;
+            return;
+        }
+        (state.front, state.back) = (packet, packet);
+        let link = self.link_of(lane);
+        let port = &mut self.ports[link as usize];
+        if port.line_idle_at <= now {
+            self.request(lane);
+        } else if !port.line_told {
+            port.line_told = true;
+            let at = port.line_idle_at;
+            queue.push(at, self.inner(), token(Step::Idle, NOTHING, link));
+        }
+    }
+
+    /// The first packet of `lane` asks for its next channel.
+    fn request(&mut self, lane: u32) {
+        let state = &mut self.lanes[lane as usize];
+        let wants = self.paths.all[self.packets.all[state.front as usize].path as usize];
+        state.wants = wants;
+        let link = self.link_of(wants);
+        let port = &mut self.ports[link as usize];
+        self.lanes[lane as usize].next = std::mem::replace(&mut port.requests, lane);
+        self.mark(link);
+    }
+
+    /// The output `output` may choose again, and the crossbar's line of link `line` is idle.
+    pub(super) fn idle(&mut self, now: Time, output: u32, line: u32) {
+        if output != NOTHING {
+            let port = &mut self.ports[output as usize];
+            if port.looks_at == now {
+                port.looks_at = Time::NEVER;
+            }
+            if port.requests != NONE {
+                self.mark(output);
+            }
+        }
+        if line != NOTHING {
+            self.ports[line as usize].line_told = false;
+            for lane in line * self.channels..(line + 1) * self.channels {
+                let state = &self.lanes[lane as usize];
+                if state.front == NONE {
+                    continue;
+                }
+                if state.wants == NONE {
+                    self.request(lane);
+                } else {
+                    let link = self.link_of(state.wants);
+                    self.mark(link);
+                }
+            }
+        }
+    }
+
+    /// The tail of `packet` is at its host.
+    pub(super) fn arrived(&mut self, now: Time, packet: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let InTransit { message, path, hops, number, .. } = self.packets.all[packet as usize];
+        self.packets.remove(packet);
+        let slot = self.messages.get_mut(message);
+        slot.missing -= 1;
+        let (missing, target, regime) = (slot.missing, slot.message.to, usize::from(slot.message.regime));
+        let payload = self.options.payload_of(slot.message.size, u64::from(number));
+        if self.route_each || missing == 0 {
+            self.paths.remove(path - u32::from(hops), usize::from(hops));
+        }
+        let regime = self.alone.hosts.regimes[regime];
+        let process = self.process(target);
+        let mut at = now;
+        if let Some(taken) = self.taken.get_mut(process as usize) {
+            *taken = now.max(*taken + regime.process_rate.transfer(payload));
+            at = *taken;
+        }
+        if missing > 0 {
+            return;
+        }
+        let at = at + regime.latency;
+        if at == now {
+            self.deliver(message, arrivals);
+        } else {
+            queue.push(at, owner(target.host), token(Step::Delivered, message, 0));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The packet model beside closed forms, and what must hold for any traffic.
+
+mod common;
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, Value, find};
+use engine::{Bandwidth, Bytes, Duration, Time};
+use network::model::{Arbitration, Packet, PacketOptions, Switching};
+use network::routing::ROUTINGS;
+use network::topology::{LinkDefaults, TOPOLOGIES};
+use network::{Fabric, HostParameters, Message, Network};
+use proptest::prelude::*;
+
+/// 4 GB/s: 250 ps for a byte.
+const BYTE: u64 = 250;
+const PIPELINE: Duration = Duration(94_000);
+const CABLE: Duration = Duration(10_000);
+
+const LINKS: LinkDefaults = LinkDefaults {
+    bandwidth: Bandwidth(4_000_000_000),
+    latency: Duration(104_000),
+    host_bandwidth: Bandwidth(4_000_000_000),
+    host_latency: Duration(104_000),
+};
+
+fn integers(values: &[i64]) -> Value {
+    Value::List(values.iter().map(|value| Value::Integer(*value)).collect())
+}
+
+fn fabric(kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
+    let arguments = Arguments(arguments.iter().cloned().collect());
+    let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&arguments, &LINKS).unwrap();
+    let routing = find(ROUTINGS, "routing", topology.default_routing()).unwrap();
+    let routing = (routing.build)(&Arguments::default(), &*topology, 0).unwrap();
+    Arc::new(Fabric { topology, routing })
+}
+
+/// A torus with one host on each router.
+fn torus(sizes: &[i64]) -> Arc<Fabric> {
+    fabric("torus", &[("sizes", integers(sizes)), ("hosts_per_router", Value::Integer(1))])
+}
+
+/// Packets of 2 KiB with a header of 32 bytes in flits of 16, four to a buffer.
+fn options() -> PacketOptions {
+    PacketOptions {
+        payload: Bytes(2016),
+        header: Bytes(32),
+        flit: Bytes(16),
+        buffer: Some(Bytes(8192)),
+        switching: Switching::VirtualCutThrough,
+        arbitration: Arbitration::RoundRobin,
+        pipeline: PIPELINE,
+    }
+}
+
+fn hosts() -> Arc<HostParameters> {
+    Arc::new(common::transparent(2))
+}
+
+/// When each message is delivered.
+fn run(packet: &mut Packet, messages: &[(Time, Message)]) -> Vec<Time> {
+    common::run(packet, messages).iter().map(|times| times.delivered).collect()
+}
+
+/// One packet over h links: it is on the wire once, and passes each link's latency.
+#[test]
+fn a_packet_cuts_through() {
+    let mut packet = Packet::new(torus(&[8, 8]), hosts(), options());
+    // Three hops in x, two in y, and the hosts' links. 100 bytes and a header are nine flits.
+    let delivered = run(&mut packet, &[(Time(500), common::message((0, 0), (19, 0), 100, 0))]);
+    let links = 3 + 2 + 2;
+    assert_eq!(delivered, [Time(500 + (links - 1) * 104_000 + 104_000 + 9 * 16 * BYTE)]);
+    assert_eq!(packet.packet_hops(), links);
+}
+
+/// Store and forward: it is on every wire once.
+#[test]
+fn a_stored_packet_is_on_every_wire() {
+    let options = PacketOptions { switching: Switching::StoreAndForward, ..options() };
+    let mut packet = Packet::new(torus(&[8, 8]), hosts(), options);
+    let delivered = run(&mut packet, &[(Time(0), common::message((0, 0), (19, 0), 100, 0))]);
+    assert_eq!(delivered, [Time(7 * (104_000 + 9 * 16 * BYTE))]);
+}
+
+/// A long message: its packets follow each other without a gap, for a buffer of four packets is more
+/// than a round trip.
+#[test]
+fn a_long_message_runs_at_the_rate_of_the_wire() {
+    let mut packet = Packet::new(torus(&[8, 8]), hosts(), options());
+    let size = 1000 * 2016;
+    let delivered = run(&mut packet, &[(Time(0), common::message((0, 0), (19, 0), size, 0))]);
+    assert_eq!(delivered, [Time(7 * 104_000 + 1000 * 2048 * BYTE)]);
+}
+
+/// A buffer of one packet: a router's is free again a cable, a pipeline, a packet and a cable later;
+/// a host's one packet and two cables later, which are longer here, for no router stands at their end.
+#[test]
+fn a_small_buffer_limits_the_rate() {
+    let options = PacketOptions { buffer: Some(Bytes(2048)), ..options() };
+    let mut packet = Packet::new(torus(&[8, 8]), hosts(), options);
+    let size = 50 * 2016;
+    let delivered = run(&mut packet, &[(Time(0), common::message((0, 0), (1, 0), size, 0))]);
+    let wire = 2048 * BYTE;
+    let router = CABLE.0 + PIPELINE.0 + wire + CABLE.0;
+    let host = wire + 2 * LINKS.host_latency.0;
+    let period = router.max(host);
+    assert_eq!(delivered, [Time(3 * 104_000 + 49 * period + wire)]);
+}
+
+/// Two messages for one host share its link packet by packet.
+#[test]
+fn two_senders_take_turns() {
+    let mut packet = Packet::new(torus(&[9]), hosts(), options());
+    let size = 100 * 2016;
+    let messages = [(1, 0), (8, 1)].map(|(from, number)| (Time(0), common::message((from, 0), (0, 0), size, number)));
+    let mut delivered = run(&mut packet, &messages);
+    delivered.sort_unstable();
+    let wire = 2048 * BYTE;
+    assert_eq!(delivered, [Time(3 * 104_000 + 199 * wire), Time(3 * 104_000 + 200 * wire)]);
+}
+
+/// With a single channel on a ring of which every link is full, nothing moves, and the cycle is named.
+#[test]
+fn a_ring_without_a_dateline_is_stuck() {
+    struct OneChannel(Arc<Fabric>);
+    impl network::routing::Routing for OneChannel {
+        fn route(
+            &self,
+            topology: &dyn network::Topology,
+            from: network::HostId,
+            to: network::HostId,
+            key: u64,
+            load: &dyn network::routing::Load,
+            path: &mut Vec<network::LinkId>,
+        ) {
+            self.0.routing.route(topology, from, to, key, load, path);
+        }
+        fn channels(&self, _: &dyn network::Topology, path: &[network::LinkId], channels: &mut Vec<u8>) {
+            channels.clear();
+            channels.resize(path.len(), 0);
+        }
+        fn channel_count(&self) -> u8 {
+            1
+        }
+        fn longest(&self, topology: &dyn network::Topology) -> u32 {
+            self.0.routing.longest(topology)
+        }
+        fn is_adaptive(&self) -> bool {
+            false
+        }
+        fn idle(
+            &self,
+            topology: &dyn network::Topology,
+            from: network::HostId,
+            to: network::HostId,
+        ) -> network::fabric::Idle {
+            self.0.routing.idle(topology, from, to)
+        }
+    }
+    let arguments = || [("sizes", integers(&[7])), ("hosts_per_router", Value::Integer(1))];
+    let plain = fabric("torus", &arguments());
+    let topology = (find(TOPOLOGIES, "topology", "torus").unwrap().build)(
+        &Arguments(arguments().into_iter().collect()),
+        &LINKS,
+    );
+    let one = Arc::new(Fabric { topology: topology.unwrap(), routing: Box::new(OneChannel(plain.clone())) });
+    let messages: Vec<_> =
+        (0..7).map(|at| (Time(0), common::message((at, 0), ((at + 3) % 7, 0), 400_000, u64::from(at)))).collect();
+    let mut stuck = Packet::new(one, hosts(), options());
+    let mut queue = engine::Queue::new();
+    for (at, message) in &messages {
+        stuck.inject(*at, message, &mut queue);
+    }
+    stuck.settle(Time(0), &mut queue);
+    let mut arrivals = Vec::new();
+    while let Some(event) = queue.pop() {
+        stuck.wake(event.time, event.token, &mut queue, &mut arrivals);
+        if queue.instant_is_over() {
+            stuck.settle(event.time, &mut queue);
+        }
+    }
+    let delivered = |arrival: &network::Arrival| arrival.happening == network::Happening::Delivered;
+    assert!(!arrivals.iter().any(delivered));
+    let why = stuck.stuck().expect("a cycle");
+    assert!(why.starts_with("7 channels wait for each other's room: "), "{why}");
+    // With the dateline's two channels, all arrive.
+    let mut free = Packet::new(plain, hosts(), options());
+    run(&mut free, &messages);
+    assert_eq!(free.stuck(), None);
+}
+
+fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
+    let end = move || (0..hosts, 0..2u16);
+    let size = prop_oneof![Just(0u64), 1..64u64, 1..20_000u64, Just(2016u64)];
+    (0..6u64, end(), end(), size, any::<bool>()).prop_map(|(at, from, to, size, notify_sent)| {
+        (Time(at * 128_000), Message { notify_sent, ..common::message(from, to, size, 0) })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..Default::default() })]
+
+    /// Whatever the traffic: all arrives (the driver checks: exactly once), no sooner than alone, and in
+    /// the end every credit is where it was.
+    #[test]
+    fn everything_arrives(mut messages in prop::collection::vec(any_message(27), 1..200), age in any::<bool>()) {
+        for (number, (_, message)) in messages.iter_mut().enumerate() {
+            message.cargo[0] = number as u64;
+        }
+        let arbitration = if age { Arbitration::Age } else { Arbitration::RoundRobin };
+        let networks = [
+            torus(&[3, 3, 3]),
+            fabric("fat-tree", &[("m", integers(&[3, 3, 3])), ("w", integers(&[1, 2, 2]))]),
+            fabric("crossbar", &[("hosts", Value::Integer(27))]),
+        ];
+        for fabric in networks {
+            let mut packet = Packet::new(fabric, hosts(), PacketOptions { arbitration, ..options() });
+            let delivered = run(&mut packet, &messages);
+            for (delivered, (at, message)) in delivered.iter().zip(&messages) {
+                prop_assert!(*delivered >= *at + packet.idle_time(message));
+            }
+            prop_assert_eq!(packet.stuck(), None);
+        }
+    }
+}
