@@ -16,7 +16,6 @@ const MAX_RATE: (&str, Make) = ("max_rate", |fabric| Box::new(MaxRate::new(fabri
 const EQUAL_SHARE: (&str, Make) =
     ("flow, equal share", |fabric| Box::new(Flow::new(fabric, hosts(), Sharing::EqualShare)));
 const FLOW: (&str, Make) = ("flow", |fabric| Box::new(Flow::new(fabric, hosts(), Sharing::MaxMin)));
-const PACKET: (&str, Make) = ("packet", |fabric| Box::new(Packet::new(fabric, hosts(), nsim_packets())));
 const LOGGP: (&str, Make) = ("loggp", |fabric| Box::new(LogGP::new(fabric, hosts())));
 
 fn measure(

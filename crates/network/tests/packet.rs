@@ -113,7 +113,8 @@ fn a_small_buffer_limits_the_rate() {
 fn two_senders_take_turns() {
     let mut packet = Packet::new(torus(&[9]), hosts(), options());
     let size = 100 * 2016;
-    let messages = [(1, 0), (8, 1)].map(|(from, number)| (Time(0), common::message((from, 0), (0, 0), size, number)));
+    let messages =
+        [(1, 0), (8, 1)].map(|(from, number)| (Time(0), common::message((from, 0), (0, 0), size, number)));
     let mut delivered = run(&mut packet, &messages);
     delivered.sort_unstable();
     let wire = 2048 * BYTE;
@@ -165,8 +166,9 @@ fn a_ring_without_a_dateline_is_stuck() {
         &LINKS,
     );
     let one = Arc::new(Fabric { topology: topology.unwrap(), routing: Box::new(OneChannel(plain.clone())) });
-    let messages: Vec<_> =
-        (0..7).map(|at| (Time(0), common::message((at, 0), ((at + 3) % 7, 0), 400_000, u64::from(at)))).collect();
+    let messages: Vec<_> = (0..7)
+        .map(|at| (Time(0), common::message((at, 0), ((at + 3) % 7, 0), 400_000, u64::from(at))))
+        .collect();
     let mut stuck = Packet::new(one, hosts(), options());
     let mut queue = engine::Queue::new();
     for (at, message) in &messages {

@@ -8,7 +8,7 @@ use engine::{Bandwidth, Duration};
 use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::Processor;
 use mpi::{Progress, Protocol, Setup};
-use network::model::MODELS;
+use network::model::{MODELS, ROUTER};
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
@@ -150,7 +150,12 @@ impl Platform {
             let what = super::value::describe(&parameter.kind);
             checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
         })?;
-        (entry.build.make)(&arguments, fabric, hosts, part).map_err(|error| checked.build_error(&error))
+        let router = self.of("router");
+        arguments.0.extend(router.arguments.0.clone());
+        (entry.build.make)(&arguments, fabric, hosts, part).map_err(|error| {
+            let of_router = ROUTER.iter().any(|parameter| parameter.name == error.parameter);
+            if of_router { router.build_error(&error) } else { checked.build_error(&error) }
+        })
     }
 
     /// The processor of one process; recorded times are scaled by `scale`.

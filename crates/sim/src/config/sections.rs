@@ -7,7 +7,7 @@ use engine::registry::{Entry, Kind, Parameter};
 use mpi::Progress;
 use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
-use network::model::MODELS;
+use network::model::{MODELS, ROUTER};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
 
@@ -253,6 +253,7 @@ pub fn sections() -> &'static [Section] {
                 "The way through them. Default: what suits the topology",
             ),
             keys("link", LINK, "Links between routers"),
+            keys("router", ROUTER, "Routers, as the packet model simulates them"),
             keys("host", HOST, "What every host is like"),
             keys("host.memory", MEMORY, "How the processes of a host reach each other"),
             keys("nic", NIC, "Between a host and its router"),

@@ -2,8 +2,8 @@
 
 use engine::Time;
 
-use super::ports::Lane;
 use super::NONE;
+use super::ports::Lane;
 
 /// Credits that will be usable at a time.
 #[derive(Debug, Clone, Copy)]

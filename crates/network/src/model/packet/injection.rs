@@ -22,7 +22,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub const IDLE: Sender = Sender { front: NONE, back: NONE, wants: NONE, next: NONE, filled_at: Time::ZERO };
+    pub const IDLE: Sender =
+        Sender { front: NONE, back: NONE, wants: NONE, next: NONE, filled_at: Time::ZERO };
 }
 
 impl Packet {
@@ -92,7 +93,8 @@ impl Packet {
         let path = links.iter().zip(&channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
         let first = self.paths.insert(path);
         let slot = self.messages.get_mut(message);
-        (slot.path, slot.hops) = (first, u16::try_from(links.len()).expect("a path has fewer than 65,536 links"));
+        (slot.path, slot.hops) =
+            (first, u16::try_from(links.len()).expect("a path has fewer than 65,536 links"));
         self.paths.all[first as usize]
     }
 

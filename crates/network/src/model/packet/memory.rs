@@ -14,7 +14,10 @@ pub(super) struct MemoryQueues {
 
 impl MemoryQueues {
     pub fn new(hosts: u32, processes: u32) -> MemoryQueues {
-        MemoryQueues { processes: vec![Time::ZERO; processes as usize], hosts: vec![Time::ZERO; hosts as usize] }
+        MemoryQueues {
+            processes: vec![Time::ZERO; processes as usize],
+            hosts: vec![Time::ZERO; hosts as usize],
+        }
     }
 
     /// A copy by `process` on `host` takes `own` of the one, and `shared` of the other: when is it done?

@@ -52,7 +52,7 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use super::alone::Alone;
 use crate::message::{Arrival, Cargo, Happening, LinkUse, Message, Network};
 use crate::topology::{HostId, LinkId};
-use crate::{Fabric, HostParameters};
+use crate::{Fabric, HostParameters, Part};
 use credits::Credits;
 use injection::Sender;
 use memory::MemoryQueues;
@@ -131,8 +131,7 @@ enum Step {
     Delivered,
 }
 
-const STEPS: [Step; 6] =
-    [Step::Ready, Step::Idle, Step::Arrived, Step::Filled, Step::Sent, Step::Delivered];
+const STEPS: [Step; 6] = [Step::Ready, Step::Idle, Step::Arrived, Step::Filled, Step::Sent, Step::Delivered];
 const STEP_BITS: u32 = 3;
 const INDEX_BITS: u32 = 30;
 /// No index in a token.
@@ -194,7 +193,9 @@ impl Packet {
         arguments: &Arguments,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
+        part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
+        assert!(part.is_whole(), "the packet model cannot be cut");
         let options = PacketOptions::read(arguments, &hosts)?;
         Ok(Box::new(Packet::new(fabric, hosts, options)))
     }
