@@ -6,22 +6,23 @@ mod flits;
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use flits::platforms::{any_options, any_platform, any_traffic, messages};
-use flits::{Arbitration, Channel, Options, Outcome, simulate};
-use network::{LinkId, Message, Node};
+use flits::{Channel, Hop, Outcome, simulate};
+use network::model::{self, Arbitration, PacketOptions, Switching};
+use network::{Fabric, LinkId, Message, Network};
 use proptest::prelude::*;
 
 /// Packets of four flits of 32 B, which take 4 ns each at 8 GB/s.
-const OPTIONS: Options = Options {
-    mtu: Bytes(120),
+const OPTIONS: PacketOptions = PacketOptions {
+    payload: Bytes(120),
     header: Bytes(8),
     flit: Bytes(32),
-    buffer: Bytes(512),
-    infinite_buffers: false,
-    store_and_forward: false,
+    buffer: Some(Bytes(512)),
+    switching: Switching::VirtualCutThrough,
     arbitration: Arbitration::RoundRobin,
     pipeline: Duration::from_ns(50),
 };
@@ -82,7 +83,7 @@ fn one_packet_takes_all_latencies_and_its_length_once() {
 #[test]
 fn a_stored_packet_takes_its_length_on_every_link() {
     let fabric = line(8, &[4, 1, 8, 2], 1, 200).fabric();
-    let options = Options { store_and_forward: true, ..OPTIONS };
+    let options = PacketOptions { switching: Switching::StoreAndForward, ..OPTIONS };
     let outcome = simulate(&fabric, &options, &[send(0, (0, 0), (4, 0), 120)]);
     assert_eq!(delivered_ns(&outcome), [200 * 6 + 16 + 32 + 128 + 16 + 64 + 16]);
 }
@@ -128,7 +129,7 @@ fn round_robin_alternates() {
 #[test]
 fn the_oldest_goes_first_by_age() {
     let fabric = line(8, &[8], 2, 200).fabric();
-    let options = Options { arbitration: Arbitration::Age, ..OPTIONS };
+    let options = PacketOptions { arbitration: Arbitration::Age, ..OPTIONS };
     let messages = [send(1, (0, 0), (2, 0), 360), send(0, (1, 0), (3, 0), 360)];
     let outcome = simulate(&fabric, &options, &messages);
     let turns: Vec<usize> =
@@ -144,7 +145,7 @@ fn the_oldest_goes_first_by_age() {
 fn throughput_is_the_buffer_over_the_round_trip() {
     let count = 24;
     for room in 1..=30u64 {
-        let options = Options { buffer: Bytes(room * 128), ..OPTIONS };
+        let options = PacketOptions { buffer: Some(Bytes(room * 128)), ..OPTIONS };
         // The links of the hosts are shorter, so that their loops never hold a packet up.
         let host_link = (Bandwidth(8 * GB), Duration::from_ns(100));
         let fabric = Graph { host_link, ..line(8, &[8], 1, 200) }.fabric();
@@ -164,7 +165,7 @@ fn the_first_of_a_channel_blocks_the_others() {
     let fabric = line(8, &[8], 2, 200).fabric();
     let messages =
         [send(0, (3, 0), (2, 0), 2400), send(0, (0, 0), (2, 0), 120), send(0, (0, 0), (3, 0), 120)];
-    let options = Options { arbitration: Arbitration::Age, buffer: Bytes(4096), ..OPTIONS };
+    let options = PacketOptions { arbitration: Arbitration::Age, buffer: Some(Bytes(4096)), ..OPTIONS };
     let outcome = simulate(&fabric, &options, &messages);
     assert_eq!(over(&outcome, 6)[20], (520, 536));
     assert_eq!(over(&outcome, 7), [(536, 552)]);
@@ -183,16 +184,75 @@ fn a_ring_without_dateline_deadlocks() {
         edges: (0..4).map(edge).collect(),
         routes: (0..4).map(clockwise).collect(),
     };
-    let options = Options { buffer: Bytes(128), ..OPTIONS };
-    let messages: Vec<_> = (0..4).map(|at| send(0, (at, 0), ((at + 2) % 4, 0), 120)).collect();
-    let outcome = simulate(&ring.fabric(), &options, &messages);
+    let options = PacketOptions { buffer: Some(Bytes(128)), ..OPTIONS };
+    let fabric = ring.fabric();
+    let message = |at: u32| (Time(0), common::message((at, 0), ((at + 2) % 4, 0), 120, at.into()));
+    let messages: Vec<_> = (0..4).map(message).collect();
+    let outcome = simulate(&fabric, &options, &messages);
     assert_eq!(outcome.delivered, [None; 4]);
     let forward = |edge: u32| Channel { link: LinkId(8 + 2 * edge), number: 0 };
     assert_eq!(outcome.cycle(), Some((0..4).map(forward).collect()));
+
+    let mut packet = model(&fabric, 1, &options);
+    assert!(common::drive(&mut packet, &messages).iter().all(|(_, delivered)| delivered.is_none()));
+    let mut hops = hops(&mut packet);
+    hops.sort();
+    assert_eq!(hops, outcome.hops);
+    let why = packet.stuck().expect("it is told of");
+    for at in 0..4 {
+        let channel = format!("{at} -> {} (channel 0)", (at + 1) % 4);
+        assert!(why.contains(&channel), "{channel} is part of the cycle: {why}");
+    }
+}
+
+/// The packet model between hosts that add nothing.
+fn model(fabric: &Arc<Fabric>, processes: u16, options: &PacketOptions) -> model::Packet {
+    let mut packet = model::Packet::new(fabric.clone(), common::transparent(processes).into(), *options);
+    packet.keep_hops();
+    packet
+}
+
+/// What the model has sent so far.
+fn hops(packet: &mut model::Packet) -> Vec<Hop> {
+    let hop = |hop: model::Hop| Hop {
+        begin: hop.begin,
+        channel: Channel { link: hop.link, number: hop.channel },
+        message: hop.message[0] as usize,
+        number: hop.number,
+        end: hop.end,
+    };
+    packet.take_hops().into_iter().map(hop).collect()
+}
+
+/// Gives `packets` the routes that the model has chosen for them, if they are routes.
+fn follow(fabric: &Fabric, messages: &[(Time, Message)], packets: &mut [flits::Packet], hops: &[Hop]) {
+    let mut routes: BTreeMap<(usize, u32), Vec<Channel>> = BTreeMap::new();
+    hops.iter().for_each(|hop| routes.entry((hop.message, hop.number)).or_default().push(hop.channel));
+    for packet in packets {
+        let route = routes.remove(&(packet.message, packet.number)).expect("every packet has gone");
+        let links: Vec<LinkId> = route.iter().map(|channel| channel.link).collect();
+        let ends = links.windows(2).map(|pair| (fabric.topology.link(pair[0]).to, pair[1]));
+        ends.for_each(|(node, next)| assert_eq!(fabric.topology.link(next).from, node));
+        let Message { from, to, .. } = messages[packet.message].1;
+        assert_eq!(
+            [links[0], links[links.len() - 1]],
+            [fabric.topology.up(from.host), fabric.topology.down(to.host)]
+        );
+        let mut channels = Vec::new();
+        fabric.routing.channels(&*fabric.topology, &links, &mut channels);
+        assert_eq!(route.iter().map(|channel| channel.number).collect::<Vec<_>>(), channels);
+        packet.route = route;
+    }
+}
+
+/// The same cases every time.
+fn cases(cases: u32) -> ProptestConfig {
+    let rng_seed = proptest::test_runner::RngSeed::Fixed(1);
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..Default::default() }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default() })]
+    #![proptest_config(cases(60))]
 
     /// What lets a packet model do without flits: a packet's tail leaves its length after its head, or one
     /// pipeline after it has come, whichever is later. And all of it arrives: the channels that routings
@@ -208,8 +268,8 @@ proptest! {
         let messages = messages(&traffic, &platform, topology.hosts(), &options);
         let outcome = simulate(&fabric, &options, &messages);
         prop_assert!(!outcome.delivered.contains(&None), "waiting: {:?}", outcome.waiting);
-        let hop = |hop: &flits::Hop| ((hop.message, hop.number, hop.channel), *hop);
-        let hops: BTreeMap<_, flits::Hop> = outcome.hops.iter().map(hop).collect();
+        let hop = |hop: &Hop| ((hop.message, hop.number, hop.channel), *hop);
+        let hops: BTreeMap<_, Hop> = outcome.hops.iter().map(hop).collect();
         for packet in flits::cut(&fabric, &options, &messages) {
             let mut tail_may_leave = packet.injected;
             for channel in &packet.route {
@@ -217,10 +277,42 @@ proptest! {
                 let length = link.bandwidth.transfer(Bytes(packet.flits * options.flit.0));
                 let hop = hops[&(packet.message, packet.number, *channel)];
                 prop_assert_eq!(hop.end, (hop.begin + length).max(tail_may_leave));
-                let pipeline = if matches!(link.to, Node::Router(_)) { options.pipeline } else { Duration::ZERO };
-                tail_may_leave = hop.end + link.latency.max(pipeline);
+                tail_may_leave = hop.end + link.latency;
             }
             prop_assert!(outcome.delivered[packet.message].unwrap() >= tail_may_leave);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(240))]
+
+    /// Every packet of the model begins and ends on every link when its head and tail do as flits.
+    #[test]
+    fn packets_go_as_their_flits(
+        platform in any_platform(),
+        options in any_options(),
+        traffic in any_traffic(),
+    ) {
+        let fabric = platform.fabric();
+        let messages = messages(&traffic, &platform, fabric.topology.hosts(), &options);
+        let mut packet = model(&fabric, platform.processes, &options);
+        let times = common::run(&mut packet, &messages);
+        let mut hops = hops(&mut packet);
+        let mut packets = flits::cut(&fabric, &options, &messages);
+        if fabric.routing.is_adaptive() {
+            follow(&fabric, &messages, &mut packets, &hops);
+        }
+        let outcome = flits::send(&fabric, &options, &packets, messages.len());
+        hops.sort();
+        let differing = hops.iter().zip(&outcome.hops).find(|(model, flits)| model != flits);
+        prop_assert!(differing.is_none(), "the model, and its flits: {:#?}", differing);
+        prop_assert_eq!(hops.len(), outcome.hops.len());
+        for (message, times) in times.iter().enumerate() {
+            prop_assert_eq!(Some(times.delivered), outcome.delivered[message]);
+            let up = fabric.topology.up(messages[message].1.from.host);
+            let left = hops.iter().filter(|hop| hop.message == message && hop.channel.link == up);
+            prop_assert_eq!(times.sent, left.map(|hop| hop.end).max());
         }
     }
 }

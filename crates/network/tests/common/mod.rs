@@ -103,6 +103,21 @@ pub struct Times {
 ///
 /// Each must be delivered exactly once, unchanged, and told of as sent, once, if it asked for that.
 pub fn run(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<Times> {
+    let told = drive(network, messages).into_iter().enumerate();
+    let times: Vec<Times> = told
+        .map(|(number, (sent, delivered))| Times {
+            sent,
+            delivered: delivered.unwrap_or_else(|| panic!("message {number} is not delivered")),
+        })
+        .collect();
+    for (times, (_, message)) in times.iter().zip(messages) {
+        assert_eq!(times.sent.is_some(), message.notify_sent);
+    }
+    times
+}
+
+/// Sends `messages` until nothing happens any more: when each was sent and delivered, if it was.
+pub fn drive(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<(Option<Time>, Option<Time>)> {
     let mut queue = Queue::new();
     for (number, (at, _)) in messages.iter().enumerate() {
         queue.push(*at, Owner::new(Lane::Rank, number as u32), Token::new(Lane::Rank, number as u64));
@@ -133,13 +148,5 @@ pub fn run(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<Times
             }
         }
     }
-    let told = |number: usize| Times {
-        sent: sent[number],
-        delivered: delivered[number].unwrap_or_else(|| panic!("message {number} is not delivered")),
-    };
-    let times: Vec<Times> = (0..messages.len()).map(told).collect();
-    for (times, (_, message)) in times.iter().zip(messages) {
-        assert_eq!(times.sent.is_some(), message.notify_sent);
-    }
-    times
+    sent.into_iter().zip(delivered).collect()
 }

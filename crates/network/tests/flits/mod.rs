@@ -15,8 +15,10 @@
 //!   idle crossbar line (one for each input link), and finds credits for a whole packet. It takes one:
 //!   the next in turn, or the oldest. Packets never interleave on a link.
 //! - A packet's tail frees output, line and buffer when it has left; credits travel back over the cable.
-//! - Processes of a host ask for its up link like inputs without pipeline or line, in turn. A host takes
-//!   in what comes at once.
+//! - Processes of a host ask for its up link like inputs without pipeline or line. A host takes in what
+//!   comes at once.
+//! - The latency of a link to a router is its cable and the pipeline behind it: of a link that is shorter
+//!   than the pipeline there is no cable, and the pipeline as long as the link.
 //!
 //! Source: "Virtual cut-through" as NSIM (section 3.1) describes it by flits; Dally and Towles,
 //! "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 and 19.
@@ -26,34 +28,10 @@ mod state;
 
 use std::collections::BTreeMap;
 
-use engine::{Bytes, Duration, Time};
+use engine::Time;
+use network::model::PacketOptions;
 use network::routing::Unloaded;
 use network::{Endpoint, Fabric, LinkId, Message};
-
-/// How an output chooses among those who ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arbitration {
-    /// The input channel that follows, cyclically, the one that was granted last.
-    RoundRobin,
-    /// The message that was injected first; among equals the first input channel.
-    Age,
-}
-
-/// What every packet and router is like.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// Payload of a full packet.
-    pub mtu: Bytes,
-    pub header: Bytes,
-    pub flit: Bytes,
-    /// Of each channel.
-    pub buffer: Bytes,
-    pub infinite_buffers: bool,
-    pub store_and_forward: bool,
-    pub arbitration: Arbitration,
-    /// From a flit's arrival in a router to its departure, on an idle network.
-    pub pipeline: Duration,
-}
 
 /// A directed link and a virtual channel on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +58,7 @@ pub struct Packet {
     pub injected: Time,
     /// Of its message.
     pub packets: u32,
-    /// Its length.
+    /// Its length: at least a head.
     pub flits: u64,
     pub route: Vec<Channel>,
 }
@@ -131,7 +109,7 @@ impl Outcome {
 }
 
 /// Cuts `messages` into packets, those that are injected first before the others.
-pub fn cut(fabric: &Fabric, options: &Options, messages: &[(Time, Message)]) -> Vec<Packet> {
+pub fn cut(fabric: &Fabric, options: &PacketOptions, messages: &[(Time, Message)]) -> Vec<Packet> {
     let mut order: Vec<usize> = (0..messages.len()).collect();
     order.sort_by_key(|message| messages[*message].0);
     let mut packets = Vec::new();
@@ -142,16 +120,16 @@ pub fn cut(fabric: &Fabric, options: &Options, messages: &[(Time, Message)]) -> 
         fabric.routing.channels(&*fabric.topology, &links, &mut channels);
         let route: Vec<Channel> =
             links.into_iter().zip(channels).map(|(link, number)| Channel { link, number }).collect();
-        let count = size.0.div_ceil(options.mtu.0).max(1);
+        let count = size.0.div_ceil(options.payload.0).max(1);
         for number in 0..count {
-            let payload = (size.0 - number * options.mtu.0).min(options.mtu.0);
+            let payload = (size.0 - number * options.payload.0).min(options.payload.0);
             packets.push(Packet {
                 message,
                 number: number as u32,
                 from,
                 injected,
                 packets: count as u32,
-                flits: (payload + options.header.0).div_ceil(options.flit.0),
+                flits: (payload + options.header.0).div_ceil(options.flit.0).max(1),
                 route: route.clone(),
             });
         }
@@ -160,7 +138,11 @@ pub fn cut(fabric: &Fabric, options: &Options, messages: &[(Time, Message)]) -> 
 }
 
 /// Sends `messages` through the network, flit by flit.
-pub fn simulate(fabric: &Fabric, options: &Options, messages: &[(Time, Message)]) -> Outcome {
-    let packets = cut(fabric, options, messages);
-    state::Network::new(&*fabric.topology, options, &packets).run(messages.len())
+pub fn simulate(fabric: &Fabric, options: &PacketOptions, messages: &[(Time, Message)]) -> Outcome {
+    send(fabric, options, &cut(fabric, options, messages), messages.len())
+}
+
+/// Sends the packets of `messages` messages through the network, flit by flit.
+pub fn send(fabric: &Fabric, options: &PacketOptions, packets: &[Packet], messages: usize) -> Outcome {
+    state::Network::new(&*fabric.topology, options, packets).run(messages)
 }

@@ -5,19 +5,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Time};
+use network::model::{Arbitration, PacketOptions, Switching};
 use network::routing::ROUTINGS;
 use network::topology::{Formula, TOPOLOGIES};
 use network::{Fabric, HostId, Link, LinkId, Message, RouterId, Topology};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::{Arbitration, Options};
 use crate::{common, support};
 
 /// A network by its parameters, as TOML.
 #[derive(Debug, Clone)]
 pub struct Platform {
-    topology: (&'static str, String),
+    topology: (&'static str, &'static str),
     routing: (&'static str, &'static str),
     /// Of which each link has one, by its number and `shuffle`.
     rates: Vec<(Bandwidth, Duration)>,
@@ -27,7 +27,7 @@ pub struct Platform {
 
 impl Platform {
     pub fn fabric(&self) -> Arc<Fabric> {
-        let (kind, text) = &self.topology;
+        let (kind, text) = self.topology;
         let entry = engine::registry::find(TOPOLOGIES, "topology", kind).unwrap();
         let plain = (entry.build)(&support::arguments(entry.parameters, text), &support::DEFAULTS).unwrap();
         let topology = Mixed { plain, rates: self.rates.clone(), shuffle: self.shuffle };
@@ -87,34 +87,44 @@ impl Topology for Mixed {
     }
 }
 
-/// Small networks of all kinds, with routings of which each gives one route to a pair of hosts.
-pub fn any_platform() -> impl Strategy<Value = Platform> {
-    let grid = |kind, texts: &'static [&str]| {
-        (Just(kind), select(texts), select(&["lanes = \"first\"", "lanes = \"pair\""][..]))
-            .prop_map(|(kind, text, routing)| (kind, text, ("dimension-order", routing)))
-    };
-    let tree = (select(&["k = 2\nlevels = 2", "k = 2\nlevels = 3", "k = 3\nlevels = 2"][..])).prop_flat_map(
-        |text| (Just("fat-tree"), Just(text), select(&[("d-mod-k", ""), ("s-mod-k", "")][..])),
-    );
-    let dragonfly = select(
+/// A kind of topology, parameters for it, and routings with their parameters.
+type Kind = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
+const ON_GRIDS: &[(&str, &str)] = &[
+    ("dimension-order", "lanes = \"first\""),
+    ("dimension-order", "lanes = \"pair\""),
+    ("dimension-order", "lanes = \"hashed\""),
+    ("minimal", ""),
+    ("valiant", ""),
+];
+
+const NETWORKS: &[Kind] = &[
+    ("torus", &["sizes = [3, 3]", "sizes = [4, 4]\nlanes = [2, 1]", "sizes = [4, 4, 2]"], ON_GRIDS),
+    ("mesh", &["sizes = [3, 3]", "sizes = [4, 2, 2]", "sizes = [2, 3]\nhosts_per_router = 2"], ON_GRIDS),
+    ("ring", &["size = 4", "size = 7", "size = 5\nhosts_per_router = 2"], ON_GRIDS),
+    ("hyperx", &["sizes = [3, 3]"], ON_GRIDS),
+    ("crossbar", &["hosts = 3", "hosts = 8"], &[("dimension-order", "")]),
+    (
+        "fat-tree",
+        &["k = 2\nlevels = 2", "k = 2\nlevels = 3", "k = 3\nlevels = 2"],
+        &[("d-mod-k", ""), ("s-mod-k", ""), ("random-up", "")],
+    ),
+    (
+        "dragonfly",
         &[
             "groups = 3\nrouters_per_group = 2\nhosts_per_router = 1\nglobal_links_per_router = 1",
             "groups = 5\nrouters_per_group = 2\nhosts_per_router = 2\nglobal_links_per_router = 2",
             "groups = 4\nrouters_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1",
-        ][..],
-    );
-    let network = prop_oneof![
-        grid(
-            "torus",
-            &["sizes = [3, 3]", "sizes = [4, 4]\nlanes = [2, 1]", "sizes = [4, 4, 2]", "sizes = [5, 2]"]
-        ),
-        grid("mesh", &["sizes = [3, 3]", "sizes = [4, 2, 2]", "sizes = [2, 3]\nhosts_per_router = 2"]),
-        grid("ring", &["size = 4", "size = 7", "size = 5\nhosts_per_router = 2"]),
-        grid("hyperx", &["sizes = [3, 3]"]),
-        grid("crossbar", &["hosts = 3", "hosts = 8"]),
-        tree,
-        dragonfly.prop_map(|text| ("dragonfly", text, ("minimal", ""))),
-    ];
+        ],
+        &[("minimal", ""), ("valiant", "")],
+    ),
+];
+
+/// Small networks of all kinds, with links that are all alike, or some slower than others.
+pub fn any_platform() -> impl Strategy<Value = Platform> {
+    let network = select(NETWORKS).prop_flat_map(|(kind, texts, routings)| {
+        (select(texts), select(routings)).prop_map(move |(text, routing)| ((kind, text), routing))
+    });
     // A flit of 8 B or a multiple takes whole picoseconds at each of these.
     let bandwidth = select(&[1, 2, 4, 5, 8, 8, 8, 10][..]).prop_map(|gb| Bandwidth(gb * 1_000_000_000));
     let latency = select(&[0, 10_000, 16_000, 50_000, 50_000, 100_000, 123_457][..]).prop_map(Duration);
@@ -122,29 +132,31 @@ pub fn any_platform() -> impl Strategy<Value = Platform> {
         proptest::collection::vec((bandwidth.clone(), latency.clone()), 1),
         proptest::collection::vec((bandwidth, latency), 2..6),
     ];
-    (network, rates, any::<u64>(), 1..=3u16).prop_map(|(network, rates, shuffle, processes)| {
-        let (kind, text, routing) = network;
-        Platform { topology: (kind, text.into()), routing, rates, shuffle, processes }
+    (network, rates, any::<u64>(), 1..=3u16).prop_map(|((topology, routing), rates, shuffle, processes)| {
+        Platform { topology, routing, rates, shuffle, processes }
     })
 }
 
 /// All options, with buffers for one packet to four.
-pub fn any_options() -> impl Strategy<Value = Options> {
+pub fn any_options() -> impl Strategy<Value = PacketOptions> {
     let sizes = (select(&[24, 64, 120][..]), select(&[0, 8, 20][..]), select(&[8, 16, 32][..]));
     let buffer = (1..=4u64, select(&[0, 5, 40][..]));
     let pipeline = select(&[0, 10_000, 33_333, 50_000][..]).prop_map(Duration);
     let arbitration = select(&[Arbitration::RoundRobin, Arbitration::Age][..]);
-    let flags = (prop::bool::weighted(0.2), prop::bool::weighted(0.25));
-    (sizes, buffer, pipeline, arbitration, flags).prop_map(
-        |((mtu, header, flit), (packets, more), pipeline, arbitration, flags)| Options {
-            mtu: Bytes(mtu),
-            header: Bytes(header),
-            flit: Bytes(flit),
-            buffer: Bytes(packets * u64::div_ceil(mtu + header, flit) * flit + more),
-            infinite_buffers: flags.0,
-            store_and_forward: flags.1,
-            arbitration,
-            pipeline,
+    let switching =
+        select(&[Switching::VirtualCutThrough, Switching::VirtualCutThrough, Switching::StoreAndForward][..]);
+    (sizes, buffer, prop::bool::weighted(0.8), pipeline, arbitration, switching).prop_map(
+        |((payload, header, flit), (packets, more), limited, pipeline, arbitration, switching)| {
+            let longest = u64::div_ceil(payload + header, flit) * flit;
+            PacketOptions {
+                payload: Bytes(payload),
+                header: Bytes(header),
+                flit: Bytes(flit),
+                buffer: limited.then_some(Bytes(packets * longest + more)),
+                switching,
+                arbitration,
+                pipeline,
+            }
         },
     )
 }
@@ -191,7 +203,7 @@ pub fn messages(
     traffic: &[Sending],
     platform: &Platform,
     hosts: u32,
-    options: &Options,
+    options: &PacketOptions,
 ) -> Vec<(Time, Message)> {
     let process = |index: Index| index.index(platform.processes.into()) as u16;
     let message = |(number, sending): (usize, &Sending)| {
@@ -200,7 +212,7 @@ pub fn messages(
         if to == from {
             to = (to + 1) % hosts;
         }
-        let size = (sending.percent * options.mtu.0 / 100).max(1);
+        let size = sending.percent * options.payload.0 / 100;
         let ends = [(from, process(sending.from.1)), (to, process(sending.to.1))];
         (sending.at, common::message(ends[0], ends[1], size, number as u64))
     };

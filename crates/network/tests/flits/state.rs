@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use engine::{Duration, Time};
-use network::{LinkId, Node, Topology};
+use network::model::{Arbitration, PacketOptions, Switching};
+use network::{Link, LinkId, Node, Topology};
 
-use super::{Arbitration, Channel, Hop, Input, Options, Outcome, Packet};
+use super::{Channel, Hop, Input, Outcome, Packet};
 
 /// A flit in a buffer, or on the wire to it.
 struct Flit {
@@ -42,7 +43,7 @@ struct Output {
 
 pub struct Network<'a> {
     topology: &'a dyn Topology,
-    options: &'a Options,
+    options: &'a PacketOptions,
     packets: &'a [Packet],
     /// Of each buffer [flits].
     capacity: u64,
@@ -66,11 +67,8 @@ pub struct Network<'a> {
 
 impl<'a> Network<'a> {
     /// The packets of each process wait in its memory, in their order.
-    pub fn new(topology: &'a dyn Topology, options: &'a Options, packets: &'a [Packet]) -> Network<'a> {
-        let capacity = match options.infinite_buffers {
-            true => u64::MAX / 2,
-            false => options.buffer.0 / options.flit.0,
-        };
+    pub fn new(topology: &'a dyn Topology, options: &'a PacketOptions, packets: &'a [Packet]) -> Network<'a> {
+        let capacity = options.buffer.map_or(u64::MAX / 2, |buffer| buffer.0 / options.flit.0);
         let mut inputs: BTreeMap<Input, VecDeque<Flit>> = BTreeMap::new();
         let mut credits = BTreeMap::new();
         for (number, packet) in packets.iter().enumerate() {
@@ -184,7 +182,7 @@ impl<'a> Network<'a> {
         }
         let Some(flit) = self.inputs[&sending.input].front() else { return false };
         assert_eq!((flit.packet, flit.number), (sending.packet, sending.left), "flits keep their order");
-        let pipeline = self.pipeline(self.topology.link(link).from);
+        let pipeline = self.pipeline(sending.input);
         if flit.first + pipeline > self.now {
             return false;
         }
@@ -192,11 +190,12 @@ impl<'a> Network<'a> {
         let leaves = (self.now + flit_time).max(flit.last + pipeline);
         let (first, last) = (self.now + cable, leaves + cable);
         let moved = Flit { packet: flit.packet, number: flit.number, hop: flit.hop + 1, first, last };
-        let buffer = self.inputs.get_mut(&Input::Channel(sending.channel)).unwrap();
+        let channel = sending.channel;
+        let buffer = self.inputs.get_mut(&Input::Channel(channel)).unwrap();
         self.outputs[link.0 as usize].sending.as_mut().unwrap().leaves = Some(leaves);
         buffer.push_back(moved);
         assert!(buffer.len() as u64 <= self.capacity, "credits keep buffers from running over");
-        let behind = self.pipeline(self.topology.link(link).to);
+        let behind = self.pipeline(Input::Channel(channel));
         self.instants.extend([leaves, first, first + behind, last, last + behind]);
         true
     }
@@ -245,12 +244,12 @@ impl<'a> Network<'a> {
         let (flits, output) = (&self.inputs[&input], &self.outputs[link.0 as usize]);
         let head = &flits[0];
         let packet = &self.packets[head.packet];
-        let pipeline = self.pipeline(self.topology.link(link).from);
+        let pipeline = self.pipeline(input);
         let of_it = |flit: &&Flit| flit.packet == head.packet;
         let tail = flits.iter().take_while(of_it).find(|flit| flit.number + 1 == packet.flits);
-        let is_there = match self.options.store_and_forward {
-            false => head.first + pipeline <= self.now,
-            true => tail.is_some_and(|tail| tail.last + pipeline <= self.now),
+        let is_there = match self.options.switching {
+            Switching::VirtualCutThrough => head.first + pipeline <= self.now,
+            Switching::StoreAndForward => tail.is_some_and(|tail| tail.last + pipeline <= self.now),
         };
         let line_is_idle = match input {
             Input::Channel(channel) => !self.lines.contains(&channel.link),
@@ -263,8 +262,7 @@ impl<'a> Network<'a> {
     /// One of `inputs`, which are in order.
     fn choose(&self, link: LinkId, inputs: &[Input]) -> Option<Input> {
         let injected = |input: &Input| self.packets[self.inputs[input][0].packet].injected;
-        let at_host = matches!(self.topology.link(link).from, Node::Host(_));
-        if self.options.arbitration == Arbitration::Age && !at_host {
+        if self.options.arbitration == Arbitration::Age {
             return inputs.iter().copied().min_by_key(|input| (injected(input), *input));
         }
         let last = self.outputs[link.0 as usize].granted_last;
@@ -286,14 +284,18 @@ impl<'a> Network<'a> {
 
     /// From the start of `link` to its end, without the router there.
     fn cable(&self, link: LinkId) -> Duration {
-        let link = self.topology.link(link);
-        link.latency.saturating_sub(self.pipeline(link.to))
+        let pipeline = self.pipeline(Input::Channel(Channel { link, number: 0 }));
+        self.topology.link(link).latency.saturating_sub(pipeline)
     }
 
-    fn pipeline(&self, node: Node) -> Duration {
-        match node {
-            Node::Host(_) => Duration::ZERO,
-            Node::Router(_) => self.options.pipeline,
+    /// From a flit's arrival at `input` until it may leave the router there.
+    fn pipeline(&self, input: Input) -> Duration {
+        match input {
+            Input::Process(_) => Duration::ZERO,
+            Input::Channel(channel) => match self.topology.link(channel.link) {
+                Link { to: Node::Host(_), .. } => Duration::ZERO,
+                Link { latency, .. } => latency.min(self.options.pipeline),
+            },
         }
     }
 
