@@ -100,7 +100,7 @@ proptest! {
             // Many at the same time, so that ties are decided.
             at.0 = at.0 / 100_000_000 * 100_000_000;
         }
-        for name in common::all_models() {
+        for name in common::fluid_models() {
             let Cutting::At(grain) = parts::cutting(&name) else { continue };
             let whole = parts::run_in_parts(&name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
             let times = common::run(&mut *common::model(&name, &fabric, &hosts), &messages);

@@ -4,12 +4,13 @@ mod common;
 
 use std::sync::Arc;
 
+use common::parts;
 use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
-use network::routing::ROUTINGS;
+use network::routing::{ROUTINGS, Routing};
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Fabric, HostParameters, Message, Network};
+use network::{Cut, Fabric, Grain, HostParameters, Message, Network, Topology};
 use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte.
@@ -29,10 +30,20 @@ fn integers(values: &[i64]) -> Value {
 }
 
 fn fabric(kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
+    routed(kind, arguments, |topology| {
+        let routing = find(ROUTINGS, "routing", topology.default_routing()).unwrap();
+        (routing.build)(&Arguments::default(), topology, 0).unwrap()
+    })
+}
+
+fn routed(
+    kind: &str,
+    arguments: &[(&'static str, Value)],
+    routing: impl FnOnce(&dyn Topology) -> Box<dyn Routing>,
+) -> Arc<Fabric> {
     let arguments = Arguments(arguments.iter().cloned().collect());
     let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&arguments, &LINKS).unwrap();
-    let routing = find(ROUTINGS, "routing", topology.default_routing()).unwrap();
-    let routing = (routing.build)(&Arguments::default(), &*topology, 0).unwrap();
+    let routing = routing(&*topology);
     Arc::new(Fabric { topology, routing })
 }
 
@@ -125,7 +136,7 @@ fn two_senders_take_turns() {
 #[test]
 fn a_ring_without_a_dateline_is_stuck() {
     struct OneChannel(Arc<Fabric>);
-    impl network::routing::Routing for OneChannel {
+    impl Routing for OneChannel {
         fn route(
             &self,
             topology: &dyn network::Topology,
@@ -159,13 +170,9 @@ fn a_ring_without_a_dateline_is_stuck() {
             self.0.routing.idle(topology, from, to)
         }
     }
-    let arguments = || [("sizes", integers(&[7])), ("hosts_per_router", Value::Integer(1))];
-    let plain = fabric("torus", &arguments());
-    let topology = (find(TOPOLOGIES, "topology", "torus").unwrap().build)(
-        &Arguments(arguments().into_iter().collect()),
-        &LINKS,
-    );
-    let one = Arc::new(Fabric { topology: topology.unwrap(), routing: Box::new(OneChannel(plain.clone())) });
+    let arguments = [("sizes", integers(&[7])), ("hosts_per_router", Value::Integer(1))];
+    let plain = fabric("torus", &arguments);
+    let one = routed("torus", &arguments, |_| Box::new(OneChannel(plain.clone())));
     let messages: Vec<_> = (0..7)
         .map(|at| (Time(0), common::message((at, 0), ((at + 3) % 7, 0), 400_000, u64::from(at))))
         .collect();
@@ -223,6 +230,42 @@ proptest! {
                 prop_assert!(*delivered >= *at + packet.idle_time(message));
             }
             prop_assert_eq!(packet.stuck(), None);
+        }
+    }
+
+    /// A network in parts, each with its own queue, does the same as the whole, to the picosecond.
+    #[test]
+    fn parts_do_what_the_whole_does(
+        mut messages in prop::collection::vec(any_message(27), 1..120),
+        count in 2..9u32,
+        rated in any::<bool>(),
+    ) {
+        for (number, (_, message)) in messages.iter_mut().enumerate() {
+            message.cargo[0] = number as u64;
+        }
+        let mut hosts = HostParameters::clone(&hosts());
+        (hosts.packet_payload, hosts.packet_wire) = (Bytes(2016), Bytes(2048));
+        if rated {
+            hosts.regimes[0].process_rate = Bandwidth(1_700_000_000);
+            hosts.regimes[0].nic_rate = Bandwidth(2_900_000_000);
+        }
+        let hosts = Arc::new(hosts);
+        let random_up = || find(ROUTINGS, "routing", "random-up").unwrap();
+        let tree = [("m", integers(&[3, 3, 3])), ("w", integers(&[1, 2, 2]))];
+        let networks = [
+            torus(&[3, 3, 3]),
+            fabric("fat-tree", &tree),
+            routed("fat-tree", &tree, |topology| (random_up().build)(&Arguments::default(), topology, 1).unwrap()),
+        ];
+        for fabric in networks {
+            let whole = parts::run_in_parts("packet", &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
+            let weights = vec![1; fabric.topology.hosts() as usize];
+            let cut = Arc::new(Cut::new(&*fabric.topology, Grain::Routers, count, &weights));
+            let cut_up = parts::run_in_parts("packet", &fabric, &hosts, &cut, &messages);
+            for (me, log) in cut_up.iter().enumerate() {
+                let expected = parts::restricted(&whole[0], &cut, me as u32, &messages);
+                prop_assert_eq!(log, &expected, "part {} of {}", me, cut.parts());
+            }
         }
     }
 }

@@ -166,7 +166,7 @@ impl<S> InFlight<S> {
 }
 
 /// A message in words.
-fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14] {
+pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14] {
     let Message { from, to, regime, notify_sent, size, cargo } = message;
     let mut words = [0; 14];
     words[0] = u64::from(from.host.0) << 32 | u64::from(to.host.0);
@@ -178,7 +178,7 @@ fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14] {
 }
 
 /// What [`pack`] was given.
-fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
+pub(super) fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
     let end = |host: u64, process: u64| Endpoint { host: HostId(host as u32), process: process as u16 };
     let message = Message {
         from: end(words[0] >> 32, words[1] >> 48),

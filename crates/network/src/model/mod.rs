@@ -89,6 +89,6 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "every packet at every router: virtual cut-through, virtual channels, credits, arbitration",
         source: "Miwa et al., NSIM, IEICE Trans. Inf. & Syst. E94-D(12), 2011",
         parameters: packet::PARAMETERS,
-        build: Build { make: Packet::build, cut: Cutting::Never("the packet model runs in one domain") },
+        build: Build { make: Packet::build, cut: Cutting::At(Grain::Routers) },
     },
 ];

@@ -183,6 +183,7 @@ impl Packet {
         let moved = &mut self.packets.all[packet as usize];
         moved.tail = tail;
         moved.path += 1;
+        moved.taken += 1;
         if kind.down {
             self.return_credit(tail, wants, state.size, queue);
             let host = self.messages.get(state.message).message.to.host;
@@ -192,7 +193,11 @@ impl Packet {
                 Switching::VirtualCutThrough => now + kind.cable,
                 Switching::StoreAndForward => tail,
             };
-            queue.push(head + kind.pipeline, self.inner(), token(Step::Ready, packet, wants));
+            let ready = head + kind.pipeline;
+            match self.border.end(link) {
+                None => queue.push(ready, self.inner(), token(Step::Ready, packet, wants)),
+                Some(part) => self.hand_over(part, ready, packet, wants, queue),
+            }
         }
         end
     }
@@ -214,11 +219,19 @@ impl Packet {
         }
         let link = self.link_of(lane);
         let at = at + self.kind(link).cable;
+        if let Some(part) = self.border.start(link) {
+            return self.border.credit(part, at, lane, size, queue);
+        }
+        self.take_credit(at, lane, size, queue);
+    }
+
+    /// Room for `size` bytes more in `lane` will be known at its start at `at`.
+    pub(super) fn take_credit(&mut self, at: Time, lane: u32, size: u32, queue: &mut Queue) {
         let state = &mut self.lanes[lane as usize];
         self.credits.send(at, size, state);
         let starving = std::mem::take(&mut state.starving);
         if starving {
-            self.look_at(link, at, queue);
+            self.look_at(self.link_of(lane), at, queue);
         }
     }
 

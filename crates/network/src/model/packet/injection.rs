@@ -30,7 +30,9 @@ impl Packet {
     /// A message to another host.
     pub(super) fn begin(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let packets = self.options.packets(message.size);
-        let index = self.messages.insert(now, message, packets);
+        let number = &mut self.sent[message.from.host.0 as usize];
+        let index = self.messages.insert(now, message, *number, packets);
+        *number = number.wrapping_add(1);
         let process = self.process(message.from);
         let sender = &mut self.senders[process as usize];
         if sender.front == NONE {
@@ -82,20 +84,26 @@ impl Packet {
         if slot.path != NONE {
             return self.paths.all[slot.path as usize];
         }
-        let (from, to) = (slot.message.from.host, slot.message.to.host);
-        let number = &mut self.sent[from.0 as usize];
-        let (mut links, mut channels) = (Vec::new(), Vec::new());
-        let fabric = &self.alone.fabric;
-        fabric.route(from, to, u64::from(*number), &Unloaded, &mut links);
-        fabric.routing.channels(&*fabric.topology, &links, &mut channels);
-        *number = number.wrapping_add(1);
-        let count = self.channels;
-        let path = links.iter().zip(&channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
-        let first = self.paths.insert(path);
+        let number = slot.number;
+        let (first, hops) = self.find_path(message, number);
         let slot = self.messages.get_mut(message);
-        (slot.path, slot.hops) =
-            (first, u16::try_from(links.len()).expect("a path has fewer than 65,536 links"));
+        (slot.path, slot.hops) = (first, hops);
         self.paths.all[first as usize]
+    }
+
+    /// The route of packet `number` of `message`: its place among the paths, and its length.
+    pub(super) fn find_path(&mut self, message: u32, number: u32) -> (u32, u16) {
+        let slot = self.messages.get(message);
+        let (from, to) = (slot.message.from.host, slot.message.to.host);
+        let key = u64::from(slot.id) << 32 | if self.route_each { u64::from(number) } else { 0 };
+        let fabric = &self.alone.fabric;
+        let (links, channels) = (&mut self.links, &mut self.path_channels);
+        fabric.route(from, to, key, &Unloaded, links);
+        fabric.routing.channels(&*fabric.topology, links, channels);
+        let count = self.channels;
+        let path = links.iter().zip(channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
+        let hops = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
+        (self.paths.insert(path), hops)
     }
 
     /// Cuts the next packet off the first message of `process`: the packet, and its bytes on the wire.

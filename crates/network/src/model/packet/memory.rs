@@ -37,7 +37,7 @@ impl Packet {
             (memory.bandwidth.transfer(message.size), memory.total_bandwidth.transfer(message.size));
         let process = self.process(message.from);
         let done = self.memory.copy(now, process, message.from.host.0, own, shared);
-        let index = self.messages.insert(now, message, 0);
+        let index = self.messages.insert(now, message, 0, 0);
         let owner = owner(message.from.host);
         if message.notify_sent {
             queue.push(done, owner, token(Step::Sent, index, 0));

@@ -14,7 +14,9 @@ pub(super) struct Slot {
     pub left: Bytes,
     /// The number of its next packet.
     pub number: u32,
-    /// Packets that have not arrived.
+    /// Its number among those of its host.
+    pub id: u32,
+    /// Packets that have neither arrived nor left for another part of the network.
     pub missing: u64,
     /// The next message of the process.
     pub next: u32,
@@ -35,13 +37,14 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Takes `message` in, which goes in `packets` packets.
-    pub fn insert(&mut self, now: Time, message: &Message, packets: u64) -> u32 {
+    /// Takes `message` in, number `id` of its host, which goes in `packets` packets.
+    pub fn insert(&mut self, now: Time, message: &Message, id: u32, packets: u64) -> u32 {
         let slot = Slot {
             message: *message,
             injected: now,
             left: message.size,
             number: 0,
+            id,
             missing: packets,
             next: NONE,
             path: NONE,
@@ -65,6 +68,12 @@ impl Messages {
 
     pub fn get_mut(&mut self, index: u32) -> &mut Slot {
         &mut self.slots[index as usize]
+    }
+
+    /// It is here for one packet only, and its sender tells when it is sent.
+    pub fn take_over(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        (slot.holds, slot.told) = (1, true);
     }
 
     /// One thing less is to be told of it.

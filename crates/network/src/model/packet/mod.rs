@@ -34,6 +34,7 @@
 //! Towles, "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 to 19.
 
 mod allocation;
+mod border;
 mod credits;
 mod injection;
 mod memory;
@@ -50,9 +51,10 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
-use crate::message::{Arrival, Cargo, Happening, LinkUse, Message, Network};
+use crate::message::{Arrival, Cargo, Crossing, Happening, LinkUse, Message, Network};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
+use border::Border;
 use credits::Credits;
 use injection::Sender;
 use memory::MemoryQueues;
@@ -87,7 +89,7 @@ pub struct Packet {
     paths: Paths,
     packets: Packets,
     messages: Messages,
-    /// Packets that each host has sent: the keys of their routes.
+    /// Messages that each host has sent over the network.
     sent: Vec<u32>,
     /// Outputs that have something to decide at the end of this instant.
     marked: Vec<u32>,
@@ -95,6 +97,10 @@ pub struct Packet {
     route_each: bool,
     packet_hops: u64,
     hops: Option<Vec<Hop>>,
+    border: Border,
+    /// Working memory: a route and its virtual channels.
+    links: Vec<LinkId>,
+    path_channels: Vec<u8>,
 }
 
 /// One packet on one link.
@@ -158,6 +164,16 @@ fn owner(host: HostId) -> Owner {
 impl Packet {
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, options: PacketOptions) -> Packet {
+        Packet::of_part(fabric, hosts, options, &Part::whole())
+    }
+
+    /// On one part of `fabric`, between `hosts`.
+    pub fn of_part(
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+        options: PacketOptions,
+        part: &Part,
+    ) -> Packet {
         let topology = &*fabric.topology;
         let channels = u32::from(fabric.routing.channel_count());
         let (count, links) = (topology.hosts(), topology.links());
@@ -165,6 +181,7 @@ impl Packet {
         let lanes = links as usize * channels as usize;
         assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
         let (kinds, ports) = ports::all(topology, &hosts, &options);
+        let border = Border::new(part, topology, (&kinds, &ports), &options);
         let credit = options.credit();
         let rated = hosts.regimes.iter().any(|regime| regime.process_rate != engine::Bandwidth::INFINITE);
         Packet {
@@ -184,6 +201,9 @@ impl Packet {
             route_each: fabric.routing.is_adaptive(),
             packet_hops: 0,
             hops: None,
+            border,
+            links: Vec::new(),
+            path_channels: Vec::new(),
             alone: Alone::new(fabric, hosts),
             options,
         }
@@ -195,9 +215,8 @@ impl Packet {
         hosts: Arc<HostParameters>,
         part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
-        assert!(part.is_whole(), "the packet model cannot be cut");
         let options = PacketOptions::read(arguments, &hosts)?;
-        Ok(Box::new(Packet::new(fabric, hosts, options)))
+        Ok(Box::new(Packet::of_part(fabric, hosts, options, part)))
     }
 
     /// Keeps every hop from now on, for tests and for looking closely.
@@ -311,6 +330,18 @@ impl Network for Packet {
         let names: Vec<_> = cycle.iter().take(12).map(|lane| self.channel_name(*lane)).collect();
         let more = if cycle.len() > 12 { format!(", and {} more", cycle.len() - 12) } else { String::new() };
         Some(format!("{} channels wait for each other's room: {}{more}", cycle.len(), names.join(", ")))
+    }
+
+    fn lookahead(&self) -> Duration {
+        self.border.lookahead
+    }
+
+    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
+        crossings.append(&mut self.border.crossings);
+    }
+
+    fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        self.take_in(crossing, queue);
     }
 
     fn packet_hops(&self) -> u64 {

@@ -19,8 +19,10 @@ pub(super) struct InTransit {
     /// The packet behind it in its queue.
     pub next: u32,
     pub number: u32,
-    /// How many links its route has.
+    /// How many links its route has,
     pub hops: u16,
+    /// and how many of them it has taken.
+    pub taken: u16,
 }
 
 /// All of them.
@@ -32,7 +34,7 @@ pub(super) struct Packets {
 
 impl Packets {
     pub fn insert(&mut self, message: u32, number: u32, size: u32, path: u32, hops: u16) -> u32 {
-        let packet = InTransit { tail: Time::ZERO, message, path, size, next: NONE, number, hops };
+        let packet = InTransit { tail: Time::ZERO, message, path, size, next: NONE, number, hops, taken: 0 };
         if let Some(index) = self.free.pop() {
             self.all[index as usize] = packet;
             return index;
@@ -108,17 +110,27 @@ impl Packet {
         }
     }
 
-    /// The tail of `packet` is at its host.
-    pub(super) fn arrived(&mut self, now: Time, packet: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        let InTransit { message, path, hops, number, .. } = self.packets.all[packet as usize];
+    /// `packet` has left this part of the network, for a host or for another part. Says of how many
+    /// packets of its message that has not happened.
+    pub(super) fn let_go(&mut self, packet: u32) -> u64 {
+        let InTransit { message, path, hops, taken, .. } = self.packets.all[packet as usize];
         self.packets.remove(packet);
         let slot = self.messages.get_mut(message);
         slot.missing -= 1;
-        let (missing, target, regime) = (slot.missing, slot.message.to, usize::from(slot.message.regime));
-        let payload = self.options.payload_of(slot.message.size, u64::from(number));
-        if self.route_each || missing == 0 {
-            self.paths.remove(path - u32::from(hops), usize::from(hops));
+        if self.route_each || slot.missing == 0 {
+            self.paths.remove(path - u32::from(taken), usize::from(hops));
         }
+        slot.missing
+    }
+
+    /// The tail of `packet` is at its host.
+    pub(super) fn arrived(&mut self, now: Time, packet: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let InTransit { message, number, .. } = self.packets.all[packet as usize];
+        let here = self.let_go(packet);
+        let missing = self.missing_in_all(message, here);
+        let slot = self.messages.get(message);
+        let (target, regime) = (slot.message.to, usize::from(slot.message.regime));
+        let payload = self.options.payload_of(slot.message.size, u64::from(number));
         let regime = self.alone.hosts.regimes[regime];
         let process = self.process(target);
         let mut at = now;
@@ -127,6 +139,9 @@ impl Packet {
             at = *taken;
         }
         if missing > 0 {
+            if here == 0 {
+                self.messages.release(message);
+            }
             return;
         }
         let at = at + regime.latency;

@@ -1,0 +1,145 @@
+//! Where the network is cut: packets and credits that go to another part, and come from one.
+//!
+//! A packet crosses when it is granted a link that ends elsewhere, and has its effect when it is through
+//! the pipeline there; a credit crosses when the packet that it is for is granted its next link, and has
+//! its effect when its cable has brought it. Both lie at least [`Border::lookahead`] ahead.
+
+use engine::hash::Map;
+use engine::{Bytes, Duration, Lane, Owner, Queue, Time};
+
+use super::options::PacketOptions;
+use super::ports::{Kind, Port};
+use super::{Packet, Step, token};
+use crate::Part;
+use crate::message::Crossing;
+use crate::model::in_flight::{pack, unpack};
+use crate::topology::{LinkId, Topology};
+
+/// The parts that links lead to and come from, and what is about to leave.
+#[derive(Debug)]
+pub(super) struct Border {
+    part: Part,
+    /// Of each link: the parts of its start and of its end. Empty where nothing is cut.
+    parts: Vec<[u16; 2]>,
+    pub crossings: Vec<Crossing>,
+    pub lookahead: Duration,
+    /// Packets that have arrived of messages of several packets, by sender's host and message. Empty where
+    /// nothing is cut.
+    arrived: Map<u64, u64>,
+    /// Who stamps the crossings of this part.
+    owner: Owner,
+}
+
+const PACKET: u64 = 1;
+const CREDIT: u64 = 2;
+
+impl Border {
+    pub fn new(
+        part: &Part,
+        topology: &dyn Topology,
+        (kinds, ports): (&[Kind], &[Port]),
+        options: &PacketOptions,
+    ) -> Border {
+        let cut = &part.cut;
+        let links = if part.is_whole() { 0 } else { topology.links() };
+        let parts_of = |id: u32| {
+            let link = topology.link(LinkId(id));
+            [cut.of_node(link.from) as u16, cut.of_node(link.to) as u16]
+        };
+        let parts: Vec<[u16; 2]> = (0..links).map(parts_of).collect();
+        let least = options.wire(Bytes(0)).0 as u32;
+        let transfer = kinds.iter().map(|kind| kind.transfer(least)).min().unwrap_or(Duration::ZERO);
+        let crossed = parts.iter().zip(ports).filter(|([start, end], _)| start != end);
+        let ahead = crossed.map(|(_, port)| {
+            let kind = &kinds[usize::from(port.kind)];
+            kind.cable + kind.pipeline.min(transfer)
+        });
+        let lookahead = ahead.min().unwrap_or(Duration(u64::MAX));
+        let owner = Owner::new(Lane::Network, topology.hosts());
+        let (crossings, arrived) = (Vec::new(), Map::default());
+        Border { part: part.clone(), parts, crossings, lookahead, arrived, owner }
+    }
+
+    /// The part at the end of `link`, if it is another.
+    pub fn end(&self, link: u32) -> Option<u32> {
+        self.other(link, 1)
+    }
+
+    /// The part at the start of `link`, if it is another.
+    pub fn start(&self, link: u32) -> Option<u32> {
+        self.other(link, 0)
+    }
+
+    fn other(&self, link: u32, end: usize) -> Option<u32> {
+        let part = u32::from(self.parts.get(link as usize)?[end]);
+        (part != self.part.me).then_some(part)
+    }
+
+    /// Sends a credit of `size` bytes for `lane` home.
+    pub fn credit(&mut self, to: u32, at: Time, lane: u32, size: u32, queue: &mut Queue) {
+        let mut words = [0; 14];
+        words[..2].copy_from_slice(&[lane.into(), size.into()]);
+        words[4] = CREDIT;
+        self.crossings.push(Crossing { to, at, key: queue.stamp(self.owner), words });
+    }
+}
+
+fn two(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+impl Packet {
+    /// `packet` leaves over channel `lane` for another part, and is through the pipeline there at `ready`.
+    pub(super) fn hand_over(&mut self, to: u32, ready: Time, packet: u32, lane: u32, queue: &mut Queue) {
+        let state = self.packets.all[packet as usize];
+        let slot = self.messages.get(state.message);
+        let mut words = pack(&slot.message, slot.injected, PACKET);
+        words[10] = state.tail.0;
+        words[11] = two(lane, state.size);
+        words[12] = two(slot.id, state.number);
+        words[13] = state.taken.into();
+        let key = queue.stamp(self.border.owner);
+        self.border.crossings.push(Crossing { to, at: ready, key, words });
+        if self.let_go(packet) == 0 {
+            self.messages.release(state.message);
+        }
+    }
+
+    /// Takes in what [`Packet::hand_over`] or [`Border::credit`] has sent.
+    pub(super) fn take_in(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        let words = &crossing.words;
+        if words[4] == CREDIT {
+            return self.take_credit(crossing.at, words[0] as u32, words[1] as u32, queue);
+        }
+        let (message, injected, _) = unpack(words);
+        let (id, number) = ((words[12] >> 32) as u32, words[12] as u32);
+        let index = self.messages.insert(injected, &message, id, 1);
+        self.messages.take_over(index);
+        let (path, hops) = self.find_path(index, number);
+        let packet = self.packets.insert(index, number, words[11] as u32, path, hops);
+        let state = &mut self.packets.all[packet as usize];
+        state.tail = Time(words[10]);
+        state.taken = words[13] as u16;
+        state.path += u32::from(state.taken);
+        let lane = (words[11] >> 32) as u32;
+        queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));
+    }
+
+    /// How many packets of `message` have not arrived, one of which has just done so and left `here`
+    /// others in its slot: where the network is cut, packets of one message may come in several slots.
+    pub(super) fn missing_in_all(&mut self, message: u32, here: u64) -> u64 {
+        let slot = self.messages.get(message);
+        let packets = self.options.packets(slot.message.size);
+        if self.border.parts.is_empty() || packets == 1 {
+            return here;
+        }
+        let key = two(slot.message.from.host.0, slot.id);
+        let arrived = self.border.arrived.entry(key).or_insert(0);
+        *arrived += 1;
+        let missing = packets - *arrived;
+        if missing == 0 {
+            self.border.arrived.remove(&key);
+        }
+        missing
+    }
+}
