@@ -30,7 +30,8 @@
 //! Source: MPI 4.0, section 3.7.4 (what a library must promise); Brightwell, Riesen, Underwood,
 //! "Analyzing the Impact of Overlap, Offload, and Independent Progress for MPI" (IJHPCA 19(2), 2005);
 //! Hoefler, Lumsdaine, "Message Progression in Parallel Computing: to Thread or not to Thread?"
-//! (Cluster 2008); Denis, Trahay, "MPI Overlap: Benchmark and Analysis" (ICPP 2016); for Gemini:
+//! (Cluster 2008); Wittmann, Hager, Zeiser, Wellein, "Asynchronous MPI for the Masses" (arXiv:1302.4280);
+//! Denis, Trahay, "MPI Overlap: Benchmark and Analysis" (ICPP 2016); for Gemini:
 //! Pritchard, Roweth, Henseler, Cassella, "Leveraging the Cray Linux Environment Core Specialization
 //! Feature to Realize MPI Asynchronous Progress on Cray XE Systems" (CUG 2012).
 
