@@ -21,14 +21,11 @@ pub(super) enum Step {
     AtReceiver,
     /// A transfer that shares its rate may be complete.
     Drained,
-    /// Shares are to be computed anew.
-    Share,
     /// The last byte has left the sender for another part of the network.
     SentAbroad,
 }
 
-const STEPS: [Step; 6] =
-    [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::Share, Step::SentAbroad];
+const STEPS: [Step; 5] = [Step::Delivered, Step::Sent, Step::AtReceiver, Step::Drained, Step::SentAbroad];
 const STEP_BITS: u32 = 3;
 const VERSION_BITS: u32 = 28;
 

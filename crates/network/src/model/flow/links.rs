@@ -10,7 +10,7 @@ use crate::model::rate::{Rate, fair_share};
 use crate::routing::Load;
 use crate::topology::{HostId, LinkId};
 
-/// One link and the flows on it. What the computation of shares reads stands in its first cache line.
+/// One link and the flows on it: one cache line.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub(super) struct Link {
@@ -19,39 +19,18 @@ pub(super) struct Link {
     /// max-min: what the flows take at their rates.
     pub used: u64,
     /// max-min: the rate of the flows that this link holds back; equal share: the share of each flow.
-    /// 0 where it matters to no flow.
     pub level: u64,
-    /// While shares are computed: what is left of it,
-    pub left: u64,
-    /// the weights of those that share the rest \[2⁻³²\],
-    pub open: u64,
-    /// the level at which its turn comes, `u64::MAX` if it does not,
-    pub key: u64,
-    /// for which computation all this was written,
-    pub round: u32,
-    /// how many of its flows take part,
-    pub inside: u32,
-    /// and how it is doing, see `max_min.rs`.
-    pub marks: u8,
-    pub change: Change,
-    pub class: u16,
-    /// max-min: how many flows it holds back; members of a computation do not count.
-    pub keeps: u32,
-    /// max-min: when the first of those flows ends whose rates were computed last.
-    pub first: Time,
     /// The flows, in no order that matters.
     pub flows: Vec<Entry>,
-}
-
-/// What has happened to a link since shares were computed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Change {
-    #[default]
-    None,
-    /// Flows came or went.
-    Flows,
-    /// Its capacity is another.
-    Capacity,
+    /// max-min: how many flows it holds back.
+    pub keeps: u32,
+    /// How many of its flows have no rate yet.
+    pub fresh: u32,
+    pub class: u16,
+    /// Is it to be looked at when rates are computed?
+    pub dirty: bool,
+    /// Are the ends of its flows to be looked at?
+    pub noted: bool,
 }
 
 /// A flow on a link.

@@ -1,256 +1,171 @@
 //! Max-min fair rates, computed anew only where a change can reach.
 //!
 //! A feasible set of rates is max-min fair if and only if every flow has a bottleneck: a link that is
-//! full, and on which no flow is faster (Bertsekas and Gallager, "Data Networks", 6.5.2). So only
-//! those flows become members of a computation whose bottleneck a change has touched: at first the new
-//! flows, and those held back by a link that flows came to or left. Then progressive filling raises
-//! the level from zero, with what the other flows leave, and looks at each link once its turn comes:
+//! full, and on which no flow is faster (Bertsekas and Gallager, "Data Networks", 6.5.2). Each flow
+//! knows its bottleneck, which holds it back; the level of a link is the rate of those that it holds.
+//! A link is in order if it holds nobody and is not full, or if its level is what fills it:
 //!
-//! - at its even share a link holds its open members back, unless others on it are faster than that:
-//!   then these become members, too, and open;
-//! - at the rate of the others that it holds back, a link must still be full: if it is not, they become
-//!   members, and open.
+//! ```text
+//! sum over its flows of min(rate, level) = capacity,  where those that it holds back ask for all
+//! ```
 //!
-//! At the end every flow has a bottleneck: the rates are exact, however few were looked at. Nothing is
-//! done twice, for a flow that opens at rate x > level takes no link below the level: a link that could
-//! give all its open flows a level t with x outside can do so with x inside.
+//! Where flows came, went or changed their rates, links may be out of order. One after the other is put
+//! in order, the one with the least level first: it finds its level, slows down to it who is faster, and
+//! holds these back from now on; it gives what it gained or lost to those it held already. That may
+//! put other links of these flows out of order. When all are in order, every flow has a bottleneck: the
+//! rates are exact, however few links were looked at.
 //!
-//! Links whose turn comes at the same level are fixed together, so that no order among them can show.
+//! This ends, whatever the order: take the least level that were assigned infinitely often. Rates below it
+//! would at last stand still, so a link of that level would only ever add flows to those that it holds.
+//!
+//! Levels round down, and depend on nothing but the rates of slower flows: so rates are a function of
+//! the set of flows, not of how it came about.
 
-use engine::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
+use super::affected::Affected;
 use super::classes::Classes;
-use super::links::{Change, Link};
-use super::members::Members;
-use super::shares::Shares;
+use super::links::Link;
 use super::streams::{NONE, Streams};
 use crate::model::rate::{Rate, Weight, fair_share};
-
-/// The link is still full at the rate of those that it holds back.
-const CHECKED: u8 = 1;
-/// The link is listed because flows on it have opened.
-const LISTED: u8 = 2;
-/// The link's turn is noted.
-const NOTED: u8 = 4;
-/// The link has changed since its turn was computed.
-const STALE: u8 = 8;
 
 /// Working memory, kept for the next time.
 #[derive(Debug, Default)]
 pub(super) struct MaxMin {
-    /// The number of the computation.
-    round: u32,
-    /// The links of all members.
-    touched: Vec<u32>,
-    /// Those on which flows have just opened.
-    listed: Vec<u32>,
-    /// Links by their turn.
-    shares: Shares,
-    /// Those whose turn it is,
-    least: Vec<u32>,
-    /// in the order in which they take it,
-    order: Vec<u64>,
-    /// and those of them that might hold flows back.
-    holders: Vec<u32>,
+    /// Links that may be out of order, by level.
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The flows on a link that others hold back, with their weights there.
+    outside: Vec<(Rate, Weight)>,
 }
 
 impl MaxMin {
-    /// Finds who is concerned by the changes in `streams`, and the rates of these.
-    pub fn solve(&mut self, streams: &mut Streams, members: &mut Members) {
+    /// Finds the rates after the changes in `streams`.
+    pub fn solve(&mut self, streams: &mut Streams, affected: &mut Affected) {
         if streams.classes.are_equal() {
-            self.solve_for::<true>(streams, members);
+            self.solve_for::<true>(streams, affected);
         } else {
-            self.solve_for::<false>(streams, members);
+            self.solve_for::<false>(streams, affected);
         }
     }
 
     /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
-    fn solve_for<const EQUAL: bool>(&mut self, streams: &mut Streams, members: &mut Members) {
-        self.round = self.round.wrapping_add(1);
-        self.touched.clear();
-        self.shares.clear();
-        seed(streams, members);
-        let mut known = 0;
-        loop {
-            self.open::<EQUAL>(known, streams, members);
-            known = members.all.len();
-            let links = &mut streams.links.all;
-            let next_turn = |at: u32| turn(&mut links[at as usize]);
-            let Some(level) = self.shares.pop_least(&mut self.least, next_turn) else { break };
-            self.order_turns(streams);
-            self.take_turns::<EQUAL>(level, streams, members);
-            // Whoever is not done has another turn.
-            for at in &self.least {
-                note(*at, &mut streams.links.all[*at as usize], &mut self.shares);
-            }
+    fn solve_for<const EQUAL: bool>(&mut self, streams: &mut Streams, affected: &mut Affected) {
+        let mut changed = std::mem::take(&mut streams.changed);
+        for at in changed.drain(..) {
+            let level = self.level::<EQUAL>(at, streams);
+            self.queue.push(Reverse((level.0, at)));
         }
-        self.settle(streams, members);
-    }
-
-    /// Opens the members from `known` on: takes their rates off their links, and notes these links' turns.
-    fn open<const EQUAL: bool>(&mut self, known: usize, streams: &mut Streams, members: &Members) {
-        for member in &members.all[known..] {
-            let stream = &streams.all[member.flow as usize];
-            for at in &streams.hops[stream.path()] {
-                let link = &mut streams.links.all[*at as usize];
-                if link.round != self.round {
-                    link.round = self.round;
-                    // Flows outside may use more than a capacity that has shrunk: see `share`.
-                    link.left = link.capacity.wrapping_sub(link.used);
-                    (link.open, link.key, link.inside, link.marks) = (0, u64::MAX, 0, 0);
-                    self.touched.push(*at);
-                }
-                let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
-                link.left = link.left.wrapping_add(takes::<EQUAL>(weight, stream.rate));
-                link.open += weight.0;
-                link.inside += 1;
-                if link.marks & LISTED == 0 {
-                    self.listed.push(*at);
-                }
-                link.marks |= LISTED | STALE;
-            }
-        }
-        for at in self.listed.drain(..) {
+        streams.changed = changed;
+        while let Some(Reverse((_, at))) = self.queue.pop() {
             let link = &mut streams.links.all[at as usize];
-            link.marks &= !LISTED;
-            note(at, link, &mut self.shares);
-        }
-    }
-
-    /// A flow on several of the links in `least` is held back by the one with most flows, then by number:
-    /// not by the order in which links were touched; and the fewer links hold all, the fewer events.
-    fn order_turns(&mut self, streams: &Streams) {
-        if self.least.len() > 1 {
-            let flows = |at: u32| streams.links.all[at as usize].flows.len() as u64;
-            self.order.clear();
-            self.order.extend(self.least.iter().map(|at| (u64::MAX - flows(*at)) << 32 | u64::from(*at)));
-            self.order.sort_unstable();
-            self.order.dedup();
-            self.least.clear();
-            self.least.extend(self.order.iter().map(|word| *word as u32));
-        }
-    }
-
-    /// It is the turn of the links in `least`: those that can hold flows back at `level`, others let
-    /// flows join that are too fast for it, or have lost their bottleneck.
-    fn take_turns<const EQUAL: bool>(&mut self, level: Rate, streams: &mut Streams, members: &mut Members) {
-        self.holders.clear();
-        for at in &self.least {
-            let link = &mut streams.links.all[*at as usize];
-            link.marks &= !NOTED;
-            if link.keeps > 0 && link.marks & CHECKED == 0 && link.level <= level.0 {
-                link.marks |= CHECKED | STALE;
-                if !is_full(link) {
-                    members.release(*at, link);
-                }
+            link.dirty = false;
+            if !may_be_out_of_order(link) {
+                continue;
             }
-            if turn(link).is_some_and(|turn| turn <= level) {
-                self.holders.push(*at);
+            let level = self.level::<EQUAL>(at, streams);
+            if level == Rate::INFINITE {
+                continue;
             }
+            if self.queue.peek().is_some_and(|Reverse((next, _))| level.0 > *next) {
+                streams.links.all[at as usize].dirty = true;
+                self.queue.push(Reverse((level.0, at)));
+                continue;
+            }
+            affected.link(at, streams);
+            self.hold::<EQUAL>(at, level, streams, affected);
         }
-        // First those that can: what they hold back need not be held back by the others.
-        self.holders.retain(|at| {
-            let holds = !has_faster(*at, level, streams);
-            if holds {
-                hold::<EQUAL>(*at, level, streams, members);
-            }
-            !holds
-        });
-        for at in &self.holders {
-            let link = &streams.links.all[*at as usize];
-            if share(link).is_some_and(|share| share <= level) {
-                for position in 0..link.flows.len() {
-                    let flow = streams.links.all[*at as usize].flows[position].flow;
-                    if streams.all[flow as usize].rate > level {
-                        members.join(flow, streams);
-                    }
-                }
-            }
-        }
-        members.absorb(streams);
     }
 
-    /// Writes down what the links carry now, and which hold flows back.
-    fn settle(&mut self, streams: &mut Streams, members: &Members) {
-        for member in &members.all {
-            assert!(member.bottleneck != NONE, "every flow is held back by some link");
-            streams.all[member.flow as usize].bottleneck = member.bottleneck;
-            streams.links.all[member.bottleneck as usize].keeps += 1;
-        }
-        for at in &self.touched {
-            let link = &mut streams.links.all[*at as usize];
-            link.used = link.capacity - link.left;
-            link.first = Time::NEVER;
-            if link.keeps == 0 {
-                link.level = 0;
-            }
-        }
-    }
-}
-
-/// Lets the new flows join, and those that links hold back which flows came to or left.
-fn seed(streams: &mut Streams, members: &mut Members) {
-    let mut fresh = std::mem::take(&mut streams.fresh);
-    fresh.drain(..).for_each(|flow| members.join(flow, streams));
-    streams.fresh = fresh;
-    let mut changed = std::mem::take(&mut streams.changed);
-    for at in changed.drain(..) {
-        let link = &mut streams.links.all[at as usize];
-        if std::mem::take(&mut link.change) == Change::Flows {
-            members.release(at, link);
-            continue;
-        }
-        for position in 0..link.flows.len() {
-            members.join(streams.links.all[at as usize].flows[position].flow, streams);
-        }
-    }
-    members.absorb(streams);
-    streams.changed = changed;
-}
-
-/// Is some flow on link `at` that is no member faster than `level`?
-fn has_faster(at: u32, level: Rate, streams: &Streams) -> bool {
-    let link = &streams.links.all[at as usize];
-    // On a link that held flows back before, none was faster than these.
-    if link.inside as usize == link.flows.len() || link.level != 0 && level.0 >= link.level {
-        return false;
-    }
-    link.flows.iter().any(|entry| {
-        let stream = &streams.all[entry.flow as usize];
-        stream.rate > level && stream.member == NONE
-    })
-}
-
-/// Fixes the open members on link `at` at `level`.
-fn hold<const EQUAL: bool>(at: u32, level: Rate, streams: &mut Streams, members: &mut Members) {
-    let links = &mut streams.links.all;
-    // Rounding may have left a link a little less than its turn said.
-    let Some(turn) = turn(&mut links[at as usize]) else { return };
-    let level = level.min(turn);
-    let class = links[at as usize].class;
-    let flows = std::mem::take(&mut links[at as usize].flows);
-    let mut held = false;
-    for entry in &flows {
-        let stream = &streams.all[entry.flow as usize];
-        let Some(member) = members.all.get_mut(stream.member as usize) else { continue };
-        if member.bottleneck != NONE {
-            continue;
-        }
-        let rate = if EQUAL { level } else { level.min(streams.classes.alone(class, stream.regime)) };
-        (member.rate, member.bottleneck) = (rate, at);
-        for hop in &streams.hops[stream.path()] {
-            let link = &mut links[*hop as usize];
+    /// The level that fills link `at`, infinite if nothing does.
+    fn level<const EQUAL: bool>(&mut self, at: u32, streams: &Streams) -> Rate {
+        let link = &streams.links.all[at as usize];
+        self.outside.clear();
+        let mut sharing = 0;
+        for entry in &link.flows {
+            let stream = &streams.all[entry.flow as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
-            link.left = link.left.wrapping_sub(takes::<EQUAL>(weight, rate));
-            link.open -= weight.0;
-            link.marks |= STALE;
+            sharing += weight.0;
+            if stream.bottleneck != at {
+                self.outside.push((stream.rate, weight));
+            }
         }
-        held = true;
+        let mut left = link.capacity;
+        let mut level = fair_share(left, sharing);
+        loop {
+            let before = self.outside.len();
+            self.outside.retain(|(rate, weight)| {
+                let stays = *rate >= level;
+                if !stays {
+                    left -= takes::<EQUAL>(*weight, *rate);
+                    sharing -= weight.0;
+                }
+                stays
+            });
+            if self.outside.len() == before {
+                return level;
+            }
+            level = fair_share(left, sharing);
+        }
     }
-    links[at as usize].flows = flows;
-    if held {
-        links[at as usize].level = level.0;
+
+    /// Link `at` holds back at `level` all that it held before, and all that are faster.
+    fn hold<const EQUAL: bool>(
+        &mut self,
+        at: u32,
+        level: Rate,
+        streams: &mut Streams,
+        affected: &mut Affected,
+    ) {
+        let link = &mut streams.links.all[at as usize];
+        link.level = level.0;
+        // Its own flows do not put it out of order.
+        link.dirty = true;
+        let class = link.class;
+        let flows = std::mem::take(&mut link.flows);
+        for entry in &flows {
+            let stream = &streams.all[entry.flow as usize];
+            let (old, holder, regime) = (stream.rate, stream.bottleneck, stream.regime);
+            if holder != at && old <= level {
+                continue;
+            }
+            let rate = if EQUAL { level } else { level.min(streams.classes.alone(class, regime)) };
+            if rate != old {
+                affected.set_rate(entry.flow, rate, streams);
+                self.change::<EQUAL>(entry.flow, if holder == NONE { Rate(0) } else { old }, streams);
+            }
+            if holder != at {
+                streams.links.all[at as usize].keeps += 1;
+                streams.all[entry.flow as usize].bottleneck = at;
+                match streams.links.all.get_mut(holder as usize) {
+                    Some(holder) => holder.keeps -= 1,
+                    None => streams.place(entry.flow),
+                }
+            }
+        }
+        let link = &mut streams.links.all[at as usize];
+        link.flows = flows;
+        link.dirty = false;
     }
+
+    /// Takes the rate of `flow`, which was `old`, off its links and puts the new one on.
+    fn change<const EQUAL: bool>(&mut self, flow: u32, old: Rate, streams: &mut Streams) {
+        let stream = &streams.all[flow as usize];
+        for at in &streams.hops[stream.path()] {
+            let link = &mut streams.links.all[*at as usize];
+            let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
+            link.used = link.used - takes::<EQUAL>(weight, old) + takes::<EQUAL>(weight, stream.rate);
+            if !link.dirty && may_be_out_of_order(link) {
+                link.dirty = true;
+                self.queue.push(Reverse((link.level, *at)));
+            }
+        }
+    }
+}
+
+/// Links that are full up to rounding may hold flows back, too.
+fn may_be_out_of_order(link: &Link) -> bool {
+    link.keeps > 0 || link.fresh > 0 || link.used + link.flows.len() as u64 > link.capacity
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {
@@ -259,43 +174,4 @@ fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weigh
 
 fn takes<const EQUAL: bool>(weight: Weight, rate: Rate) -> u64 {
     if EQUAL { rate.0 } else { weight.takes(rate) }
-}
-
-/// Notes the turn of link `at`, if it comes before the one that is noted.
-fn note(at: u32, link: &mut Link, shares: &mut Shares) {
-    let noted = if link.marks & NOTED == 0 { u64::MAX } else { link.key };
-    if let Some(turn) = turn(link).filter(|turn| turn.0 < noted) {
-        link.marks |= NOTED;
-        shares.push(turn, at);
-    }
-}
-
-/// The level at which `link` is to be looked at: its even share, or the rate of those that it holds
-/// back; `None` if there are none. It is kept in `key`.
-fn turn(link: &mut Link) -> Option<Rate> {
-    if link.marks & STALE != 0 {
-        let kept = (link.keeps > 0 && link.marks & CHECKED == 0).then_some(link.level);
-        let share = share(link).map(|share| share.0);
-        link.key = [share, kept].into_iter().flatten().min().unwrap_or(u64::MAX);
-        link.marks &= !STALE;
-    }
-    (link.key != u64::MAX).then_some(Rate(link.key))
-}
-
-/// The even share of the open flows on `link`: nothing where those outside use all of it. `None`
-/// where no flow is open.
-fn share(link: &Link) -> Option<Rate> {
-    if link.open == 0 {
-        return None;
-    }
-    let overdrawn = link.left > i64::MAX as u64;
-    Some(if overdrawn { Rate(0) } else { fair_share(link.left, link.open) })
-}
-
-/// Is `link` full if its open flows get the rate of those that it holds back? Shares round down: less
-/// than one step for each of both may be left.
-fn is_full(link: &Link) -> bool {
-    let taken = (u128::from(link.open) * u128::from(link.level)) >> 32;
-    let spare = u128::from(link.left).saturating_sub(taken);
-    spare < u128::from(link.keeps) + u128::from(link.open >> 32)
 }

@@ -22,7 +22,7 @@
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
-//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, goes to who asks next.
+//! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused.
 //!
 //! Assumes fluid traffic: no packets, no queues, no head-of-line blocking. It holds where messages are
 //! long against packets. Messages of one pair may overtake each other.
@@ -31,12 +31,11 @@
 //! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
 //! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016).
 
+mod affected;
 mod classes;
 mod equal_share;
 mod links;
 mod max_min;
-mod members;
-mod shares;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -44,7 +43,7 @@ mod tests;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
-use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
+use engine::{Bytes, Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
@@ -52,10 +51,10 @@ use super::rate::{Rate, Work};
 use crate::message::{Arrival, LinkUse, Message, Network};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
+use affected::Affected;
 use classes::Classes;
 use links::Links;
 use max_min::MaxMin;
-use members::Members;
 use streams::{Begin, Streams};
 
 /// How links are shared.
@@ -75,14 +74,10 @@ pub struct Flow {
     flight: InFlight<Duration>,
     streams: Streams,
     max_min: MaxMin,
-    members: Members,
+    affected: Affected,
     /// How many messages each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
-    /// Orders the solving after all that happens at the same time.
-    last: Owner,
-    /// Is a solving due at the present time?
-    pending: bool,
 }
 
 impl Flow {
@@ -96,8 +91,6 @@ impl Flow {
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, sharing: Sharing) -> Flow {
         let count = fabric.topology.hosts();
-        // No rank and no host has this number, and all others are smaller.
-        let last = Owner::new(Lane::Network, count * u32::from(hosts.processes.max(1)));
         let alone = Alone::new(fabric, hosts);
         let mut classes = Classes::new(alone.hosts.regimes.len());
         let links = Links::new(&alone, &mut classes);
@@ -107,11 +100,9 @@ impl Flow {
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
             max_min: MaxMin::default(),
-            members: Members::default(),
+            affected: Affected::default(),
             sent: vec![0; count as usize],
             route: Vec::new(),
-            last,
-            pending: false,
         }
     }
 
@@ -151,47 +142,43 @@ impl Flow {
         latency + self.alone.hosts.regimes[usize::from(message.regime)].latency
     }
 
-    /// Asks for a solving at the present time if something has changed.
-    fn call_for_shares(&mut self, now: Time, queue: &mut Queue) {
-        let changed = !self.streams.fresh.is_empty() || !self.streams.changed.is_empty();
-        if changed && !self.pending {
-            self.pending = true;
-            queue.push(now, self.last, token(Step::Share, 0, 0));
+    /// Finds the ends of flows whose rates have changed.
+    fn follow_rates(&mut self, now: Time) {
+        for flow in self.affected.flows.drain(..) {
+            let stream = &mut self.streams.all[flow as usize];
+            let progress = &mut self.streams.progress[flow as usize];
+            stream.noted = false;
+            if stream.rate != stream.before {
+                progress.left = progress.left.less(stream.before.during(now.since(progress.since)));
+                progress.since = now;
+                progress.end = now + progress.left.time(stream.rate);
+            }
         }
     }
 
-    /// Computes rates anew, and with them the ends of flows.
-    fn share(&mut self, now: Time, queue: &mut Queue) {
-        self.pending = false;
-        self.members.all.clear();
-        match self.sharing {
-            Sharing::MaxMin => self.max_min.solve(&mut self.streams, &mut self.members),
-            Sharing::EqualShare => equal_share::solve(&mut self.streams, &mut self.members),
-        }
-        for member in &self.members.all {
-            let stream = &mut self.streams.all[member.flow as usize];
-            let progress = &mut self.streams.progress[member.flow as usize];
-            stream.member = streams::NONE;
-            if stream.rate != member.rate {
-                progress.left = progress.left.less(stream.rate.during(now.since(progress.since)));
-                progress.since = now;
-                progress.end = now + progress.left.time(member.rate);
-                stream.rate = member.rate;
+    /// Asks for events at the first ends of what each link holds back.
+    fn follow_first(&mut self, queue: &mut Queue) {
+        let mut links = std::mem::take(&mut self.affected.links);
+        for at in links.drain(..) {
+            let link = &mut self.streams.links.all[at as usize];
+            link.noted = false;
+            let flows = std::mem::take(&mut link.flows);
+            let held = |flow: u32| self.streams.all[flow as usize].bottleneck == at;
+            let end = |flow: u32| self.streams.progress[flow as usize].end;
+            let ends = flows.iter().filter(|entry| held(entry.flow)).map(|entry| end(entry.flow));
+            let first = ends.min().unwrap_or(Time::NEVER);
+            for entry in &flows {
+                if self.streams.all[entry.flow as usize].bottleneck == at {
+                    let progress = &mut self.streams.progress[entry.flow as usize];
+                    progress.leads = progress.end == first;
+                    if progress.leads {
+                        self.schedule(entry.flow, queue);
+                    }
+                }
             }
-            if let Some(link) = self.streams.links.all.get_mut(member.bottleneck as usize) {
-                link.first = link.first.min(progress.end);
-            }
+            self.streams.links.all[at as usize].flows = flows;
         }
-        for position in 0..self.members.all.len() {
-            let member = self.members.all[position];
-            let link = self.streams.links.all.get(member.bottleneck as usize);
-            let stream = &mut self.streams.all[member.flow as usize];
-            stream.leads =
-                link.is_none_or(|link| link.first == self.streams.progress[member.flow as usize].end);
-            if stream.leads {
-                self.schedule(member.flow, queue);
-            }
-        }
+        self.affected.links = links;
     }
 
     /// Asks for an event at the end of `flow`. One that comes too early costs less than a second one.
@@ -216,7 +203,7 @@ impl Flow {
         let slot = self.flight.get(flow);
         let host = owner(slot.message.from.host);
         if now < progress.end {
-            let leads = self.streams.all[flow as usize].leads;
+            let leads = progress.leads;
             progress.wakes = if leads { progress.end } else { Time::NEVER };
             if leads {
                 queue.push(progress.end, host, token(Step::Drained, flow, version));
@@ -229,7 +216,6 @@ impl Flow {
             arrivals.push(self.flight.sent(flow));
         }
         queue.push(now + slot.state, host, token(Step::Delivered, flow, 0));
-        self.call_for_shares(now, queue);
     }
 }
 
@@ -246,16 +232,26 @@ impl Network for Flow {
             Begin::Alone => self.schedule(flow, queue),
             Begin::Shared => {}
         }
-        self.call_for_shares(now, queue);
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
-            Step::Share => self.share(now, queue),
             _ => arrivals.push(self.flight.tell(step, index)),
         }
+    }
+
+    fn settle(&mut self, now: Time, queue: &mut Queue) {
+        if self.streams.changed.is_empty() {
+            return;
+        }
+        match self.sharing {
+            Sharing::MaxMin => self.max_min.solve(&mut self.streams, &mut self.affected),
+            Sharing::EqualShare => equal_share::solve(&mut self.streams, &mut self.affected),
+        }
+        self.follow_rates(now);
+        self.follow_first(queue);
     }
 
     fn idle_time(&mut self, message: &Message) -> Duration {

@@ -4,27 +4,28 @@ use engine::{Bytes, Time};
 
 use super::Sharing;
 use super::classes::{Classes, UNLIMITED};
-use super::links::{Change, Entry, Links};
+use super::links::{Entry, Links};
 use crate::message::Message;
 use crate::model::rate::{Rate, Work};
 use crate::topology::{HostId, LinkId};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One flow, as the computation of shares sees it.
+/// One flow, as the computation of shares sees it: half a cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct Stream {
+    /// Infinite until it is computed first.
     pub rate: Rate,
+    /// While rates are computed: that of a noted flow before.
+    pub before: Rate,
+    /// The link that holds it back; `NONE` until its rate is computed first.
+    pub bottleneck: u32,
     /// Its hops: where they begin, and how many.
     path: (u32, u16),
     pub regime: u8,
-    /// Does it end first of those that its bottleneck holds back? Only then it needs an event: when it
-    /// ends, their rates are computed anew.
-    pub leads: bool,
-    /// max-min: the link that holds it back.
-    pub bottleneck: u32,
-    /// Its place among those whose rates are computed, or `NONE`.
-    pub member: u32,
+    /// Has its rate changed in the present computation?
+    pub noted: bool,
 }
 
 impl Stream {
@@ -47,10 +48,19 @@ pub(super) struct Progress {
     pub wakes: Time,
     /// The version of its event that counts.
     pub version: u32,
+    /// Does it end first of those that its bottleneck holds back? Only then it needs an event: when it
+    /// ends, their rates are computed anew.
+    pub leads: bool,
 }
 
-const NO_PROGRESS: Progress =
-    Progress { left: Work::ZERO, since: Time::ZERO, end: Time::NEVER, wakes: Time::NEVER, version: 0 };
+const NO_PROGRESS: Progress = Progress {
+    left: Work::ZERO,
+    since: Time::ZERO,
+    end: Time::NEVER,
+    wakes: Time::NEVER,
+    version: 0,
+    leads: true,
+};
 
 /// Flows, links, and what has changed since shares were last computed.
 pub(super) struct Streams {
@@ -65,9 +75,7 @@ pub(super) struct Streams {
     positions: Vec<u32>,
     /// Free stretches of `hops`, by the binary logarithm of their length.
     free: [Vec<u32>; 17],
-    /// Flows that have no rate yet.
-    pub fresh: Vec<u32>,
-    /// Links whose [`Change`] is not none.
+    /// Links that flows came to or left, or whose capacity is another: their `dirty` is set.
     pub changed: Vec<u32>,
     sharing: Sharing,
 }
@@ -91,7 +99,6 @@ impl Streams {
             hops: Vec::new(),
             positions: Vec::new(),
             free: Default::default(),
-            fresh: Vec::new(),
             changed: Vec::new(),
             sharing,
         }
@@ -107,12 +114,12 @@ impl Streams {
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
         let stream = Stream {
-            rate: Rate(0),
+            rate: Rate::INFINITE,
+            before: Rate(0),
+            bottleneck: NONE,
             path: (first, length),
             regime: message.regime,
-            leads: true,
-            bottleneck: NONE,
-            member: NONE,
+            noted: false,
         };
         let size = self.all.len().max(flow as usize + 1);
         self.all.resize(size, stream);
@@ -141,9 +148,9 @@ impl Streams {
             return Begin::Alone;
         }
         for link in path {
-            self.touch(link.0);
+            self.links.all[link.0 as usize].fresh += 1;
+            self.change(link.0);
         }
-        self.fresh.push(flow);
         Begin::Shared
     }
 
@@ -176,7 +183,7 @@ impl Streams {
     /// Ends `flow`, which has moved `bytes` on the wire.
     pub fn end(&mut self, now: Time, flow: u32, message: &Message, bytes: Bytes) {
         let Stream { rate, regime, bottleneck, .. } = self.all[flow as usize];
-        if bottleneck != NONE {
+        if self.sharing == Sharing::MaxMin {
             self.links.all[bottleneck as usize].keeps -= 1;
         }
         for hop in self.all[flow as usize].path() {
@@ -196,8 +203,8 @@ impl Streams {
                 if Some(LinkId(at)) == self.links.way_out(message.from.host, message.from.process) {
                     self.count_active(message.from.host, false);
                 }
-            } else {
-                self.touch(at);
+            } else if link.keeps > 0 || self.sharing == Sharing::EqualShare {
+                self.change(at);
             }
             self.links.carry(LinkId(at), bytes);
         }
@@ -205,13 +212,19 @@ impl Streams {
         self.free[order_of(usize::from(length))].push(first);
     }
 
-    /// Notes that flows came to or left a link, if that matters to others on it.
-    fn touch(&mut self, at: u32) {
+    /// Notes that link `at` has changed.
+    fn change(&mut self, at: u32) {
         let link = &mut self.links.all[at as usize];
-        let matters = link.level > 0 || self.sharing == Sharing::EqualShare;
-        if matters && link.change == Change::None {
-            link.change = Change::Flows;
+        if !link.dirty {
+            link.dirty = true;
             self.changed.push(at);
+        }
+    }
+
+    /// `flow` has got its first rate.
+    pub fn place(&mut self, flow: u32) {
+        for at in &self.hops[self.all[flow as usize].path()] {
+            self.links.all[*at as usize].fresh -= 1;
         }
     }
 
@@ -231,12 +244,10 @@ impl Streams {
                 let stream = &self.all[entry.flow as usize];
                 self.classes.weight(class, stream.regime).takes(stream.rate)
             };
-            link.used = link.flows.iter().map(takes).sum();
+            let placed = |entry: &&Entry| self.all[entry.flow as usize].bottleneck != NONE;
+            link.used = link.flows.iter().filter(placed).map(takes).sum();
             if !link.flows.is_empty() {
-                if link.change == Change::None {
-                    self.changed.push(at);
-                }
-                link.change = Change::Capacity;
+                self.change(at);
             }
         }
     }
