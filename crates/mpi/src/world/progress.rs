@@ -12,8 +12,8 @@
 //! non-blocking collectives whose messages are there (with the next round). What is answered in a test
 //! or probe keeps the rank in it until the overheads are spent.
 //!
-//! Assumptions: messages are matched in order of their arrival in either case, so that progress changes
-//! times and never what meets what; an eager message, and the data of a rendezvous, need no progress of
+//! Assumptions: a message is matched when it arrives in either case, so that progress delays answers and
+//! never lets a message overtake another; an eager message, and the data of a rendezvous, need no progress of
 //! their receiver, for the network interface stores them; the sender's data leaves without it, too. A
 //! receive that starts without progress and finds a request to send which a call before it has seen
 //! answers at once. Programs that only block (no non-blocking, persistent or buffered operations) take
