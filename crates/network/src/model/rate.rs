@@ -59,6 +59,11 @@ impl Work {
         Work(self.0.saturating_sub(done.0))
     }
 
+    /// Both together.
+    pub fn more(self, other: Work) -> Work {
+        Work(self.0 + other.0)
+    }
+
     /// How long it takes at `rate` (above zero), rounded up to a whole picosecond; more than 213 days
     /// saturates.
     pub fn time(self, rate: Rate) -> Duration {

@@ -6,7 +6,7 @@ use super::classes::{Classes, UNIFORM, UNLIMITED};
 use crate::message::LinkUse;
 use crate::model::alone::Alone;
 use crate::model::process_rates::ProcessRates;
-use crate::model::rate::{Rate, fair_share};
+use crate::model::rate::{Rate, Work, fair_share};
 use crate::routing::Load;
 use crate::topology::{HostId, LinkId};
 
@@ -31,6 +31,17 @@ pub(super) struct Link {
     pub dirty: bool,
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
+    /// May flows that others hold back be faster than its level?
+    pub exceeded: bool,
+}
+
+/// What a flow that the link holds back has moved since the start, had it been there: the flow is done
+/// when this has grown by its size, whatever happens to the link's level.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    work: Work,
+    /// When it showed that.
+    since: Time,
 }
 
 /// A flow on a link.
@@ -55,6 +66,7 @@ struct Carried {
 /// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit.
 pub(super) struct Links {
     pub all: Vec<Link>,
+    clocks: Vec<Clock>,
     carried: Vec<Carried>,
     processes: u32,
     /// First numbers of: the processes' ways out, their ways in, their copies, the hosts' memories.
@@ -73,6 +85,7 @@ impl Links {
         let processes = u32::from(alone.hosts.processes.max(1));
         let mut links = Links {
             all: Vec::with_capacity(topology.links() as usize),
+            clocks: Vec::new(),
             carried: Vec::with_capacity(topology.links() as usize),
             processes,
             out: None,
@@ -85,6 +98,7 @@ impl Links {
         let widest = links.add_fabric(alone, classes);
         links.add_paths(alone, classes, widest);
         links.add_memory(alone, topology.hosts());
+        links.clocks.resize(links.all.len(), Clock::default());
         links
     }
 
@@ -199,6 +213,19 @@ impl Links {
     /// The share of each flow on `link` if all were equal.
     pub fn equal_share(&self, link: u32, weight: u64) -> Rate {
         fair_share(self.all[link as usize].capacity, weight)
+    }
+
+    /// What the clock of `link` shows: it runs at the link's level.
+    pub fn clock(&self, link: u32, now: Time) -> Work {
+        let clock = &self.clocks[link as usize];
+        clock.work.more(Rate(self.all[link as usize].level).during(now.since(clock.since)))
+    }
+
+    /// From `now` on, `link` has another level.
+    pub fn set_level(&mut self, link: u32, level: Rate, now: Time) {
+        let work = self.clock(link, now);
+        self.clocks[link as usize] = Clock { work, since: now };
+        self.all[link as usize].level = level.0;
     }
 
     /// A message of `bytes` on the wire has passed `link`.

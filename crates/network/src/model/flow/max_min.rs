@@ -24,7 +24,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::affected::Affected;
+use engine::Time;
+
 use super::classes::Classes;
 use super::links::Link;
 use super::streams::{NONE, Streams};
@@ -35,22 +36,29 @@ use crate::model::rate::{Rate, Weight, fair_share};
 pub(super) struct MaxMin {
     /// Links that may be out of order, by level.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The flows on a link that others hold back, with their weights there.
-    outside: Vec<(Rate, Weight)>,
+    /// Flows on a link that others hold back, and that may be faster than its level.
+    outside: Vec<Outside>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Outside {
+    rate: Rate,
+    weight: Weight,
+    alone: Rate,
 }
 
 impl MaxMin {
     /// Finds the rates after the changes in `streams`.
-    pub fn solve(&mut self, streams: &mut Streams, affected: &mut Affected) {
+    pub fn solve(&mut self, now: Time, streams: &mut Streams) {
         if streams.classes.are_equal() {
-            self.solve_for::<true>(streams, affected);
+            self.solve_for::<true>(now, streams);
         } else {
-            self.solve_for::<false>(streams, affected);
+            self.solve_for::<false>(now, streams);
         }
     }
 
     /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
-    fn solve_for<const EQUAL: bool>(&mut self, streams: &mut Streams, affected: &mut Affected) {
+    fn solve_for<const EQUAL: bool>(&mut self, now: Time, streams: &mut Streams) {
         let mut changed = std::mem::take(&mut streams.changed);
         for at in changed.drain(..) {
             let level = self.level::<EQUAL>(at, streams);
@@ -72,75 +80,74 @@ impl MaxMin {
                 self.queue.push(Reverse((level.0, at)));
                 continue;
             }
-            affected.link(at, streams);
-            self.hold::<EQUAL>(at, level, streams, affected);
+            streams.note(at);
+            streams.links.set_level(at, level, now);
+            self.hold::<EQUAL>(at, level, now, streams);
         }
     }
 
     /// The level that fills link `at`, infinite if nothing does.
     fn level<const EQUAL: bool>(&mut self, at: u32, streams: &Streams) -> Rate {
         let link = &streams.links.all[at as usize];
+        if EQUAL && let Some(level) = raised(link).or_else(|| undisputed(at, link, streams)) {
+            return level;
+        }
         self.outside.clear();
-        let mut sharing = 0;
+        let (mut sharing, mut most) = (0, Rate::INFINITE);
         for entry in &link.flows {
             let stream = &streams.all[entry.flow as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
+            let alone = streams.classes.alone(link.class, stream.regime);
             sharing += weight.0;
-            if stream.bottleneck != at {
-                self.outside.push((stream.rate, weight));
+            if stream.bottleneck == at {
+                most = most.min(alone);
+            } else {
+                self.outside.push(Outside { rate: stream.rate, weight, alone });
             }
         }
         let mut left = link.capacity;
         let mut level = fair_share(left, sharing);
         loop {
             let before = self.outside.len();
-            self.outside.retain(|(rate, weight)| {
-                let stays = *rate >= level;
+            self.outside.retain(|flow| {
+                let stays = flow.rate >= level;
                 if !stays {
-                    left -= takes::<EQUAL>(*weight, *rate);
-                    sharing -= weight.0;
+                    left -= takes::<EQUAL>(flow.weight, flow.rate);
+                    sharing -= flow.weight.0;
                 }
                 stays
             });
             if self.outside.len() == before {
-                return level;
+                break;
             }
             level = fair_share(left, sharing);
         }
+        self.outside.iter().map(|flow| flow.alone).fold(level.min(most), Rate::min)
     }
 
     /// Link `at` holds back at `level` all that it held before, and all that are faster.
-    fn hold<const EQUAL: bool>(
-        &mut self,
-        at: u32,
-        level: Rate,
-        streams: &mut Streams,
-        affected: &mut Affected,
-    ) {
+    fn hold<const EQUAL: bool>(&mut self, at: u32, level: Rate, now: Time, streams: &mut Streams) {
         let link = &mut streams.links.all[at as usize];
-        link.level = level.0;
+        link.exceeded = false;
         // Its own flows do not put it out of order.
         link.dirty = true;
-        let class = link.class;
         let flows = std::mem::take(&mut link.flows);
         for entry in &flows {
             let stream = &streams.all[entry.flow as usize];
-            let (old, holder, regime) = (stream.rate, stream.bottleneck, stream.regime);
-            if holder != at && old <= level {
-                continue;
-            }
-            let rate = if EQUAL { level } else { level.min(streams.classes.alone(class, regime)) };
-            if rate != old {
-                affected.set_rate(entry.flow, rate, streams);
-                self.change::<EQUAL>(entry.flow, if holder == NONE { Rate(0) } else { old }, streams);
-            }
+            let (old, holder) = (stream.rate, stream.bottleneck);
             if holder != at {
-                streams.links.all[at as usize].keeps += 1;
-                streams.all[entry.flow as usize].bottleneck = at;
-                match streams.links.all.get_mut(holder as usize) {
-                    Some(holder) => holder.keeps -= 1,
-                    None => streams.place(entry.flow),
+                if old <= level {
+                    continue;
                 }
+                streams.links.all[at as usize].keeps += 1;
+                if let Some(holder) = streams.links.all.get_mut(holder as usize) {
+                    holder.keeps -= 1;
+                }
+                streams.hold_back(entry.flow, at, now);
+            }
+            if old != level {
+                streams.all[entry.flow as usize].rate = level;
+                self.change::<EQUAL>(entry.flow, if holder == NONE { Rate(0) } else { old }, streams);
             }
         }
         let link = &mut streams.links.all[at as usize];
@@ -155,12 +162,39 @@ impl MaxMin {
             let link = &mut streams.links.all[*at as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
             link.used = link.used - takes::<EQUAL>(weight, old) + takes::<EQUAL>(weight, stream.rate);
+            link.exceeded |= stream.rate.0 > link.level;
             if !link.dirty && may_be_out_of_order(link) {
                 link.dirty = true;
                 self.queue.push(Reverse((link.level, *at)));
             }
         }
     }
+}
+
+/// The level of `link` if it has more for those that it holds back than others on it get, who were no
+/// faster than these so far. So much more, one step for each flow, that rounding does not matter.
+fn raised(link: &Link) -> Option<Rate> {
+    if link.keeps == 0 || link.fresh > 0 || link.exceeded {
+        return None;
+    }
+    let keeps = u64::from(link.keeps);
+    let level = (link.capacity + keeps * link.level).checked_sub(link.used)? / keeps;
+    (level >= link.level + link.flows.len() as u64).then_some(Rate(level))
+}
+
+/// The same for a link of any level: others on it are looked at.
+fn undisputed(at: u32, link: &Link, streams: &Streams) -> Option<Rate> {
+    let (mut keeps, mut outside, mut fastest) = (0, 0u64, 0);
+    for entry in &link.flows {
+        let stream = &streams.all[entry.flow as usize];
+        let own = stream.bottleneck == at;
+        let rate = if own { 0 } else { stream.rate.0 };
+        keeps += u64::from(own);
+        outside = outside.saturating_add(rate);
+        fastest = rate.max(fastest);
+    }
+    let level = link.capacity.checked_sub(outside)?.checked_div(keeps)?;
+    (level >= fastest + link.flows.len() as u64).then_some(Rate(level))
 }
 
 /// Links that are full up to rounding may hold flows back, too.

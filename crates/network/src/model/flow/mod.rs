@@ -31,7 +31,6 @@
 //! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
 //! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016).
 
-mod affected;
 mod classes;
 mod equal_share;
 mod links;
@@ -51,7 +50,6 @@ use super::rate::{Rate, Work};
 use crate::message::{Arrival, LinkUse, Message, Network};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
-use affected::Affected;
 use classes::Classes;
 use links::Links;
 use max_min::MaxMin;
@@ -74,7 +72,8 @@ pub struct Flow {
     flight: InFlight<Duration>,
     streams: Streams,
     max_min: MaxMin,
-    affected: Affected,
+    /// Flows that one link holds back.
+    held: Vec<u32>,
     /// How many messages each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
@@ -100,7 +99,7 @@ impl Flow {
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
             max_min: MaxMin::default(),
-            affected: Affected::default(),
+            held: Vec::new(),
             sent: vec![0; count as usize],
             route: Vec::new(),
         }
@@ -142,53 +141,47 @@ impl Flow {
         latency + self.alone.hosts.regimes[usize::from(message.regime)].latency
     }
 
-    /// Finds the ends of flows whose rates have changed.
-    fn follow_rates(&mut self, now: Time) {
-        for flow in self.affected.flows.drain(..) {
-            let stream = &mut self.streams.all[flow as usize];
-            let progress = &mut self.streams.progress[flow as usize];
-            stream.noted = false;
-            if stream.rate != stream.before {
-                progress.left = progress.left.less(stream.before.during(now.since(progress.since)));
-                progress.since = now;
-                progress.end = now + progress.left.time(stream.rate);
-            }
-        }
-    }
-
-    /// Asks for events at the first ends of what each link holds back.
-    fn follow_first(&mut self, queue: &mut Queue) {
-        let mut links = std::mem::take(&mut self.affected.links);
-        for at in links.drain(..) {
-            let link = &mut self.streams.links.all[at as usize];
+    /// Asks for events at the first ends of what the noted links hold back.
+    fn follow_rates(&mut self, now: Time, queue: &mut Queue) {
+        let mut noted = std::mem::take(&mut self.streams.noted);
+        for at in noted.drain(..) {
+            let Streams { links, all, progress, .. } = &mut self.streams;
+            let link = &mut links.all[at as usize];
             link.noted = false;
-            let flows = std::mem::take(&mut link.flows);
-            let held = |flow: u32| self.streams.all[flow as usize].bottleneck == at;
-            let end = |flow: u32| self.streams.progress[flow as usize].end;
-            let ends = flows.iter().filter(|entry| held(entry.flow)).map(|entry| end(entry.flow));
-            let first = ends.min().unwrap_or(Time::NEVER);
-            for entry in &flows {
-                if self.streams.all[entry.flow as usize].bottleneck == at {
-                    let progress = &mut self.streams.progress[entry.flow as usize];
-                    progress.leads = progress.end == first;
-                    if progress.leads {
-                        self.schedule(entry.flow, queue);
-                    }
+            let mut first = Work(u128::MAX);
+            self.held.clear();
+            for entry in &link.flows {
+                if all[entry.flow as usize].bottleneck == at {
+                    self.held.push(entry.flow);
+                    first = first.min(progress[entry.flow as usize].due);
                 }
             }
-            self.streams.links.all[at as usize].flows = flows;
+            if self.held.is_empty() {
+                continue;
+            }
+            let (level, clock) = (Rate(link.level), links.clock(at, now));
+            let time = first.less(clock).time(level);
+            // Who ends in the same picosecond ends with the first.
+            let reached = clock.more(level.during(time));
+            for position in 0..self.held.len() {
+                let progress = &mut self.streams.progress[self.held[position] as usize];
+                progress.leads = progress.due <= reached;
+                if progress.leads {
+                    self.schedule(self.held[position], now + time, queue);
+                }
+            }
         }
-        self.affected.links = links;
+        self.streams.noted = noted;
     }
 
-    /// Asks for an event at the end of `flow`. One that comes too early costs less than a second one.
-    fn schedule(&mut self, flow: u32, queue: &mut Queue) {
+    /// Asks for an event when `flow` ends. One that comes too early costs less than a second one.
+    fn schedule(&mut self, flow: u32, end: Time, queue: &mut Queue) {
         let progress = &mut self.streams.progress[flow as usize];
-        if progress.end < progress.wakes {
+        if end < progress.wakes {
             progress.version = (progress.version + 1) % VERSIONS;
-            progress.wakes = progress.end;
+            progress.wakes = end;
             let host = self.flight.get(flow).message.from.host;
-            queue.push(progress.end, owner(host), token(Step::Drained, flow, progress.version));
+            queue.push(end, owner(host), token(Step::Drained, flow, progress.version));
         }
     }
 }
@@ -196,17 +189,18 @@ impl Flow {
 impl Flow {
     /// The event of `flow` is due: it ends, or was slowed down since.
     fn drain(&mut self, now: Time, flow: u32, version: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        let progress = &mut self.streams.progress[flow as usize];
-        if progress.version != version {
+        if self.streams.progress[flow as usize].version != version {
             return;
         }
         let slot = self.flight.get(flow);
         let host = owner(slot.message.from.host);
-        if now < progress.end {
-            let leads = progress.leads;
-            progress.wakes = if leads { progress.end } else { Time::NEVER };
-            if leads {
-                queue.push(progress.end, host, token(Step::Drained, flow, version));
+        let left = self.streams.left(flow, now);
+        if left > Work::ZERO {
+            let end = now + left.time(self.streams.all[flow as usize].rate);
+            let progress = &mut self.streams.progress[flow as usize];
+            progress.wakes = if progress.leads { end } else { Time::NEVER };
+            if progress.leads {
+                queue.push(end, host, token(Step::Drained, flow, version));
             }
             return;
         }
@@ -229,7 +223,10 @@ impl Network for Flow {
             return self.flight.schedule(flow, now, Step::Delivered, now + latency, 0, queue);
         }
         match self.streams.begin(now, flow, message, &self.route) {
-            Begin::Alone => self.schedule(flow, queue),
+            Begin::Alone => {
+                let time = Work::of(message.size).time(self.streams.all[flow as usize].rate);
+                self.schedule(flow, now + time, queue);
+            }
             Begin::Shared => {}
         }
     }
@@ -247,11 +244,10 @@ impl Network for Flow {
             return;
         }
         match self.sharing {
-            Sharing::MaxMin => self.max_min.solve(&mut self.streams, &mut self.affected),
-            Sharing::EqualShare => equal_share::solve(&mut self.streams, &mut self.affected),
+            Sharing::MaxMin => self.max_min.solve(now, &mut self.streams),
+            Sharing::EqualShare => equal_share::solve(now, &mut self.streams),
         }
-        self.follow_rates(now);
-        self.follow_first(queue);
+        self.follow_rates(now, queue);
     }
 
     fn idle_time(&mut self, message: &Message) -> Duration {
@@ -263,9 +259,7 @@ impl Network for Flow {
         let mut on_the_way = vec![Bytes(0); links.fabric()];
         for (at, carried) in on_the_way.iter_mut().enumerate() {
             for entry in &links.all[at].flows {
-                let rate = self.streams.all[entry.flow as usize].rate;
-                let progress = &self.streams.progress[entry.flow as usize];
-                let left = progress.left.less(rate.during(now.since(progress.since)));
+                let left = self.streams.left(entry.flow, now);
                 let size = self.flight.get(entry.flow).message.size;
                 *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
             }

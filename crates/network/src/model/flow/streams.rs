@@ -15,17 +15,13 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Stream {
-    /// Infinite until it is computed first.
+    /// The level of the link that holds it back; infinite until that is computed first.
     pub rate: Rate,
-    /// While rates are computed: that of a noted flow before.
-    pub before: Rate,
     /// The link that holds it back; `NONE` until its rate is computed first.
     pub bottleneck: u32,
     /// Its hops: where they begin, and how many.
     path: (u32, u16),
     pub regime: u8,
-    /// Has its rate changed in the present computation?
-    pub noted: bool,
 }
 
 impl Stream {
@@ -36,14 +32,11 @@ impl Stream {
     }
 }
 
-/// How far a flow is.
+/// When a flow ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
-    /// What was left at `since`.
-    pub left: Work,
-    pub since: Time,
-    /// When it ends at its rate.
-    pub end: Time,
+    /// When its bottleneck's clock shows this; until it has one, how much it has to move.
+    pub due: Work,
     /// When its event is due: no later than its end.
     pub wakes: Time,
     /// The version of its event that counts.
@@ -53,14 +46,7 @@ pub(super) struct Progress {
     pub leads: bool,
 }
 
-const NO_PROGRESS: Progress = Progress {
-    left: Work::ZERO,
-    since: Time::ZERO,
-    end: Time::NEVER,
-    wakes: Time::NEVER,
-    version: 0,
-    leads: true,
-};
+const NO_PROGRESS: Progress = Progress { due: Work::ZERO, wakes: Time::NEVER, version: 0, leads: true };
 
 /// Flows, links, and what has changed since shares were last computed.
 pub(super) struct Streams {
@@ -77,6 +63,8 @@ pub(super) struct Streams {
     free: [Vec<u32>; 17],
     /// Links that flows came to or left, or whose capacity is another: their `dirty` is set.
     pub changed: Vec<u32>,
+    /// Links for whose flows the first end is to be found: their `noted` is set.
+    pub noted: Vec<u32>,
     sharing: Sharing,
 }
 
@@ -100,6 +88,7 @@ impl Streams {
             positions: Vec::new(),
             free: Default::default(),
             changed: Vec::new(),
+            noted: Vec::new(),
             sharing,
         }
     }
@@ -113,21 +102,14 @@ impl Streams {
     pub fn begin(&mut self, now: Time, flow: u32, message: &Message, path: &[LinkId]) -> Begin {
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
-        let stream = Stream {
-            rate: Rate::INFINITE,
-            before: Rate(0),
-            bottleneck: NONE,
-            path: (first, length),
-            regime: message.regime,
-            noted: false,
-        };
+        let stream =
+            Stream { rate: Rate::INFINITE, bottleneck: NONE, path: (first, length), regime: message.regime };
         let size = self.all.len().max(flow as usize + 1);
         self.all.resize(size, stream);
         self.progress.resize(size, NO_PROGRESS);
         self.all[flow as usize] = stream;
         let progress = &mut self.progress[flow as usize];
-        *progress =
-            Progress { left: Work::of(message.size), since: now, version: progress.version, ..NO_PROGRESS };
+        *progress = Progress { due: Work::of(message.size), version: progress.version, ..NO_PROGRESS };
         let mut alone = true;
         for (hop, link) in (first..).zip(path) {
             let state = &mut self.links.all[link.0 as usize];
@@ -144,7 +126,7 @@ impl Streams {
             }
         }
         if alone {
-            self.take_all(flow);
+            self.take_all(now, flow);
             return Begin::Alone;
         }
         for link in path {
@@ -155,7 +137,7 @@ impl Streams {
     }
 
     /// Gives `flow`, which is alone on its links, all that they have.
-    fn take_all(&mut self, flow: u32) {
+    fn take_all(&mut self, now: Time, flow: u32) {
         let regime = self.all[flow as usize].regime;
         let (mut rate, mut bottleneck) = (Rate::INFINITE, NONE);
         for hop in self.all[flow as usize].path() {
@@ -163,21 +145,52 @@ impl Streams {
             let class = self.links.all[at as usize].class;
             let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
             let share = share.min(self.classes.alone(class, regime));
-            self.links.all[at as usize].level = if self.sharing == Sharing::EqualShare { share.0 } else { 0 };
+            if self.sharing == Sharing::EqualShare {
+                self.links.set_level(at, share, now);
+            }
             if share < rate {
                 (rate, bottleneck) = (share, at);
             }
         }
-        let link = &mut self.links.all[bottleneck as usize];
-        (link.level, link.keeps) = (rate.0, 1);
         for hop in self.all[flow as usize].path() {
             let link = &mut self.links.all[self.hops[hop] as usize];
             link.used = self.classes.weight(link.class, regime).takes(rate);
         }
-        let stream = &mut self.all[flow as usize];
+        self.links.set_level(bottleneck, rate, now);
+        let link = &mut self.links.all[bottleneck as usize];
+        (link.keeps, link.exceeded) = (1, false);
+        let (stream, progress) = (&mut self.all[flow as usize], &mut self.progress[flow as usize]);
         (stream.rate, stream.bottleneck) = (rate, bottleneck);
-        let progress = &mut self.progress[flow as usize];
-        progress.end = progress.since + progress.left.time(rate);
+        progress.due = self.links.clock(bottleneck, now).more(progress.due);
+    }
+
+    /// What `flow` has yet to move.
+    pub fn left(&self, flow: u32, now: Time) -> Work {
+        let due = self.progress[flow as usize].due;
+        match self.all[flow as usize].bottleneck {
+            NONE => due,
+            link => due.less(self.links.clock(link, now)),
+        }
+    }
+
+    /// Link `at` holds `flow` back instead of the one that did so far, or from the start.
+    pub fn hold_back(&mut self, flow: u32, at: u32, now: Time) {
+        self.progress[flow as usize].due = self.left(flow, now).more(self.links.clock(at, now));
+        let stream = &mut self.all[flow as usize];
+        if std::mem::replace(&mut stream.bottleneck, at) == NONE {
+            for at in &self.hops[stream.path()] {
+                self.links.all[*at as usize].fresh -= 1;
+            }
+        }
+    }
+
+    /// Notes that among the flows that link `at` holds back another may end first.
+    pub fn note(&mut self, at: u32) {
+        let link = &mut self.links.all[at as usize];
+        if !link.noted {
+            link.noted = true;
+            self.noted.push(at);
+        }
     }
 
     /// Ends `flow`, which has moved `bytes` on the wire.
@@ -218,13 +231,6 @@ impl Streams {
         if !link.dirty {
             link.dirty = true;
             self.changed.push(at);
-        }
-    }
-
-    /// `flow` has got its first rate.
-    pub fn place(&mut self, flow: u32) {
-        for at in &self.hops[self.all[flow as usize].path()] {
-            self.links.all[*at as usize].fresh -= 1;
         }
     }
 
