@@ -23,12 +23,9 @@ hopcast compare "$out/cannon-hopper" "$out/cannon-fat-tree" --out "$out/cannon.h
 recording="$data/dumpi/LULESH-64ranks-hopper.tar.xz"
 if [ -f "$recording" ]; then
   heading "LULESH, recorded on 64 ranks of Hopper, replayed where its ranks were"
-  unpacked=$out/lulesh-recording
-  mkdir -p "$unpacked"
-  tar --extract --file "$recording" --directory "$unpacked"
-  hopcast trace info "$unpacked"
+  hopcast trace info "$recording"
   echo
-  hopcast run hopper --placement recorded --out "$out/lulesh-hopper" "$unpacked"
+  hopcast run hopper --placement recorded --out "$out/lulesh-hopper" "$recording"
 else
   heading "No recording at $recording (\$HOPCAST_DATA names another place): LULESH is left out"
 fi

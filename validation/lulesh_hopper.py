@@ -99,7 +99,7 @@ def by_function(names: numpy.ndarray, begins: numpy.ndarray, durations: numpy.nd
 def timestamps(trace: Path, shift: bool, recorded: numpy.ndarray) -> Calls:
     """The calls of the replay in mode `timestamps` on Hopper.
 
-    Each is called what was recorded at its place: MPI_Finalize, for one, is replayed as a barrier.
+    Each is called what was recorded at its place: a replay has one operation for several functions of MPI.
     """
     report = hopcast.run(
         "hopper",

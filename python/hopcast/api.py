@@ -45,8 +45,8 @@ def run(
 
     platform: a preset's name, or the path of a platform file.
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
-        the path of a program file (`args` become its `sys.argv`) or of a recorded trace; or the name of a
-        synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 KiB"}`).
+        the path of a program file (`args` become its `sys.argv`) or of a recorded trace (a folder, a file, a
+        tar archive); or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": 64}`).
     ranks: how many; a trace knows by itself.
     model: the network model, where it is not the platform's own.
     seed: of all random streams.
@@ -149,9 +149,10 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
             plain = Job(job.platform, function, job.ranks, (), job.kwargs)
             title = " ".join((Path(name).name, *map(str, job.args)))
             return _simulate_function(request, title, function, plain, progress)
-    kind = "trace" if _is_trace(name) else "pattern"
+    if _is_trace(name):
+        return _simulate_trace(request, name, progress)
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
-    request |= {"workload": kind, "name": name, "arguments": written}
+    request |= {"workload": "pattern", "name": name, "arguments": written}
     with _Interrupts(progress) as interrupts:
         return _report(*_core_run(request, None, interrupts))
 
@@ -190,6 +191,15 @@ def _check_ranks(ranks: int | None) -> None:
         raise InputError(f"ranks: a whole number, not {ranks!r}")
     if not 1 <= ranks <= _RANKS_MOST:
         raise InputError(f"ranks: a run has 1 to {_RANKS_MOST} ranks, not {ranks}")
+
+
+def _simulate_trace(request, name: str, progress) -> Report:
+    from hopcast.archive import opened
+
+    with opened(name) as place, _Interrupts(progress) as interrupts:
+        request |= {"workload": "trace", "name": place, "arguments": []}
+        outcome, tables = _core_run(request, None, interrupts)
+        return _report(outcome.replace(place, name), tables)
 
 
 def _simulate_function(request, name, function, job: Job, progress) -> Report:

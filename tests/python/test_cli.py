@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -148,6 +149,69 @@ def test_bad_input_ends_with_2_and_one_line_that_helps(line: str, said: str, tmp
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "run crossbar -n 4 --placement nowhere ring",
+            "--placement nowhere: unknown placement 'nowhere'; known: linear, random, recorded, or a file: "
+            "No such file or directory (os error 2)",
+        ),
+        (
+            "run crossbar -n 4 --ppn 129 ring",
+            "--ppn 129: placement.processes_per_host: 129 ranks per host do not fit: "
+            "a host has 128 process slots",
+        ),
+        (
+            "run crossbar -n 129 --set topology.hosts=1 ring",
+            "-n 129: 129 ranks do not fit: 1 host takes 128",
+        ),
+        (
+            "run crossbar -n 2 /dev/null",
+            "/dev/null: is neither a file nor a folder; a workload is a trace (its folder or one of its "
+            "files), a program (NAME.py), or a pattern ('hopcast list patterns')",
+        ),
+        ("run crossbar -n 1 pingpong", "-n 1: pingpong needs at least 2 ranks, not 1"),
+    ],
+)
+def test_errors_quote_what_the_user_wrote(line: str, said: str, tmp_path: Path) -> None:
+    done = hopcast(*line.split(), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"error: {said}\n")
+
+
+def test_a_platform_beyond_the_machine_is_refused_with_what_it_would_need() -> None:
+    flags = ["--json", "--quiet", "-n", "4", "--set"]
+
+    def peak(hosts: int) -> int:
+        done = hopcast("run", "crossbar", *flags, f"topology.hosts={hosts}", "ring")
+        return json.loads(done.stdout)["peak_rss_B"]
+
+    done = hopcast("run", "crossbar", *flags, "topology.hosts=1000000000", "ring")
+    assert done.returncode == 2
+    said = re.fullmatch(
+        r"error: --set topology.hosts=1000000000: 1000000000 hosts, 2000000000 links and 4 ranks need "
+        r"at least ([0-9.]+) TiB of memory in the model 'flow', and this machine has [0-9.]+ [GT]iB; "
+        r"take a smaller platform, fewer ranks( or --model (loggp|postal))?\n",
+        done.stderr,
+    )
+    assert said, done.stderr
+    # The estimate is a lower bound, and no less than a third of what a smaller one takes for each host.
+    taken = (peak(30_000) - peak(10_000)) / 20_000
+    assert taken / 3 < float(said[1]) * 2**40 / 1e9 < taken
+
+
+def test_records_that_are_cut_off_are_told_of(tmp_path: Path) -> None:
+    def warnings(limit: int) -> list[str]:
+        flags = ["--json", "--records", limit, "--out", tmp_path / str(limit)]
+        return json.loads(hopcast("run", "crossbar", "-n", "4", *flags, "ring").stdout)["warnings"]
+
+    assert warnings(4) == []
+    (cut,) = warnings(3)
+    assert re.fullmatch(
+        r"the timeline ends at [0-9.]+ us: it holds the first 3 of 4 calls and stretches of computing", cut
+    )
 
 
 def test_the_screen_says_how_long_and_why() -> None:

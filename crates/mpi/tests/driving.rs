@@ -97,6 +97,17 @@ fn a_barrier_waits_for_the_last() {
     assert_eq!(run.waiting(2, "MPI_Barrier"), 0);
 }
 
+/// MPI_Finalize of a recording is a barrier by its own name.
+#[test]
+fn finalizing_waits_for_the_last() {
+    let mut ops = everywhere(4, &[compute(0), Op::Finalize]);
+    ops[2][0] = compute(40 * LATENCY);
+    let run = succeed(ops);
+    assert!((0..4).all(|rank| run.at(rank, 1) >= 40 * LATENCY));
+    assert_eq!(run.waiting(3, "MPI_Finalize"), 40 * LATENCY);
+    assert_eq!(run.waiting(3, "MPI_Barrier"), 0);
+}
+
 /// Non-blocking collectives go on while the ranks compute; several can be under way.
 #[test]
 fn nonblocking_collectives_progress_by_themselves() {

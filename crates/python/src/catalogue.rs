@@ -1,7 +1,7 @@
 //! What hopcast knows without running anything: registries, platforms and the format of their files.
 
 use pyo3::prelude::*;
-use sim::config::{self, Disk};
+use sim::config::{self, Disk, Override};
 
 /// Every registry, as JSON: see `sim::catalogue`.
 #[pyfunction]
@@ -56,5 +56,6 @@ pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
 
 /// Loads a platform from the working directory, or a preset.
 pub fn load(name: &str, overrides: &[(String, String)]) -> PyResult<sim::Platform> {
-    config::load(name, overrides, &Disk::new("")).map_err(crate::errors::input_error)
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| Override::set(key, value)).collect();
+    config::load(name, &overrides, &Disk::new("")).map_err(crate::errors::input_error)
 }

@@ -2,6 +2,7 @@
 
 mod catalogue;
 pub mod config;
+mod memory;
 pub mod observe;
 pub mod placement;
 pub mod report;

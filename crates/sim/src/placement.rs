@@ -26,6 +26,9 @@ pub struct Request<'a> {
     pub recorded: Option<&'a [String]>,
 }
 
+/// What an error is about that no parameter of `[placement]` could help: there are too many ranks.
+pub const RANKS: &str = "ranks";
+
 /// Gives each rank its place, in order of ranks.
 pub type Build = fn(&Arguments, &Request) -> Result<Vec<Endpoint>, BuildError>;
 
@@ -119,9 +122,11 @@ fn fill(
         } else {
             String::new()
         };
-        let reason =
-            format!("{ranks} ranks do not fit: {hosts} hosts with {per_host} each take {room}{more}");
-        return Err(BuildError::new("processes_per_host", reason));
+        let place = match hosts {
+            1 => format!("1 host takes {room}"),
+            _ => format!("{hosts} hosts with {per_host} each take {room}"),
+        };
+        return Err(BuildError::new(RANKS, format!("{ranks} ranks do not fit: {place}{more}")));
     }
     let place = |rank: u32| Endpoint { host: host(rank / per_host), process: (rank % per_host) as u16 };
     Ok((0..ranks).map(place).collect())

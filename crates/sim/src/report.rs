@@ -203,6 +203,7 @@ pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
     if ended.end == End::Finished {
         warnings.extend(machine.world.leftovers());
     }
+    warnings.extend(ended.views.warnings());
     let report = Report {
         hopcast_version: env!("CARGO_PKG_VERSION"),
         platform: title.platform.clone(),

@@ -6,11 +6,12 @@ use std::time::Instant;
 use engine::registry::{Entry, find};
 use mpi::Source;
 use mpi::world::World;
-use network::{Endpoint, Part};
+use network::{Endpoint, Part, Topology};
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{Replay, ReplayOptions, SharedSet};
 
-use crate::config::{self, Disk, InputError};
+use crate::config::{self, Disk, InputError, Override};
+use crate::memory::{self, Size};
 use crate::observe::Detail;
 use crate::report::{Outcome, Title, report};
 use crate::run::{End, Machine, Monitor};
@@ -84,7 +85,7 @@ enum Operations {
 pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
-    let platform = config::load(&request.platform, &overrides(request), &Disk::new("."))?;
+    let platform = config::load(&request.platform, &overrides(request)?, &Disk::new("."))?;
     let recording = match &request.workload {
         Workload::Trace { path, .. } => Some(trace::open(path)?),
         // A name that is none matters more than what else is missing.
@@ -95,10 +96,19 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     let recorded = recording.as_ref().map(|recording| recording.hosts());
     let warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
     let operations = operations(request, recording, ranks)?;
-    let fabric = Arc::new(platform.fabric(request.seed)?);
+    let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
+    let per_rank = if matches!(operations, Operations::Program) { memory::PER_PROGRAM } else { 0 };
+    let fits = |topology: &dyn Topology| {
+        if topology.hosts().saturating_mul(platform.host_parameters().processes.into()) < ranks {
+            // The placement says so, in better words.
+            return Ok(());
+        }
+        let size = Size::of(topology, platform.host_parameters(), ranks, per_rank);
+        size.check(&model, memory::machine(), platform.topology_place())
+    };
+    let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
     let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;
     let hosts = Arc::new(platform.host_parameters().clone());
-    let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
     let network = platform.model(&model, fabric.clone(), hosts.clone(), &Part::whole())?;
     let world = World::new(platform.world_setup(placement.clone(), hosts, request.compute_scale));
     let machine = Machine { world, network, fabric, ranks, detail: request.detail };
@@ -116,10 +126,12 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
 }
 
 /// The request's own flags are overrides of the platform like any other.
-fn overrides(request: &Request) -> Vec<(String, String)> {
-    let mut overrides = request.overrides.clone();
-    overrides.extend(config::placement_overrides(request.placement.as_deref(), request.processes_per_host));
-    overrides
+fn overrides(request: &Request) -> Result<Vec<Override>, InputError> {
+    let mut overrides: Vec<_> =
+        request.overrides.iter().map(|(key, value)| Override::set(key, value)).collect();
+    let (placement, each) = (request.placement.as_deref(), request.processes_per_host);
+    overrides.extend(config::placement_overrides(placement, each, &Disk::new("."))?);
+    Ok(overrides)
 }
 
 /// How many ranks: what the user says, and what a recording has.
@@ -127,7 +139,7 @@ fn ranks(request: &Request, recording: Option<&SharedSet>) -> Result<u32, InputE
     match (request.ranks, recording.map(|recording| recording.ranks())) {
         (Some(0), _) => Err(InputError::whole("-n 0", "a run has at least one rank")),
         (Some(asked), Some(recorded)) if asked != recorded => {
-            let reason = format!("the trace was recorded on {recorded} ranks, and is replayed on as many");
+            let reason = format!("a trace is replayed on as many ranks as it was recorded on: {recorded}");
             Err(InputError::whole(format!("-n {asked}"), reason))
         }
         (_, Some(recorded)) => Ok(recorded),
@@ -155,8 +167,12 @@ fn operations(request: &Request, recording: Option<SharedSet>, ranks: u32) -> Re
         Workload::Pattern { name, arguments } => {
             let entry = pattern(name)?;
             let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
-            let pattern = (entry.build)(&arguments, Setting { ranks, seed: request.seed })
-                .map_err(|error| InputError::whole(format!("--{}", error.parameter), error.reason))?;
+            let pattern = (entry.build)(&arguments, Setting { ranks, seed: request.seed }).map_err(
+                |error| match error.parameter {
+                    "ranks" => InputError::whole(format!("-n {ranks}"), error.reason),
+                    parameter => InputError::whole(format!("--{parameter}"), error.reason),
+                },
+            )?;
             Ok(Operations::Pattern(Steps::new(pattern, ranks)))
         }
     }

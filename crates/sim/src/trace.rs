@@ -37,6 +37,11 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
     let at = Path::new(path);
     let metadata =
         std::fs::metadata(at).map_err(|reason| error(format!("cannot read this trace: {reason}")))?;
+    if !metadata.is_dir() && !metadata.is_file() {
+        let what = "is neither a file nor a folder; a workload is a trace (its folder or one of its files), a \
+                    program (NAME.py), or a pattern ('hopcast list patterns')";
+        return Err(error(what.to_string()));
+    }
     let files = if metadata.is_dir() { files_of(at) } else { set_of(at) };
     let files = files.map_err(|reason| error(format!("cannot read this trace: {reason}")))?;
     let files: Vec<TraceFile> = files

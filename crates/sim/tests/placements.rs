@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use network::{Endpoint, HostId};
-use sim::config::{self, Texts};
+use sim::config::{self, Override, Texts};
 
 /// Four ranks or so on a ring of `nsim-torus`'s kind with 2 slots a host.
 fn place(ranks: u32, placement: &str, recorded: Option<&[String]>) -> Result<Vec<(u32, u16)>, String> {
@@ -11,12 +11,11 @@ fn place(ranks: u32, placement: &str, recorded: Option<&[String]>) -> Result<Vec
     for (name, text) in FILES {
         files.0.insert(name.to_string(), text.to_string());
     }
-    let set = |key: &str, value: &str| (key.to_string(), value.to_string());
     let flags = [
-        set("topology.sizes", "[4]"),
-        set("host.processes", "2"),
-        set("hosts.names", "n{1..4}"),
-        set("placement", placement),
+        Override::set("topology.sizes", "[4]"),
+        Override::set("host.processes", "2"),
+        Override::set("hosts.names", "n{1..4}"),
+        Override::set("placement", placement),
     ];
     let platform = config::load("nsim-torus", &flags, &files).map_err(|error| error.to_string())?;
     let topology = platform.topology().map_err(|error| error.to_string())?;
@@ -43,12 +42,61 @@ fn hosts_are_filled_in_order() {
     assert_eq!(place(3, one, None).unwrap(), [(0, 0), (1, 0), (2, 0)]);
     assert_eq!(
         place(5, one, None).unwrap_err(),
-        "placement.processes_per_host: 5 ranks do not fit: 4 hosts with 1 each take 4; all 2 slots of each host would do"
+        "5 ranks do not fit: 4 hosts with 1 each take 4; all 2 slots of each host would do"
     );
     assert_eq!(
         place(9, "{ kind = \"linear\" }", None).unwrap_err(),
-        "placement.processes_per_host: 9 ranks do not fit: 4 hosts with 2 each take 8"
+        "9 ranks do not fit: 4 hosts with 2 each take 8"
     );
+}
+
+/// Errors name the flag that the user wrote.
+#[test]
+fn the_flags_of_placements_stand_in_errors() {
+    let mut files = Texts::default();
+    files.0.insert("far".to_string(), "800".to_string());
+    let place = |choice, each, ranks| {
+        let flags = config::placement_overrides(choice, each, &files)?;
+        let platform = config::load("crossbar", &flags, &files)?;
+        platform.place(&*platform.topology()?, ranks, 1, None).map(|_| ())
+    };
+    for (choice, each, ranks, expected) in [
+        (
+            Some("linaer"),
+            None,
+            1,
+            "--placement linaer: unknown placement 'linaer'; did you mean 'linear'? known: linear, \
+          random, recorded, or a file: no such file",
+        ),
+        (
+            Some("far"),
+            None,
+            1,
+            "--placement far: placement.file: line 1: no host 800: the platform has 800, from 0",
+        ),
+        (
+            None,
+            Some(129),
+            1,
+            "--ppn 129: placement.processes_per_host: 129 ranks per host do not fit: a host has 128 process slots",
+        ),
+        (
+            Some("random"),
+            Some(1),
+            801,
+            "-n 801: 801 ranks do not fit: 800 hosts with 1 each take 800; all 128 slots of each host \
+          would do",
+        ),
+        (None, None, 102_401, "-n 102401: 102401 ranks do not fit: 800 hosts with 128 each take 102400"),
+    ] {
+        assert_eq!(place(choice, each, ranks).unwrap_err().to_string(), expected);
+    }
+    let flags = [Override::set("topology.hosts", "1")];
+    let platform = config::load("crossbar", &flags, &files).unwrap();
+    let topology = platform.topology().unwrap();
+    let error = |recorded| platform.place(&*topology, 129, 1, recorded).unwrap_err().to_string();
+    assert_eq!(error(None), "-n 129: 129 ranks do not fit: 1 host takes 128");
+    assert_eq!(error(Some(&[])), "the trace: 129 ranks do not fit: 1 host takes 128");
 }
 
 #[test]
@@ -57,12 +105,8 @@ fn a_shuffle_uses_every_slot_once_and_depends_on_the_seed_alone() {
     let placed = place(8, random, None).unwrap();
     assert_eq!(placed.iter().collect::<BTreeSet<_>>().len(), 8);
     assert_eq!(placed, place(8, random, None).unwrap());
-    let platform = config::load(
-        "mustang-torus",
-        &config::placement_overrides(Some("random"), Some(1)),
-        &Texts::default(),
-    );
-    let platform = platform.unwrap();
+    let flags = config::placement_overrides(Some("random"), Some(1), &Texts::default()).unwrap();
+    let platform = config::load("mustang-torus", &flags, &Texts::default()).unwrap();
     let topology = platform.topology().unwrap();
     let hosts = |seed| -> Vec<HostId> {
         let placed = platform.place(&*topology, 1000, seed, None).unwrap();
@@ -122,7 +166,7 @@ fn the_recorded_run_on_hopper_finds_its_nodes() {
         ("nid02873", "(10,4,3)", 1),
     ];
     let names: Vec<String> = nodes.iter().flat_map(|node| vec![node.0.to_string(); 16]).collect();
-    let flags = config::placement_overrides(Some("recorded"), None);
+    let flags = config::placement_overrides(Some("recorded"), None, &Texts::default()).unwrap();
     let platform = config::load("hopper", &flags, &Texts::default()).unwrap();
     let topology = platform.topology().unwrap();
     let placed = platform.place(&*topology, 64, 1, Some(&names)).unwrap();

@@ -1,7 +1,7 @@
 //! Platform files right and wrong: `platform_errors.md`, the JSON schema, and overrides.
 
 use network::topology::TOPOLOGIES;
-use sim::config::{self, Disk, InputError, PRESETS, Texts};
+use sim::config::{self, Disk, InputError, Override, PRESETS, Texts};
 
 const CASES: &str = include_str!("platform_errors.md");
 
@@ -10,7 +10,7 @@ struct Case {
     /// Whether the schema refuses it, too.
     schema: bool,
     text: String,
-    set: Vec<(String, String)>,
+    set: Vec<Override>,
     error: String,
 }
 
@@ -44,7 +44,7 @@ fn case(base: &str, block: &str) -> Case {
             at += 1;
         } else if let Some(flag) = line.strip_prefix("--set ") {
             let (key, value) = flag.split_once('=').unwrap();
-            case.set.push((key.to_string(), value.to_string()));
+            case.set.push(Override::set(key, value));
         } else if let Some(error) = line.strip_prefix("> ") {
             case.error = error.replace("{topologies}", &known.join(", "));
         }
@@ -54,7 +54,7 @@ fn case(base: &str, block: &str) -> Case {
 }
 
 /// Loads `text` and builds all that it describes.
-fn build(text: &str, set: &[(String, String)]) -> Result<(), InputError> {
+fn build(text: &str, set: &[Override]) -> Result<(), InputError> {
     let mut files = Texts::default();
     files.0.insert("small.toml".to_string(), text.to_string());
     let platform = config::load("small.toml", set, &files)?;
@@ -100,19 +100,15 @@ fn the_schema_takes_the_presets_and_refuses_what_is_refused() {
     }
 }
 
-fn set(key: &str, value: &str) -> (String, String) {
-    (key.to_string(), value.to_string())
-}
-
 #[test]
 fn flags_replace_values() {
     let nowhere = Texts::default();
     let flags = [
-        set("topology.sizes", "[4, 4, 2]"),
-        set("link.latency", "50 ns"),
-        set("mpi.regimes.0.send_overhead", "1 us"),
-        set("mpi.regimes.all.nic_rate", "infinite"),
-        set("mpi.eager_limit", "1 KiB"),
+        Override::set("topology.sizes", "[4, 4, 2]"),
+        Override::set("link.latency", "50 ns"),
+        Override::set("mpi.regimes.0.send_overhead", "1 us"),
+        Override::set("mpi.regimes.all.nic_rate", "infinite"),
+        Override::set("mpi.eager_limit", "1 KiB"),
     ];
     let platform = config::load("nsim-torus", &flags, &nowhere).unwrap();
     assert_eq!(platform.topology().unwrap().hosts(), 32);
@@ -126,9 +122,9 @@ fn flags_replace_values() {
 #[test]
 fn a_section_can_be_replaced_as_a_whole() {
     let flags = [
-        set("topology", "{ kind = \"crossbar\", hosts = 5 }"),
-        set("hosts", "{}"),
-        set("routing", "{ kind = \"dimension-order\" }"),
+        Override::set("topology", "{ kind = \"crossbar\", hosts = 5 }"),
+        Override::set("hosts", "{}"),
+        Override::set("routing", "{ kind = \"dimension-order\" }"),
     ];
     let platform = config::load("hopper", &flags, &Texts::default()).unwrap();
     assert_eq!(platform.topology().unwrap().hosts(), 5);

@@ -1,7 +1,7 @@
 //! Every preset loads, builds, is sourced, and is what its paper says.
 
 use network::HostId;
-use sim::config::{self, Disk, PRESETS};
+use sim::config::{self, Disk, Override, PRESETS};
 
 fn folder() -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/platforms")
@@ -117,7 +117,7 @@ fn the_host_map_of_hopper_is_the_real_one() {
         eprintln!("skipped: {} is not there", map.display());
         return;
     }
-    let set = [("hosts.map".to_string(), map.display().to_string())];
+    let set = [Override::set("hosts.map", &map.display().to_string())];
     let theirs = config::load("hopper", &set, &Disk::new("/")).unwrap_or_else(|error| panic!("{error}"));
     let ours = preset("hopper");
     let topology = ours.topology().unwrap();

@@ -50,7 +50,10 @@ def topology_picture(platform: str, overrides: tuple[str, ...]) -> str:
 
 def trace_summary(path: str) -> dict:
     """What a recorded run holds, see `sim::trace::summary`."""
-    return json.loads(_core.trace_summary(path))
+    from hopcast.archive import opened
+
+    with opened(path) as place:
+        return json.loads(_core.trace_summary(place).replace(place, path))
 
 
 def platform_schema() -> str:

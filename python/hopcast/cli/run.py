@@ -91,7 +91,7 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
 
     PLATFORM is a preset ('hopcast list platforms') or a TOML file. WORKLOAD is a pattern with its
     arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a Python rank program (program.py, then
-    its own arguments), or a recorded trace (a file or a directory).
+    its own arguments), or a recorded trace (a file, a directory, or a tar archive).
     """
     from hopcast.api import simulate
     from hopcast.cli.progress import Progress

@@ -14,7 +14,7 @@ def command() -> None:
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def info(path: str, as_json: bool) -> None:
-    """Say what the trace at PATH holds: a directory, or any file of a set.
+    """Say what the trace at PATH holds: a directory, any file of a set, or a tar archive.
 
     The whole trace is read, so that damage shows.
     """

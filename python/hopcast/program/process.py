@@ -73,7 +73,7 @@ class Program:
     def start(self, rank):
         """The greenlet of `rank`, which has not begun."""
         if self.switch is None:
-            self.switch = greenlet.getcurrent().switch
+            self.switch = _of_this_thread(greenlet.getcurrent().switch)
             self.results = [None] * self.ranks
             self.processes = [None] * self.ranks
         return greenlet.greenlet(self._body)
@@ -101,6 +101,25 @@ class Program:
         if process is None:
             raise RuntimeError("no rank is running: this is for use inside a rank function")
         return process
+
+
+def _of_this_thread(switch):
+    """`switch` with an error of ours for a rank that communicates from a thread that it has started."""
+
+    def switch_here(operation):
+        try:
+            return switch(operation)
+        except greenlet.error as error:
+            if threading.current_thread() is home:
+                raise
+            name = threading.current_thread().name
+            raise RuntimeError(
+                f"a rank communicates from its thread '{name}': all ranks run in one thread, and their "
+                "threads may compute, but only the rank function itself may communicate"
+            ) from error
+
+    home = threading.current_thread()
+    return switch_here
 
 
 def place(suspended):

@@ -48,6 +48,29 @@ def test_an_exception_names_rank_time_and_line(go):
     assert "raise KeyError" in raised.value.report.failure["traceback"]
 
 
+def test_a_thread_of_a_rank_does_not_communicate(go):
+    def program(comm):
+        said = []
+
+        def talk():
+            try:
+                comm.send(b"", dest=0)
+            except RuntimeError as error:
+                said.append(str(error))
+
+        talker = threading.Thread(target=talk, name="talker")
+        talker.start()
+        talker.join()
+        comm.barrier()
+        return said
+
+    message = (
+        "a rank communicates from its thread 'talker': all ranks run in one thread, and their threads may "
+        "compute, but only the rank function itself may communicate"
+    )
+    assert go(program, 2) == [[message]] * 2
+
+
 def test_a_rank_may_clean_up_when_another_fails(go):
     cleaned = []
 

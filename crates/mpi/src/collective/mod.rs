@@ -76,6 +76,21 @@ pub struct Collective {
     pub algorithm: Option<&'static str>,
 }
 
+impl Collective {
+    /// All members of `comm` wait for each other.
+    pub fn barrier(comm: CommId) -> Collective {
+        Collective {
+            kind: Kind::Barrier,
+            comm,
+            root: 0,
+            sizes: Sizes::Equal(Bytes(0)),
+            element: 1,
+            commutative: true,
+            algorithm: None,
+        }
+    }
+}
+
 /// One algorithm of one or several kinds of collective.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {

@@ -1,7 +1,10 @@
 //! The life of a call: the source is asked, the operation begins, the call returns, the next follows.
 
+use std::sync::Arc;
+
 use engine::{Bytes, Duration, Time};
 
+use crate::collective::Collective;
 use crate::operation::{CommId, Op, Rank, Receive, Request, Send, Start, Until};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Status};
@@ -100,6 +103,10 @@ impl World {
                 };
                 self.start_collective(rank, call, target, context)?;
                 Ok(self.flow_of(rank, target, now))
+            }
+            Op::Finalize => {
+                let barrier = Op::Collective(Arc::new(Collective::barrier(CommId::WORLD)), Start::Blocking);
+                self.issue(rank, &barrier, context)
             }
             Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
             Op::ReceiveMatched(number, start) => self.receive_matched(rank, *number, *start, context),

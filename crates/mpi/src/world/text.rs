@@ -38,7 +38,7 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::FreeComm(_) => "MPI_Comm_free",
         Op::Call(name, _) => name,
         Op::Abort(_) => "MPI_Abort",
-        Op::Finish => "MPI_Finalize",
+        Op::Finalize | Op::Finish => "MPI_Finalize",
     }
 }
 
@@ -84,7 +84,8 @@ pub(super) fn blocks(op: &Op) -> bool {
         | Op::ProbeMatched(_, true)
         | Op::Wait(..)
         | Op::WaitOne(_)
-        | Op::NewComm(..) => true,
+        | Op::NewComm(..)
+        | Op::Finalize => true,
         _ => false,
     }
 }
@@ -127,6 +128,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::Call(..) => 17,
         Op::Abort(_) => 18,
         Op::Finish => 19,
+        Op::Finalize => 20,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
 }
@@ -153,7 +155,7 @@ pub(super) fn describe(op: &Op) -> String {
         }
         Op::Cancel(request) | Op::Free(request) => format!("{name}(request={})", request.0),
         Op::Abort(code) => format!("{name}(code={code})"),
-        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Finish => name.into(),
+        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Finalize | Op::Finish => name.into(),
     }
 }
 

@@ -9,6 +9,24 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{InputError, Place};
 
+/// A value that a flag lays over a platform file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// Which value: `section.key`.
+    pub key: String,
+    /// TOML; what is not TOML is taken as a text.
+    pub value: String,
+    /// The flag as the user wrote it, for errors: `--ppn 4`.
+    pub flag: String,
+}
+
+impl Override {
+    /// `--set key=value`
+    pub fn set(key: &str, value: &str) -> Override {
+        Override { key: key.to_string(), value: value.to_string(), flag: format!("--set {key}={value}") }
+    }
+}
+
 /// A value and where it is written.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -153,11 +171,11 @@ impl Node {
         }
     }
 
-    /// Lays `key=text` over this document: `section.key`, and for lists of tables their number from 0
-    /// or their `name` (`mpi.regimes.eager.up_to`).
-    pub fn set(&mut self, key: &str, text: &str) -> Result<(), InputError> {
-        let origin = format!("--set {key}={text}");
-        let new = value(&origin, text);
+    /// Lays an override over this document. Its key is `section.key`, and for lists of tables their number
+    /// from 0 or their `name` (`mpi.regimes.eager.up_to`).
+    pub fn set(&mut self, by: &Override) -> Result<(), InputError> {
+        let (key, origin) = (&by.key, by.flag.clone());
+        let new = value(&origin, &by.value);
         let mut node = self;
         let mut path = String::new();
         let mut steps = key.split('.').peekable();

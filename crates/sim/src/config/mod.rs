@@ -14,6 +14,7 @@ mod schema;
 mod sections;
 mod value;
 
+pub use document::Override;
 pub use error::InputError;
 pub use files::{Disk, Files, Texts};
 pub use flags::arguments;
@@ -29,10 +30,9 @@ use files::Lookup;
 
 /// Loads the platform file `name`, or the preset of that name where there is no such file.
 ///
-/// `overrides` are `--set` flags, key and value (`("topology.sizes", "[4, 4]")`; a value that is not
-/// TOML is taken as a text). Files that the platform names lie beside it; files that an override names
-/// are looked up in `base`, as `name` is.
-pub fn load(name: &str, overrides: &[(String, String)], base: &dyn Files) -> Result<Platform, InputError> {
+/// Files that the platform names lie beside it; files that an override names are looked up in `base`, as
+/// `name` is.
+pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Platform, InputError> {
     let (folder, _) = name.rsplit_once('/').unwrap_or_default();
     let reason = match base.read(name) {
         Ok(text) => return parse(name, &text, overrides, &Lookup { folder, beside: base, base }),
@@ -51,30 +51,41 @@ pub fn load(name: &str, overrides: &[(String, String)], base: &dyn Files) -> Res
     Err(InputError::whole(name, message))
 }
 
-/// What `--placement CHOICE` and `--ppn N` stand for as overrides: a placement's name, or else a file.
-pub fn placement_overrides(choice: Option<&str>, processes_per_host: Option<u16>) -> Vec<(String, String)> {
-    let table = |choice: &str| {
-        let known = crate::placement::PLACEMENTS.iter().any(|entry| entry.name == choice && choice != "file");
+/// What `--placement CHOICE` and `--ppn N` stand for as overrides: a placement's name, or else a file in
+/// `base`.
+pub fn placement_overrides(
+    choice: Option<&str>,
+    processes_per_host: Option<u16>,
+    base: &dyn Files,
+) -> Result<Vec<Override>, InputError> {
+    let mut overrides = Vec::new();
+    if let Some(choice) = choice {
+        let flag = format!("--placement {choice}");
+        let names = crate::placement::PLACEMENTS.iter().map(|entry| entry.name);
+        let known: Vec<_> = names.filter(|name| *name != "file").collect();
         let quoted = document::quoted(choice);
-        match known {
-            true => format!("{{ kind = {quoted} }}"),
-            false => format!("{{ kind = \"file\", file = {quoted} }}"),
-        }
-    };
-    let kind = choice.map(|choice| ("placement".to_string(), table(choice)));
-    let each = processes_per_host.map(|each| ("placement.processes_per_host".to_string(), each.to_string()));
-    kind.into_iter().chain(each).collect()
+        let value = if known.contains(&choice) {
+            format!("{{ kind = {quoted} }}")
+        } else {
+            base.read(choice).map_err(|reason| {
+                let message = format!("{}, or a file: {reason}", unknown("placement", choice, &known));
+                InputError::whole(&flag, message)
+            })?;
+            format!("{{ kind = \"file\", file = {quoted} }}")
+        };
+        overrides.push(Override { key: "placement".to_string(), value, flag });
+    }
+    if let Some(each) = processes_per_host {
+        let key = "placement.processes_per_host".to_string();
+        overrides.push(Override { key, value: each.to_string(), flag: format!("--ppn {each}") });
+    }
+    Ok(overrides)
 }
 
-fn parse(
-    file: &str,
-    text: &str,
-    overrides: &[(String, String)],
-    files: &Lookup,
-) -> Result<Platform, InputError> {
+fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Result<Platform, InputError> {
     let mut document = document::parse(file, text)?;
-    for (key, value) in overrides {
-        document.set(key, value)?;
+    for by in overrides {
+        document.set(by)?;
     }
     let sections = read::read(&document, files)?;
     let hosts = host::host_parameters(&sections)?;

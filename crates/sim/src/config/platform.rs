@@ -17,7 +17,7 @@ use super::HostNames;
 use super::error::{InputError, unknown};
 use super::read::Checked;
 use super::sections::{Content, section};
-use crate::placement::{PLACEMENTS, Request};
+use crate::placement::{PLACEMENTS, RANKS, Request};
 
 /// A platform file, checked.
 #[derive(Debug, Clone)]
@@ -27,6 +27,9 @@ pub struct Platform {
     pub(super) sections: Vec<Checked>,
     pub(super) hosts: HostParameters,
 }
+
+/// Whether a run on a topology is possible; if not, why.
+pub type Fits<'a> = &'a dyn Fn(&dyn Topology) -> Result<(), InputError>;
 
 /// Latency of a link that nothing has set: above every latency that text can say.
 const UNSET: Duration = Duration(u64::MAX >> 2);
@@ -64,6 +67,17 @@ impl Platform {
 
     /// Hosts, routers and links.
     pub fn topology(&self) -> Result<Box<dyn Topology>, InputError> {
+        self.topology_that(&|_| Ok(()))
+    }
+
+    /// What errors about the size of the topology point at: the flag that set some of it, else the file.
+    pub fn topology_place(&self) -> &str {
+        let flag = self.of("topology").written.values().find(|(_, at)| at.is_flag());
+        flag.map_or(&self.file, |(_, at)| &at.file)
+    }
+
+    /// The topology, if it `fits`: that is asked before anything is done for each of its links.
+    fn topology_that(&self, fits: Fits) -> Result<Box<dyn Topology>, InputError> {
         let checked = self.of("topology");
         let entry = entry(TOPOLOGIES, checked);
         let (link, nic) = (&self.of("link").arguments, &self.of("nic").arguments);
@@ -75,6 +89,7 @@ impl Platform {
         };
         let topology =
             (entry.build)(&checked.arguments, &defaults).map_err(|error| checked.build_error(&error))?;
+        fits(&*topology)?;
         self.check_links(&*topology)?;
         Ok(topology)
     }
@@ -107,7 +122,12 @@ impl Platform {
 
     /// The topology with its routing.
     pub fn fabric(&self, seed: u64) -> Result<Fabric, InputError> {
-        let topology = self.topology()?;
+        self.fabric_that(seed, &|_| Ok(()))
+    }
+
+    /// The same, if the topology `fits`.
+    pub fn fabric_that(&self, seed: u64, fits: Fits) -> Result<Fabric, InputError> {
+        let topology = self.topology_that(fits)?;
         let named = self.find("routing");
         let mut default =
             Checked { kind: Some(topology.default_routing()), ..self.of("topology").silent("routing") };
@@ -247,8 +267,13 @@ impl Platform {
         let names = &self.host_names(topology)?;
         let (hosts, processes) = (topology.hosts(), self.hosts.processes);
         let request = Request { ranks, hosts, processes, seed, names, recorded };
-        (entry(PLACEMENTS, checked).build)(&checked.arguments, &request)
-            .map_err(|error| checked.build_error(&error))
+        (entry(PLACEMENTS, checked).build)(&checked.arguments, &request).map_err(|error| {
+            if error.parameter != RANKS {
+                return checked.build_error(&error);
+            }
+            let asked = if recorded.is_some() { "the trace".to_string() } else { format!("-n {ranks}") };
+            InputError::whole(asked, error.reason)
+        })
     }
 
     /// The platform in full as TOML: overrides applied, defaults filled in and marked.

@@ -34,6 +34,10 @@ pub enum Detail {
 pub trait View: Observer<Record> {
     /// The tables at the end.
     fn tables(&self) -> Vec<Table>;
+    /// What to know about its tables, if they do not hold all that they seem to.
+    fn warning(&self) -> Option<String> {
+        None
+    }
 }
 
 /// One view under its name.
@@ -88,6 +92,11 @@ impl Views {
     pub fn new(ranks: u32, detail: Detail) -> Views {
         let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(ranks, detail)).collect();
         Views { ranks: Ranks::new(ranks), calls: Calls::new(ranks, detail), others }
+    }
+
+    /// What the views say about their tables.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.others.iter().filter_map(|view| view.warning())
     }
 
     /// The tables of all views.

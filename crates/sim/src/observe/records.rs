@@ -10,30 +10,43 @@ use crate::table::{Column, Table};
 #[derive(Debug)]
 pub struct Records {
     limit: u32,
+    /// How many there were after the limit.
+    left_out: u64,
     rows: Vec<(u32, &'static str, Time, Time)>,
 }
 
 impl Records {
     /// Keeps at most `limit` records.
     pub fn new(limit: u32) -> Records {
-        Records { limit, rows: Vec::new() }
+        Records { limit, left_out: 0, rows: Vec::new() }
     }
 }
 
 impl Observer<Record> for Records {
     fn record(&mut self, _now: Time, record: &Record) {
-        if self.rows.len() >= self.limit as usize {
-            return;
-        }
-        match record {
-            Record::Compute { rank, begin, end } => self.rows.push((rank.0, "compute", *begin, *end)),
-            Record::Call { rank, name, begin, end, .. } => self.rows.push((rank.0, name, *begin, *end)),
-            _ => {}
+        let row = match record {
+            Record::Compute { rank, begin, end } => (rank.0, "compute", *begin, *end),
+            Record::Call { rank, name, begin, end, .. } => (rank.0, *name, *begin, *end),
+            _ => return,
+        };
+        if self.rows.len() < self.limit as usize {
+            self.rows.push(row);
+        } else {
+            self.left_out += 1;
         }
     }
 }
 
 impl View for Records {
+    fn warning(&self) -> Option<String> {
+        let (.., end) = self.rows.last().filter(|_| self.left_out > 0)?;
+        Some(format!(
+            "the timeline ends at {end}: it holds the first {} of {} calls and stretches of computing",
+            self.limit,
+            u64::from(self.limit) + self.left_out
+        ))
+    }
+
     fn tables(&self) -> Vec<Table> {
         vec![Table::new(
             "call_records",

@@ -88,7 +88,7 @@ fn build(kind: Kind, arguments: &Arguments, setting: Setting) -> Result<Box<dyn 
     call.element = if common.bytes.0 % 8 == 0 && common.bytes.0 > 0 { 8 } else { 1 };
     call.root = arguments.integer("root").expect("root has a default") as u32;
     if call.root >= setting.ranks {
-        let reason = format!("rank {} is not one of {} ranks", call.root, setting.ranks);
+        let reason = format!("rank {} is not below the number of ranks, {}", call.root, setting.ranks);
         return Err(BuildError::new("root", reason));
     }
     if kind == Kind::Barrier {

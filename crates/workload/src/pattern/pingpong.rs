@@ -35,7 +35,7 @@ fn build(arguments: &Arguments, setting: Setting) -> Result<Box<dyn Pattern>, Bu
     at_least(setting.ranks, 2, "pingpong")?;
     let partner = arguments.integer("partner").expect("partner has a default") as u32;
     if partner >= setting.ranks {
-        let reason = format!("rank {partner} is not one of {} ranks", setting.ranks);
+        let reason = format!("rank {partner} is not below the number of ranks, {}", setting.ranks);
         return Err(BuildError::new("partner", reason));
     }
     Ok(Box::new(PingPong { common: Common::of(arguments), partner }))

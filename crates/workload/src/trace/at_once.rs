@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use engine::hash::Map;
+use mpi::collective::Collective;
 use mpi::operation::{CommId, Request, Start, Until};
 use mpi::{Completion, Op, Rank};
 
@@ -165,6 +166,10 @@ impl AtOnce {
             }
             (Pass::Rest, Op::Collective(call, _)) => {
                 Op::Collective(call, Start::Request(Request(self.requests)))
+            }
+            (Pass::Rest, Op::Finalize) => {
+                let barrier = Arc::new(Collective::barrier(CommId::WORLD));
+                Op::Collective(barrier, Start::Request(Request(self.requests)))
             }
             _ => return None,
         };

@@ -127,9 +127,14 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                     None => {
                         let op = source.next(Rank(rank as u32), &done[rank]);
                         run.ops[rank].push(op.clone());
-                        if let Op::Collective(call, _) = &op {
+                        let comm = match &op {
+                            Op::Collective(call, _) => Some(call.comm),
+                            Op::Finalize => Some(CommId::WORLD),
+                            _ => None,
+                        };
+                        if let Some(comm) = comm {
                             collectives[rank] += 1;
-                            *arrivals.entry((call.comm.0, collectives[rank])).or_default() += 1;
+                            *arrivals.entry((comm.0, collectives[rank])).or_default() += 1;
                         }
                         post(&op, rank, &mut boxes);
                         op
@@ -144,6 +149,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                     Op::Collective(call, Start::Blocking) if call.comm == CommId::WORLD => {
                         arrivals[&(0, collectives[rank])] == ranks
                     }
+                    Op::Finalize => arrivals[&(0, collectives[rank])] == ranks,
                     op => boxes[rank].ready(op),
                 };
                 if !ready {

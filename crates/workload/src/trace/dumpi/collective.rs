@@ -9,7 +9,7 @@ use std::sync::Arc;
 use engine::Bytes;
 use mpi::Op;
 use mpi::collective::{Collective, Kind, Sizes};
-use mpi::operation::{CommId, Start};
+use mpi::operation::Start;
 
 use super::record::Record;
 use super::translate::{Reason, State};
@@ -22,7 +22,7 @@ impl State {
     pub(super) fn collective(&mut self, record: &Record) -> Result<Option<Op>, Reason> {
         let kind = match record.call().name {
             "MPI_Barrier" => Kind::Barrier,
-            "MPI_Finalize" if self.run.all_finalize => return Ok(Some(barrier(CommId::WORLD))),
+            "MPI_Finalize" if self.run.all_finalize => return Ok(Some(Op::Finalize)),
             "MPI_Bcast" => Kind::Bcast,
             "MPI_Reduce" => Kind::Reduce,
             "MPI_Allreduce" => Kind::Allreduce,
@@ -152,18 +152,4 @@ impl State {
         let element = record.number("recvtype").and_then(|datatype| self.types.size(datatype)).unwrap_or(1);
         Ok((Sizes::Own { send, receive }, element))
     }
-}
-
-/// All of a communicator wait for each other.
-fn barrier(comm: CommId) -> Op {
-    let call = Collective {
-        kind: Kind::Barrier,
-        comm,
-        root: 0,
-        sizes: Sizes::Equal(Bytes(0)),
-        element: 1,
-        commutative: true,
-        algorithm: None,
-    };
-    Op::Collective(Arc::new(call), Start::Blocking)
 }

@@ -1,0 +1,173 @@
+//! What a run needs of memory before it starts, beside what the machine has: a platform that cannot fit is
+//! refused before anything is built.
+//!
+//! ```text
+//! least = links · per_link + hosts · (per_host + slots · per_slot) + ranks · per_rank
+//! ```
+//!
+//! Topologies are formulas and take nothing; the coefficients are the sizes of what the models keep for each
+//! link, host and process slot (`crates/network/src/model`), and of what MPI keeps for a rank.
+//! Validity: a lower bound. Messages, tables of routes and what vectors hold in reserve are not counted.
+
+use network::{HostParameters, Topology};
+
+use crate::config::InputError;
+
+/// The size of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Hosts of the platform.
+    pub hosts: u32,
+    /// Process slots of a host.
+    pub slots: u16,
+    /// Whether a copy within a host is limited by more than the host's whole memory.
+    pub copies_alone: bool,
+    /// Links of the platform.
+    pub links: u32,
+    /// Ranks of the workload.
+    pub ranks: u32,
+    /// What the source of operations keeps for a rank \[bytes\].
+    pub source_per_rank: u64,
+}
+
+/// What a model keeps for each \[bytes\].
+struct Coefficients {
+    model: &'static str,
+    link: u64,
+    host: u64,
+    slot: u64,
+}
+
+/// The models that keep nothing for links. The first is the best of them: a refusal proposes it.
+const ANALYTIC: &[Coefficients] = &[
+    // A station with three times.
+    Coefficients { model: "loggp", link: 0, host: 24, slot: 0 },
+    // Two stations of 32 B.
+    Coefficients { model: "max_rate", link: 0, host: 64, slot: 0 },
+    Coefficients { model: "postal", link: 0, host: 0, slot: 0 },
+];
+
+/// Those of `flow`, which stand for every model that simulates links: a link with its flows (128 B), what it
+/// has carried (40 B) and two samples of that (40 B); the memory of a host is a link, and the copies of a
+/// process are one.
+const LINKS: Coefficients = Coefficients { model: "flow", link: 208, host: 132, slot: 128 };
+
+/// A rank in MPI: its requests, matching and totals \[bytes\].
+const PER_RANK: u64 = 1_000;
+/// A rank program in Python: its greenlet with a stack of Python frames \[bytes\].
+pub const PER_PROGRAM: u64 = 7_000;
+
+impl Size {
+    /// The size of a run of `ranks` ranks on `topology`.
+    pub fn of(topology: &dyn Topology, hosts: &HostParameters, ranks: u32, source_per_rank: u64) -> Size {
+        Size {
+            hosts: topology.hosts(),
+            slots: hosts.processes,
+            copies_alone: hosts.memory.bandwidth < hosts.memory.total_bandwidth,
+            links: topology.links(),
+            ranks,
+            source_per_rank,
+        }
+    }
+
+    /// The least that the run needs in `model` \[bytes\].
+    fn least(&self, model: &str) -> u64 {
+        let ranks = u64::from(self.ranks) * (PER_RANK + self.source_per_rank);
+        let each = ANALYTIC.iter().find(|each| each.model == model).unwrap_or(&LINKS);
+        let slots = if self.copies_alone { u64::from(self.slots) } else { 0 };
+        ranks + u64::from(self.links) * each.link + u64::from(self.hosts) * (each.host + slots * each.slot)
+    }
+
+    /// Refuses what does not fit into `memory` \[bytes\] in `model`, or cannot be numbered. `platform` is
+    /// what an error is about.
+    pub fn check(&self, model: &str, memory: u64, platform: &str) -> Result<(), InputError> {
+        let Size { hosts, links, ranks, slots, .. } = *self;
+        let least = self.least(model);
+        if least > memory {
+            let fits = ANALYTIC.iter().find(|other| self.least(other.model) <= memory / 2);
+            let help = fits.map_or(String::new(), |other| format!(" or --model {}", other.model));
+            let reason = format!(
+                "{hosts} hosts, {links} links and {ranks} ranks need at least {} of memory in the model \
+                 '{model}', and this machine has {}; take a smaller platform, fewer ranks{help}",
+                amount(least),
+                amount(memory),
+            );
+            return Err(InputError::whole(platform, reason));
+        }
+        if u64::from(hosts) * u64::from(slots) > u64::from(u32::MAX) {
+            let reason =
+                format!("{hosts} hosts with {slots} process slots each are more than {} slots", u32::MAX);
+            return Err(InputError::whole(platform, reason));
+        }
+        Ok(())
+    }
+}
+
+/// The memory that this process may use \[bytes\]: the machine's, or less where its control group says so;
+/// without a limit where the system does not tell.
+pub fn machine() -> u64 {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let meminfo = read("/proc/meminfo");
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let total = total.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = group.iter().filter_map(|file| read(file).trim().parse::<u64>().ok());
+    limits.chain(total.map(|kib| kib * 1024)).min().unwrap_or(u64::MAX)
+}
+
+/// `bytes` as GiB, or TiB.
+fn amount(bytes: u64) -> String {
+    let gib = bytes as f64 / (1_u64 << 30) as f64;
+    if gib < 1024.0 { format!("{gib:.1} GiB") } else { format!("{:.1} TiB", gib / 1024.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn huge(slots: u16) -> Size {
+        Size {
+            hosts: 1_000_000_000,
+            slots,
+            copies_alone: true,
+            links: 2_000_000_000,
+            ranks: 4,
+            source_per_rank: 0,
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_numbers_and_a_way_out() {
+        // 2e9 · 208 B + 1e9 · (132 + 128 · 128) B + 4 · 1,000 B = 16.932e12 B = 15.4 TiB.
+        let error = huge(128).check("flow", 200 * GIB, "crossbar.toml").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "crossbar.toml: 1000000000 hosts, 2000000000 links and 4 ranks need at least 15.4 TiB of memory in \
+             the model 'flow', and this machine has 200.0 GiB; take a smaller platform, fewer ranks or --model \
+             loggp"
+        );
+    }
+
+    #[test]
+    fn what_fits_is_let_through_unless_its_slots_cannot_be_numbered() {
+        assert_eq!(huge(4).check("loggp", 200 * GIB, "x"), Ok(()));
+        let error = huge(128).check("loggp", 200 * GIB, "x").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x: 1000000000 hosts with 128 process slots each are more than 4294967295 slots"
+        );
+    }
+
+    #[test]
+    fn the_models_are_known() {
+        let models: Vec<_> = network::model::MODELS.iter().map(|entry| entry.name).collect();
+        assert!(ANALYTIC.iter().chain([&LINKS]).all(|each| models.contains(&each.model)));
+    }
+
+    #[test]
+    fn this_machine_has_memory() {
+        assert!(machine() > 64 << 20);
+    }
+}

@@ -1,0 +1,69 @@
+"""Recorded traces in tar archives of any compression: unpacked for as long as they are read."""
+
+from __future__ import annotations
+
+import contextlib
+import lzma
+import os
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from hopcast.errors import InputError
+
+_DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike) -> Iterator[str]:
+    """Where the trace at `path` can be read: there, or in a temporary folder if it is a tar archive.
+
+    Raises `InputError`, which names the archive and not the folder, for one that is damaged, or whose files
+    are not in one folder.
+    """
+    name = os.fspath(path)
+    if not _is_archive(name):
+        yield name
+        return
+    with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
+        try:
+            _unpack(name, folder)
+            yield str(_only_folder(name, Path(folder)))
+        except InputError as error:
+            raise InputError(str(error).replace(folder, name)) from error
+
+
+def _is_archive(name: str) -> bool:
+    """Whether it is a tar archive that holds something: a file of zeros looks like an empty one."""
+    if not os.path.isfile(name):
+        return False
+    try:
+        with tarfile.open(name) as archive:
+            return archive.next() is not None
+    except (OSError, *_DAMAGED):
+        return False
+
+
+def _unpack(name: str, folder: str) -> None:
+    try:
+        with tarfile.open(name) as archive:
+            archive.extractall(folder, filter="data")
+    except _DAMAGED as error:
+        raise InputError(f"{name}: this archive is damaged: {error}") from error
+    except OSError as error:
+        raise InputError(f"{name}: cannot unpack this archive: {error.strerror or error}") from error
+
+
+def _only_folder(name: str, folder: Path) -> Path:
+    """The one folder that holds the files."""
+    holds = sorted({file.parent for file in folder.rglob("*") if file.is_file()})
+    if not holds:
+        raise InputError(f"{name}: this archive holds folders only")
+    if len(holds) > 1:
+        names = ", ".join(str(place.relative_to(folder)) for place in holds[:4])
+        raise InputError(
+            f"{name}: this archive holds files in {len(holds)} folders ({names}); unpack it and name one"
+        )
+    return holds[0]
