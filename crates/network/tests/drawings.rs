@@ -4,8 +4,6 @@ mod support;
 
 use network::topology::TOPOLOGIES;
 use network::topology::drawing::draw;
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use roxmltree::Document;
 use support::topology;
 
@@ -25,12 +23,7 @@ fn texts(picture: &Document) -> String {
 #[test]
 fn small_networks_are_drawn_whole() {
     for entry in TOPOLOGIES {
-        let mut runner = TestRunner::new(ProptestConfig {
-            cases: 40,
-            failure_persistence: None,
-            rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-            ..Default::default()
-        });
+        let mut runner = support::runner(40);
         let result = runner.run(&support::parameters(entry.name), |text| {
             let topology = topology(entry.name, &text);
             let svg = draw(&*topology, "a <small> & fine network");

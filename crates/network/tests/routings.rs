@@ -9,8 +9,6 @@ use network::fabric::Idle;
 use network::routing::{Load, ROUTINGS, Routing, Unloaded};
 use network::topology::TOPOLOGIES;
 use network::{HostId, LinkId, Node, RouterId, Topology};
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use support::{distances, topology, try_routing};
 
 /// Routings whose routes are as short as the graph allows.
@@ -52,12 +50,7 @@ fn on_every_routing(check: impl Fn(&str, &dyn Topology, &dyn Routing)) {
     let mut built: BTreeMap<&str, u32> = BTreeMap::new();
     let tried = std::cell::RefCell::new(&mut built);
     for kind in TOPOLOGIES {
-        let mut runner = TestRunner::new(ProptestConfig {
-            cases: 24,
-            failure_persistence: None,
-            rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-            ..Default::default()
-        });
+        let mut runner = support::runner(24);
         let strategy = (support::parameters(kind.name), 0..4usize);
         let result = runner.run(&strategy, |(text, variant)| {
             let topology = topology(kind.name, &text);

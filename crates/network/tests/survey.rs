@@ -6,8 +6,6 @@ use engine::Bandwidth;
 use network::topology::survey::{Found, Survey, survey};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Fabric, Node, RouterId, Topology};
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use support::{distances, links, topology, try_routing};
 
 fn fabric(topology: Box<dyn Topology>) -> Fabric {
@@ -50,12 +48,7 @@ fn least_cut(topology: &dyn Topology, lean: usize) -> Option<Bandwidth> {
 #[test]
 fn surveys_of_random_networks_are_what_counting_gives() {
     for entry in TOPOLOGIES {
-        let mut runner = TestRunner::new(ProptestConfig {
-            cases: 40,
-            failure_persistence: None,
-            rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-            ..Default::default()
-        });
+        let mut runner = support::runner(40);
         let result = runner.run(&support::parameters(entry.name), |text| {
             let fabric = fabric(topology(entry.name, &text));
             let topology = &*fabric.topology;

@@ -4,19 +4,12 @@ mod support;
 
 use network::topology::TOPOLOGIES;
 use network::{HostId, LinkId, Node, RouterId, Topology};
-use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use support::{distances, links, topology, try_topology};
 
 /// Runs `check` on random networks of every entry.
 fn on_every_topology(check: impl Fn(&dyn Topology)) {
     for entry in TOPOLOGIES {
-        let mut runner = TestRunner::new(ProptestConfig {
-            cases: 60,
-            failure_persistence: None,
-            rng_seed: proptest::test_runner::RngSeed::Fixed(1),
-            ..Default::default()
-        });
+        let mut runner = support::runner(60);
         let result = runner.run(&support::parameters(entry.name), |text| {
             check(&*topology(entry.name, &text));
             Ok(())

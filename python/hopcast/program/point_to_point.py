@@ -200,17 +200,11 @@ class PointToPoint(Base):
 
     def irecv(self, buf=None, source=ANY_SOURCE, tag=ANY_TAG, *, nbytes=None):
         """Begins to receive an object; `wait` gives it."""
-        process = self._process
-        request = process.take_request()
-        self._switch((IRECV, self._id, source, tag, nbytes, request))
-        return Request(process, request, unpack)
+        return self._receive_later(IRECV, Request, source, tag, nbytes, unpack)
 
     def recv_init(self, buf=None, source=ANY_SOURCE, tag=ANY_TAG, *, nbytes=None):
         """Prepares to receive an object, any number of times."""
-        process = self._process
-        request = process.take_request()
-        self._switch((RECV_INIT, self._id, source, tag, nbytes, request))
-        return Prequest(process, request, unpack)
+        return self._receive_later(RECV_INIT, Prequest, source, tag, nbytes, unpack)
 
     def sendrecv(
         self,
@@ -241,19 +235,20 @@ class PointToPoint(Base):
 
     def Irecv(self, buf, source=ANY_SOURCE, tag=ANY_TAG):
         """Begins to receive into a buffer, which is filled by the wait."""
-        process = self._process
         array = as_array(buf)
-        request = process.take_request()
-        self._switch((IRECV, self._id, source, tag, array.nbytes, request))
-        return Request(process, request, partial(fill, array))
+        return self._receive_later(IRECV, Request, source, tag, array.nbytes, partial(fill, array))
 
     def Recv_init(self, buf, source=ANY_SOURCE, tag=ANY_TAG):
         """Prepares to receive into a buffer, any number of times."""
-        process = self._process
         array = as_array(buf)
+        return self._receive_later(RECV_INIT, Prequest, source, tag, array.nbytes, partial(fill, array))
+
+    def _receive_later(self, operation, kind, source, tag, room, finish):
+        """A receive that leaves a request of `kind`, whose wait gives what `finish` makes of the payload."""
+        process = self._process
         request = process.take_request()
-        self._switch((RECV_INIT, self._id, source, tag, array.nbytes, request))
-        return Prequest(process, request, partial(fill, array))
+        self._switch((operation, self._id, source, tag, room, request))
+        return kind(process, request, finish)
 
     def Sendrecv(
         self, sendbuf, dest, sendtag=0, recvbuf=None, source=ANY_SOURCE, recvtag=ANY_TAG, status=None

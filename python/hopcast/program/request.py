@@ -70,8 +70,7 @@ class Request:
         messages = [None] * len(requests)
         active = _active(requests)
         if active:
-            process = requests[active[0]]._process
-            done = process.switch((WAIT_SET, [requests[place]._id for place in active], ALL))
+            done = _ask(WAIT_SET, requests, active, ALL)
             _take(requests, active, done, messages, statuses)
         return messages
 
@@ -81,8 +80,7 @@ class Request:
         active = _active(requests)
         if not active:
             return UNDEFINED, None
-        process = requests[active[0]]._process
-        done = process.switch((WAIT_SET, [requests[place]._id for place in active], ANY))
+        done = _ask(WAIT_SET, requests, active, ANY)
         return _take_one(requests, active, done, status)
 
     @staticmethod
@@ -91,8 +89,7 @@ class Request:
         active = _active(requests)
         if not active:
             return None, None
-        process = requests[active[0]]._process
-        done = process.switch((WAIT_SET, [requests[place]._id for place in active], SOME))
+        done = _ask(WAIT_SET, requests, active, SOME)
         return _take_some(requests, active, done, statuses)
 
     @staticmethod
@@ -101,8 +98,7 @@ class Request:
         active = _active(requests)
         messages = [None] * len(requests)
         if active:
-            process = requests[active[0]]._process
-            done = process.switch((TEST_SET, [requests[place]._id for place in active], ALL))
+            done = _ask(TEST_SET, requests, active, ALL)
             if done is None:
                 return False, None
             _take(requests, active, done, messages, statuses)
@@ -114,8 +110,7 @@ class Request:
         active = _active(requests)
         if not active:
             return UNDEFINED, True, None
-        process = requests[active[0]]._process
-        done = process.switch((TEST_SET, [requests[place]._id for place in active], ANY))
+        done = _ask(TEST_SET, requests, active, ANY)
         if not done:
             return UNDEFINED, False, None
         index, message = _take_one(requests, active, done, status)
@@ -127,8 +122,7 @@ class Request:
         active = _active(requests)
         if not active:
             return None, None
-        process = requests[active[0]]._process
-        done = process.switch((TEST_SET, [requests[place]._id for place in active], SOME))
+        done = _ask(TEST_SET, requests, active, SOME)
         return _take_some(requests, active, done or [], statuses)
 
     @staticmethod
@@ -218,6 +212,11 @@ class Prequest(Request):
         self._active = False
 
     free = Free
+
+
+def _ask(operation, requests, active, until):
+    """Waits for, or tests, those of `requests` whose places are in `active`."""
+    return requests[active[0]]._process.switch((operation, [requests[place]._id for place in active], until))
 
 
 def _active(requests):

@@ -9,59 +9,50 @@ from hopcast import MPI
 from .conftest import message_s
 
 
-def three_messages(comm):
-    """Rank 0 sends three objects, the second one late."""
-    if comm.rank == 0:
+def of_three(go, take):
+    """What `take(comm, requests)` gives on rank 1 for three receives, of which the second one waits long."""
+
+    def program(comm):
+        if comm.rank == 1:
+            return take(comm, [comm.irecv(source=0, tag=tag) for tag in range(3)])
         comm.send("a", dest=1, tag=0)
         comm.send("c", dest=1, tag=2)
         comm.compute(seconds=1e-3)
         comm.send("b", dest=1, tag=1)
         return None
-    return [comm.irecv(source=0, tag=tag) for tag in range(3)]
+
+    return go(program, 2)[1]
 
 
 def test_waitall_gives_everything_in_order(go):
-    def program(comm):
-        requests = three_messages(comm)
-        if requests is None:
-            return None
+    def take(comm, requests):
         statuses = [MPI.Status() for _ in requests]
         return MPI.Request.waitall(requests, statuses), [status.tag for status in statuses], any(requests)
 
-    assert go(program, 2)[1] == (["a", "b", "c"], [0, 1, 2], False)
+    assert of_three(go, take) == (["a", "b", "c"], [0, 1, 2], False)
 
 
 def test_waitany_gives_one_after_the_other(go):
-    def program(comm):
-        requests = three_messages(comm)
-        if requests is None:
-            return None
-        taken = [MPI.Request.waitany(requests) for _ in range(4)]
-        return taken
+    def take(comm, requests):
+        return [MPI.Request.waitany(requests) for _ in range(4)]
 
-    taken = go(program, 2)[1]
+    taken = of_three(go, take)
     assert sorted(taken[:2]) == [(0, "a"), (2, "c")]
     assert taken[2:] == [(1, "b"), (MPI.UNDEFINED, None)]
 
 
 def test_waitsome_gives_those_that_are_complete(go):
-    def program(comm):
-        requests = three_messages(comm)
-        if requests is None:
-            return None
+    def take(comm, requests):
         comm.compute(seconds=1e-4)
         first = MPI.Request.waitsome(requests)
         second = MPI.Request.waitsome(requests)
         return first, second, MPI.Request.waitsome(requests)
 
-    assert go(program, 2)[1] == (([0, 2], ["a", "c"]), ([1], ["b"]), (None, None))
+    assert of_three(go, take) == (([0, 2], ["a", "c"]), ([1], ["b"]), (None, None))
 
 
 def test_tests_do_not_wait(go):
-    def program(comm):
-        requests = three_messages(comm)
-        if requests is None:
-            return None
+    def take(comm, requests):
         comm.compute(seconds=1e-4)
         every = MPI.Request.testall(requests)
         some = MPI.Request.testsome(requests)
@@ -70,7 +61,7 @@ def test_tests_do_not_wait(go):
         comm.compute(seconds=1e-2)
         return every, some, late, one, requests[1].test(), MPI.Request.testall(requests)
 
-    every, some, late, one, after, done = go(program, 2)[1]
+    every, some, late, one, after, done = of_three(go, take)
     assert every == (False, None)
     assert some == ([0, 2], ["a", "c"])
     assert late == (MPI.UNDEFINED, False, None)

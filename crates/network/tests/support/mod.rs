@@ -10,8 +10,19 @@ use engine::{Bandwidth, Duration};
 use network::routing::{ROUTINGS, Routing};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{LinkId, Node, RouterId, Topology};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 pub use random::{parameters, routing_parameters};
+
+/// Runs a property on `cases` random inputs, the same ones each time.
+pub fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..Default::default()
+    })
+}
 
 /// Every default differs, so that a mixed-up one shows.
 pub const DEFAULTS: LinkDefaults = LinkDefaults {
