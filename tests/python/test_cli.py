@@ -197,9 +197,9 @@ def test_a_platform_beyond_the_machine_is_refused_with_what_it_would_need() -> N
         done.stderr,
     )
     assert said, done.stderr
-    # The estimate is a lower bound, and no less than a third of what a smaller one takes for each host.
+    # The estimate is a lower bound, but for rounding, and not far below what smaller platforms take.
     taken = (peak(30_000) - peak(10_000)) / 20_000
-    assert taken / 3 < float(said[1]) * 2**40 / 1e9 < taken
+    assert taken / 3 < float(said[1]) * 2**40 / 1e9 < 1.1 * taken
 
 
 def test_records_that_are_cut_off_are_told_of(tmp_path: Path) -> None:
