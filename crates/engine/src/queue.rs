@@ -3,8 +3,8 @@
 //! None of the three depends on how a run was cut into domains, so neither does the order in which
 //! things that can touch each other happen. Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
 //! algorithms for the shortest path problem" (JACM 37(2), 1990): events lie in buckets by the highest
-//! bit in which their time differs from the last one popped, so each moves at most 64 times, in
-//! practice two or three, without comparisons.
+//! hexadecimal digit in which their time differs from that of the last one popped, and by that digit, so
+//! each moves at most 16 times, in practice once or twice, without comparisons.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,7 +89,8 @@ impl Ord for Event {
     }
 }
 
-const BUCKETS: usize = 65;
+/// Digits of a time, and values of a digit.
+const DIGITS: usize = 16;
 
 /// Earlier than every event in the buckets, so that later ones do not make it known.
 const UNKNOWN: Time = Time::ZERO;
@@ -99,11 +100,13 @@ const UNKNOWN: Time = Time::ZERO;
 pub struct Queue {
     /// The time of the last event popped.
     now: Time,
-    /// Bucket `i > 0`: events whose time differs from `now` first in bit `i - 1`.
-    buckets: [Vec<Event>; BUCKETS],
-    /// Which of the buckets above 0 hold something, one bit each (bit `i - 1` for bucket `i`).
-    filled: u64,
-    /// The time of the earliest event in the buckets above 0; [`UNKNOWN`] until someone asks.
+    /// Bucket `16 i + d`: events whose time differs from `now` first in digit `i`, where it has `d`.
+    buckets: Vec<Vec<Event>>,
+    /// Which of the digits have buckets that hold something,
+    levels: u16,
+    /// and which of their buckets, one bit each.
+    filled: [u16; DIGITS],
+    /// The time of the earliest event in the buckets; [`UNKNOWN`] until someone asks.
     earliest: Time,
     /// Events due exactly at `now`, the first last: many ranks often do the same at the same time, and
     /// sorting them once is quicker than a heap.
@@ -120,8 +123,9 @@ impl Default for Queue {
     fn default() -> Queue {
         Queue {
             now: Time::ZERO,
-            buckets: std::array::from_fn(|_| Vec::new()),
-            filled: 0,
+            buckets: vec![Vec::new(); DIGITS * DIGITS],
+            levels: 0,
+            filled: [0; DIGITS],
             earliest: Time::NEVER,
             due: Vec::new(),
             late: BinaryHeap::new(),
@@ -224,19 +228,29 @@ impl Queue {
         if differing == 0 {
             self.late.push(Reverse(event));
         } else {
-            let bit = 63 - differing.leading_zeros();
-            self.filled |= 1 << bit;
+            let level = (63 - differing.leading_zeros()) as usize / 4;
+            let digit = (event.time.0 >> (4 * level)) as usize % DIGITS;
+            self.levels |= 1 << level;
+            self.filled[level] |= 1 << digit;
             self.earliest = self.earliest.min(event.time);
-            self.buckets[bit as usize + 1].push(event);
+            self.buckets[level * DIGITS + digit].push(event);
         }
+    }
+
+    /// The lowest bucket that is filled: its digit, and the value of that.
+    fn lowest(&self) -> Option<(usize, usize)> {
+        let level = self.levels.trailing_zeros() as usize;
+        (self.levels != 0).then(|| (level, self.filled[level].trailing_zeros() as usize))
     }
 
     /// The time of the earliest event in the buckets: it is in the lowest that is filled.
     fn find_earliest(&self) -> Time {
-        if self.filled == 0 {
-            return Time::NEVER;
+        let Some((level, digit)) = self.lowest() else { return Time::NEVER };
+        let bucket = &self.buckets[level * DIGITS + digit];
+        if level == 0 {
+            // They differ from each other in no digit.
+            return bucket[0].time;
         }
-        let bucket = &self.buckets[self.filled.trailing_zeros() as usize + 1];
         bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event")
     }
 
@@ -247,21 +261,29 @@ impl Queue {
         if earliest >= end {
             return None;
         }
-        let bit = self.filled.trailing_zeros();
-        self.filled &= !(1 << bit);
-        let mut bucket = std::mem::take(&mut self.buckets[bit as usize + 1]);
+        let (level, digit) = self.lowest()?;
+        let number = level * DIGITS + digit;
+        self.filled[level] &= !(1 << digit);
+        self.levels &= !(u16::from(self.filled[level] == 0) << level);
         self.now = earliest;
         self.earliest = UNKNOWN;
-        for event in bucket.drain(..) {
-            if event.time == self.now {
-                self.due.push(event);
-            } else {
-                self.insert(event);
+        if level == 0 {
+            std::mem::swap(&mut self.due, &mut self.buckets[number]);
+        } else {
+            let mut bucket = std::mem::take(&mut self.buckets[number]);
+            for event in bucket.drain(..) {
+                if event.time == self.now {
+                    self.due.push(event);
+                } else {
+                    self.insert(event);
+                }
             }
+            // The emptied vector goes back, so that its memory is used again.
+            self.buckets[number] = bucket;
         }
-        self.due.sort_unstable_by_key(|event| Reverse(event.key));
-        // The emptied vector goes back, so that its memory is used again.
-        self.buckets[bit as usize + 1] = bucket;
+        if self.due.len() > 1 {
+            self.due.sort_unstable_by_key(|event| Reverse(event.key));
+        }
         Some(())
     }
 }

@@ -37,7 +37,9 @@ impl Packet {
             let (wants, size, idle, next) = self.look(now, requester);
             if idle {
                 let lane = &mut self.lanes[wants as usize];
-                self.credits.collect(now, lane);
+                if lane.credit < size {
+                    self.credits.collect(now, lane);
+                }
                 if lane.credit >= size {
                     let key = self.key(requester, last);
                     if chosen.is_none_or(|chosen| key < chosen.key) {
@@ -167,7 +169,7 @@ impl Packet {
         }
         if requester < self.lanes.len() as u32 {
             end = end.max(state.tail + self.kind(self.link_of(requester)).pipeline);
-            self.return_credit(end, requester, state.size, queue);
+            self.return_credit(now, end, requester, state.size, queue);
         }
         let port = &mut self.ports[link as usize];
         port.idle_at = end;
@@ -183,9 +185,9 @@ impl Packet {
         let moved = &mut self.packets.all[packet as usize];
         moved.tail = tail;
         moved.path += 1;
-        moved.taken += 1;
+        moved.wants = self.paths.lane(moved.path);
         if kind.down {
-            self.return_credit(tail, wants, state.size, queue);
+            self.return_credit(now, tail, wants, state.size, queue);
             let host = self.messages.get(state.message).message.to.host;
             queue.push(tail, owner(host), token(Step::Arrived, packet, 0));
         } else {
@@ -213,7 +215,7 @@ impl Packet {
     }
 
     /// The buffer of `lane` has room for `size` bytes more at `at`; its start hears of it a cable later.
-    fn return_credit(&mut self, at: Time, lane: u32, size: u32, queue: &mut Queue) {
+    fn return_credit(&mut self, now: Time, at: Time, lane: u32, size: u32, queue: &mut Queue) {
         if self.options.buffer.is_none() {
             return;
         }
@@ -222,13 +224,13 @@ impl Packet {
         if let Some(part) = self.border.start(link) {
             return self.border.credit(part, at, lane, size, queue);
         }
-        self.take_credit(at, lane, size, queue);
+        self.take_credit(now, at, lane, size, queue);
     }
 
     /// Room for `size` bytes more in `lane` will be known at its start at `at`.
-    pub(super) fn take_credit(&mut self, at: Time, lane: u32, size: u32, queue: &mut Queue) {
+    pub(super) fn take_credit(&mut self, now: Time, at: Time, lane: u32, size: u32, queue: &mut Queue) {
         let state = &mut self.lanes[lane as usize];
-        self.credits.send(at, size, state);
+        self.credits.send(now, at, size, state);
         let starving = std::mem::take(&mut state.starving);
         if starving {
             self.look_at(self.link_of(lane), at, queue);

@@ -97,7 +97,7 @@ impl Packet {
         words[10] = state.tail.0;
         words[11] = two(lane, state.size);
         words[12] = two(slot.id, state.number);
-        words[13] = state.taken.into();
+        words[13] = self.paths.taken(state.path).into();
         let key = queue.stamp(self.border.owner);
         self.border.crossings.push(Crossing { to, at: ready, key, words });
         if self.let_go(packet) == 0 {
@@ -109,18 +109,16 @@ impl Packet {
     pub(super) fn take_in(&mut self, crossing: &Crossing, queue: &mut Queue) {
         let words = &crossing.words;
         if words[4] == CREDIT {
-            return self.take_credit(crossing.at, words[0] as u32, words[1] as u32, queue);
+            return self.take_credit(queue.now(), crossing.at, words[0] as u32, words[1] as u32, queue);
         }
         let (message, injected, _) = unpack(words);
         let (id, number) = ((words[12] >> 32) as u32, words[12] as u32);
         let index = self.messages.insert(injected, &message, id, 1);
         self.messages.take_over(index);
-        let (path, hops) = self.find_path(index, number);
-        let packet = self.packets.insert(index, number, words[11] as u32, path, hops);
-        let state = &mut self.packets.all[packet as usize];
-        state.tail = Time(words[10]);
-        state.taken = words[13] as u16;
-        state.path += u32::from(state.taken);
+        let path = self.find_path(index, number) + words[13] as u32;
+        let wants = self.paths.lane(path);
+        let packet = self.packets.insert(index, number, words[11] as u32, path, wants);
+        self.packets.all[packet as usize].tail = Time(words[10]);
         let lane = (words[11] >> 32) as u32;
         queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));
     }

@@ -1,4 +1,5 @@
-//! Credits on their way back: lists that are taken in when somebody looks, so that they need no events.
+//! Credits on their way back: they are taken in when somebody looks, so that they need no events. The
+//! first of them stand in the channel's own record.
 
 use engine::Time;
 
@@ -23,37 +24,44 @@ pub(super) struct Credits {
 impl Credits {
     /// Takes in what has come back to `lane` by `now`.
     pub fn collect(&mut self, now: Time, lane: &mut Lane) {
-        while lane.returning != NONE {
-            let first = self.all[lane.returning as usize];
-            if first.at > now {
-                return;
+        while lane.coming > 0 && lane.comes_at <= now {
+            lane.credit += std::mem::take(&mut lane.coming);
+            if lane.later != NONE {
+                let first = self.all[lane.later as usize];
+                self.free.push(lane.later);
+                (lane.comes_at, lane.coming, lane.later) = (first.at, first.bytes, first.next);
             }
-            lane.credit += first.bytes;
-            self.free.push(lane.returning);
-            lane.returning = first.next;
         }
-        lane.returning_last = NONE;
     }
 
-    /// Sends `bytes` back to `lane`, usable at `at`.
-    pub fn send(&mut self, at: Time, bytes: u32, lane: &mut Lane) {
+    /// Sends `bytes` back to `lane`, usable at `at`, which is after `now` and all that was sent before.
+    pub fn send(&mut self, now: Time, at: Time, bytes: u32, lane: &mut Lane) {
+        self.collect(now, lane);
+        if lane.coming == 0 {
+            (lane.comes_at, lane.coming) = (at, bytes);
+            return;
+        }
         let returning = Returning { at, bytes, next: NONE };
         let index = self.free.pop().unwrap_or_else(|| {
             self.all.push(returning);
             self.all.len() as u32 - 1
         });
         self.all[index as usize] = returning;
-        if lane.returning == NONE {
-            lane.returning = index;
+        if lane.later == NONE {
+            lane.later = index;
         } else {
-            self.all[lane.returning_last as usize].next = index;
+            self.all[lane.latest as usize].next = index;
         }
-        lane.returning_last = index;
+        lane.latest = index;
     }
 
     /// When `lane` will have `bytes`, if what is on its way is enough for that.
     pub fn enough_at(&self, bytes: u32, lane: &Lane) -> Option<Time> {
-        let (mut credit, mut next) = (lane.credit, lane.returning);
+        let mut credit = lane.credit + lane.coming;
+        if lane.coming > 0 && credit >= bytes {
+            return Some(lane.comes_at);
+        }
+        let mut next = lane.later;
         while next != NONE {
             let returning = self.all[next as usize];
             credit += returning.bytes;

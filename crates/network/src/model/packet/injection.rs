@@ -82,17 +82,16 @@ impl Packet {
     fn route(&mut self, message: u32) -> u32 {
         let slot = self.messages.get(message);
         if slot.path != NONE {
-            return self.paths.all[slot.path as usize];
+            return self.paths.lane(slot.path);
         }
         let number = slot.number;
-        let (first, hops) = self.find_path(message, number);
-        let slot = self.messages.get_mut(message);
-        (slot.path, slot.hops) = (first, hops);
-        self.paths.all[first as usize]
+        let first = self.find_path(message, number);
+        self.messages.get_mut(message).path = first;
+        self.paths.lane(first)
     }
 
-    /// The route of packet `number` of `message`: its place among the paths, and its length.
-    pub(super) fn find_path(&mut self, message: u32, number: u32) -> (u32, u16) {
+    /// The route of packet `number` of `message`: its place among the paths.
+    pub(super) fn find_path(&mut self, message: u32, number: u32) -> u32 {
         let slot = self.messages.get(message);
         let (from, to) = (slot.message.from.host, slot.message.to.host);
         let key = u64::from(slot.id) << 32 | if self.route_each { u64::from(number) } else { 0 };
@@ -102,8 +101,7 @@ impl Packet {
         fabric.routing.channels(&*fabric.topology, links, channels);
         let count = self.channels;
         let path = links.iter().zip(channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
-        let hops = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
-        (self.paths.insert(path), hops)
+        self.paths.insert(path)
     }
 
     /// Cuts the next packet off the first message of `process`: the packet, and its bytes on the wire.
@@ -112,14 +110,14 @@ impl Packet {
         let most = self.options.payload;
         let slot = self.messages.get_mut(message);
         let payload = slot.left.min(most);
-        let (path, hops, number) = (slot.path, slot.hops, slot.number);
+        let (path, number) = (slot.path, slot.number);
         slot.left = Bytes(slot.left.0 - payload.0);
         slot.number += 1;
         if self.route_each {
             slot.path = NONE;
         }
         let size = self.options.wire(payload).0 as u32;
-        self.packets.insert(message, number, size, path, hops)
+        self.packets.insert(message, number, size, path, self.paths.lane(path))
     }
 
     /// A packet of `process` has been granted its host's link, and has left at `end`.

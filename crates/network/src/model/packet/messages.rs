@@ -20,9 +20,8 @@ pub(super) struct Slot {
     pub missing: u64,
     /// The next message of the process.
     pub next: u32,
-    /// The route of all its packets, where they share one, and its length.
+    /// The route of all its packets, or of the next one, where each has its own.
     pub path: u32,
-    pub hops: u16,
     /// Is it told that it has been sent, or does nobody want to know?
     pub told: bool,
     /// What is still to be told of it: sent, delivered.
@@ -48,7 +47,6 @@ impl Messages {
             missing: packets,
             next: NONE,
             path: NONE,
-            hops: 0,
             told: !message.notify_sent,
             holds: 1 + u8::from(message.notify_sent),
         };

@@ -62,7 +62,7 @@ pub(super) struct Port {
 
 /// A virtual channel of a link: credits at its start, a queue at its end.
 #[derive(Debug, Clone)]
-#[repr(C, align(32))]
+#[repr(C, align(16))]
 pub(super) struct Lane {
     /// The packets at its end, first
     pub front: u32,
@@ -74,10 +74,14 @@ pub(super) struct Lane {
     pub next: u32,
     /// At its start: bytes that may be sent,
     pub credit: u32,
-    /// those on their way back, a list in [`super::credits::Credits`]: the first
-    pub returning: u32,
+    /// those that come back first, none if zero,
+    pub coming: u32,
+    /// when they do,
+    pub comes_at: Time,
+    /// and those that come later, a list in [`super::credits::Credits`]: the first
+    pub later: u32,
     /// and the last.
-    pub returning_last: u32,
+    pub latest: u32,
     /// Does a request wait for credits that nothing has sent yet?
     pub starving: bool,
 }
@@ -90,8 +94,10 @@ impl Lane {
             wants: NONE,
             next: NONE,
             credit,
-            returning: NONE,
-            returning_last: NONE,
+            coming: 0,
+            comes_at: Time::ZERO,
+            later: NONE,
+            latest: NONE,
             starving: false,
         }
     }

@@ -12,17 +12,15 @@ pub(super) struct InTransit {
     /// When its tail is at the end of its present link.
     pub tail: Time,
     pub message: u32,
-    /// Where its next channel stands among the paths.
+    /// Where its next channel stands among the paths,
     pub path: u32,
+    /// and which it is.
+    pub wants: u32,
     /// Bytes on the wire.
     pub size: u32,
     /// The packet behind it in its queue.
     pub next: u32,
     pub number: u32,
-    /// How many links its route has,
-    pub hops: u16,
-    /// and how many of them it has taken.
-    pub taken: u16,
 }
 
 /// All of them.
@@ -33,8 +31,8 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    pub fn insert(&mut self, message: u32, number: u32, size: u32, path: u32, hops: u16) -> u32 {
-        let packet = InTransit { tail: Time::ZERO, message, path, size, next: NONE, number, hops, taken: 0 };
+    pub fn insert(&mut self, message: u32, number: u32, size: u32, path: u32, wants: u32) -> u32 {
+        let packet = InTransit { tail: Time::ZERO, message, path, wants, size, next: NONE, number };
         if let Some(index) = self.free.pop() {
             self.all[index as usize] = packet;
             return index;
@@ -74,7 +72,7 @@ impl Packet {
     /// The first packet of `lane` asks for its next channel.
     fn request(&mut self, lane: u32) {
         let state = &mut self.lanes[lane as usize];
-        let wants = self.paths.all[self.packets.all[state.front as usize].path as usize];
+        let wants = self.packets.all[state.front as usize].wants;
         state.wants = wants;
         let link = self.link_of(wants);
         let port = &mut self.ports[link as usize];
@@ -113,12 +111,12 @@ impl Packet {
     /// `packet` has left this part of the network, for a host or for another part. Says of how many
     /// packets of its message that has not happened.
     pub(super) fn let_go(&mut self, packet: u32) -> u64 {
-        let InTransit { message, path, hops, taken, .. } = self.packets.all[packet as usize];
+        let InTransit { message, path, .. } = self.packets.all[packet as usize];
         self.packets.remove(packet);
         let slot = self.messages.get_mut(message);
         slot.missing -= 1;
         if self.route_each || slot.missing == 0 {
-            self.paths.remove(path - u32::from(taken), usize::from(hops));
+            self.paths.remove(path);
         }
         slot.missing
     }
