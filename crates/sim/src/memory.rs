@@ -47,7 +47,7 @@ const COEFFICIENTS: &[Coefficients] = &[
     Coefficients { model: "max_rate", link: 0, host: 64, slot: 0 },
     Coefficients { model: "postal", link: 0, host: 0, slot: 0 },
     // A link with its buffers and credits; a process with its turn at the NIC.
-    Coefficients { model: "packet", link: 130, host: 8, slot: 32 },
+    Coefficients { model: "packet", link: 150, host: 8, slot: 32 },
     // A link with its flows; the memory of a host is a link of 128 B, and the copies of a process are one.
     Coefficients { model: "flow", link: 100, host: 128, slot: 128 },
 ];
