@@ -1,0 +1,35 @@
+//! Packet-hops per second of CPU time, which a busy machine disturbs less than the criterion benches:
+//! `cargo run --release -p benches --example hops [2048|65536]`.
+
+use benches::fabrics::{nsim_hosts, nsim_packets, nsim_torus};
+use benches::traffic::Traffic;
+use network::Network;
+use network::model::Packet;
+
+/// User time of this process so far \[s\]; Linux alone tells.
+fn cpu_s() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc/self/stat");
+    let fields = stat.rsplit(')').next().expect("a name in brackets").split_whitespace();
+    fields.skip(11).map(|ticks| ticks.parse::<f64>().expect("ticks")).next().expect("utime") / 100.0
+}
+
+fn main() {
+    let (sizes, rounds) = match std::env::args().nth(1).as_deref() {
+        Some("65536") => ([64, 32, 32], 4),
+        _ => ([16, 16, 8], 48),
+    };
+    let fabric = nsim_torus(&sizes);
+    let traffic = Traffic::shifts(fabric.topology.hosts(), rounds, 32 << 10);
+    for _ in 0..3 {
+        let mut network = Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
+        let before = cpu_s();
+        let outcome = traffic.run(&mut network);
+        let (spent, hops) = (cpu_s() - before, network.packet_hops() as f64);
+        println!(
+            "{} hosts: {:.2} million packet-hops/s, {:.2} events for each",
+            fabric.topology.hosts(),
+            hops / spent / 1e6,
+            outcome.events as f64 / hops,
+        );
+    }
+}
