@@ -13,6 +13,6 @@ pub mod source;
 pub mod world;
 
 pub use operation::{Op, Rank};
-pub use record::{Blocked, Failure, Record};
+pub use record::{Blocked, Failure, PartCall, Record};
 pub use source::{Completion, Source};
-pub use world::{Context, Progress, Protocol, Setup, World};
+pub use world::{Context, Letter, Progress, Protocol, Setup, World};

@@ -10,7 +10,8 @@ use crate::collective::Collective;
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rank(pub u32);
 
-/// A communicator. The number is the same on all of its members; `WORLD` and `SELF` always exist.
+/// A communicator. The number is the same on all of its members, and communicators without a common
+/// member may share one; `WORLD` and `SELF` always exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommId(pub u32);
 

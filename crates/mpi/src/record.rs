@@ -4,7 +4,7 @@ use std::fmt;
 
 use engine::{Bytes, Duration, Time};
 
-use crate::operation::Rank;
+use crate::operation::{CommId, Rank};
 
 /// One thing that has happened to a rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +74,17 @@ pub struct Blocked {
     pub place: Option<String>,
 }
 
+/// A rank's part in a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartCall {
+    /// Whose.
+    pub rank: Rank,
+    /// On which communicator.
+    pub comm: CommId,
+    /// Which of the collectives on it, from 0.
+    pub number: u32,
+}
+
 /// How a simulated program fails: a result, not an error of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
@@ -96,6 +107,8 @@ pub enum Failure {
     Mismatch {
         /// Two ranks and what they called.
         calls: Vec<(Rank, String)>,
+        /// The call of the second in full, if it is in another world, whose `part_call` knows more of it.
+        elsewhere: Option<PartCall>,
     },
     /// A rank called MPI_Abort.
     Abort {
@@ -127,7 +140,7 @@ impl fmt::Display for Failure {
                 "truncation: a message of {} bytes from rank {} does not fit into the {} bytes of rank {}'s {call}",
                 bytes.0, from.0, capacity.0, rank.0
             ),
-            Failure::Mismatch { calls } => {
+            Failure::Mismatch { calls, .. } => {
                 let calls: Vec<_> =
                     calls.iter().map(|(rank, call)| format!("rank {} calls {call}", rank.0)).collect();
                 write!(f, "mismatched collectives: {}", calls.join(", but "))

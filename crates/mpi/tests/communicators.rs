@@ -59,9 +59,8 @@ fn split_orders_by_key_and_leaves_out_the_undefined() {
 #[test]
 fn split_by_host_keeps_neighbours_together() {
     let mut setup = setup(6, Overheads::default());
-    for (rank, endpoint) in setup.placement.iter_mut().enumerate() {
-        *endpoint = network::Endpoint { host: HostId(rank as u32 % 3), process: rank as u16 / 3 };
-    }
+    let place = |rank: u32| network::Endpoint { host: HostId(rank % 3), process: rank as u16 / 3 };
+    setup.placement = (0..6).map(place).collect();
     let run = run_with(setup, on_all(6, |_| make(CommId::WORLD, NewComm::SplitHost { key: 0 })));
     assert_eq!(run.failure, None);
     assert_eq!((members(&run, 1, 0), members(&run, 5, 0)), (vec![1, 4], vec![2, 5]));
@@ -222,7 +221,7 @@ fn mismatched_creations_are_named() {
     let dup = make(CommId::WORLD, NewComm::Dup);
     let split = make(CommId::WORLD, NewComm::Split { colour: Some(3), key: 1 });
     let failure = run(vec![vec![dup], vec![split]]).failure;
-    let Some(Failure::Mismatch { calls }) = failure else { panic!("{failure:?}") };
+    let Some(Failure::Mismatch { calls, .. }) = failure else { panic!("{failure:?}") };
     assert!(calls[0].1.contains("MPI_Comm_dup"), "{calls:?}");
     assert!(calls[1].1.contains("MPI_Comm_split(comm=world, color=3, key=1)"), "{calls:?}");
     let wide = NewComm::Cart(Arc::new(CartGrid { sizes: vec![3], periodic: vec![true] }));

@@ -168,7 +168,7 @@ fn only_reductions_pay_the_reduce_rate() {
 
 fn mismatch(ops: Vec<Vec<Op>>) -> Vec<(Rank, String)> {
     match run(ops).failure {
-        Some(Failure::Mismatch { calls }) => calls,
+        Some(Failure::Mismatch { calls, .. }) => calls,
         other => panic!("{other:?}"),
     }
 }

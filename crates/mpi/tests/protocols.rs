@@ -102,7 +102,8 @@ fn the_eager_limit_depends_on_the_way() {
         setup.protocol =
             Protocol { eager_limit: Bytes(99), memory_eager_limit: Bytes(100), ..setup.protocol };
         if same_host {
-            setup.placement[1] = network::Endpoint { process: 1, ..setup.placement[0] };
+            let first = setup.placement[0];
+            setup.placement = [first, network::Endpoint { process: 1, ..first }].into();
         }
         let run = run_with(setup, vec![vec![send(1, 100, 0)], vec![receive(0, 0)]]);
         assert_eq!(run.at(0, 0), expected);

@@ -304,7 +304,7 @@ fn failure_report(failure: &Failure, now: Time) -> FailureReport {
     let (kind, ranks) = match failure {
         Failure::Deadlock(blocked) => ("deadlock", blocked.iter().map(stuck).collect()),
         Failure::Truncation { rank, call, .. } => ("truncation", vec![standing(*rank, call.clone())]),
-        Failure::Mismatch { calls } => {
+        Failure::Mismatch { calls, .. } => {
             ("mismatch", calls.iter().map(|(rank, call)| standing(*rank, call.clone())).collect())
         }
         Failure::Abort { rank, code } => ("abort", vec![standing(*rank, format!("MPI_Abort({code})"))]),

@@ -262,7 +262,7 @@ impl World {
             Op::Wait(requests, until) => self.collect(rank, requests, *until, now),
             Op::WaitOne(request) => self.collect_one(rank, *request),
             Op::Test(requests, until) if self.completion.flag => self.collect(rank, requests, *until, now),
-            Op::NewComm(_, new) => self.collect_communicator(rank, new),
+            Op::NewComm(..) => self.collect_communicator(rank),
             _ => {}
         }
         self.fold(rank, op);

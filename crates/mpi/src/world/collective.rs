@@ -16,9 +16,8 @@ use engine::{Bytes, Time};
 use network::Arrival;
 
 use crate::cartesian::NOBODY;
-use crate::collective::{self, Collective, Effect, Round, Shape, Sizes, Step};
-use crate::operation::{CommId, Neighbours, Rank};
-use crate::record::Failure;
+use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step};
+use crate::operation::{CommId, Neighbours};
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Pattern};
@@ -91,6 +90,18 @@ impl World {
         target: Target,
         context: &mut Context,
     ) -> Outcome<()> {
+        self.begin_collective(rank, call, target, 0, context)
+    }
+
+    /// The same for a call on which the members must also agree in `agreement` (24 bits).
+    pub(super) fn begin_collective(
+        &mut self,
+        rank: u32,
+        call: &Arc<Collective>,
+        target: Target,
+        agreement: u32,
+        context: &mut Context,
+    ) -> Outcome<()> {
         let communicator = self.membership(rank, call.comm)?.clone();
         let me = communicator.rank_of(rank, rank).expect("a member has a rank");
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
@@ -105,7 +116,7 @@ impl World {
             algorithm: prepared.algorithm,
             segment: prepared.segment,
             at: context.now,
-            signature: prepared.signature,
+            signature: prepared.signature ^ agreement,
             me,
             round: 0,
             outstanding: 0,
@@ -382,26 +393,6 @@ impl World {
                 Err(self.misuse(rank, reason))
             }
         }
-    }
-
-    /// A message of `other` met a call of `rank` with another signature, under the same number on the
-    /// same communicator. Calls that have returned are known by kind at most.
-    pub(super) fn mismatch(&self, rank: u32, key: Key, signature: u32) -> Box<Failure> {
-        let call_of = |rank: u32| {
-            let process = &self.processes[rank as usize];
-            let mut instances = process.instances.iter().map(|(_, instance)| instance);
-            let found = instances.find(|one| one.call.comm.0 == key.context && one.sequence == key.tag);
-            found.map(|instance| text::collective(&instance.call))
-        };
-        let kind = collective::Kind::all().nth((signature >> 24) as usize);
-        let name = kind.map_or("a collective", collective::Kind::function);
-        let comes_to_it = key.tag >= self.processes[rank as usize].peek_collective(CommId(key.context));
-        let mine = call_of(rank).unwrap_or_else(|| match comes_to_it {
-            true => "no collective that takes part in it".into(),
-            false => "another call, and it has returned".into(),
-        });
-        let theirs = call_of(key.source).unwrap_or_else(|| format!("{name}(…), and it has returned"));
-        Box::new(Failure::Mismatch { calls: vec![(Rank(rank), mine), (Rank(key.source), theirs)] })
     }
 }
 

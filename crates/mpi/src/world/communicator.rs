@@ -8,7 +8,7 @@ use crate::operation::{CartGrid, CommId, Neighbours};
 /// A communicator: an ordered group with contexts of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Communicator {
-    /// Its number, the same on all members.
+    /// Its number, the same on all members, and of one communicator only on each of them.
     pub id: CommId,
     members: Members,
     /// Its topology.
@@ -33,9 +33,19 @@ pub enum Topology {
     Graph(Vec<Arc<Neighbours>>),
 }
 
+/// Numbers travel in 28 bits; the upper half is for groups that are about to become communicators.
+const LIMIT: u32 = 1 << 28;
+pub(crate) const NASCENT: u32 = LIMIT / 2;
+
 impl Communicator {
     pub(crate) fn new(id: CommId, group: Group, topology: Topology) -> Communicator {
+        assert!(id.0 < LIMIT, "a rank makes at most {} communicators", LIMIT / 2);
         Communicator { id, members: Members::Group(group), topology }
+    }
+
+    /// MPI_COMM_SELF, the same for all ranks.
+    pub(crate) fn oneself() -> Communicator {
+        Communicator { id: CommId::SELF, members: Members::Oneself, topology: Topology::Plain }
     }
 
     /// How many members.
@@ -92,51 +102,5 @@ pub(crate) fn name(id: CommId) -> String {
         CommId::SELF => "self".into(),
         CommId::NULL => "null".into(),
         CommId(number) => format!("comm {number}"),
-    }
-}
-
-/// All communicators of a run, by number.
-#[derive(Debug)]
-pub struct Communicators(Vec<Entry>);
-
-#[derive(Debug)]
-struct Entry {
-    /// `None` once all members have freed it.
-    communicator: Option<Arc<Communicator>>,
-    freed: u32,
-}
-
-/// Numbers travel in 28 bits.
-const LIMIT: usize = 1 << 28;
-
-impl Communicators {
-    pub(crate) fn new(ranks: u32) -> Communicators {
-        let oneself = Communicator { id: CommId::SELF, members: Members::Oneself, topology: Topology::Plain };
-        let mut all = Communicators(Vec::new());
-        all.add(Group::world(ranks), Topology::Plain);
-        all.0.push(Entry { communicator: Some(Arc::new(oneself)), freed: 0 });
-        all
-    }
-
-    /// The communicator `id`, if there is one.
-    pub fn get(&self, id: CommId) -> Option<&Arc<Communicator>> {
-        self.0.get(id.0 as usize)?.communicator.as_ref()
-    }
-
-    pub(crate) fn add(&mut self, group: Group, topology: Topology) -> Arc<Communicator> {
-        assert!(self.0.len() < LIMIT, "a run makes at most {LIMIT} communicators");
-        let id = CommId(self.0.len() as u32);
-        let communicator = Arc::new(Communicator::new(id, group, topology));
-        self.0.push(Entry { communicator: Some(communicator.clone()), freed: 0 });
-        communicator
-    }
-
-    /// One more member has freed it; with the last it is gone. Numbers are not used again.
-    pub(crate) fn free(&mut self, id: CommId) {
-        let entry = &mut self.0[id.0 as usize];
-        entry.freed += 1;
-        if entry.communicator.as_ref().is_some_and(|communicator| communicator.size() == entry.freed) {
-            entry.communicator = None;
-        }
     }
 }

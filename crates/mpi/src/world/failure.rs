@@ -8,15 +8,10 @@ use crate::world::request::State;
 use crate::world::{World, text};
 
 impl World {
-    /// Why nothing can happen any more: a deadlock that names every rank that is not done, or the
-    /// mismatched collective behind it.
-    pub fn deadlock(&self, source: &dyn Source) -> Failure {
-        if let Some(mismatch) = self.hidden_mismatch() {
-            return mismatch;
-        }
-        let stuck =
-            self.processes.iter().zip(0..).filter(|(process, _)| process.standing != Standing::Finished);
-        Failure::Deadlock(stuck.map(|(process, rank)| self.blocked(rank, process, source)).collect())
+    /// The ranks that are not done, once nothing can happen any more.
+    pub fn blocked(&self, source: &dyn Source) -> Vec<Blocked> {
+        let stuck = self.processes.iter().filter(|(_, process)| process.standing != Standing::Finished);
+        stuck.map(|(rank, process)| self.blocked_rank(rank, process, source)).collect()
     }
 
     pub(super) fn misuse(&self, rank: u32, reason: String) -> Box<Failure> {
@@ -33,7 +28,7 @@ impl World {
         }
     }
 
-    fn blocked(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
+    fn blocked_rank(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
         let op = process.op.as_ref();
         let call = op.map_or("no call".into(), text::describe);
         let mut waits = Waits::default();
@@ -88,9 +83,9 @@ impl World {
         }
     }
 
-    /// Two members of a collective that wait for each other's messages in vain.
-    fn hidden_mismatch(&self) -> Option<Failure> {
-        self.processes.iter().zip(0..).find_map(|(process, rank)| {
+    /// Two members of a collective that wait for each other's messages in vain, and the first's rank.
+    pub fn hidden_mismatch(&self) -> Option<(Rank, Failure)> {
+        self.processes.iter().find_map(|(rank, process)| {
             process.early.iter().find_map(|(pattern, early)| {
                 let key = pattern.key();
                 let (number, instance) = process
@@ -98,18 +93,17 @@ impl World {
                     .iter()
                     .find(|(_, part)| part.call.comm.0 == key.context && part.sequence == key.tag)?;
                 if instance.signature != early.signature {
-                    return Some(*self.mismatch(rank, key, early.signature));
+                    return Some((Rank(rank), *self.mismatch(rank, key, early.signature)));
                 }
                 let (_, awaited) = process.awaited.iter().find(|(waiting, awaited)| {
                     awaited.instance == number as u32 && waiting.source() == Some(key.source)
                 })?;
                 let call = text::collective(&instance.call);
-                Some(Failure::Mismatch {
-                    calls: vec![
-                        (Rank(rank), format!("{call} receives {} bytes", awaited.bytes)),
-                        (Rank(key.source), format!("{call} sends {} bytes", early.bytes)),
-                    ],
-                })
+                let calls = vec![
+                    (Rank(rank), format!("{call} receives {} bytes", awaited.bytes)),
+                    (Rank(key.source), format!("{call} sends {} bytes", early.bytes)),
+                ];
+                Some((Rank(rank), Failure::Mismatch { calls, elsewhere: None }))
             })
         })
     }

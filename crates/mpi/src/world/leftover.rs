@@ -1,6 +1,6 @@
 //! What a program leaves undone when all its ranks are done: it has a result, but is most likely wrong.
 
-use crate::operation::CommId;
+use crate::operation::{CommId, Rank};
 use crate::record::Failure;
 use crate::world::communicator::name as comm_name;
 use crate::world::matching::{Key, Pattern};
@@ -9,39 +9,74 @@ use crate::world::{World, text};
 
 impl World {
     /// Once all ranks are done: a message of a collective that nobody took, so that its receiver has not
-    /// called the same collective.
-    pub fn unmet_collective(&self) -> Option<Failure> {
-        self.processes.iter().zip(0..).find_map(|(process, rank)| {
+    /// called the same collective; with the receiver.
+    pub fn unmet_collective(&self) -> Option<(Rank, Failure)> {
+        self.processes.iter().find_map(|(rank, process)| {
             let first = process.early.iter().map(|(pattern, early)| (pattern.key(), early));
             let (key, early) = first.min_by_key(|(key, _)| (key.tag, key.context, key.source))?;
-            Some(*self.mismatch(rank, key, early.signature))
+            Some((Rank(rank), *self.mismatch(rank, key, early.signature)))
         })
     }
 
-    /// Once all ranks are done: what of their messages, receives and collectives never came to an end,
-    /// one sentence for each kind.
-    pub fn leftovers(&self) -> Vec<String> {
-        let found = [
-            ("message was", "messages were", "sent and never received", self.all(unreceived)),
-            ("receive was", "receives were", "posted and no message came for it", self.all(unanswered)),
-            ("collective was", "collectives were", "begun and never completed", self.all(unfinished)),
-        ];
-        let told = found.into_iter().filter(|(.., (count, _))| *count > 0);
-        told.map(|(one, many, what, (count, example))| match count {
-            1 => format!("1 {one} {what}: {example}"),
-            _ => format!("{count} {many} {what}, such as {example}"),
+    /// Once all ranks are done: what of their messages, receives and collectives never came to an end.
+    pub fn leftovers(&self) -> Leftovers {
+        Leftovers([self.all(unreceived), self.all(unanswered), self.all(unfinished)])
+    }
+
+    /// How many there are on all ranks, and the first in words with its rank.
+    fn all(&self, find: fn(u32, &Process) -> (usize, Option<String>)) -> Found {
+        let mut all = Found::default();
+        for (rank, process) in self.processes.iter() {
+            let (count, example) = find(rank, process);
+            all.count += count as u64;
+            all.example = all.example.or(example.map(|example| (rank, example)));
+        }
+        all
+    }
+}
+
+/// What never came to an end: messages, receives, collectives.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Leftovers(pub [Found; 3]);
+
+/// How many there are of a kind, and the first in words with its rank.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// How many.
+    pub count: u64,
+    /// `(rank, in words)`, of the lowest rank.
+    pub example: Option<(u32, String)>,
+}
+
+const KINDS: [[&str; 3]; 3] = [
+    ["message was", "messages were", "sent and never received"],
+    ["receive was", "receives were", "posted and no message came for it"],
+    ["collective was", "collectives were", "begun and never completed"],
+];
+
+impl Leftovers {
+    /// With those of another world of the same run.
+    pub fn and(self, other: Leftovers) -> Leftovers {
+        let mut both = self;
+        for (one, other) in both.0.iter_mut().zip(other.0) {
+            one.count += other.count;
+            let examples = [one.example.take(), other.example];
+            one.example = examples.into_iter().flatten().min();
+        }
+        both
+    }
+
+    /// One sentence for each kind that there is.
+    pub fn sentences(&self) -> Vec<String> {
+        let told = KINDS.iter().zip(&self.0).filter(|(_, found)| found.count > 0);
+        told.map(|([one, many, what], found)| {
+            let example = found.example.as_ref().map_or("", |(_, example)| example);
+            match found.count {
+                1 => format!("1 {one} {what}: {example}"),
+                count => format!("{count} {many} {what}, such as {example}"),
+            }
         })
         .collect()
-    }
-
-    /// How many there are on all ranks, and the first in words.
-    fn all(&self, find: fn(u32, &Process) -> (usize, Option<String>)) -> (usize, String) {
-        let mut all = (0, None);
-        for (process, rank) in self.processes.iter().zip(0..) {
-            let (count, example) = find(rank, process);
-            all = (all.0 + count, all.1.or(example));
-        }
-        (all.0, all.1.unwrap_or_default())
     }
 }
 

@@ -2,8 +2,8 @@
 //! and answers to what the network delivers.
 //!
 //! A rank's state is touched by its own events and arrivals alone; all that a message needs at its
-//! receiver travels in its cargo. The one exception is the table of communicators, which
-//! [`create`] changes when the last member has called.
+//! receiver travels in its cargo. So the ranks of a run can be in several worlds, one for each domain.
+//! What they share, the communicators that are being made, they tell each other in letters (`deposit.rs`).
 //!
 //! Assumption: eager messages and the data of a rendezvous are stored while a rank computes; whether it
 //! answers handshakes then, too, is a parameter ([`Progress`]). MPI's own work on a rank (overheads,
@@ -14,10 +14,13 @@ mod cargo;
 mod collective;
 pub mod communicator;
 mod create;
+mod deposit;
 mod failure;
-mod leftover;
+pub mod leftover;
 mod matching;
+mod mismatch;
 mod process;
+mod processes;
 mod progress;
 mod receive;
 mod request;
@@ -30,22 +33,25 @@ pub use progress::Progress;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
-use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network};
+use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part};
 use slab::Slab;
 
 use crate::collective::{Selection, Step};
 use crate::compute::Processor;
-use crate::operation::Rank;
+use crate::group::Group;
+use crate::operation::{CommId, Rank};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
 use cargo::{Kind, Parcel};
-use communicator::Communicators;
-use process::Process;
+use communicator::{Communicator, Topology};
+use processes::Processes;
 
 /// What a world is made of.
 pub struct Setup {
-    /// Where each rank runs.
-    pub placement: Vec<Endpoint>,
+    /// Where each rank of the run is.
+    pub placement: Arc<[Endpoint]>,
+    /// The part of the network whose ranks are in this world.
+    pub part: Part,
     /// Overheads and regimes of the hosts.
     pub host: Arc<HostParameters>,
     /// How messages are sent.
@@ -58,6 +64,36 @@ pub struct Setup {
     pub segment: Bytes,
     /// Which algorithm a collective takes.
     pub selection: Selection,
+}
+
+impl Setup {
+    /// Is the rank in this world?
+    fn owns(&self, rank: u32) -> bool {
+        self.part.is_whole() || self.part.owns_host(self.placement[rank as usize].host)
+    }
+
+    /// The other parts that have members of `communicator`, asked by `me`.
+    fn others_of(&self, me: u32, communicator: &Communicator) -> Vec<u32> {
+        if self.part.is_whole() {
+            return Vec::new();
+        }
+        let mut has_members = vec![false; self.part.cut.parts() as usize];
+        for rank in 0..communicator.size() {
+            let member = communicator.member(me, rank).expect("the rank is below the size");
+            has_members[self.part.cut.of_host(self.placement[member as usize].host) as usize] = true;
+        }
+        has_members[self.part.me as usize] = false;
+        has_members.iter().zip(0..).filter(|(has, _)| **has).map(|(_, part)| part).collect()
+    }
+}
+
+/// What one world tells another, at the end of a window: for [`World::deliver`].
+#[derive(Debug, Clone)]
+pub struct Letter {
+    /// The part whose world it is for.
+    pub to: u32,
+    /// What it says.
+    pub words: Arc<[u64]>,
 }
 
 /// How messages are sent.
@@ -104,11 +140,12 @@ pub struct Context<'a> {
     pub observer: &'a mut dyn Observer<Record>,
 }
 
-/// All ranks of a run.
+/// All ranks of a run, or those of one domain.
 pub struct World {
     setup: Setup,
-    processes: Vec<Process>,
-    communicators: Communicators,
+    processes: Processes,
+    world: Arc<Communicator>,
+    oneself: Arc<Communicator>,
     /// Messages whose sender's overhead has not ended yet; events name them by index.
     outbox: Slab<Message>,
     /// The messages of a collective's round, while it is begun.
@@ -119,7 +156,8 @@ pub struct World {
     ready: Option<u32>,
     /// The collective that was prepared last: ranks often share a call.
     prepared: Option<collective::Prepared>,
-    creations: create::Creations,
+    creations: deposit::Creations,
+    letters: Vec<Letter>,
     failure: Option<Box<Failure>>,
     finished: u32,
     messages: u64,
@@ -137,15 +175,17 @@ impl World {
         assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
         let seen = setup.protocol.progress.seen_at_first();
         World {
-            processes: (0..ranks).map(|_| Process { seen, ..Process::default() }).collect(),
-            communicators: Communicators::new(ranks as u32),
+            processes: Processes::new(ranks as u32, seen, |rank| setup.owns(rank)),
+            world: Arc::new(Communicator::new(CommId::WORLD, Group::world(ranks as u32), Topology::Plain)),
+            oneself: Arc::new(Communicator::oneself()),
             setup,
             outbox: Slab::new(),
             steps: Vec::new(),
             completion: Completion::default(),
             ready: None,
             prepared: None,
-            creations: create::Creations::default(),
+            creations: deposit::Creations::default(),
+            letters: Vec::new(),
             failure: None,
             finished: 0,
             messages: 0,
@@ -155,7 +195,8 @@ impl World {
 
     /// Asks every rank for its first operations. Call once, at time zero.
     pub fn start(&mut self, context: &mut Context) {
-        for rank in 0..self.processes.len() as u32 {
+        for place in 0..self.processes.len() {
+            let rank = self.processes.rank(place);
             let outcome = self.proceed(rank, context);
             self.settle(outcome);
         }
@@ -207,7 +248,7 @@ impl World {
         self.settle(outcome);
     }
 
-    /// Are all ranks done?
+    /// Are all ranks of this world done?
     pub fn finished(&self) -> bool {
         self.finished as usize == self.processes.len()
     }
@@ -217,11 +258,14 @@ impl World {
         self.failure.as_deref()
     }
 
-    /// The hash of what happened to all ranks.
-    pub fn digest(&self) -> u64 {
-        let mut all = engine::hash::Digest::default();
-        self.processes.iter().for_each(|process| all.fold(process.digest.value()));
-        all.value()
+    /// The hash of what happened to each rank of this world, in the order of ranks.
+    pub fn digests(&self) -> impl Iterator<Item = (Rank, u64)> {
+        self.processes.iter().map(|(rank, process)| (Rank(rank), process.digest.value()))
+    }
+
+    /// Takes what this world has to tell others since the last call.
+    pub fn take_letters(&mut self) -> Vec<Letter> {
+        std::mem::take(&mut self.letters)
     }
 
     /// Messages with payload sent so far, those of collectives included.
@@ -232,21 +276,6 @@ impl World {
     /// Payload sent so far \[bytes\].
     pub fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// How many ranks there are.
-    pub fn ranks(&self) -> u32 {
-        self.processes.len() as u32
-    }
-
-    /// The time at which `rank` made its present call, or its last one.
-    pub fn now_of(&self, rank: Rank) -> Time {
-        self.processes[rank.0 as usize].call.begin
-    }
-
-    /// The communicators of the run.
-    pub fn communicators(&self) -> &Communicators {
-        &self.communicators
     }
 
     fn settle(&mut self, outcome: Outcome<()>) {

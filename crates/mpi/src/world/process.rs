@@ -12,6 +12,7 @@ use crate::operation::{CommId, Data, Neighbours, Op};
 use crate::source::Status;
 use crate::world::cargo::Parcel;
 use crate::world::collective::{Awaited, Early, Instance};
+use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Lists};
 use crate::world::progress::Unanswered;
 use crate::world::request::Slot;
@@ -34,6 +35,8 @@ pub(crate) struct Process {
     pub early: Lists<Early>,
     /// The number of the next collective on the world communicator.
     pub world_sequence: u32,
+    /// No communicator that is made from now on has a number below this one beyond the first.
+    pub comms_made: u32,
     /// Where the rank stands.
     pub standing: Standing,
     /// The call in which it stands.
@@ -226,6 +229,8 @@ pub(crate) struct Membership {
     /// The number of the next collective.
     pub sequence: u32,
     pub freed: bool,
+    /// The communicator, until it is freed and nothing is under way on it.
+    pub communicator: Option<Arc<Communicator>>,
     /// Its neighbours in the topology, once asked for.
     pub neighbours: Option<Arc<Neighbours>>,
 }
@@ -279,7 +284,15 @@ impl<V: Default> Small<V> {
     }
 }
 
+/// The number of the first communicator that a program makes.
+const FIRST_MADE: u32 = 2;
+
 impl Process {
+    /// From now on the numbers of new communicators begin at `number`.
+    pub fn made_comms_below(&mut self, number: u32) {
+        self.comms_made = self.comms_made.max(number - FIRST_MADE);
+    }
+
     /// The number of the next collective on `comm`; the world's has a place of its own.
     pub fn peek_collective(&self, comm: CommId) -> u32 {
         if comm == CommId::WORLD {
@@ -300,8 +313,9 @@ impl Process {
         sequence
     }
 
-    pub fn has_freed(&self, comm: CommId) -> bool {
-        comm != CommId::WORLD && self.memberships.get(comm.0).is_some_and(|membership| membership.freed)
+    /// The number of the next communicator that it is a member of.
+    pub fn next_comm(&self) -> u32 {
+        FIRST_MADE + self.comms_made
     }
 }
 

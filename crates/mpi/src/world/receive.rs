@@ -7,7 +7,7 @@
 use engine::{Bytes, Duration, Time};
 use network::Arrival;
 
-use crate::operation::{Op, Peer, Rank, Receive, Start, Tag, TagMatch};
+use crate::operation::{CommId, Op, Peer, Rank, Receive, Start, Tag, TagMatch};
 use crate::record::{Failure, Record};
 use crate::source::Status;
 use crate::world::calls::Flow;
@@ -280,7 +280,7 @@ impl World {
 
     fn status(&self, rank: u32, message: &Received) -> Status {
         let Key { context, source, tag } = message.key;
-        let communicator = self.communicators.get(crate::operation::CommId(context));
+        let communicator = self.communicator(rank, CommId(context));
         let source = communicator.and_then(|communicator| communicator.rank_of(rank, source));
         Status {
             source: source.expect("a message comes from a member of its communicator"),

@@ -156,6 +156,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         packet_wire: Bytes(1),
     };
     Setup {
+        part: network::Part::whole(),
         placement: (0..ranks).map(|rank| Endpoint { host: HostId(rank), process: 0 }).collect(),
         host: Arc::new(host),
         protocol: Protocol {
@@ -217,18 +218,31 @@ pub fn run_with(setup: Setup, ops: Vec<Vec<Op>>) -> Run {
     }
     let failure = match world.failed() {
         Some(failure) => Some(failure.clone()),
-        None if !world.finished() => Some(world.deadlock(&script)),
+        None if !world.finished() => Some(stuck(&world, &script)),
         None => None,
     };
     Run {
         done: script.done,
         records: records.0,
         failure,
-        digest: world.digest(),
+        digest: digest(&world),
         end: queue.now(),
         messages: world.messages(),
         bytes: world.bytes(),
     }
+}
+
+/// Why nothing can happen any more.
+fn stuck(world: &World, script: &Script) -> Failure {
+    let mismatch = world.hidden_mismatch().map(|(_, failure)| failure);
+    mismatch.unwrap_or_else(|| Failure::Deadlock(world.blocked(script)))
+}
+
+/// The hash of what happened to all ranks.
+fn digest(world: &World) -> u64 {
+    let mut all = engine::hash::Digest::default();
+    world.digests().for_each(|(_, digest)| all.fold(digest));
+    all.value()
 }
 
 /// Runs and expects success.

@@ -1,0 +1,264 @@
+//! What members put down for a new communicator, and how it is made of that.
+//!
+//! When all members have called, the new groups are computed. Their numbers follow the largest that any
+//! member of the parent has used, as in MPICH, so that they do not depend on what other ranks do. The
+//! ranks of a run may be in several worlds, its domains: what a rank puts down goes as a letter to every
+//! other world that has members of the parent, at once. It is there in time: whoever completes the
+//! collective of the call has heard of all members, and a message takes longer than the window in which
+//! letters are delivered.
+
+use std::sync::Arc;
+
+use engine::hash::Map;
+use slab::Slab;
+
+use crate::group::Group;
+use crate::operation::{CommId, Neighbours, NewComm};
+use crate::world::communicator::{Communicator, Topology};
+use crate::world::{Letter, World};
+
+/// Communicators that are being made.
+#[derive(Debug, Default)]
+pub(super) struct Creations {
+    pending: Slab<Creation>,
+    index: Map<Key, usize>,
+    /// The collective of the last call: members of the same creation share it.
+    pub shared: Option<Arc<crate::collective::Collective>>,
+}
+
+/// Parent, its first member, and the number of the collective on it: one creation in the whole run.
+type Key = (u32, u32, u32);
+
+/// One call of all members of a communicator.
+#[derive(Debug)]
+struct Creation {
+    key: Key,
+    /// The parent, what the first caller in this world asks for, and the other worlds with members.
+    asked: Option<(Arc<Communicator>, NewComm, Vec<u32>)>,
+    deposits: Vec<Deposit>,
+    /// The new communicator of each member of the parent, once all have called.
+    made: Vec<Option<Arc<Communicator>>>,
+    /// The number that the next communicator of each member has at least.
+    next: u32,
+    /// How many members in this world have not taken theirs yet.
+    waiting: u32,
+}
+
+/// Where a member wants to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish {
+    /// The group; `None` is MPI_UNDEFINED.
+    pub colour: Option<i64>,
+    pub key: i64,
+}
+
+#[derive(Debug, Clone)]
+struct Deposit {
+    /// World rank.
+    world: u32,
+    /// In the parent.
+    rank: u32,
+    wish: Wish,
+    /// What all members must ask for alike.
+    agreement: u32,
+    /// The member's next free number.
+    next: u32,
+    neighbours: Option<Arc<Neighbours>>,
+}
+
+impl Creations {
+    /// The parent of a creation that a member in this world has asked for.
+    pub fn parent(&self, parent: CommId, first: u32, sequence: u32) -> Option<Arc<Communicator>> {
+        let number = self.index.get(&(parent.0, first, sequence))?;
+        self.pending[*number].asked.as_ref().map(|(parent, ..)| parent.clone())
+    }
+
+    /// Gives a member its parent, its new communicator, and the least number of its next one.
+    pub fn take(&mut self, number: usize, rank: u32) -> (CommId, Option<Arc<Communicator>>, u32) {
+        let creation = &mut self.pending[number];
+        let (parent, ..) = creation.asked.as_ref().expect("a member has asked");
+        let parent = parent.clone();
+        let me = parent.rank_of(rank, rank).expect("a member has a rank");
+        assert!(!creation.made.is_empty(), "a member returned before all had called");
+        let made = creation.made[me as usize].take();
+        let next = creation.next;
+        creation.waiting -= 1;
+        if creation.waiting == 0 {
+            let key = creation.key;
+            self.index.remove(&key);
+            self.pending.remove(number);
+        }
+        (parent.id, made, next)
+    }
+
+    fn entry(&mut self, key: Key) -> usize {
+        *self.index.entry(key).or_insert_with(|| {
+            self.pending.insert(Creation {
+                key,
+                asked: None,
+                deposits: Vec::new(),
+                made: Vec::new(),
+                next: 0,
+                waiting: 0,
+            })
+        })
+    }
+}
+
+impl World {
+    /// Puts down what `rank` wants; the last one makes the communicators. Gives the creation's number.
+    pub(super) fn deposit(
+        &mut self,
+        rank: u32,
+        parent: &Arc<Communicator>,
+        new: &NewComm,
+        agreement: u32,
+    ) -> usize {
+        let me = parent.rank_of(rank, rank).expect("a member has a rank");
+        let process = &self.processes[rank as usize];
+        let first = parent.member(rank, 0).expect("a parent has a member");
+        let key = (parent.id.0, first, process.peek_collective(parent.id));
+        let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
+        let (wish, next) = (self.wish(rank, me, parent, new), process.next_comm());
+        let deposit = Deposit { world: rank, rank: me, wish, agreement, next, neighbours };
+        let number = self.creations.entry(key);
+        let creation = &mut self.creations.pending[number];
+        if creation.asked.is_none() {
+            let others = self.setup.others_of(rank, parent);
+            creation.asked = Some((parent.clone(), new.clone(), others));
+        }
+        creation.waiting += 1;
+        let (_, _, others) = creation.asked.as_ref().expect("just asked");
+        if !others.is_empty() {
+            let words: Arc<[u64]> = deposit.write(key).into();
+            self.letters.extend(others.iter().map(|to| Letter { to: *to, words: words.clone() }));
+        }
+        creation.deposits.push(deposit);
+        self.make_if_complete(number);
+        number
+    }
+
+    /// Takes in what a member in another world has put down.
+    pub fn deliver(&mut self, words: &[u64]) {
+        let (key, deposit) = Deposit::read(words);
+        let number = self.creations.entry(key);
+        self.creations.pending[number].deposits.push(deposit);
+        self.make_if_complete(number);
+    }
+
+    /// Makes the communicators of a creation for which all members have called: one for each colour, in
+    /// the order of colours. Members that ask for different things get nothing; messages of their
+    /// collective will say so.
+    fn make_if_complete(&mut self, number: usize) {
+        let creation = &mut self.creations.pending[number];
+        let Some((parent, new, _)) = &creation.asked else { return };
+        if creation.deposits.len() < parent.size() as usize {
+            return;
+        }
+        let mut deposits = std::mem::take(&mut creation.deposits);
+        creation.made = vec![None; deposits.len()];
+        let base = deposits.iter().map(|deposit| deposit.next).max().expect("a parent has a member");
+        creation.next = base;
+        if deposits.iter().any(|deposit| deposit.agreement != deposits[0].agreement) {
+            return;
+        }
+        let place = |deposit: &Deposit| (deposit.wish.colour, deposit.wish.key, deposit.rank);
+        deposits.sort_unstable_by_key(place);
+        let parts = deposits.chunk_by(|a, b| a.wish.colour == b.wish.colour);
+        for part in parts.filter(|part| part[0].wish.colour.is_some()) {
+            let id = CommId(creation.next);
+            creation.next += 1;
+            if !part.iter().any(|deposit| self.setup.owns(deposit.world)) {
+                continue;
+            }
+            let members = part.iter().map(|deposit| deposit.world).collect();
+            let group = Group::new(members).expect("each member deposits once");
+            let made = Arc::new(Communicator::new(id, group, topology(parent, new, part)));
+            part.iter().for_each(|deposit| creation.made[deposit.rank as usize] = Some(made.clone()));
+        }
+    }
+}
+
+/// The topology of the communicator of these members.
+fn topology(parent: &Communicator, new: &NewComm, part: &[Deposit]) -> Topology {
+    match (new, &parent.topology) {
+        (NewComm::Dup, topology) => topology.clone(),
+        (NewComm::Cart(grid), _) => Topology::Cart(grid.clone()),
+        (NewComm::CartSub(remain), Topology::Cart(grid)) => {
+            Topology::Cart(Arc::new(grid.sub(part[0].rank, remain).0))
+        }
+        (NewComm::Graph(_), _) => {
+            let around = part.iter().map(|deposit| deposit.neighbours.clone());
+            Topology::Graph(around.map(|around| around.expect("all gave neighbours")).collect())
+        }
+        _ => Topology::Plain,
+    }
+}
+
+impl Deposit {
+    /// As words for a letter.
+    fn write(&self, key: Key) -> Vec<u64> {
+        let mut words = vec![
+            u64::from(key.0) << 32 | u64::from(key.1),
+            u64::from(key.2) << 32 | u64::from(self.world),
+            u64::from(self.rank) << 32 | u64::from(self.next),
+            u64::from(self.agreement) << 2
+                | u64::from(self.wish.colour.is_some()) << 1
+                | u64::from(self.neighbours.is_some()),
+            self.wish.colour.unwrap_or(0) as u64,
+            self.wish.key as u64,
+        ];
+        if let Some(around) = &self.neighbours {
+            words.push(around.sources.len() as u64);
+            words.extend(around.sources.iter().chain(&around.destinations).map(|rank| u64::from(*rank)));
+        }
+        words
+    }
+
+    /// What [`Deposit::write`] wrote.
+    fn read(words: &[u64]) -> (Key, Deposit) {
+        let [first, second, third, flags, colour, key, lists @ ..] = words else {
+            panic!("a letter has at least six words, not {}", words.len());
+        };
+        let neighbours = lists.split_first().map(|(sources, lists)| {
+            let (sources, destinations) = lists.split_at(*sources as usize);
+            let ranks = |list: &[u64]| list.iter().map(|rank| *rank as u32).collect();
+            Arc::new(Neighbours { sources: ranks(sources), destinations: ranks(destinations) })
+        });
+        let deposit = Deposit {
+            world: *second as u32,
+            rank: (third >> 32) as u32,
+            wish: Wish { colour: (flags & 2 != 0).then_some(*colour as i64), key: *key as i64 },
+            agreement: (flags >> 2) as u32,
+            next: *third as u32,
+            neighbours,
+        };
+        (((first >> 32) as u32, *first as u32, (second >> 32) as u32), deposit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let around = Neighbours { sources: vec![3, u32::MAX], destinations: vec![] };
+        for neighbours in [None, Some(Arc::new(around))] {
+            for colour in [None, Some(-7), Some(i64::MAX)] {
+                let wish = Wish { colour, key: i64::MIN };
+                let deposit = Deposit {
+                    world: 1,
+                    rank: u32::MAX - 2,
+                    wish,
+                    agreement: 0xFF_FFFE,
+                    next: u32::MAX - 4,
+                    neighbours: neighbours.clone(),
+                };
+                let key = (u32::MAX - 5, 6, u32::MAX - 7);
+                let (read_key, read) = Deposit::read(&deposit.write(key));
+                assert_eq!((read_key, format!("{read:?}")), (key, format!("{deposit:?}")));
+            }
+        }
+    }
+}
