@@ -133,22 +133,20 @@ fn deal(blocks: &[u64], parts: u32) -> Vec<u16> {
     let plain = blocks.iter().all(|weight| *weight == 0);
     let weight = |block: &u64| if plain { 2 } else { 2 * *block };
     let total: u64 = blocks.iter().map(weight).sum();
-    let (mut before, mut last, mut number) = (0, 0, 0);
+    let (mut before, mut last, mut number) = (0, None, 0);
     let part = |block: &u64| {
         let middle = before + weight(block) / 2;
         before += weight(block);
         let wanted = (u128::from(middle) * u128::from(parts) / u128::from(total.max(1))) as u32;
         let wanted = wanted.min(parts - 1);
-        if wanted > last {
-            (last, number) = (wanted, number + 1);
+        // What weighs nothing is no part by itself.
+        if weight(block) > 0 {
+            number += u16::from(last.is_some_and(|last| wanted > last));
+            last = last.max(Some(wanted));
         }
         number
     };
-    let mut dealt: Vec<u16> = blocks.iter().map(part).collect();
-    // The first blocks may lie beyond the first part: then its number is not taken.
-    let first = dealt.first().copied().unwrap_or(0);
-    dealt.iter_mut().for_each(|part| *part -= first);
-    dealt
+    blocks.iter().map(part).collect()
 }
 
 fn deal_routers(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> {

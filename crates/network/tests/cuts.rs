@@ -120,6 +120,18 @@ fn no_path_between_parts_has_less_latency() {
     }
 }
 
+/// Hosts without ranks are no part by themselves, wherever they are.
+#[test]
+fn every_part_has_weight() {
+    let crossbar = topology("crossbar", "hosts = 6");
+    for (weights, parts) in [([0, 0, 5, 0, 0, 0], 1), ([1, 0, 0, 0, 0, 1], 2), ([0, 1, 0, 7, 0, 0], 2)] {
+        let cut = Cut::new(&*crossbar, Grain::Hosts, 3, &weights);
+        let mut load = vec![0; cut.parts() as usize];
+        (0..6).for_each(|host| load[cut.of_host(HostId(host)) as usize] += weights[host as usize]);
+        assert!(cut.parts() == parts && load.iter().all(|load| *load > 0), "{weights:?}: {load:?}");
+    }
+}
+
 #[test]
 fn what_is_not_cut_is_in_part_zero() {
     let torus = topology("torus", "sizes = [4, 4]");

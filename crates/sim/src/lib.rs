@@ -1,5 +1,6 @@
 //! Builds, runs, observes and reports: the only layer that reads and writes files.
 
+mod blueprint;
 mod catalogue;
 pub mod config;
 mod memory;
@@ -15,6 +16,6 @@ pub mod trace;
 pub use catalogue::catalogue;
 pub use config::{InputError, Platform};
 pub use report::{Outcome, Report};
-pub use request::{Prepared, Request, Workload, prepare};
+pub use request::{Prepared, Request, Sources, Workload, prepare};
 pub use run::{Control, Monitor, Progress};
 pub use survey::{picture, survey};

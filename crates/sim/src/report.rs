@@ -2,10 +2,11 @@
 
 use engine::Time;
 use mpi::Failure;
+use network::Fabric;
 use serde::Serialize;
 
 use crate::observe::{LinkNames, RankTotals};
-use crate::run::{End, Ended, Machine};
+use crate::run::{End, Ended};
 use crate::table::{Column, Table};
 
 /// Everything that a run says about itself; its fields are the keys of `report.json`.
@@ -185,9 +186,9 @@ impl Outcome {
 const MOST_BUSIEST: usize = 10;
 
 /// Makes the report of a run that has ended.
-pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
+pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let makespan = makespan(ended);
-    let names = LinkNames::new(&machine.fabric);
+    let names = LinkNames::new(fabric);
     let mut hosts = title.host_of_rank.clone();
     hosts.sort_unstable();
     hosts.dedup();
@@ -200,9 +201,7 @@ pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
     if partial {
         warnings.push(format!("the run was stopped at {makespan}: this is a partial result"));
     }
-    if ended.end == End::Finished {
-        warnings.extend(machine.world.leftovers());
-    }
+    warnings.extend(ended.leftovers.iter().cloned());
     warnings.extend(ended.views.warnings());
     let report = Report {
         hopcast_version: env!("CARGO_PKG_VERSION"),
@@ -211,19 +210,19 @@ pub fn report(machine: &Machine, ended: &Ended, title: &Title) -> Outcome {
         model: title.model.clone(),
         placement: title.placement.clone(),
         seed: title.seed,
-        ranks: machine.ranks,
-        hosts: machine.fabric.topology.hosts(),
+        ranks: title.host_of_rank.len() as u32,
+        hosts: fabric.topology.hosts(),
         hosts_used: hosts.len() as u32,
         makespan_s: makespan.seconds(),
-        outcome_hash: format!("{:016x}", machine.world.digest()),
-        messages: machine.world.messages(),
-        bytes: machine.world.bytes(),
-        packet_hops: machine.network.packet_hops(),
+        outcome_hash: format!("{:016x}", ended.outcome_hash),
+        messages: ended.messages,
+        bytes: ended.bytes,
+        packet_hops: ended.packet_hops,
         events: ended.events,
         wall_s: ended.wall_s,
         setup_s: title.setup_s,
         peak_rss_bytes: peak_rss_bytes(),
-        threads: 1,
+        threads: ended.threads,
         processes: 1,
         time: time_split(ended.views.ranks.totals()),
         busiest_links: busiest_links(ended, &names, makespan),

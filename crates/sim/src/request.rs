@@ -1,20 +1,21 @@
 //! From a request in words to a machine that is ready to run.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::registry::{Entry, find};
+use engine::registry::{Arguments, Entry, find};
 use mpi::Source;
-use mpi::world::World;
-use network::{Endpoint, Part, Topology};
+use network::Topology;
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{Replay, ReplayOptions, SharedSet};
 
+use crate::blueprint::{Blueprint, Feed};
 use crate::config::{self, Disk, InputError, Override};
 use crate::memory::{self, Size};
 use crate::observe::Detail;
 use crate::report::{Outcome, Title, report};
-use crate::run::{End, Machine, Monitor};
+use crate::run::{Domain, End, Ended, Monitor, run, run_in_windows};
 use crate::trace;
 
 /// What a user asks for.
@@ -40,6 +41,8 @@ pub struct Request {
     pub compute_scale: f64,
     /// What to keep.
     pub detail: Detail,
+    /// Threads to run on, 1 or more; never changes the result.
+    pub threads: u32,
 }
 
 /// What to run.
@@ -59,8 +62,20 @@ pub enum Workload {
         /// What decides when its calls start.
         options: ReplayOptions,
     },
-    /// A program whose operations the caller yields, under this name.
+    /// A program whose operations the caller yields, under this name. It runs on one thread.
     Program(String),
+    /// A program under this name, of which each thread gets its own source.
+    Sources(String, Sources),
+}
+
+/// Makes a source that can answer for any rank, any number of times.
+#[derive(Clone)]
+pub struct Sources(pub Arc<dyn Fn() -> Box<dyn Source + Send> + Send + Sync>);
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
+    }
 }
 
 /// The model where neither the request nor the platform names one.
@@ -68,15 +83,21 @@ pub const DEFAULT_MODEL: &str = "flow";
 
 /// A request that has become a machine.
 pub struct Prepared {
-    machine: Machine,
+    blueprint: Blueprint,
+    domains: Vec<Domain>,
     operations: Operations,
     title: Title,
 }
 
 /// Where the operations come from.
 enum Operations {
-    Pattern(Steps),
-    Replay(Replay),
+    Pattern {
+        build: Build,
+        arguments: Arguments,
+        setting: Setting,
+    },
+    Replay(SharedSet, ReplayOptions),
+    Made(Sources),
     /// The caller brings them.
     Program,
 }
@@ -90,11 +111,11 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
         Workload::Trace { path, .. } => Some(trace::open(path)?),
         // A name that is none matters more than what else is missing.
         Workload::Pattern { name, .. } => pattern(name).map(|_| None)?,
-        Workload::Program(_) => None,
+        Workload::Program(_) | Workload::Sources(..) => None,
     };
     let ranks = ranks(request, recording.as_ref())?;
     let recorded = recording.as_ref().map(|recording| recording.hosts());
-    let warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
+    let mut warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
     let operations = operations(request, recording, ranks)?;
     let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
     let per_rank = if matches!(operations, Operations::Program) { memory::PER_PROGRAM } else { 0 };
@@ -108,21 +129,50 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     };
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
     let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;
-    let hosts = Arc::new(platform.host_parameters().clone());
-    let network = platform.model(&model, fabric.clone(), hosts.clone(), &Part::whole())?;
-    let world = World::new(platform.world_setup(placement.clone(), hosts, request.compute_scale));
-    let machine = Machine { world, network, fabric, ranks, detail: request.detail };
+    let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
+    let placement_kind = platform.placement_kind().to_string();
+    let blueprint = Blueprint {
+        platform,
+        model: model.clone(),
+        fabric,
+        placement: placement.into(),
+        compute_scale: request.compute_scale,
+        detail: request.detail,
+    };
+    let domains = domains(request, &blueprint, &operations, &mut warnings)?;
     let title = Title {
-        platform: platform.name(),
+        platform: blueprint.platform.name(),
         workload: workload_name(&request.workload),
         model,
-        placement: platform.placement_kind().to_string(),
+        placement: placement_kind,
         seed: request.seed,
         setup_s: started.elapsed().as_secs_f64(),
         warnings,
-        host_of_rank: placement.iter().map(|endpoint: &Endpoint| endpoint.host.0).collect(),
+        host_of_rank,
     };
-    Ok(Prepared { machine, operations, title })
+    Ok(Prepared { blueprint, domains, operations, title })
+}
+
+/// One domain for each thread, where the run can be cut; a warning says where it cannot.
+fn domains(
+    request: &Request,
+    blueprint: &Blueprint,
+    operations: &Operations,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Domain>, InputError> {
+    if request.threads <= 1 {
+        return Ok(vec![blueprint.whole()?]);
+    }
+    let reason = match (operations, blueprint.cut(request.threads)) {
+        (Operations::Program, _) => "the ranks of such a program share one",
+        (_, Err(reason)) => reason,
+        (_, Ok(cut)) => match blueprint.domains(cut)? {
+            Ok(domains) => return Ok(domains),
+            Err(reason) => reason,
+        },
+    };
+    warnings.push(format!("--threads {}: one thread is used: {reason}", request.threads));
+    Ok(vec![blueprint.whole()?])
 }
 
 /// The request's own flags are overrides of the platform like any other.
@@ -157,30 +207,48 @@ fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
 }
 
 fn operations(request: &Request, recording: Option<SharedSet>, ranks: u32) -> Result<Operations, InputError> {
-    match &request.workload {
-        Workload::Program(_) => Ok(Operations::Program),
+    let operations = match &request.workload {
+        Workload::Program(_) => Operations::Program,
+        Workload::Sources(_, sources) => Operations::Made(sources.clone()),
         Workload::Trace { options, .. } => {
-            let recording = recording.expect("a trace has been opened");
-            let replay = workload::trace::replay(recording, *options);
-            Ok(Operations::Replay(replay.map_err(|error| trace::input_error(&error))?))
+            Operations::Replay(recording.expect("a trace has been opened"), *options)
         }
         Workload::Pattern { name, arguments } => {
             let entry = pattern(name)?;
             let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
-            let pattern = (entry.build)(&arguments, Setting { ranks, seed: request.seed }).map_err(
-                |error| match error.parameter {
-                    "ranks" => InputError::whole(format!("-n {ranks}"), error.reason),
-                    parameter => InputError::whole(format!("--{parameter}"), error.reason),
-                },
-            )?;
-            Ok(Operations::Pattern(Steps::new(pattern, ranks)))
+            let setting = Setting { ranks, seed: request.seed };
+            Operations::Pattern { build: entry.build, arguments, setting }
         }
+    };
+    // What is wrong with them shows when they are made.
+    operations.feed()?;
+    Ok(operations)
+}
+
+impl Operations {
+    /// A source for one domain; `None` where the caller brings it.
+    fn feed(&self) -> Result<Option<Feed>, InputError> {
+        Ok(Some(match self {
+            Operations::Program => return Ok(None),
+            Operations::Made(sources) => Feed::Made((sources.0)()),
+            Operations::Replay(recording, options) => {
+                let replay = workload::trace::replay(recording.clone(), *options);
+                Feed::Replay(replay.map_err(|error| trace::input_error(&error))?)
+            }
+            Operations::Pattern { build, arguments, setting } => {
+                let pattern = build(arguments, *setting).map_err(|error| match error.parameter {
+                    "ranks" => InputError::whole(format!("-n {}", setting.ranks), error.reason),
+                    parameter => InputError::whole(format!("--{parameter}"), error.reason),
+                })?;
+                Feed::Pattern(Steps::new(pattern, setting.ranks))
+            }
+        }))
     }
 }
 
 fn workload_name(workload: &Workload) -> String {
     match workload {
-        Workload::Program(name) => name.clone(),
+        Workload::Program(name) | Workload::Sources(name, _) => name.clone(),
         Workload::Trace { path, .. } => path.clone(),
         Workload::Pattern { name, arguments } => {
             let arguments = arguments.iter().map(|(key, value)| format!(" --{key} {value}"));
@@ -197,7 +265,7 @@ impl Prepared {
 
     /// How many ranks will run.
     pub fn ranks(&self) -> u32 {
-        self.machine.ranks
+        self.title.host_of_rank.len() as u32
     }
 
     /// Runs it. `program` yields the operations where the workload is a [`Workload::Program`].
@@ -206,24 +274,46 @@ impl Prepared {
         program: Option<&mut dyn Source>,
         monitor: &mut dyn Monitor,
     ) -> Result<Outcome, InputError> {
-        let ended = match (&mut self.operations, program) {
-            (Operations::Pattern(steps), _) => self.machine.run(steps, monitor),
-            (Operations::Replay(replay), _) => {
-                let ended = self.machine.run(replay, monitor);
+        let domains = std::mem::take(&mut self.domains);
+        let mut feeds = Vec::new();
+        for _ in &domains {
+            feeds.extend(self.operations.feed()?);
+        }
+        let mut ended = if let Operations::Program = self.operations {
+            let program = program.expect("a program workload needs its program");
+            let [domain] = <[Domain; 1]>::try_from(domains).ok().expect("a program runs in one domain");
+            Some(run(domain, program, monitor))
+        } else if feeds.len() == 1 {
+            let domain = domains.into_iter().next().expect("a run has a domain");
+            Some(run(domain, &mut feeds[0], monitor))
+        } else {
+            run_in_windows(domains, &mut feeds, monitor)
+        };
+        if ended.is_none() {
+            // The program failed while others of its ranks went on: as one domain, they stop where it failed.
+            feeds = self.operations.feed()?.into_iter().collect();
+            ended = Some(run(self.blueprint.whole()?, &mut feeds[0], monitor));
+        }
+        self.close(ended.expect("a run of one domain ends"), &mut feeds)
+    }
+
+    /// The report of a run that has ended.
+    fn close(mut self, ended: Ended, feeds: &mut [Feed]) -> Result<Outcome, InputError> {
+        let mut replays = Vec::new();
+        for feed in feeds {
+            if let Feed::Replay(replay) = feed {
                 if let Some(error) = replay.take_error() {
                     return Err(trace::input_error(&error));
                 }
-                self.title.warnings.extend(replay.warnings());
-                ended
+                replays.push(&*replay);
             }
-            (Operations::Program, Some(program)) => self.machine.run(program, monitor),
-            (Operations::Program, None) => panic!("a program workload needs its program"),
-        };
+        }
+        self.title.warnings.extend(Replay::warnings_of(&replays));
         if ended.end == End::Uncountable {
             let reason = "takes more than 213 days of simulated time or moves more than 16 EiB, which is more \
                           than can be counted; are its sizes, times and counts in the units that you mean?";
             return Err(InputError::whole(self.title.workload, reason));
         }
-        Ok(report(&self.machine, &ended, &self.title))
+        Ok(report(&self.blueprint.fabric, &ended, &self.title))
     }
 }

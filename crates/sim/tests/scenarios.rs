@@ -1,17 +1,19 @@
 //! Literate scenarios: each Markdown file in `tests/scenarios` derives a closed form in its prose and
 //! gives the platform, the program and what to expect in fenced blocks. Every scenario runs under each
-//! model that it names, twice, and with its hosts renumbered where it says that symmetry allows it.
+//! model that it names, twice, with its hosts renumbered where it says that symmetry allows it, and cut into
+//! 1, 2, 3 and 8 domains: reports and tables are the same.
 
 mod script;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engine::Duration;
 use script::Script;
 use sim::observe::Detail;
 use sim::report::Outcome;
-use sim::request::{Request, Workload, prepare};
+use sim::request::{Request, Sources, Workload, prepare};
 use sim::run::Unwatched;
 
 /// What the `toml expect` block says.
@@ -79,10 +81,10 @@ fn read(path: &Path) -> Vec<Scenario> {
 
 impl Scenario {
     fn run(&self, model: &str, hosts: Option<&[u32]>) -> Outcome {
-        self.try_run(model, hosts).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        self.try_run(model, hosts, 1).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    fn try_run(&self, model: &str, hosts: Option<&[u32]>) -> Result<Outcome, sim::InputError> {
+    fn try_run(&self, model: &str, hosts: Option<&[u32]>, threads: u32) -> Result<Outcome, sim::InputError> {
         let script = self.program.as_ref().map(|text| Script::read(text, &self.name));
         let ranks = script.as_ref().map_or(self.expect.ranks, |script| Some(script.ranks()));
         let placement = hosts.map(|hosts| {
@@ -102,16 +104,34 @@ impl Scenario {
             placement,
             processes_per_host: None,
             compute_scale: 1.0,
-            detail: Detail::Tables,
+            detail: Detail::Records(1000),
+            threads,
         };
-        let prepared = prepare(&request)?;
-        let mut script = script;
-        let program = script.as_mut().map(|script| script as &mut dyn mpi::Source);
-        prepared.run(program, &mut Unwatched)
+        prepare(&request)?.run(None, &mut Unwatched)
+    }
+
+    /// Runs it cut into 2, 3 and 8 domains, and gives how often it was.
+    fn check_cuts(&self, model: &str) -> u32 {
+        let Ok(whole) = self.try_run(model, None, 1) else { return 0 };
+        let mut cut = 0;
+        for threads in [2, 3, 8] {
+            let what = format!("{} under {model} on {threads} threads", self.name);
+            let parts = self.try_run(model, None, threads).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(comparable(&parts), comparable(&whole), "{what}");
+            for (table, expected) in parts.tables.iter().zip(&whole.tables) {
+                assert_eq!(table, expected, "{what}");
+            }
+            cut += u32::from(!parts.report.warnings.iter().any(|warning| is_of_threads(warning)));
+        }
+        cut
     }
 
     fn workload(&self) -> Workload {
-        let Some(pattern) = &self.expect.pattern else { return Workload::Program(self.name.clone()) };
+        let Some(pattern) = &self.expect.pattern else {
+            let (text, name) = (self.program.clone().unwrap_or_default(), self.name.clone());
+            let source = move || Box::new(Script::read(&text, &name)) as Box<dyn mpi::Source + Send>;
+            return Workload::Sources(self.name.clone(), Sources(Arc::new(source)));
+        };
         let arguments = pattern[1..].chunks(2).map(|pair| {
             let key = pair[0].strip_prefix("--").unwrap_or_else(|| panic!("{}: {}", self.name, pair[0]));
             (key.to_string(), pair[1].clone())
@@ -122,7 +142,7 @@ impl Scenario {
     fn check(&self, model: &str) {
         let what = format!("{} under {model}", self.name);
         if let Some(wanted) = &self.expect.error {
-            let error = self.try_run(model, None).expect_err(&what).to_string();
+            let error = self.try_run(model, None, 1).expect_err(&what).to_string();
             assert!(error.contains(wanted), "{what}: the error is '{error}'");
             return;
         }
@@ -155,6 +175,18 @@ impl Scenario {
     }
 }
 
+/// What must be the same however a run is cut, as text: all but real times, memory and threads.
+fn comparable(outcome: &Outcome) -> String {
+    let mut report = outcome.report.clone();
+    (report.wall_s, report.setup_s, report.peak_rss_bytes, report.threads) = (0.0, 0.0, 0, 0);
+    report.warnings.retain(|warning| !is_of_threads(warning));
+    serde_json::to_string_pretty(&report).unwrap()
+}
+
+fn is_of_threads(warning: &str) -> bool {
+    warning.starts_with("--threads")
+}
+
 fn finish_of(outcome: &Outcome, rank: usize) -> f64 {
     let ranks = outcome.tables.iter().find(|table| table.name == "ranks").unwrap();
     let finish = ranks.columns.iter().find(|(name, _)| *name == "finish_s").unwrap();
@@ -168,10 +200,13 @@ fn every_scenario_meets_its_closed_form() {
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 5, "the scenarios are there");
+    let mut cut = 0;
     for scenario in files.iter().flat_map(|file| read(file)) {
         assert!(!scenario.expect.models.is_empty(), "{}: names no model", scenario.name);
         for model in &scenario.expect.models {
             scenario.check(model);
+            cut += scenario.check_cuts(model);
         }
     }
+    assert!(cut > 60, "most runs of the models that can be cut are cut, not {cut}");
 }

@@ -205,11 +205,18 @@ impl Platform {
         }
     }
 
-    /// What the world of ranks at `placement` is made of; recorded times are scaled by `scale`.
-    pub fn world_setup(&self, placement: Vec<Endpoint>, host: Arc<HostParameters>, scale: f64) -> Setup {
+    /// What the world of the ranks in one part is made of; recorded times are scaled by `scale`.
+    pub fn world_setup(
+        &self,
+        placement: Arc<[Endpoint]>,
+        part: Part,
+        host: Arc<HostParameters>,
+        scale: f64,
+    ) -> Setup {
         let mpi = self.mpi();
         Setup {
             placement,
+            part,
             host,
             protocol: self.protocol(),
             processor: self.processor(scale),

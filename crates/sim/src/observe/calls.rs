@@ -4,7 +4,7 @@ use engine::{Bytes, Duration, Observer, Time};
 use mpi::Record;
 
 use super::histogram::Histogram;
-use super::{Detail, View};
+use super::{Detail, View, of_kind};
 use crate::table::{Column, Table};
 
 /// Totals of one MPI function on one rank.
@@ -44,6 +44,14 @@ impl CallTotals {
         self.max = self.max.max(length);
         self.waiting_ps += u128::from(waiting.0);
         self.bytes += bytes;
+    }
+
+    fn absorb(&mut self, other: &CallTotals) {
+        self.count += other.count;
+        self.total_ps += other.total_ps;
+        self.max = self.max.max(other.max);
+        self.waiting_ps += other.waiting_ps;
+        self.bytes += other.bytes;
     }
 
     /// All calls together \[s\].
@@ -94,6 +102,13 @@ impl Calls {
         totals
     }
 
+    /// The calls by name: in which order they were seen first depends on the domains.
+    fn by_name(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.names.len()).collect();
+        order.sort_unstable_by_key(|call| self.names[*call]);
+        order
+    }
+
     fn index(&mut self, name: &'static str) -> usize {
         let known = self.names.iter().position(|known| std::ptr::eq(*known, name) || *known == name);
         known.unwrap_or_else(|| {
@@ -122,13 +137,30 @@ impl Observer<Record> for Calls {
 }
 
 impl View for Calls {
+    fn absorb(&mut self, other: Box<dyn View>) {
+        let other: Calls = of_kind(other);
+        let places: Vec<usize> = other.names.iter().map(|name| self.index(name)).collect();
+        for ((place, totals), lengths) in places.iter().zip(&other.totals).zip(&other.lengths) {
+            self.totals[*place].absorb(totals);
+            self.lengths[*place].absorb(lengths);
+        }
+        // A rank calls in one domain.
+        let rows = self.by_rank.iter_mut().zip(&other.by_rank).filter(|(_, theirs)| !theirs.is_empty());
+        for (row, theirs) in rows {
+            row.resize(self.names.len(), CallSummary::default());
+            theirs.iter().zip(&places).for_each(|(cell, place)| row[*place] = *cell);
+        }
+    }
+
     fn tables(&self) -> Vec<Table> {
-        let rows = || {
-            let by_rank = self.by_rank.iter().enumerate();
-            by_rank
-                .flat_map(|(rank, row)| row.iter().enumerate().map(move |(call, cell)| (rank, call, cell)))
-                .filter(|(_, _, cell)| cell.count > 0)
+        let order = self.by_name();
+        let cells = |rank: usize, row: &'_ [CallSummary]| -> Vec<(usize, usize, CallSummary)> {
+            let known = order.iter().filter(|call| **call < row.len());
+            known.map(|call| (rank, *call, row[*call])).filter(|(_, _, cell)| cell.count > 0).collect()
         };
+        let by_rank = self.by_rank.iter().enumerate();
+        let all: Vec<_> = by_rank.flat_map(|(rank, row)| cells(rank, row)).collect();
+        let rows = || all.iter().map(|(rank, call, cell)| (*rank, *call, cell));
         let seconds = |of: fn(&CallSummary) -> Duration| {
             Column::F64(rows().map(|(_, _, cell)| of(cell).seconds()).collect())
         };
@@ -145,8 +177,8 @@ impl View for Calls {
             ],
         );
         let bins = || {
-            let named = self.names.iter().zip(&self.lengths);
-            named.flat_map(|(name, histogram)| histogram.bins().map(move |bin| (*name, bin)))
+            let named = order.iter().map(|call| (self.names[*call], &self.lengths[*call]));
+            named.flat_map(|(name, histogram)| histogram.bins().map(move |bin| (name, bin)))
         };
         let durations = Table::new(
             "call_durations",

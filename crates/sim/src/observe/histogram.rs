@@ -25,6 +25,14 @@ impl Histogram {
         self.counts[bin] += 1;
     }
 
+    /// Adds the counts of another histogram.
+    pub fn absorb(&mut self, other: &Histogram) {
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+    }
+
     /// `(low, high, count)` \[s\] of the bins that hold something.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let edge = |bin: usize| 10f64.powf(bin as f64 / BINS_PER_DECADE) * 1e-12;

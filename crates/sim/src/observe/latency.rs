@@ -3,8 +3,8 @@
 use engine::{Observer, Time};
 use mpi::Record;
 
-use super::View;
 use super::histogram::Histogram;
+use super::{View, of_kind};
 use crate::table::Table;
 
 /// The distribution of message latency.
@@ -20,6 +20,11 @@ impl Observer<Record> for Latency {
 }
 
 impl View for Latency {
+    fn absorb(&mut self, other: Box<dyn View>) {
+        let other: Latency = of_kind(other);
+        self.0.absorb(&other.0);
+    }
+
     fn tables(&self) -> Vec<Table> {
         vec![Table::new("message_latency", self.0.columns())]
     }

@@ -79,6 +79,28 @@ impl Links {
         over_time.close(merged(cells));
     }
 
+    /// With what the links of another domain have carried, up to the same time.
+    pub fn and(mut self, other: Links) -> Links {
+        self.totals.extend(other.totals);
+        self.totals.sort_unstable_by_key(|link| link.link);
+        self.totals.dedup_by(|later, first| {
+            let same = later.link == first.link;
+            if same {
+                first.bytes += later.bytes;
+                first.messages += later.messages;
+                first.busy = first.busy.max(later.busy);
+            }
+            same
+        });
+        if let (Some(over_time), Some(theirs)) = (&mut self.over_time, other.over_time) {
+            assert_eq!(over_time.periods.len(), theirs.periods.len(), "domains end at the same time");
+            for (cells, more) in over_time.periods.iter_mut().zip(theirs.periods) {
+                *cells = merged([std::mem::take(cells), more].concat());
+            }
+        }
+        self
+    }
+
     /// The links' totals at the last sample.
     pub fn totals(&self) -> &[LinkUse] {
         &self.totals

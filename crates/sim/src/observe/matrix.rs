@@ -3,7 +3,7 @@
 use engine::{Observer, Time};
 use mpi::Record;
 
-use super::View;
+use super::{View, of_kind};
 use crate::table::{Column, Table};
 
 const MOST_BINS: u32 = 1024;
@@ -38,6 +38,14 @@ impl Observer<Record> for Matrix {
 }
 
 impl View for Matrix {
+    fn absorb(&mut self, other: Box<dyn View>) {
+        let other: Matrix = of_kind(other);
+        for (cell, more) in self.cells.iter_mut().zip(&other.cells) {
+            cell[0] += more[0];
+            cell[1] = cell[1].saturating_add(more[1]);
+        }
+    }
+
     /// `source` and `destination` are the first rank of their bin.
     fn tables(&self) -> Vec<Table> {
         let used = || self.cells.iter().enumerate().filter(|(_, cell)| cell[0] > 0);

@@ -10,6 +10,8 @@ mod matrix;
 mod ranks;
 mod records;
 
+use std::any::Any;
+
 use engine::{Observer, Time};
 use mpi::Record;
 
@@ -30,14 +32,24 @@ pub enum Detail {
     Records(u32),
 }
 
-/// A view of what ranks do.
-pub trait View: Observer<Record> {
-    /// The tables at the end.
+/// A view of what ranks do: of all ranks of a run, or of those in one domain.
+pub trait View: Observer<Record> + Any + Send {
+    /// The tables at the end. The order of their rows does not show the order in which ranks of equal
+    /// times were handled.
     fn tables(&self) -> Vec<Table>;
     /// What to know about its tables, if they do not hold all that they seem to.
     fn warning(&self) -> Option<String> {
         None
     }
+
+    /// Adds what a view of the same kind has seen in another domain of the run.
+    fn absorb(&mut self, other: Box<dyn View>);
+}
+
+/// The view of another domain, which is of the same kind.
+fn of_kind<V: View>(other: Box<dyn View>) -> V {
+    let other: Box<dyn Any> = other;
+    *other.downcast().expect("domains have views of the same kinds")
 }
 
 /// One view under its name.
@@ -97,6 +109,16 @@ impl Views {
     /// What the views say about their tables.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.others.iter().filter_map(|view| view.warning())
+    }
+
+    /// With what was seen in another domain.
+    pub fn and(mut self, other: Views) -> Views {
+        self.ranks.absorb(Box::new(other.ranks));
+        self.calls.absorb(Box::new(other.calls));
+        for (view, other) in self.others.iter_mut().zip(other.others) {
+            view.absorb(other);
+        }
+        self
     }
 
     /// The tables of all views.

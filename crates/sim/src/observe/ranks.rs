@@ -3,7 +3,7 @@
 use engine::{Duration, Observer, Time};
 use mpi::Record;
 
-use super::View;
+use super::{View, of_kind};
 use crate::table::{Column, Table};
 
 /// One rank's totals.
@@ -71,7 +71,26 @@ impl Observer<Record> for Ranks {
     }
 }
 
+impl RankTotals {
+    fn add(&mut self, other: &RankTotals) {
+        self.compute += other.compute;
+        self.calls += other.calls;
+        self.waiting += other.waiting;
+        self.finish = self.finish.max(other.finish);
+        self.messages_sent += other.messages_sent;
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.messages_received += other.messages_received;
+        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+    }
+}
+
 impl View for Ranks {
+    /// What a rank has sent is known where it was received.
+    fn absorb(&mut self, other: Box<dyn View>) {
+        let other: Ranks = of_kind(other);
+        self.0.iter_mut().zip(&other.0).for_each(|(totals, more)| totals.add(more));
+    }
+
     fn tables(&self) -> Vec<Table> {
         let seconds = |of: fn(&RankTotals) -> f64| Column::F64(self.0.iter().map(of).collect());
         let counts = |of: fn(&RankTotals) -> u64| Column::U64(self.0.iter().map(of).collect());

@@ -1,60 +1,95 @@
-//! Every MPI call and stretch of computing, in the order in which they end, up to a limit.
+//! Every MPI call and stretch of computing, in the order in which they end, up to a limit; those that end
+//! at the same time in the order of ranks.
 
 use engine::{Observer, Time};
 use mpi::Record;
 
-use super::View;
+use super::{View, of_kind};
 use crate::table::{Column, Table};
 
 /// The first so many records.
 #[derive(Debug)]
 pub struct Records {
-    limit: u32,
-    /// How many there were after the limit.
-    left_out: u64,
-    rows: Vec<(u32, &'static str, Time, Time)>,
+    limit: usize,
+    /// How many there were, those beyond the limit included.
+    count: u64,
+    /// In the order of ends. Beyond the limit, those that end with the last: only in the order of ranks
+    /// is it known which of them are to be kept.
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    rank: u32,
+    name: &'static str,
+    begin: Time,
+    end: Time,
 }
 
 impl Records {
     /// Keeps at most `limit` records.
     pub fn new(limit: u32) -> Records {
-        Records { limit, left_out: 0, rows: Vec::new() }
+        Records { limit: limit as usize, count: 0, rows: Vec::new() }
+    }
+
+    fn keep(&mut self, row: Row) {
+        self.count += 1;
+        let is_beyond = self.rows.len() >= self.limit;
+        if is_beyond && self.rows.last().is_none_or(|last| last.end < row.end) {
+            return;
+        }
+        self.rows.push(row);
+    }
+
+    /// Those up to the limit.
+    fn kept(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        // Those of one rank stay in order.
+        rows.sort_by_key(|row| (row.end, row.rank));
+        rows.truncate(self.limit);
+        rows
     }
 }
 
 impl Observer<Record> for Records {
     fn record(&mut self, _now: Time, record: &Record) {
-        let row = match record {
-            Record::Compute { rank, begin, end } => (rank.0, "compute", *begin, *end),
-            Record::Call { rank, name, begin, end, .. } => (rank.0, *name, *begin, *end),
-            _ => return,
-        };
-        if self.rows.len() < self.limit as usize {
-            self.rows.push(row);
-        } else {
-            self.left_out += 1;
+        match *record {
+            Record::Compute { rank, begin, end } => {
+                self.keep(Row { rank: rank.0, name: "compute", begin, end });
+            }
+            Record::Call { rank, name, begin, end, .. } => self.keep(Row { rank: rank.0, name, begin, end }),
+            _ => {}
         }
     }
 }
 
 impl View for Records {
+    fn absorb(&mut self, other: Box<dyn View>) {
+        let other: Records = of_kind(other);
+        self.count += other.count;
+        self.rows.extend(other.rows);
+    }
+
     fn warning(&self) -> Option<String> {
-        let (.., end) = self.rows.last().filter(|_| self.left_out > 0)?;
+        if self.count <= self.limit as u64 {
+            return None;
+        }
+        let end = self.kept().last()?.end;
         Some(format!(
             "the timeline ends at {end}: it holds the first {} of {} calls and stretches of computing",
-            self.limit,
-            u64::from(self.limit) + self.left_out
+            self.limit, self.count
         ))
     }
 
     fn tables(&self) -> Vec<Table> {
+        let rows = self.kept();
         vec![Table::new(
             "call_records",
             vec![
-                ("rank", Column::U32(self.rows.iter().map(|row| row.0).collect())),
-                ("call", Column::Text(self.rows.iter().map(|row| row.1.to_string()).collect())),
-                ("begin_s", Column::F64(self.rows.iter().map(|row| row.2.seconds()).collect())),
-                ("end_s", Column::F64(self.rows.iter().map(|row| row.3.seconds()).collect())),
+                ("rank", Column::U32(rows.iter().map(|row| row.rank).collect())),
+                ("call", Column::Text(rows.iter().map(|row| row.name.to_string()).collect())),
+                ("begin_s", Column::F64(rows.iter().map(|row| row.begin.seconds()).collect())),
+                ("end_s", Column::F64(rows.iter().map(|row| row.end.seconds()).collect())),
             ],
         )]
     }

@@ -28,7 +28,7 @@ pub struct Setting {
 }
 
 /// A pattern: what each rank does at each of its steps.
-pub trait Pattern {
+pub trait Pattern: std::marker::Send {
     /// The operation of `rank` at `step` (from 0); `None` once the rank is done.
     fn op(&self, rank: u32, step: u32) -> Option<Op>;
 }

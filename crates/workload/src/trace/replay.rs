@@ -63,7 +63,8 @@ pub struct Replay {
     options: ReplayOptions,
     ranks: Vec<RankReplay>,
     error: Option<TraceError>,
-    warnings: Vec<String>,
+    /// Of the lowest ranks, with the rank, ascending.
+    warnings: Vec<(Rank, String)>,
 }
 
 /// More warnings of the same replay than this say no more.
@@ -112,9 +113,17 @@ impl Replay {
     }
 
     /// What to check before trusting the prediction, as far as ranks have come to their end: what the
-    /// first of them say.
+    /// lowest of them say.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        Replay::warnings_of(&[self])
+    }
+
+    /// The same of replays that share the ranks of a run.
+    pub fn warnings_of(replays: &[&Replay]) -> Vec<String> {
+        let mut all: Vec<_> = replays.iter().flat_map(|replay| replay.warnings.iter()).collect();
+        all.sort_by_key(|(rank, _)| *rank);
+        all.truncate(WARNINGS);
+        all.into_iter().map(|(_, warning)| warning.clone()).collect()
     }
 
     fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
@@ -136,7 +145,8 @@ impl Replay {
                 Calls::AtOnce(calls) => calls.warnings(),
                 Calls::Closed => Vec::new(),
             };
-            self.warnings.extend(warnings);
+            self.warnings.extend(warnings.into_iter().map(|warning| (rank, warning)));
+            self.warnings.sort_by_key(|(rank, _)| *rank);
             self.warnings.truncate(WARNINGS);
         }
         Ok(op)

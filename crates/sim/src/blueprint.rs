@@ -1,0 +1,122 @@
+//! What the domains of a run are built from, and into how many it is cut.
+
+use std::sync::Arc;
+
+use engine::Duration;
+use mpi::{Completion, Op, Rank, Source};
+use network::model::{Cutting, MODELS};
+use network::{Cut, Endpoint, Fabric, Part};
+use workload::trace::Replay;
+
+use crate::config::{InputError, Platform};
+use crate::observe::Detail;
+use crate::run::Domain;
+
+/// A machine with its ranks in place, of which any part can be built any number of times.
+pub struct Blueprint {
+    /// The platform.
+    pub platform: Platform,
+    /// The network model.
+    pub model: String,
+    /// What the model routes over.
+    pub fabric: Arc<Fabric>,
+    /// Where each rank is.
+    pub placement: Arc<[Endpoint]>,
+    /// Factor on recorded computing.
+    pub compute_scale: f64,
+    /// What to keep.
+    pub detail: Detail,
+}
+
+impl Blueprint {
+    /// Builds one part.
+    pub fn domain(&self, part: &Part) -> Result<Domain, InputError> {
+        let hosts = Arc::new(self.platform.host_parameters().clone());
+        let network = self.platform.model(&self.model, self.fabric.clone(), hosts.clone(), part)?;
+        let placement = self.placement.clone();
+        let setup = self.platform.world_setup(placement, part.clone(), hosts, self.compute_scale);
+        Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
+    }
+
+    /// Builds all of it in one.
+    pub fn whole(&self) -> Result<Domain, InputError> {
+        self.domain(&Part::whole())
+    }
+
+    /// Cuts it into up to `parts` parts, or says why it cannot be cut.
+    pub fn cut(&self, parts: u32) -> Result<Cut, &'static str> {
+        let entry = MODELS.iter().find(|entry| entry.name == self.model);
+        let grain = match entry.map(|entry| entry.build.cut) {
+            Some(Cutting::At(grain)) => grain,
+            Some(Cutting::Never(reason)) => return Err(reason),
+            None => return Err("the model is unknown"),
+        };
+        let mut weights = vec![0; self.fabric.topology.hosts() as usize];
+        self.placement.iter().for_each(|endpoint| weights[endpoint.host.0 as usize] += 1);
+        let cut = Cut::new(&*self.fabric.topology, grain, parts.min(MOST_PARTS), &weights);
+        if cut.parts() == 1 {
+            return Err("all ranks are at one place");
+        }
+        Ok(cut)
+    }
+
+    /// Builds each part of `cut`, or says why they cannot run beside each other.
+    pub fn domains(&self, cut: Cut) -> Result<Result<Vec<Domain>, &'static str>, InputError> {
+        let cut = Arc::new(cut);
+        let part = |me| self.domain(&Part { cut: cut.clone(), me });
+        let domains = (0..cut.parts()).map(part).collect::<Result<Vec<_>, _>>()?;
+        if domains.iter().any(|domain| domain.lookahead() == Duration::ZERO) {
+            return Ok(Err("messages between hosts may take no time on this platform"));
+        }
+        Ok(Ok(domains))
+    }
+}
+
+/// More threads than that help nobody.
+const MOST_PARTS: u32 = 1024;
+
+/// A source that moves to the thread of its domain.
+pub enum Feed {
+    /// Of a pattern.
+    Pattern(workload::pattern::Steps),
+    /// Of a recording.
+    Replay(Replay),
+    /// Of the caller.
+    Made(Box<dyn Source + Send>),
+}
+
+impl Feed {
+    fn source(&self) -> &dyn Source {
+        match self {
+            Feed::Pattern(steps) => steps,
+            Feed::Replay(replay) => replay,
+            Feed::Made(source) => &**source,
+        }
+    }
+}
+
+impl Source for Feed {
+    fn next(&mut self, rank: Rank, done: &Completion) -> Op {
+        match self {
+            Feed::Pattern(steps) => steps.next(rank, done),
+            Feed::Replay(replay) => replay.next(rank, done),
+            Feed::Made(source) => source.next(rank, done),
+        }
+    }
+
+    fn place(&self, rank: Rank) -> Option<String> {
+        self.source().place(rank)
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        self.source().share_done()
+    }
+
+    fn take_error(&mut self) -> Option<String> {
+        match self {
+            Feed::Pattern(_) => None,
+            Feed::Replay(replay) => Source::take_error(replay),
+            Feed::Made(source) => source.take_error(),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The run: one domain by itself, or several in windows, each on a thread of its own.
+//!
+//! A domain is a part of the network with its hosts and ranks (see [`network::Cut`]). Domains go on until
+//! the first event of any of them plus the least time that anything takes from one to another, then
+//! exchange what has left for others: conservative windows. Source: Nicol, "The cost of conservative
+//! synchronization in parallel discrete event simulations" (JACM 40(2), 1993), YAWNS. The order of events
+//! does not depend on the cut, so neither does the outcome.
+
+mod barrier;
+mod domain;
+mod end;
+mod exchange;
+mod windows;
+
+use std::time::Instant;
+
+use engine::Time;
+use mpi::{Failure, Source};
+
+use crate::observe::{Links, Views};
+
+pub use domain::Domain;
+use end::ended;
+use windows::Windows;
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Events handled so far.
+    pub events: u64,
+    /// How much of the workload is done \[0..1\], where it can tell.
+    pub share_done: Option<f64>,
+}
+
+/// What a monitor wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// Stop here, with a partial result.
+    Stop,
+}
+
+/// Is told now and then where the run stands, and may stop it.
+pub trait Monitor {
+    /// Called about every 2¹⁶ events; must not touch the simulation.
+    fn poll(&mut self, progress: Progress) -> Control;
+}
+
+/// Lets every run go on.
+pub struct Unwatched;
+
+impl Monitor for Unwatched {
+    fn poll(&mut self, _progress: Progress) -> Control {
+        Control::Continue
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// Every rank finished.
+    Finished,
+    /// The simulated program failed.
+    Failed(Failure),
+    /// A monitor stopped it.
+    Stopped,
+    /// It goes beyond what can be counted: time beyond [`Time::LAST`], or payload beyond 16 EiB.
+    Uncountable,
+}
+
+/// A run that has ended, before it is made into a report.
+pub struct Ended {
+    /// How.
+    pub end: End,
+    /// The time of the last event.
+    pub now: Time,
+    /// Events handled.
+    pub events: u64,
+    /// Real time of the simulation alone \[s\].
+    pub wall_s: f64,
+    /// The hash of what happened.
+    pub outcome_hash: u64,
+    /// Messages with payload, those of collectives included.
+    pub messages: u64,
+    /// Payload \[bytes\].
+    pub bytes: u64,
+    /// See [`network::Network::packet_hops`].
+    pub packet_hops: u64,
+    /// What the program has left undone, in sentences.
+    pub leftovers: Vec<String>,
+    /// What was seen of ranks.
+    pub views: Views,
+    /// What was seen of links.
+    pub links: Links,
+    /// Threads that ran it.
+    pub threads: u32,
+}
+
+const POLL_MASK: u64 = (1 << 16) - 1;
+
+/// Runs one domain that is the whole machine to its end.
+pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Ended {
+    let started = started();
+    let mut stopped = false;
+    domain.start(source);
+    domain.advance(Time::LAST, source, &mut |domain, source| {
+        let (events, share_done) = (domain.events(), source.share_done());
+        stopped = monitor.poll(Progress { now: domain.now(), events, share_done }) == Control::Stop;
+        stopped
+    });
+    let wall_s = started.elapsed().as_secs_f64();
+    ended(vec![domain], &[source], stopped, wall_s)
+}
+
+/// Runs several domains, each with its source on a thread of its own, to their end.
+///
+/// `None` means that the simulated program has failed while others of its ranks went on: what they have
+/// done until then depends on the cut, so the run is to be done again by one domain.
+pub fn run_in_windows<S: Source + Send>(
+    domains: Vec<Domain>,
+    sources: &mut [S],
+    monitor: &mut dyn Monitor,
+) -> Option<Ended> {
+    let started = started();
+    let (domains, stopped) = Windows::new(&domains).run(domains, sources, monitor);
+    if domains.iter().any(Domain::failed) {
+        return None;
+    }
+    let wall_s = started.elapsed().as_secs_f64();
+    let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
+    Some(ended(domains, &sources, stopped, wall_s))
+}
+
+fn started() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "the speed of the simulation is part of the report")]
+    Instant::now()
+}
