@@ -21,6 +21,9 @@ from hopcast.outcome import Report, Tables
 DEFAULT_SEED = 1
 """Of all random streams, where none is given."""
 
+_MOST_THREADS = 1024
+"""More are of no use."""
+
 
 def run(
     platform: str | os.PathLike,
@@ -38,6 +41,7 @@ def run(
     records: int = 0,
     mode: str | None = None,
     time_shift: bool | None = None,
+    threads: int = 1,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -56,6 +60,7 @@ def run(
     compute_scale: factor on recorded compute times.
     records: how many single MPI calls to keep, for the timeline.
     mode, time_shift: how a trace is replayed, see `hopcast run --help`.
+    threads: to run on; they never change the result. A program of ranks in Python runs on one.
     out: a directory for report.html, report.json and the tables.
     quiet: shows no progress.
 
@@ -77,6 +82,7 @@ def run(
         records=records,
         mode=mode,
         time_shift=time_shift,
+        threads=threads,
     )
     if quiet:
         report = simulate(job)
@@ -112,6 +118,7 @@ class Job:
     records: int = 0
     mode: str | None = None
     time_shift: bool | None = None
+    threads: int = 1
 
 
 def simulate(job: Job, progress: Callable[[float, int, float | None], None] | None = None) -> Report:
@@ -136,6 +143,7 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
         "records": job.records,
         "mode": job.mode,
         "time_shift": job.time_shift,
+        "threads": min(job.threads, _MOST_THREADS),
     }
     if callable(job.program):
         name = getattr(job.program, "__name__", type(job.program).__name__)
@@ -159,7 +167,13 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
 
 def _check_options(job: Job) -> None:
     """What is of the wrong kind, or would be ignored, is refused."""
-    for name, value, least in (("seed", job.seed, 0), ("ppn", job.ppn, 1), ("records", job.records, 0)):
+    wanted = (
+        ("seed", job.seed, 0),
+        ("ppn", job.ppn, 1),
+        ("records", job.records, 0),
+        ("threads", job.threads, 1),
+    )
+    for name, value, least in wanted:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if not (value is None and name == "ppn") and not (whole and value >= least):
             raise InputError(f"{name}: a whole number of at least {least}, not {value!r}")

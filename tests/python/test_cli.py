@@ -299,11 +299,20 @@ def test_an_interrupted_run_leaves_a_valid_partial_report(tmp_path: Path) -> Non
     assert read(tmp_path / "report").summary == summary
 
 
-def test_threads_beyond_one_change_nothing_and_are_not_ignored_silently() -> None:
-    one, four = (hopcast(*f"run crossbar -n 8 --json --threads {n} ring".split()) for n in (1, 4))
-    assert json.loads(one.stdout)["outcome_hash"] == json.loads(four.stdout)["outcome_hash"]
-    assert "one thread was used" in four.stderr
-    assert one.stderr == ""
+def test_threads_change_nothing_but_the_time() -> None:
+    line = "run crossbar -n 8 --json --model loggp --threads {} alltoall"
+    one, four = (json.loads(hopcast(*line.format(n).split()).stdout) for n in (1, 4))
+    assert (one["threads"], four["threads"]) == (1, 4)
+    real = {"wall_s", "setup_s", "peak_rss_B", "threads"}
+    assert {key: one[key] for key in one if key not in real} == {
+        key: four[key] for key in four if key not in real
+    }
+
+
+def test_a_run_that_cannot_be_cut_says_so() -> None:
+    report = json.loads(hopcast(*"run crossbar -n 8 --json --model flow --threads 4 ring".split()).stdout)
+    assert report["threads"] == 1
+    assert report["warnings"][0].startswith("--threads 4: one thread is used: in the flow model")
 
 
 def test_the_reader_of_the_output_may_leave_early() -> None:

@@ -52,8 +52,7 @@ impl Cut {
         let mut cut = Cut::whole();
         match grain {
             Grain::Hosts => {
-                let blocks: Vec<u64> = weights.iter().map(|weight| u64::from(*weight)).collect();
-                cut.of_host = deal(&blocks, parts);
+                cut.of_host = deal_hosts(topology, parts, weights);
                 let first = |router| topology.hosts_of(RouterId(router)).next();
                 let part = |router| first(router).map_or(0, |host: u32| cut.of_host[host as usize]);
                 cut.of_router = (0..topology.routers()).map(part).collect();
@@ -148,6 +147,28 @@ fn deal(blocks: &[u64], parts: u32) -> Vec<u16> {
     };
     blocks.iter().map(part).collect()
 }
+
+/// The hosts of a router stay together where there are enough routers: paths between parts are longer then.
+fn deal_hosts(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> {
+    let routers: Vec<u32> = (0..topology.hosts()).map(|host| topology.router_of(HostId(host)).0).collect();
+    let weight_of = |hosts: &[u32]| -> u64 { hosts.iter().map(|weight| u64::from(*weight)).sum() };
+    let mut at = 0;
+    let blocks = routers.chunk_by(|one, other| one == other).map(|block| {
+        at += block.len();
+        (block.len(), weight_of(&weights[at - block.len()..at]))
+    });
+    let (sizes, blocks): (Vec<usize>, Vec<u64>) = blocks.unzip();
+    let used = blocks.iter().filter(|weight| **weight > 0).count();
+    if used < ENOUGH * parts as usize {
+        let hosts: Vec<u64> = weights.iter().map(|weight| u64::from(*weight)).collect();
+        return deal(&hosts, parts);
+    }
+    let dealt = deal(&blocks, parts);
+    sizes.iter().zip(dealt).flat_map(|(size, part)| std::iter::repeat_n(part, *size)).collect()
+}
+
+/// So many blocks for each part balance well.
+const ENOUGH: usize = 8;
 
 fn deal_routers(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> {
     let routers = topology.routers();

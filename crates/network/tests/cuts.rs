@@ -50,7 +50,7 @@ fn routers_keep_their_hosts_and_parts_are_ranges() {
     }
 }
 
-/// Units are dealt whole, so that a part may have one more or less than its share.
+/// Hosts of a router may be dealt together, so that a part may have some more or less than its share.
 #[test]
 fn parts_are_balanced() {
     for topology in topologies() {

@@ -27,6 +27,7 @@ pub struct Job {
     ppn: Option<u16>,
     compute_scale: f64,
     records: u32,
+    threads: u32,
     mode: Option<String>,
     time_shift: Option<bool>,
 }
@@ -52,6 +53,7 @@ impl Job {
             placement: self.placement,
             processes_per_host: self.ppn,
             compute_scale: self.compute_scale,
+            threads: self.threads,
             detail: if self.records > 0 { Detail::Records(self.records) } else { Detail::Tables },
         })
     }

@@ -3,6 +3,7 @@
 //! model that it names, twice, with its hosts renumbered where it says that symmetry allows it, and cut into
 //! 1, 2, 3 and 8 domains: reports and tables are the same.
 
+mod cuts;
 mod script;
 
 use std::fs;
@@ -114,14 +115,11 @@ impl Scenario {
     fn check_cuts(&self, model: &str) -> u32 {
         let Ok(whole) = self.try_run(model, None, 1) else { return 0 };
         let mut cut = 0;
-        for threads in [2, 3, 8] {
+        for threads in cuts::CUTS {
             let what = format!("{} under {model} on {threads} threads", self.name);
             let parts = self.try_run(model, None, threads).unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!(comparable(&parts), comparable(&whole), "{what}");
-            for (table, expected) in parts.tables.iter().zip(&whole.tables) {
-                assert_eq!(table, expected, "{what}");
-            }
-            cut += u32::from(!parts.report.warnings.iter().any(|warning| is_of_threads(warning)));
+            cuts::assert_same(&parts, &whole, &what);
+            cut += u32::from(cuts::is_cut(&parts));
         }
         cut
     }
@@ -173,18 +171,6 @@ impl Scenario {
             assert_eq!(renumbered.report.makespan_s, outcome.report.makespan_s, "{what}: on hosts {hosts:?}");
         }
     }
-}
-
-/// What must be the same however a run is cut, as text: all but real times, memory and threads.
-fn comparable(outcome: &Outcome) -> String {
-    let mut report = outcome.report.clone();
-    (report.wall_s, report.setup_s, report.peak_rss_bytes, report.threads) = (0.0, 0.0, 0, 0);
-    report.warnings.retain(|warning| !is_of_threads(warning));
-    serde_json::to_string_pretty(&report).unwrap()
-}
-
-fn is_of_threads(warning: &str) -> bool {
-    warning.starts_with("--threads")
 }
 
 fn finish_of(outcome: &Outcome, rank: usize) -> f64 {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hopcast.outcome import Report
 
 _SEED_MOST = 2**64 - 1
-_AS_THEY_ARE = ("ranks", "model", "seed", "placement", "ppn", "records", "mode", "time_shift")
+_AS_THEY_ARE = ("ranks", "model", "seed", "placement", "ppn", "records", "mode", "time_shift", "threads")
 _OF_TRACES = ("mode", "time_shift", "compute_scale")
 
 
@@ -38,7 +38,7 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Threads to use; never changes the result.",
+    help="Threads to run on, best as many as there are free cores; never changes the result.",
 )
 @click.option(
     "--seed",
@@ -105,8 +105,6 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
         report = simulate(job, progress)
     finally:
         progress.close()
-    if flags["threads"] > 1:
-        click.echo("note: one thread was used: the models of this version run on one", err=True)
     return _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})
 
 

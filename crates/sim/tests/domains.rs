@@ -1,0 +1,346 @@
+//! A run gives the same report and the same tables, to the bit, into however many domains it is cut.
+
+mod cuts;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use cuts::{CUTS, assert_same, is_cut};
+use engine::{Bytes, Duration};
+use mpi::collective::{Collective, Kind, Sizes};
+use mpi::operation::{
+    CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Send, SendMode, Start, TagMatch, Work,
+};
+use mpi::{Completion, Op, Rank, Source};
+use sim::observe::Detail;
+use sim::report::Outcome;
+use sim::run::{Control, Monitor, Progress, Unwatched};
+use sim::{Request, Sources, Workload, prepare};
+use workload::pattern::PATTERNS;
+
+const MODELS: [&str; 3] = ["postal", "max_rate", "loggp"];
+
+fn request(platform: &str, model: &str, ranks: Option<u32>, workload: Workload, threads: u32) -> Request {
+    Request {
+        platform: platform.to_string(),
+        overrides: Vec::new(),
+        workload,
+        ranks,
+        model: Some(model.to_string()),
+        seed: 7,
+        placement: Some("random".to_string()),
+        processes_per_host: Some(2),
+        compute_scale: 1.0,
+        detail: Detail::Records(300),
+        threads,
+    }
+}
+
+fn run(request: &Request) -> Outcome {
+    let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
+    prepared.run(None, &mut Unwatched).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs it whole and cut, and gives the whole.
+fn same_for_every_cut(request: &Request, what: &str) -> Outcome {
+    let whole = run(&Request { threads: 1, ..request.clone() });
+    for threads in CUTS {
+        let parts = run(&Request { threads, ..request.clone() });
+        assert!(is_cut(&parts) || parts.report.failure.is_some(), "{what}: {:?}", parts.report.warnings);
+        assert_same(&parts, &whole, &format!("{what} on {threads} threads"));
+    }
+    whole
+}
+
+#[test]
+fn every_pattern_is_the_same_for_every_cut() {
+    for pattern in PATTERNS {
+        for (number, bytes) in ["8 B", "100 KB"].into_iter().enumerate() {
+            let sized = pattern.parameters.iter().any(|parameter| parameter.name == "bytes");
+            let arguments = if sized { vec![("bytes".to_string(), bytes.to_string())] } else { Vec::new() };
+            let ranks = if pattern.name == "pingpong" { 2 } else { 24 };
+            let model = MODELS[(number + pattern.name.len()) % 3];
+            let workload = Workload::Pattern { name: pattern.name.to_string(), arguments };
+            let mut request = request("hopper", model, Some(ranks), workload, 1);
+            if pattern.name == "pingpong" {
+                request.processes_per_host = Some(1);
+            }
+            let whole = same_for_every_cut(&request, &format!("{} {bytes} under {model}", pattern.name));
+            assert_eq!(whole.report.failure.map(|failure| failure.text), None, "{}", pattern.name);
+        }
+    }
+}
+
+/// Operations by rank, of which some make communicators that later ones are on.
+struct Program {
+    ranks: Vec<VecDeque<Step>>,
+    /// The communicators that each rank has been given.
+    comms: Vec<Vec<CommId>>,
+    makes: Vec<bool>,
+}
+
+/// What a rank does, on one of its communicators: 0 is the world, then those it was given.
+enum Step {
+    Make(usize, NewComm),
+    Call(usize, Kind),
+    Send(usize, u32, u64),
+    Receive(usize, u64),
+    Compute(u64),
+    Free(usize),
+    Abort,
+}
+
+impl Source for Program {
+    fn next(&mut self, rank: Rank, done: &Completion) -> Op {
+        let index = rank.0 as usize;
+        if std::mem::take(&mut self.makes[index]) {
+            self.comms[index].push(done.comm);
+        }
+        loop {
+            let Some(step) = self.ranks[index].pop_front() else { return Op::Finish };
+            let comm = |number: usize| self.comms[index][number];
+            let on = match step {
+                Step::Make(on, _) | Step::Call(on, _) | Step::Send(on, ..) => comm(on),
+                Step::Receive(on, _) | Step::Free(on) => comm(on),
+                Step::Compute(_) | Step::Abort => CommId::WORLD,
+            };
+            if on == CommId::NULL {
+                continue;
+            }
+            self.makes[index] = matches!(step, Step::Make(..));
+            return operation(step, on);
+        }
+    }
+}
+
+fn operation(step: Step, comm: CommId) -> Op {
+    match step {
+        Step::Make(_, new) => Op::NewComm(comm, new),
+        Step::Call(_, kind) => Op::Collective(
+            Arc::new(Collective {
+                kind,
+                comm,
+                root: 0,
+                sizes: Sizes::Equal(Bytes(if kind == Kind::Barrier { 0 } else { 3_000 })),
+                element: 4,
+                commutative: true,
+                algorithm: None,
+            }),
+            Start::Blocking,
+        ),
+        Step::Send(_, to, bytes) => {
+            let (to, bytes, mode) = (Peer::Rank(to), Bytes(bytes), SendMode::Standard);
+            Op::Send(Send { to, tag: 0, comm, bytes, mode, data: 0 }, Start::Blocking)
+        }
+        Step::Receive(_, capacity) => Op::Receive(
+            Receive { from: Peer::Any, tag: TagMatch::Any, comm, capacity: Bytes(capacity) },
+            Start::Blocking,
+        ),
+        Step::Compute(ns) => Op::Compute(Work::Time(Duration::from_ns(ns))),
+        Step::Free(_) => Op::FreeComm(comm),
+        Step::Abort => Op::Abort(3),
+    }
+}
+
+/// What a rank does.
+type Steps = fn(u32) -> Vec<Step>;
+
+fn program(name: &str, ranks: u32, steps: Steps) -> Workload {
+    let source = move || {
+        Box::new(Program {
+            ranks: (0..ranks).map(|rank| steps(rank).into()).collect(),
+            comms: vec![vec![CommId::WORLD]; ranks as usize],
+            makes: vec![false; ranks as usize],
+        }) as Box<dyn Source + std::marker::Send>
+    };
+    Workload::Sources(name.to_string(), Sources(Arc::new(source)))
+}
+
+/// Twelve ranks that make communicators of every kind, of each other's, some without them, and use them.
+fn makes_communicators(rank: u32) -> Vec<Step> {
+    let grid = Arc::new(CartGrid { sizes: vec![3, 3], periodic: vec![true, false] });
+    let list: Arc<[u32]> = [11, 2, 5, 8].into();
+    let around = Neighbours {
+        sources: vec![(rank + 11) % 12, (rank + 5) % 12],
+        destinations: vec![(rank + 1) % 12, (rank + 7) % 12],
+    };
+    let colour = (rank != 4).then_some(i64::from(rank % 3));
+    let mut steps = vec![
+        Step::Compute(u64::from(rank) * 700),
+        Step::Make(0, NewComm::Split { colour, key: -i64::from(rank) }),
+        Step::Call(1, Kind::Allreduce),
+        Step::Make(1, NewComm::Dup),
+    ];
+    if rank == 4 {
+        // It is in no group, and has nothing to copy.
+        steps.truncate(2);
+    } else {
+        steps.extend([Step::Call(2, Kind::Alltoall), Step::Free(1)]);
+    }
+    let later = if rank == 4 { 2 } else { 3 };
+    steps.extend([
+        Step::Make(0, NewComm::Cart(grid)),
+        Step::Call(later, Kind::NeighborAlltoall),
+        Step::Make(later, NewComm::CartSub([true, false].into())),
+        Step::Make(0, NewComm::Create(list.clone())),
+    ]);
+    let beyond_grid = rank >= 9;
+    let created = later + if beyond_grid { 1 } else { 2 };
+    steps.push(Step::Call(created, Kind::Bcast));
+    if list.contains(&rank) {
+        let group = || Step::Make(0, NewComm::CreateGroup(list.clone(), 9));
+        steps.extend([group(), group(), Step::Call(created + 2, Kind::Barrier)]);
+    }
+    let graph = created + 1 + if list.contains(&rank) { 2 } else { 0 };
+    steps.extend([
+        Step::Make(0, NewComm::Graph(Arc::new(around))),
+        Step::Call(graph, Kind::NeighborAllgather),
+        Step::Make(0, NewComm::SplitHost { key: 0 }),
+        Step::Call(graph + 1, Kind::Allgather),
+        Step::Call(0, Kind::Barrier),
+    ]);
+    steps
+}
+
+#[test]
+fn communicators_are_the_same_for_every_cut() {
+    for model in MODELS {
+        let workload = program("communicators", 12, makes_communicators);
+        let whole = same_for_every_cut(&request("dragonfly", model, Some(12), workload, 1), model);
+        assert_eq!(whole.report.failure.map(|failure| failure.text), None);
+        assert_eq!(whole.report.warnings, [""; 0]);
+    }
+}
+
+/// Rank 5 receives what is too long, while the others compute, talk and go on.
+fn truncates(rank: u32) -> Vec<Step> {
+    let mut steps: Vec<Step> = (0..40).flat_map(|round| talk(rank, round)).collect();
+    match rank {
+        5 => steps.insert(20, Step::Receive(0, 10)),
+        6 => steps.insert(20, Step::Send(0, 5, 5_000)),
+        _ => {}
+    }
+    steps
+}
+
+fn aborts(rank: u32) -> Vec<Step> {
+    let mut steps: Vec<Step> = (0..40).flat_map(|round| talk(rank, round)).collect();
+    if rank == 9 {
+        steps.insert(31, Step::Abort);
+    }
+    steps
+}
+
+fn talk(rank: u32, round: u32) -> Vec<Step> {
+    let partner = rank ^ 1;
+    let exchange = [Step::Send(0, partner, u64::from(rank) * 97 + 1), Step::Receive(0, u64::MAX)];
+    exchange.into_iter().chain([Step::Compute(u64::from(rank * 31 + round * 17))]).collect()
+}
+
+/// One rank duplicates the world while the others split it; two call different collectives.
+fn disagrees(rank: u32) -> Vec<Step> {
+    let mut steps: Vec<Step> = (0..9).flat_map(|round| talk(rank, round)).collect();
+    let split = NewComm::Split { colour: Some(1), key: 0 };
+    steps.push(Step::Make(0, if rank == 10 { NewComm::Dup } else { split }));
+    steps
+}
+
+fn calls_different_collectives(rank: u32) -> Vec<Step> {
+    let mut steps: Vec<Step> = (0..rank).flat_map(|round| talk(rank, round)).collect();
+    steps.truncate(6);
+    steps.push(Step::Call(0, if rank == 3 { Kind::Barrier } else { Kind::Allreduce }));
+    steps
+}
+
+fn waits_in_vain(rank: u32) -> Vec<Step> {
+    let mut steps: Vec<Step> = (0..9).flat_map(|round| talk(rank, round)).collect();
+    if rank % 5 == 0 {
+        steps.push(Step::Receive(0, 1));
+    }
+    steps
+}
+
+/// Where a program fails, all stands as it does when one domain runs it.
+#[test]
+fn failures_are_the_same_for_every_cut() {
+    let programs: [(&str, Steps); 5] = [
+        ("truncation", truncates),
+        ("abort", aborts),
+        ("mismatch", disagrees),
+        ("mismatch", calls_different_collectives),
+        ("deadlock", waits_in_vain),
+    ];
+    for (kind, steps) in programs {
+        for model in MODELS {
+            let workload = program(kind, 12, steps);
+            let what = format!("{kind} under {model}");
+            let whole = same_for_every_cut(&request("dragonfly", model, Some(12), workload, 1), &what);
+            assert_eq!(whole.report.failure.map(|failure| failure.kind), Some(kind), "{what}");
+        }
+    }
+}
+
+/// A recorded run, where it is there.
+#[test]
+fn a_recording_is_the_same_for_every_cut() {
+    #[expect(clippy::disallowed_methods, reason = "where the recordings are is for the environment to say")]
+    let data = std::env::var("HOPCAST_DATA").unwrap_or_else(|_| "../../../shared/data".to_string());
+    let path = Path::new(&data).join("dumpi");
+    let Some(folder) = trace_in(&path) else {
+        eprintln!("skipped: no recorded run in {}", path.display());
+        return;
+    };
+    for model in ["max_rate", "loggp"] {
+        let options = sim::trace::replay_options(None, None).unwrap();
+        let workload = Workload::Trace { path: folder.to_string_lossy().into_owned(), options };
+        same_for_every_cut(&request("hopper", model, None, workload, 1), model);
+    }
+}
+
+/// A folder with recordings of few ranks.
+fn trace_in(folder: &Path) -> Option<std::path::PathBuf> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    let traces = entries.iter().filter(|path| path.extension().is_some_and(|ending| ending == "bin")).count();
+    if (2..=64).contains(&traces) {
+        return Some(folder.to_path_buf());
+    }
+    entries.iter().filter(|path| path.is_dir()).find_map(|path| trace_in(path))
+}
+
+/// Stops a run when it is a tenth done.
+struct Impatient(Vec<Progress>);
+
+impl Monitor for Impatient {
+    fn poll(&mut self, progress: Progress) -> Control {
+        self.0.push(progress);
+        if progress.share_done >= Some(0.1) { Control::Stop } else { Control::Continue }
+    }
+}
+
+/// A monitor hears of all domains, and stops all of them.
+#[test]
+fn a_stopped_run_leaves_a_partial_report() {
+    let arguments = vec![("iterations".to_string(), "100000".to_string())];
+    let workload = Workload::Pattern { name: "halo2d".to_string(), arguments };
+    let mut monitor = Impatient(Vec::new());
+    let prepared = prepare(&request("hopper", "loggp", Some(64), workload, 3)).unwrap();
+    let outcome = prepared.run(None, &mut monitor).unwrap();
+    assert!(outcome.report.partial && outcome.report.makespan_s > 0.0 && outcome.report.threads == 3);
+    let last = monitor.0.last().unwrap();
+    assert!(monitor.0.len() > 1 && monitor.0.is_sorted_by_key(|progress| progress.events));
+    assert!((0.1..0.2).contains(&last.share_done.unwrap()), "{last:?}");
+    assert!(outcome.report.events >= last.events && outcome.report.events < 2 * last.events);
+}
+
+/// Who cannot be cut runs on one thread, and says why.
+#[test]
+fn what_cannot_be_cut_says_why() {
+    let ring = || Workload::Pattern { name: "ring".to_string(), arguments: Vec::new() };
+    let flow = run(&request("hopper", "flow", Some(8), ring(), 4));
+    assert_eq!(flow.report.threads, 1);
+    assert!(flow.report.warnings[0].contains("--threads 4: one thread is used: in the flow model"));
+    let together = run(&request("hopper", "loggp", Some(2), ring(), 4));
+    assert!(together.report.warnings[0].contains("all ranks are at one place"));
+}
