@@ -84,20 +84,21 @@ def run(
         time_shift=time_shift,
         threads=threads,
     )
-    if quiet:
-        report = simulate(job)
-    else:
-        from hopcast.cli.progress import Progress
-
-        progress = Progress()
-        try:
-            report = simulate(job, progress)
-        finally:
-            progress.close()
+    report = simulate(job) if quiet else _simulate_watched(job)
     if out is not None:
         report.save(out)
     raise_failure(report)
     return report
+
+
+def _simulate_watched(job: Job) -> Report:
+    from hopcast.cli.progress import Progress
+
+    progress = Progress()
+    try:
+        return simulate(job, progress)
+    finally:
+        progress.close()
 
 
 @dataclass

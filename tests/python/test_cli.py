@@ -300,7 +300,7 @@ def test_an_interrupted_run_leaves_a_valid_partial_report(tmp_path: Path) -> Non
 
 
 def test_threads_change_nothing_but_the_time() -> None:
-    line = "run crossbar -n 8 --json --model loggp --threads {} alltoall"
+    line = "run crossbar -n 8 --ppn 2 --json --model loggp --threads {} alltoall"
     one, four = (json.loads(hopcast(*line.format(n).split()).stdout) for n in (1, 4))
     assert (one["threads"], four["threads"]) == (1, 4)
     real = {"wall_s", "setup_s", "peak_rss_B", "threads"}
@@ -310,7 +310,8 @@ def test_threads_change_nothing_but_the_time() -> None:
 
 
 def test_a_run_that_cannot_be_cut_says_so() -> None:
-    report = json.loads(hopcast(*"run crossbar -n 8 --json --model flow --threads 4 ring".split()).stdout)
+    line = "run crossbar -n 8 --json --model {} --threads 4 ring"
+    report = json.loads(hopcast(*line.format("flow").split()).stdout)
     assert report["threads"] == 1
     assert report["warnings"][0].startswith("--threads 4: one thread is used: in the flow model")
 
