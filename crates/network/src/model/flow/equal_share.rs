@@ -12,35 +12,43 @@
 
 use engine::Time;
 
-use super::streams::{NONE, Streams};
+use super::links::Entry;
+use super::streams::Streams;
 use crate::model::rate::Rate;
 
-/// Finds the rates after the changes in `streams`.
-pub(super) fn solve(now: Time, streams: &mut Streams) {
+/// Finds the rates after the changes in `streams`; `risen` is working memory.
+pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
     let mut changed = std::mem::take(&mut streams.changed);
     for at in &changed {
         let share = share(*at, streams);
         let link = &mut streams.links.all[*at as usize];
-        // Those that it holds back may have others that hold them back more, now.
-        link.exceeded = share.0 > link.level;
+        link.dirty = false;
+        if link.keeps > 0 && share.0 > link.level {
+            risen.push(*at);
+        }
         streams.links.set_level(*at, share, now);
         streams.note(*at);
     }
+    // Those that a link with more to share holds back: others may hold them back more.
+    for at in risen.drain(..) {
+        for position in (0..streams.links.all[at as usize].keeps as usize).rev() {
+            let entry = streams.links.all[at as usize].flows[position];
+            let hop = narrowest(&entry, streams);
+            if streams.hops[hop] != at {
+                hold(hop, now, streams);
+            }
+        }
+    }
     for at in changed.drain(..) {
-        let link = &mut streams.links.all[at as usize];
-        link.dirty = false;
-        let (share, rises) = (Rate(link.level), link.exceeded);
-        for position in 0..link.flows.len() {
-            let flow = streams.links.all[at as usize].flows[position].flow;
-            let stream = &mut streams.all[flow as usize];
-            let own = stream.bottleneck == at;
-            if stream.bottleneck == NONE || own && rises {
-                let (rate, bottleneck) = least_share(flow, streams);
-                hold(flow, rate, bottleneck, now, streams);
-            } else if own {
-                stream.rate = share;
-            } else if share < stream.rate {
-                hold(flow, share, at, now, streams);
+        let share = Rate(streams.links.all[at as usize].level);
+        for position in streams.links.all[at as usize].keeps as usize.. {
+            let Some(entry) = streams.links.all[at as usize].flows.get(position).copied() else { break };
+            let rate = streams.rate(entry.flow);
+            if rate == Rate::INFINITE {
+                hold(narrowest(&entry, streams), now, streams);
+            } else if share < rate {
+                streams.note(streams.all[entry.flow as usize].bottleneck);
+                hold(entry.place(), now, streams);
             }
         }
     }
@@ -53,32 +61,21 @@ fn share(at: u32, streams: &Streams) -> Rate {
     if streams.classes.are_equal() {
         return streams.links.equal_share(at, (link.flows.len() as u64) << 32);
     }
-    let (mut weight, mut most) = (0, Rate::INFINITE);
-    for entry in &link.flows {
-        let regime = streams.all[entry.flow as usize].regime;
-        weight += streams.classes.weight(link.class, regime).0;
-        most = most.min(streams.classes.alone(link.class, regime));
-    }
-    streams.links.equal_share(at, weight).min(most)
+    let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
+    let share = streams.links.equal_share(at, link.flows.iter().map(weight).sum());
+    let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
+    link.flows.iter().map(alone).fold(share, Rate::min)
 }
 
-/// The least share of `flow`, and where.
-fn least_share(flow: u32, streams: &Streams) -> (Rate, u32) {
-    let path = streams.all[flow as usize].path();
-    let share = |at: &u32| (Rate(streams.links.all[*at as usize].level), *at);
-    streams.hops[path].iter().map(share).min().expect("a flow has links")
+/// The hop of the flow of `entry` where its share is least.
+fn narrowest(entry: &Entry, streams: &Streams) -> usize {
+    let share = |hop: &usize| streams.links.all[streams.hops[*hop] as usize].level;
+    entry.hops().min_by_key(share).expect("a flow has links")
 }
 
-/// Link `at` holds `flow` back from now on.
-fn hold(flow: u32, rate: Rate, at: u32, now: Time, streams: &mut Streams) {
-    let stream = &mut streams.all[flow as usize];
-    stream.rate = rate;
-    let holder = stream.bottleneck;
-    if holder != at {
-        streams.note(at);
-        if holder != NONE {
-            streams.note(holder);
-        }
-        streams.hold_back(flow, at, now);
-    }
+/// The link of `hop` holds its flow back from now on.
+fn hold(hop: usize, now: Time, streams: &mut Streams) {
+    let at = streams.hops[hop];
+    streams.note(at);
+    streams.hold_back(at, streams.position(hop), now);
 }

@@ -14,15 +14,15 @@ use crate::topology::{HostId, LinkId};
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub(super) struct Link {
-    /// In rate steps, of flows of weight one.
-    pub capacity: u64,
-    /// max-min: what the flows take at their rates.
-    pub used: u64,
-    /// max-min: the rate of the flows that this link holds back; equal share: the share of each flow.
+    /// max-min: what the flows leave of the capacity; while rates are computed, it may be overdrawn.
+    pub spare: i64,
+    /// The rate of the flows that it holds back, in rate steps. Equal share: the share of each flow.
     pub level: u64,
-    /// The flows, in no order that matters.
+    /// max-min: no flow that others hold back is faster, if it holds some itself.
+    pub top: u64,
+    /// The flows, those that it holds back first; in no other order that matters.
     pub flows: Vec<Entry>,
-    /// max-min: how many flows it holds back.
+    /// How many flows it holds back.
     pub keeps: u32,
     /// How many of its flows have no rate yet.
     pub fresh: u32,
@@ -31,8 +31,18 @@ pub(super) struct Link {
     pub dirty: bool,
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
-    /// May flows that others hold back be faster than its level?
-    pub exceeded: bool,
+}
+
+impl Link {
+    /// The flows that it holds back.
+    pub fn held(&self) -> &[Entry] {
+        &self.flows[..self.keeps as usize]
+    }
+
+    /// Those that others hold back, or that have no rate yet.
+    pub fn others(&self) -> &[Entry] {
+        &self.flows[self.keeps as usize..]
+    }
 }
 
 /// What a flow that the link holds back has moved since the start, had it been there: the flow is done
@@ -47,9 +57,29 @@ struct Clock {
 /// A flow on a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
+    /// If the link holds it back: when the link's clock shows this, it ends. If it has no rate yet: how
+    /// much it has to move.
+    pub due: Work,
     pub flow: u32,
-    /// The hop of the flow's path that stands on this link.
-    pub hop: u32,
+    /// Its hops: where they begin,
+    pub path: u32,
+    /// how many,
+    pub length: u16,
+    /// and which of them stands on this link.
+    pub hop: u16,
+    pub regime: u8,
+}
+
+impl Entry {
+    /// The hops of the flow, as a range of [`super::streams::Streams::hops`].
+    pub fn hops(&self) -> std::ops::Range<usize> {
+        self.path as usize..self.path as usize + usize::from(self.length)
+    }
+
+    /// The hop on this link, as an index into the same.
+    pub fn place(&self) -> usize {
+        self.path as usize + usize::from(self.hop)
+    }
 }
 
 /// What a link of the fabric has carried.
@@ -66,6 +96,8 @@ struct Carried {
 /// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit.
 pub(super) struct Links {
     pub all: Vec<Link>,
+    /// Of each, in rate steps of flows of weight one.
+    pub capacities: Vec<u64>,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
     processes: u32,
@@ -85,6 +117,7 @@ impl Links {
         let processes = u32::from(alone.hosts.processes.max(1));
         let mut links = Links {
             all: Vec::with_capacity(topology.links() as usize),
+            capacities: Vec::new(),
             clocks: Vec::new(),
             carried: Vec::with_capacity(topology.links() as usize),
             processes,
@@ -122,7 +155,7 @@ impl Links {
                 });
             }
             let capacity = if class == UNIFORM { rate.0.min(UNLIMITED) } else { classes.capacity(class) };
-            self.all.push(Link { capacity, class, ..Link::default() });
+            self.add(capacity, class);
             self.carried.push(Carried { latency: link.latency, ..Carried::default() });
         }
         widest
@@ -168,9 +201,13 @@ impl Links {
 
     fn add_hosts(&mut self, count: u32, capacity: u64, class: u16) -> u32 {
         let first = self.all.len() as u32;
-        let link = Link { capacity, class, ..Link::default() };
-        self.all.resize(self.all.len() + count as usize, link);
+        (0..count).for_each(|_| self.add(capacity, class));
         first
+    }
+
+    fn add(&mut self, capacity: u64, class: u16) {
+        self.all.push(Link { spare: capacity as i64, class, ..Link::default() });
+        self.capacities.push(capacity);
     }
 }
 
@@ -212,7 +249,7 @@ impl Links {
 
     /// The share of each flow on `link` if all were equal.
     pub fn equal_share(&self, link: u32, weight: u64) -> Rate {
-        fair_share(self.all[link as usize].capacity, weight)
+        fair_share(self.capacities[link as usize], weight)
     }
 
     /// What the clock of `link` shows: it runs at the link's level.
@@ -226,6 +263,16 @@ impl Links {
         let work = self.clock(link, now);
         self.clocks[link as usize] = Clock { work, since: now };
         self.all[link as usize].level = level.0;
+    }
+
+    /// When the first of the flows that `link` holds back ends, if there are any, and what its clock shows
+    /// then: those that are due by then end with it.
+    pub fn first_end(&self, link: u32, now: Time) -> Option<(Time, Work)> {
+        let held = self.all[link as usize].held();
+        let first = held.iter().map(|entry| entry.due).min()?;
+        let (level, clock) = (Rate(self.all[link as usize].level), self.clock(link, now));
+        let time = first.less(clock).time(level);
+        Some((now + time, clock.more(level.during(time))))
     }
 
     /// A message of `bytes` on the wire has passed `link`.

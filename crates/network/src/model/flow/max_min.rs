@@ -27,8 +27,8 @@ use std::collections::BinaryHeap;
 use engine::Time;
 
 use super::classes::Classes;
-use super::links::Link;
-use super::streams::{NONE, Streams};
+use super::links::{Entry, Link};
+use super::streams::Streams;
 use crate::model::rate::{Rate, Weight, fair_share};
 
 /// Working memory, kept for the next time.
@@ -81,31 +81,34 @@ impl MaxMin {
                 continue;
             }
             streams.note(at);
-            streams.links.set_level(at, level, now);
             self.hold::<EQUAL>(at, level, now, streams);
         }
     }
 
     /// The level that fills link `at`, infinite if nothing does.
-    fn level<const EQUAL: bool>(&mut self, at: u32, streams: &Streams) -> Rate {
+    fn level<const EQUAL: bool>(&mut self, at: u32, streams: &mut Streams) -> Rate {
         let link = &streams.links.all[at as usize];
-        if EQUAL && let Some(level) = raised(link).or_else(|| undisputed(at, link, streams)) {
+        if EQUAL && let Some(level) = undisputed(link) {
             return level;
         }
         self.outside.clear();
-        let (mut sharing, mut most) = (0, Rate::INFINITE);
-        for entry in &link.flows {
-            let stream = &streams.all[entry.flow as usize];
-            let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
-            let alone = streams.classes.alone(link.class, stream.regime);
-            sharing += weight.0;
-            if stream.bottleneck == at {
-                most = most.min(alone);
-            } else {
-                self.outside.push(Outside { rate: stream.rate, weight, alone });
-            }
+        let (mut sharing, mut most, mut top) = (u64::from(link.keeps) << 32, Rate::INFINITE, 0);
+        if !EQUAL {
+            let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
+            sharing = link.held().iter().map(weight).sum();
+            let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
+            most = link.held().iter().map(alone).min().unwrap_or(Rate::INFINITE);
         }
-        let mut left = link.capacity;
+        for entry in link.others() {
+            let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
+            let alone = streams.classes.alone(link.class, entry.regime);
+            let rate = streams.rate(entry.flow);
+            sharing += weight.0;
+            top = if rate == Rate::INFINITE { top } else { top.max(rate.0) };
+            self.outside.push(Outside { rate, weight, alone });
+        }
+        let mut left = streams.links.capacities[at as usize];
+        streams.links.all[at as usize].top = top;
         let mut level = fair_share(left, sharing);
         loop {
             let before = self.outside.len();
@@ -128,41 +131,40 @@ impl MaxMin {
     /// Link `at` holds back at `level` all that it held before, and all that are faster.
     fn hold<const EQUAL: bool>(&mut self, at: u32, level: Rate, now: Time, streams: &mut Streams) {
         let link = &mut streams.links.all[at as usize];
-        link.exceeded = false;
         // Its own flows do not put it out of order.
         link.dirty = true;
-        let flows = std::mem::take(&mut link.flows);
-        for entry in &flows {
-            let stream = &streams.all[entry.flow as usize];
-            let (old, holder) = (stream.rate, stream.bottleneck);
-            if holder != at {
-                if old <= level {
-                    continue;
-                }
-                streams.links.all[at as usize].keeps += 1;
-                if let Some(holder) = streams.links.all.get_mut(holder as usize) {
-                    holder.keeps -= 1;
-                }
-                streams.hold_back(entry.flow, at, now);
+        let (before, top, keeps, fresh) = (Rate(link.level), link.top, link.keeps, link.fresh);
+        streams.links.set_level(at, level, now);
+        if before != level && keeps > 0 {
+            let flows = std::mem::take(&mut streams.links.all[at as usize].flows);
+            for entry in &flows[..keeps as usize] {
+                self.change::<EQUAL>(entry, before, level, streams);
             }
-            if old != level {
-                streams.all[entry.flow as usize].rate = level;
-                self.change::<EQUAL>(entry.flow, if holder == NONE { Rate(0) } else { old }, streams);
+            streams.links.all[at as usize].flows = flows;
+        }
+        if top > level.0 || fresh > 0 {
+            for position in keeps..streams.links.all[at as usize].flows.len() as u32 {
+                let entry = streams.links.all[at as usize].flows[position as usize];
+                let rate = streams.rate(entry.flow);
+                if rate > level {
+                    streams.hold_back(at, position, now);
+                    let before = if rate == Rate::INFINITE { Rate(0) } else { rate };
+                    self.change::<EQUAL>(&entry, before, level, streams);
+                }
             }
         }
         let link = &mut streams.links.all[at as usize];
-        link.flows = flows;
+        link.top = top.min(level.0);
         link.dirty = false;
     }
 
-    /// Takes the rate of `flow`, which was `old`, off its links and puts the new one on.
-    fn change<const EQUAL: bool>(&mut self, flow: u32, old: Rate, streams: &mut Streams) {
-        let stream = &streams.all[flow as usize];
-        for at in &streams.hops[stream.path()] {
+    /// The rate of a flow changes on all its links.
+    fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
+        for at in &streams.hops[entry.hops()] {
             let link = &mut streams.links.all[*at as usize];
-            let weight = weight::<EQUAL>(&streams.classes, link.class, stream.regime);
-            link.used = link.used - takes::<EQUAL>(weight, old) + takes::<EQUAL>(weight, stream.rate);
-            link.exceeded |= stream.rate.0 > link.level;
+            let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
+            link.spare += takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
+            link.top = link.top.max(rate.0);
             if !link.dirty && may_be_out_of_order(link) {
                 link.dirty = true;
                 self.queue.push(Reverse((link.level, *at)));
@@ -171,35 +173,20 @@ impl MaxMin {
     }
 }
 
-/// The level of `link` if it has more for those that it holds back than others on it get, who were no
-/// faster than these so far. So much more, one step for each flow, that rounding does not matter.
-fn raised(link: &Link) -> Option<Rate> {
-    if link.keeps == 0 || link.fresh > 0 || link.exceeded {
+/// The level of `link`, if others on it are certainly slower: by so much, a step for each flow, that
+/// rounding does not matter.
+fn undisputed(link: &Link) -> Option<Rate> {
+    if link.keeps == 0 || link.fresh > 0 {
         return None;
     }
     let keeps = u64::from(link.keeps);
-    let level = (link.capacity + keeps * link.level).checked_sub(link.used)? / keeps;
-    (level >= link.level + link.flows.len() as u64).then_some(Rate(level))
-}
-
-/// The same for a link of any level: others on it are looked at.
-fn undisputed(at: u32, link: &Link, streams: &Streams) -> Option<Rate> {
-    let (mut keeps, mut outside, mut fastest) = (0, 0u64, 0);
-    for entry in &link.flows {
-        let stream = &streams.all[entry.flow as usize];
-        let own = stream.bottleneck == at;
-        let rate = if own { 0 } else { stream.rate.0 };
-        keeps += u64::from(own);
-        outside = outside.saturating_add(rate);
-        fastest = rate.max(fastest);
-    }
-    let level = link.capacity.checked_sub(outside)?.checked_div(keeps)?;
-    (level >= fastest + link.flows.len() as u64).then_some(Rate(level))
+    let level = (keeps * link.level).checked_add_signed(link.spare)? / keeps;
+    (level >= link.top + link.flows.len() as u64).then_some(Rate(level))
 }
 
 /// Links that are full up to rounding may hold flows back, too.
 fn may_be_out_of_order(link: &Link) -> bool {
-    link.keeps > 0 || link.fresh > 0 || link.used + link.flows.len() as u64 > link.capacity
+    link.keeps > 0 || link.fresh > 0 || link.spare < link.flows.len() as i64
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

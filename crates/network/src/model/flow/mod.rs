@@ -72,8 +72,8 @@ pub struct Flow {
     flight: InFlight<Duration>,
     streams: Streams,
     max_min: MaxMin,
-    /// Flows that one link holds back.
-    held: Vec<u32>,
+    /// equal share: links with more to share.
+    risen: Vec<u32>,
     /// How many messages each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
@@ -99,7 +99,7 @@ impl Flow {
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
             max_min: MaxMin::default(),
-            held: Vec::new(),
+            risen: Vec::new(),
             sent: vec![0; count as usize],
             route: Vec::new(),
         }
@@ -145,29 +145,12 @@ impl Flow {
     fn follow_rates(&mut self, now: Time, queue: &mut Queue) {
         let mut noted = std::mem::take(&mut self.streams.noted);
         for at in noted.drain(..) {
-            let Streams { links, all, progress, .. } = &mut self.streams;
-            let link = &mut links.all[at as usize];
-            link.noted = false;
-            let mut first = Work(u128::MAX);
-            self.held.clear();
-            for entry in &link.flows {
-                if all[entry.flow as usize].bottleneck == at {
-                    self.held.push(entry.flow);
-                    first = first.min(progress[entry.flow as usize].due);
-                }
-            }
-            if self.held.is_empty() {
-                continue;
-            }
-            let (level, clock) = (Rate(link.level), links.clock(at, now));
-            let time = first.less(clock).time(level);
-            // Who ends in the same picosecond ends with the first.
-            let reached = clock.more(level.during(time));
-            for position in 0..self.held.len() {
-                let progress = &mut self.streams.progress[self.held[position] as usize];
-                progress.leads = progress.due <= reached;
-                if progress.leads {
-                    self.schedule(self.held[position], now + time, queue);
+            self.streams.links.all[at as usize].noted = false;
+            let Some((end, reached)) = self.streams.links.first_end(at, now) else { continue };
+            for position in 0..self.streams.links.all[at as usize].keeps as usize {
+                let entry = &self.streams.links.all[at as usize].flows[position];
+                if entry.due <= reached {
+                    self.schedule(entry.flow, end, queue);
                 }
             }
         }
@@ -176,12 +159,11 @@ impl Flow {
 
     /// Asks for an event when `flow` ends. One that comes too early costs less than a second one.
     fn schedule(&mut self, flow: u32, end: Time, queue: &mut Queue) {
-        let progress = &mut self.streams.progress[flow as usize];
-        if end < progress.wakes {
-            progress.version = (progress.version + 1) % VERSIONS;
-            progress.wakes = end;
+        let wake = &mut self.streams.wakes[flow as usize];
+        if end < wake.at {
+            (wake.at, wake.version) = (end, (wake.version + 1) % VERSIONS);
             let host = self.flight.get(flow).message.from.host;
-            queue.push(end, owner(host), token(Step::Drained, flow, progress.version));
+            queue.push(end, owner(host), token(Step::Drained, flow, wake.version));
         }
     }
 }
@@ -189,17 +171,15 @@ impl Flow {
 impl Flow {
     /// The event of `flow` is due: it ends, or was slowed down since.
     fn drain(&mut self, now: Time, flow: u32, version: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        if self.streams.progress[flow as usize].version != version {
+        if self.streams.wakes[flow as usize].version != version {
             return;
         }
         let slot = self.flight.get(flow);
         let host = owner(slot.message.from.host);
-        let left = self.streams.left(flow, now);
-        if left > Work::ZERO {
-            let end = now + left.time(self.streams.all[flow as usize].rate);
-            let progress = &mut self.streams.progress[flow as usize];
-            progress.wakes = if progress.leads { end } else { Time::NEVER };
-            if progress.leads {
+        if self.streams.left(flow, now) > Work::ZERO {
+            let end = self.streams.end_if_first(flow, now);
+            self.streams.wakes[flow as usize].at = end.unwrap_or(Time::NEVER);
+            if let Some(end) = end {
                 queue.push(end, host, token(Step::Drained, flow, version));
             }
             return;
@@ -224,7 +204,7 @@ impl Network for Flow {
         }
         match self.streams.begin(now, flow, message, &self.route) {
             Begin::Alone => {
-                let time = Work::of(message.size).time(self.streams.all[flow as usize].rate);
+                let time = Work::of(message.size).time(self.streams.rate(flow));
                 self.schedule(flow, now + time, queue);
             }
             Begin::Shared => {}
@@ -245,7 +225,7 @@ impl Network for Flow {
         }
         match self.sharing {
             Sharing::MaxMin => self.max_min.solve(now, &mut self.streams),
-            Sharing::EqualShare => equal_share::solve(now, &mut self.streams),
+            Sharing::EqualShare => equal_share::solve(now, &mut self.streams, &mut self.risen),
         }
         self.follow_rates(now, queue);
     }

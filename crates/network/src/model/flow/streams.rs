@@ -11,48 +11,33 @@ use crate::topology::{HostId, LinkId};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One flow, as the computation of shares sees it: half a cache line.
+/// One flow, as the computation of shares sees it.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
 pub(super) struct Stream {
-    /// The level of the link that holds it back; infinite until that is computed first.
-    pub rate: Rate,
-    /// The link that holds it back; `NONE` until its rate is computed first.
+    /// The link that holds it back: its level is the flow's rate. `NONE` until it is computed first.
     pub bottleneck: u32,
+    /// The hop on that link; the first one until then.
+    hop: u32,
     /// Its hops: where they begin, and how many.
     path: (u32, u16),
-    pub regime: u8,
+    regime: u8,
 }
 
-impl Stream {
-    /// Its hops, as a range of [`Streams::hops`].
-    pub fn path(&self) -> std::ops::Range<usize> {
-        let (first, length) = self.path;
-        first as usize..first as usize + usize::from(length)
-    }
-}
-
-/// When a flow ends.
+/// The event of a flow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Progress {
-    /// When its bottleneck's clock shows this; until it has one, how much it has to move.
-    pub due: Work,
-    /// When its event is due: no later than its end.
-    pub wakes: Time,
-    /// The version of its event that counts.
+pub(super) struct Wake {
+    /// When it is due: no later than the flow's end, if the flow ends first of those that its bottleneck
+    /// holds back. Others need none: when the first ends, rates are computed anew.
+    pub at: Time,
+    /// The version that counts.
     pub version: u32,
-    /// Does it end first of those that its bottleneck holds back? Only then it needs an event: when it
-    /// ends, their rates are computed anew.
-    pub leads: bool,
 }
-
-const NO_PROGRESS: Progress = Progress { due: Work::ZERO, wakes: Time::NEVER, version: 0, leads: true };
 
 /// Flows, links, and what has changed since shares were last computed.
 pub(super) struct Streams {
     pub all: Vec<Stream>,
-    /// How far each of them is.
-    pub progress: Vec<Progress>,
+    /// The event of each.
+    pub wakes: Vec<Wake>,
     pub links: Links,
     pub classes: Classes,
     /// The links of all paths,
@@ -81,7 +66,7 @@ impl Streams {
     pub fn new(links: Links, classes: Classes, sharing: Sharing) -> Streams {
         Streams {
             all: Vec::new(),
-            progress: Vec::new(),
+            wakes: Vec::new(),
             links,
             classes,
             hops: Vec::new(),
@@ -95,27 +80,28 @@ impl Streams {
 
     /// Does nothing on `path` limit a message of `regime`?
     pub fn is_unlimited(&self, path: &[LinkId]) -> bool {
-        path.iter().all(|link| self.links.all[link.0 as usize].capacity == UNLIMITED)
+        path.iter().all(|link| self.links.capacities[link.0 as usize] == UNLIMITED)
     }
 
-    /// Begins the flow of `message` in slot `flow` over the links of `path`.
+    /// Begins the flow of `message` in slot `flow` over the links of `path`, which passes none twice.
     pub fn begin(&mut self, now: Time, flow: u32, message: &Message, path: &[LinkId]) -> Begin {
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
-        let stream =
-            Stream { rate: Rate::INFINITE, bottleneck: NONE, path: (first, length), regime: message.regime };
+        let regime = message.regime;
+        let stream = Stream { bottleneck: NONE, hop: first, path: (first, length), regime };
         let size = self.all.len().max(flow as usize + 1);
         self.all.resize(size, stream);
-        self.progress.resize(size, NO_PROGRESS);
+        self.wakes.resize(size, Wake { at: Time::NEVER, version: 0 });
         self.all[flow as usize] = stream;
-        let progress = &mut self.progress[flow as usize];
-        *progress = Progress { due: Work::of(message.size), version: progress.version, ..NO_PROGRESS };
+        self.wakes[flow as usize].at = Time::NEVER;
+        let due = Work::of(message.size);
         let mut alone = true;
-        for (hop, link) in (first..).zip(path) {
-            let state = &mut self.links.all[link.0 as usize];
-            let position = state.flows.len() as u32;
-            state.flows.push(Entry { flow, hop });
-            (self.hops[hop as usize], self.positions[hop as usize]) = (link.0, position);
+        for (hop, link) in (0..length).zip(path) {
+            let entry = Entry { due, flow, path: first, length, hop, regime };
+            let flows = &mut self.links.all[link.0 as usize].flows;
+            let position = flows.len() as u32;
+            flows.push(entry);
+            (self.hops[entry.place()], self.positions[entry.place()]) = (link.0, position);
             if position > 0 {
                 alone = false;
             } else {
@@ -138,10 +124,11 @@ impl Streams {
 
     /// Gives `flow`, which is alone on its links, all that they have.
     fn take_all(&mut self, now: Time, flow: u32) {
-        let regime = self.all[flow as usize].regime;
-        let (mut rate, mut bottleneck) = (Rate::INFINITE, NONE);
-        for hop in self.all[flow as usize].path() {
-            let at = self.hops[hop];
+        let Stream { path: (first, length), regime, .. } = self.all[flow as usize];
+        let hops = first..first + u32::from(length);
+        let (mut rate, mut narrowest) = (Rate::INFINITE, first);
+        for hop in hops.clone() {
+            let at = self.hops[hop as usize];
             let class = self.links.all[at as usize].class;
             let share = self.links.equal_share(at, self.classes.weight(class, regime).0);
             let share = share.min(self.classes.alone(class, regime));
@@ -149,39 +136,88 @@ impl Streams {
                 self.links.set_level(at, share, now);
             }
             if share < rate {
-                (rate, bottleneck) = (share, at);
+                (rate, narrowest) = (share, hop);
             }
         }
-        for hop in self.all[flow as usize].path() {
-            let link = &mut self.links.all[self.hops[hop] as usize];
-            link.used = self.classes.weight(link.class, regime).takes(rate);
+        for hop in hops {
+            let at = self.hops[hop as usize] as usize;
+            let link = &mut self.links.all[at];
+            let takes = self.classes.weight(link.class, regime).takes(rate);
+            link.spare = (self.links.capacities[at] - takes) as i64;
         }
-        self.links.set_level(bottleneck, rate, now);
-        let link = &mut self.links.all[bottleneck as usize];
-        (link.keeps, link.exceeded) = (1, false);
-        let (stream, progress) = (&mut self.all[flow as usize], &mut self.progress[flow as usize]);
-        (stream.rate, stream.bottleneck) = (rate, bottleneck);
-        progress.due = self.links.clock(bottleneck, now).more(progress.due);
+        let at = self.hops[narrowest as usize];
+        self.links.set_level(at, rate, now);
+        let clock = self.links.clock(at, now);
+        let link = &mut self.links.all[at as usize];
+        (link.keeps, link.top) = (1, 0);
+        link.flows[0].due = clock.more(link.flows[0].due);
+        let stream = &mut self.all[flow as usize];
+        (stream.bottleneck, stream.hop) = (at, narrowest);
+    }
+
+    /// The rate of `flow`: infinite until it is computed first.
+    pub fn rate(&self, flow: u32) -> Rate {
+        let bottleneck = self.all[flow as usize].bottleneck;
+        self.links.all.get(bottleneck as usize).map_or(Rate::INFINITE, |link| Rate(link.level))
     }
 
     /// What `flow` has yet to move.
     pub fn left(&self, flow: u32, now: Time) -> Work {
-        let due = self.progress[flow as usize].due;
-        match self.all[flow as usize].bottleneck {
-            NONE => due,
-            link => due.less(self.links.clock(link, now)),
-        }
+        let Stream { bottleneck, hop, .. } = self.all[flow as usize];
+        let link = &self.links.all[self.hops[hop as usize] as usize];
+        let due = link.flows[self.positions[hop as usize] as usize].due;
+        if bottleneck == NONE { due } else { due.less(self.links.clock(bottleneck, now)) }
     }
 
-    /// Link `at` holds `flow` back instead of the one that did so far, or from the start.
-    pub fn hold_back(&mut self, flow: u32, at: u32, now: Time) {
-        self.progress[flow as usize].due = self.left(flow, now).more(self.links.clock(at, now));
-        let stream = &mut self.all[flow as usize];
-        if std::mem::replace(&mut stream.bottleneck, at) == NONE {
-            for at in &self.hops[stream.path()] {
-                self.links.all[*at as usize].fresh -= 1;
-            }
+    /// When `flow` ends, if it ends first of those that its bottleneck holds back.
+    pub fn end_if_first(&self, flow: u32, now: Time) -> Option<Time> {
+        let Stream { bottleneck, hop, .. } = self.all[flow as usize];
+        let (end, reached) = self.links.first_end(bottleneck, now)?;
+        let position = self.positions[hop as usize];
+        let due = self.links.all[bottleneck as usize].flows[position as usize].due;
+        (due <= reached).then_some(end)
+    }
+
+    /// Link `at` holds its flow at `position` back instead of the one that did so far, or from the start.
+    pub fn hold_back(&mut self, at: u32, position: u32, now: Time) {
+        let entry = self.links.all[at as usize].flows[position as usize];
+        let Stream { bottleneck, hop, .. } = self.all[entry.flow as usize];
+        let left = self.left(entry.flow, now);
+        if bottleneck == NONE {
+            self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= 1);
+        } else {
+            self.release(bottleneck, self.positions[hop as usize]);
         }
+        let due = self.links.clock(at, now).more(left);
+        let link = &mut self.links.all[at as usize];
+        link.flows[position as usize].due = due;
+        link.keeps += 1;
+        let last = link.keeps - 1;
+        self.swap(at, position, last);
+        let stream = &mut self.all[entry.flow as usize];
+        (stream.bottleneck, stream.hop) = (at, entry.place() as u32);
+    }
+
+    /// Link `at` holds its flow at `position` back no longer. Gives its new position.
+    fn release(&mut self, at: u32, position: u32) -> u32 {
+        let link = &mut self.links.all[at as usize];
+        link.keeps -= 1;
+        let last = link.keeps;
+        self.swap(at, position, last);
+        last
+    }
+
+    /// Swaps two flows of link `at`.
+    fn swap(&mut self, at: u32, one: u32, other: u32) {
+        let flows = &mut self.links.all[at as usize].flows;
+        flows.swap(one as usize, other as usize);
+        self.positions[flows[one as usize].place()] = one;
+        self.positions[flows[other as usize].place()] = other;
+    }
+
+    /// The position of a flow on the link of its hop `hop`.
+    pub fn position(&self, hop: usize) -> u32 {
+        self.positions[hop]
     }
 
     /// Notes that among the flows that link `at` holds back another may end first.
@@ -195,19 +231,18 @@ impl Streams {
 
     /// Ends `flow`, which has moved `bytes` on the wire.
     pub fn end(&mut self, now: Time, flow: u32, message: &Message, bytes: Bytes) {
-        let Stream { rate, regime, bottleneck, .. } = self.all[flow as usize];
-        if self.sharing == Sharing::MaxMin {
-            self.links.all[bottleneck as usize].keeps -= 1;
-        }
-        for hop in self.all[flow as usize].path() {
-            let (at, position) = (self.hops[hop], self.positions[hop]);
-            let link = &mut self.links.all[at as usize];
-            if self.sharing == Sharing::MaxMin {
-                link.used -= self.classes.weight(link.class, regime).takes(rate);
+        let Stream { bottleneck, path: (first, length), regime, .. } = self.all[flow as usize];
+        let rate = self.rate(flow);
+        for hop in first as usize..first as usize + usize::from(length) {
+            let (at, mut position) = (self.hops[hop], self.positions[hop]);
+            if at == bottleneck {
+                position = self.release(at, position);
             }
+            let link = &mut self.links.all[at as usize];
+            link.spare += self.classes.weight(link.class, regime).takes(rate) as i64;
             link.flows.swap_remove(position as usize);
             if let Some(moved) = link.flows.get(position as usize) {
-                self.positions[moved.hop as usize] = position;
+                self.positions[moved.place()] = position;
             }
             let empty = link.flows.is_empty();
             if empty {
@@ -221,7 +256,6 @@ impl Streams {
             }
             self.links.carry(LinkId(at), bytes);
         }
-        let (first, length) = self.all[flow as usize].path;
         self.free[order_of(usize::from(length))].push(first);
     }
 
@@ -245,14 +279,15 @@ impl Streams {
                 continue;
             }
             link.class = class;
-            link.capacity = self.classes.capacity(class);
-            let takes = |entry: &Entry| {
-                let stream = &self.all[entry.flow as usize];
-                self.classes.weight(class, stream.regime).takes(stream.rate)
-            };
+            let capacity = self.classes.capacity(class);
+            self.links.capacities[at as usize] = capacity;
             let placed = |entry: &&Entry| self.all[entry.flow as usize].bottleneck != NONE;
-            link.used = link.flows.iter().filter(placed).map(takes).sum();
-            if !link.flows.is_empty() {
+            let takes = |entry: &Entry| self.classes.weight(class, entry.regime).takes(self.rate(entry.flow));
+            let flows = &self.links.all[at as usize].flows;
+            let used: u64 = flows.iter().filter(placed).map(takes).sum();
+            let is_empty = flows.is_empty();
+            self.links.all[at as usize].spare = capacity as i64 - used as i64;
+            if !is_empty {
                 self.change(at);
             }
         }

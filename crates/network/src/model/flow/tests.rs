@@ -7,6 +7,7 @@ use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
 use rand_chacha::rand_core::RngCore;
 
+use super::links::Entry;
 use super::{Flow, Sharing};
 use crate::routing::ROUTINGS;
 use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
@@ -60,17 +61,15 @@ fn check_bottlenecks(flow: &Flow, steps: u64) {
     let streams = &flow.streams;
     let mut satisfied: BTreeMap<u32, bool> = BTreeMap::new();
     for (at, link) in streams.links.all.iter().enumerate() {
-        let takes = |flow: u32| {
-            let stream = &streams.all[flow as usize];
-            streams.classes.weight(link.class, stream.regime).takes(stream.rate)
-        };
-        let used: u64 = link.flows.iter().map(|entry| takes(entry.flow)).sum();
-        assert!(used <= link.capacity, "link {at} carries {used} of {}", link.capacity);
-        let rates = link.flows.iter().map(|entry| streams.all[entry.flow as usize].rate.0);
-        let top = rates.max().unwrap_or(0);
-        let is_full = link.capacity - used <= steps * link.flows.len() as u64;
+        let capacity = streams.links.capacities[at];
+        let rate = |entry: &Entry| streams.rate(entry.flow);
+        let takes = |entry: &Entry| streams.classes.weight(link.class, entry.regime).takes(rate(entry));
+        let used: u64 = link.flows.iter().map(takes).sum();
+        assert!(used <= capacity, "link {at} carries {used} of {capacity}");
+        let top = link.flows.iter().map(|entry| rate(entry).0).max().unwrap_or(0);
+        let is_full = capacity - used <= steps * link.flows.len() as u64;
         for entry in &link.flows {
-            let is_fastest = streams.all[entry.flow as usize].rate.0 + steps >= top;
+            let is_fastest = rate(entry).0 + steps >= top;
             *satisfied.entry(entry.flow).or_default() |= is_full && is_fastest;
         }
     }
