@@ -36,6 +36,8 @@ use crate::model::rate::{Rate, Weight, fair_share};
 pub(super) struct MaxMin {
     /// Links that may be out of order, by level.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Links that a change has reached, with their levels.
+    found: Vec<(u64, u32)>,
     /// Flows on a link that others hold back, and that may be faster than its level.
     outside: Vec<Outside>,
 }
@@ -61,8 +63,8 @@ impl MaxMin {
     fn solve_for<const EQUAL: bool>(&mut self, now: Time, streams: &mut Streams) {
         let mut changed = std::mem::take(&mut streams.changed);
         for at in changed.drain(..) {
-            let level = self.level::<EQUAL>(at, streams);
-            self.queue.push(Reverse((level.0, at)));
+            let link = &streams.links.all[at as usize];
+            self.queue.push(Reverse((least_level(link, streams.links.capacities[at as usize]), at)));
         }
         streams.changed = changed;
         while let Some(Reverse((_, at))) = self.queue.pop() {
@@ -156,20 +158,26 @@ impl MaxMin {
         let link = &mut streams.links.all[at as usize];
         link.top = top.min(level.0);
         link.dirty = false;
+        self.queue.extend(self.found.drain(..).map(Reverse));
     }
 
-    /// The rate of a flow changes on all its links.
+    /// The rate of a flow changes on all its links. No branch waits for what is read of them: they are
+    /// often far away in memory, and what is found there is hard to foresee.
     fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
-        for at in &streams.hops[entry.hops()] {
+        let hops = &streams.hops[entry.hops()];
+        let mut count = self.found.len();
+        self.found.resize(count + hops.len(), (0, 0));
+        for at in hops {
             let link = &mut streams.links.all[*at as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
             link.spare += takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
             link.top = link.top.max(rate.0);
-            if !link.dirty && may_be_out_of_order(link) {
-                link.dirty = true;
-                self.queue.push(Reverse((link.level, *at)));
-            }
+            let is_found = !link.dirty & may_be_out_of_order(link);
+            link.dirty |= is_found;
+            self.found[count] = (link.level, *at);
+            count += usize::from(is_found);
         }
+        self.found.truncate(count);
     }
 }
 
@@ -184,9 +192,16 @@ fn undisputed(link: &Link) -> Option<Rate> {
     (level >= link.top + link.flows.len() as u64).then_some(Rate(level))
 }
 
+/// What the level of `link` is at least: its even share, or what is there for new flows if they take
+/// nothing from others.
+fn least_level(link: &Link, capacity: u64) -> u64 {
+    let of_spare = if link.fresh > 0 { link.spare.max(0) as u64 / u64::from(link.fresh) } else { 0 };
+    of_spare.max(capacity / link.flows.len().max(1) as u64)
+}
+
 /// Links that are full up to rounding may hold flows back, too.
 fn may_be_out_of_order(link: &Link) -> bool {
-    link.keeps > 0 || link.fresh > 0 || link.spare < link.flows.len() as i64
+    (link.keeps | link.fresh != 0) | (link.spare < link.flows.len() as i64)
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {
