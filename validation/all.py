@@ -13,7 +13,15 @@ import results
 from recordings import Absent
 from results import HEAD, Result
 
-SCRIPTS = ("flow_example", "max_rate", "loggp_bounds", "gemini_latency", "lulesh_hopper", "fudan")
+SCRIPTS = (
+    "flow_example",
+    "max_rate",
+    "loggp_bounds",
+    "gemini_latency",
+    "lulesh_hopper",
+    "fudan",
+    "saturation",
+)
 PAGE = Path(__file__).with_name("README.md")
 MARK = "<!-- The tables below are written by all.py --write. -->\n"
 
