@@ -98,10 +98,15 @@ pub trait Network: Send {
     /// Reports what each link has carried up to `now`; models without links report nothing.
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>);
 
-    /// Why nothing goes on although messages are on their way: a deadlock of the network itself. Asked
-    /// when no event is left.
-    fn stuck(&self) -> Option<String> {
-        None
+    /// The channels (numbers of the model's own) whose first packet waits for another channel, and that one.
+    /// Asked when no event is left; see [`crate::deadlock`].
+    fn waits(&self) -> Vec<[u32; 2]> {
+        Vec::new()
+    }
+
+    /// What a channel is called, for people.
+    fn channel_name(&self, channel: u32) -> String {
+        channel.to_string()
     }
 
     /// Packets forwarded over links so far; zero for models without packets.

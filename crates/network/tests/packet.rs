@@ -191,12 +191,12 @@ fn a_ring_without_a_dateline_is_stuck() {
     }
     let delivered = |arrival: &network::Arrival| arrival.happening == network::Happening::Delivered;
     assert!(!arrivals.iter().any(delivered));
-    let why = stuck.stuck().expect("a cycle");
+    let why = network::deadlock::describe(&[&stuck]).expect("a cycle");
     assert!(why.starts_with("7 channels wait for each other's room: "), "{why}");
     // With the dateline's two channels, all arrive.
     let mut free = Packet::new(plain, hosts(), options());
     run(&mut free, &messages);
-    assert_eq!(free.stuck(), None);
+    assert_eq!(network::deadlock::describe(&[&free]), None);
 }
 
 fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
@@ -229,7 +229,7 @@ proptest! {
             for (delivered, (at, message)) in delivered.iter().zip(&messages) {
                 prop_assert!(*delivered >= *at + packet.idle_time(message));
             }
-            prop_assert_eq!(packet.stuck(), None);
+            prop_assert_eq!(network::deadlock::describe(&[&packet]), None);
         }
     }
 

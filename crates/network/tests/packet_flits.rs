@@ -13,7 +13,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use flits::platforms::{any_options, any_platform, any_traffic, messages};
 use flits::{Channel, Hop, Outcome, simulate};
 use network::model::{self, Arbitration, PacketOptions, Switching};
-use network::{Fabric, LinkId, Message, Network};
+use network::{Fabric, LinkId, Message};
 use proptest::prelude::*;
 
 /// Packets of four flits of 32 B, which take 4 ns each at 8 GB/s.
@@ -198,7 +198,7 @@ fn a_ring_without_dateline_deadlocks() {
     let mut hops = hops(&mut packet);
     hops.sort();
     assert_eq!(hops, outcome.hops);
-    let why = packet.stuck().expect("it is told of");
+    let why = network::deadlock::describe(&[&packet]).expect("it is told of");
     for at in 0..4 {
         let channel = format!("{at} -> {} (channel 0)", (at + 1) % 4);
         assert!(why.contains(&channel), "{channel} is part of the cycle: {why}");

@@ -121,7 +121,7 @@ pub struct CallTotal {
 /// How the simulated program failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct FailureReport {
-    /// "deadlock", "truncation", "mismatch", "abort" or "misuse".
+    /// "deadlock", "truncation", "mismatch", "abort", "misuse", or "gridlock" of the network.
     pub kind: &'static str,
     /// In words.
     pub text: String,
@@ -194,6 +194,11 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     hosts.dedup();
     let failure = match &ended.end {
         End::Failed(failure) => Some(failure_report(failure, ended.now)),
+        End::Gridlock { why, blocked } => Some(FailureReport {
+            kind: "gridlock",
+            text: format!("the network is in a deadlock: {why}"),
+            ranks: blocked.iter().map(stuck).collect(),
+        }),
         _ => None,
     };
     let partial = ended.end == End::Stopped;

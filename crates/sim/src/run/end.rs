@@ -4,6 +4,7 @@ use engine::Time;
 use engine::hash::Digest;
 use mpi::world::leftover::Leftovers;
 use mpi::{Blocked, Failure, Rank, Source};
+use network::Network;
 
 use super::{Domain, End, Ended};
 use crate::observe::{Links, Views};
@@ -23,7 +24,7 @@ pub fn ended(mut domains: Vec<Domain>, sources: &[&dyn Source], stopped: bool, w
             Some(mismatch) => End::Failed(mismatch),
             None => End::Finished,
         },
-        None => End::Failed(deadlock(&domains, sources)),
+        None => nothing_left(&domains, sources),
     };
     let outcome_hash = outcome_hash(&domains, now);
     let messages = domains.iter().map(|domain| domain.world.messages()).sum();
@@ -80,17 +81,31 @@ fn unmet(domains: &[Domain]) -> Option<Failure> {
     found.min_by_key(|(rank, _)| *rank).map(|(_, failure)| in_full(failure, domains))
 }
 
-/// Why nothing can happen any more: a deadlock that names every rank that is not done, or the mismatched
+/// Ranks are not done, and nothing can happen any more: in the network, or in the program.
+fn nothing_left(domains: &[Domain], sources: &[&dyn Source]) -> End {
+    let parts: Vec<&dyn Network> = domains.iter().map(|domain| &*domain.network).collect();
+    match network::deadlock::describe(&parts) {
+        Some(why) => End::Gridlock { why, blocked: blocked(domains, sources) },
+        None => End::Failed(deadlock(domains, sources)),
+    }
+}
+
+/// Why the program cannot go on: a deadlock that names every rank that is not done, or the mismatched
 /// collective behind it.
 fn deadlock(domains: &[Domain], sources: &[&dyn Source]) -> Failure {
     let hidden = domains.iter().filter_map(|domain| domain.world.hidden_mismatch());
     if let Some((_, failure)) = hidden.min_by_key(|(rank, _)| *rank) {
         return in_full(failure, domains);
     }
+    Failure::Deadlock(blocked(domains, sources))
+}
+
+/// Every rank that is not done.
+fn blocked(domains: &[Domain], sources: &[&dyn Source]) -> Vec<Blocked> {
     let blocked = domains.iter().zip(sources).flat_map(|(domain, source)| domain.world.blocked(*source));
     let mut blocked: Vec<Blocked> = blocked.collect();
     blocked.sort_by_key(|blocked| blocked.rank);
-    Failure::Deadlock(blocked)
+    blocked
 }
 
 /// A mismatch with what another domain knows of it.

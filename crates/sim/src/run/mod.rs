@@ -15,7 +15,7 @@ mod windows;
 use std::time::Instant;
 
 use engine::Time;
-use mpi::{Failure, Source};
+use mpi::{Blocked, Failure, Source};
 
 use crate::observe::{Links, Views};
 
@@ -65,6 +65,13 @@ pub enum End {
     Finished,
     /// The simulated program failed.
     Failed(Failure),
+    /// The network itself is in a deadlock, and these ranks are not done.
+    Gridlock {
+        /// The cycle of channels.
+        why: String,
+        /// See [`Failure::Deadlock`].
+        blocked: Vec<Blocked>,
+    },
     /// A monitor stopped it.
     Stopped,
     /// It goes beyond what can be counted: time beyond [`Time::LAST`], or payload beyond 16 EiB.

@@ -43,7 +43,6 @@ mod options;
 mod paths;
 mod ports;
 mod transit;
-mod watchdog;
 
 use std::sync::Arc;
 
@@ -325,11 +324,13 @@ impl Network for Packet {
         }
     }
 
-    fn stuck(&self) -> Option<String> {
-        let cycle = self.cycle()?;
-        let names: Vec<_> = cycle.iter().take(12).map(|lane| self.channel_name(*lane)).collect();
-        let more = if cycle.len() > 12 { format!(", and {} more", cycle.len() - 12) } else { String::new() };
-        Some(format!("{} channels wait for each other's room: {}{more}", cycle.len(), names.join(", ")))
+    fn waits(&self) -> Vec<[u32; 2]> {
+        let lanes = self.lanes.iter().zip(0..);
+        lanes.filter(|(lane, _)| lane.front != NONE).map(|(lane, at)| [at, self.wants(lane)]).collect()
+    }
+
+    fn channel_name(&self, channel: u32) -> String {
+        self.name_of(channel)
     }
 
     fn lookahead(&self) -> Duration {

@@ -154,6 +154,22 @@ impl Packet {
         }
     }
 
+    /// The channel that the first packet at the end of `lane` asks for.
+    pub(super) fn wants(&self, lane: &Lane) -> u32 {
+        self.packets.all[lane.front as usize].wants
+    }
+
+    /// The name of a channel for people.
+    pub(super) fn name_of(&self, lane: u32) -> String {
+        let topology = &*self.alone.fabric.topology;
+        let link = topology.link(LinkId(self.link_of(lane)));
+        let name = |node: Node| match node {
+            Node::Host(host) => topology.host_name(host),
+            Node::Router(router) => topology.router_name(router),
+        };
+        format!("{} -> {} (channel {})", name(link.from), name(link.to), lane % self.channels)
+    }
+
     /// What the link is like.
     pub(super) fn kind(&self, link: u32) -> &Kind {
         &self.kinds[usize::from(self.ports[link as usize].kind)]
