@@ -90,7 +90,7 @@ impl MaxMin {
     /// The level that fills link `at`, infinite if nothing does.
     fn level<const EQUAL: bool>(&mut self, at: u32, streams: &mut Streams) -> Rate {
         let link = &streams.links.all[at as usize];
-        if EQUAL && let Some(level) = undisputed(link) {
+        if let Some(level) = undisputed::<EQUAL>(link, &streams.classes) {
             return level;
         }
         self.outside.clear();
@@ -158,7 +158,7 @@ impl MaxMin {
         let link = &mut streams.links.all[at as usize];
         link.top = top.min(level.0);
         link.dirty = false;
-        self.queue.extend(self.found.drain(..).map(Reverse));
+        self.found.drain(..).for_each(|found| self.queue.push(Reverse(found)));
     }
 
     /// The rate of a flow changes on all its links. No branch waits for what is read of them: they are
@@ -183,13 +183,24 @@ impl MaxMin {
 
 /// The level of `link`, if others on it are certainly slower: by so much, a step for each flow, that
 /// rounding does not matter.
-fn undisputed(link: &Link) -> Option<Rate> {
+fn undisputed<const EQUAL: bool>(link: &Link, classes: &Classes) -> Option<Rate> {
     if link.keeps == 0 || link.fresh > 0 {
         return None;
     }
-    let keeps = u64::from(link.keeps);
-    let level = (keeps * link.level).checked_add_signed(link.spare)? / keeps;
-    (level >= link.top + link.flows.len() as u64).then_some(Rate(level))
+    let level = if EQUAL {
+        let keeps = u64::from(link.keeps);
+        Rate((keeps * link.level).checked_add_signed(link.spare)? / keeps)
+    } else {
+        let (mut taken, mut sharing, mut most) = (0, 0, Rate::INFINITE);
+        for entry in link.held() {
+            let weight = classes.weight(link.class, entry.regime);
+            taken += weight.takes(Rate(link.level));
+            sharing += weight.0;
+            most = most.min(classes.alone(link.class, entry.regime));
+        }
+        fair_share(taken.checked_add_signed(link.spare)?, sharing).min(most)
+    };
+    (level.0 >= link.top + link.flows.len() as u64).then_some(level)
 }
 
 /// What the level of `link` is at least: its even share, or what is there for new flows if they take
