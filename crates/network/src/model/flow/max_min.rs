@@ -61,16 +61,11 @@ impl MaxMin {
 
     /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
     fn solve_for<const EQUAL: bool>(&mut self, now: Time, streams: &mut Streams) {
-        let mut changed = std::mem::take(&mut streams.changed);
-        for at in changed.drain(..) {
-            let link = &streams.links.all[at as usize];
-            self.queue.push(Reverse((least_level(link, streams.links.capacities[at as usize]), at)));
-        }
-        streams.changed = changed;
+        self.seed(streams);
         while let Some(Reverse((_, at))) = self.queue.pop() {
             let link = &mut streams.links.all[at as usize];
             link.dirty = false;
-            if !may_be_out_of_order(link) {
+            if link.fresh == 0 && !may_be_out_of_order(link) {
                 continue;
             }
             let level = self.level::<EQUAL>(at, streams);
@@ -85,6 +80,29 @@ impl MaxMin {
             streams.note(at);
             self.hold::<EQUAL>(at, level, now, streams);
         }
+    }
+
+    /// Links to look at first: those that have changed, and of each new flow the one that may well hold it
+    /// back; if another does, that one will be out of order.
+    fn seed(&mut self, streams: &mut Streams) {
+        let level = |at: u32, streams: &Streams| {
+            let link = &streams.links.all[at as usize];
+            (least_level(link, streams.links.capacities[at as usize]), at)
+        };
+        let mut changed = std::mem::take(&mut streams.changed);
+        changed.drain(..).for_each(|at| self.queue.push(Reverse(level(at, streams))));
+        streams.changed = changed;
+        let mut fresh = std::mem::take(&mut streams.fresh);
+        for flow in fresh.drain(..) {
+            let levels = streams.path(flow).iter().map(|at| level(*at, streams));
+            let least = levels.min().expect("a flow has links");
+            let link = &mut streams.links.all[least.1 as usize];
+            if !link.dirty {
+                link.dirty = true;
+                self.queue.push(Reverse(least));
+            }
+        }
+        streams.fresh = fresh;
     }
 
     /// The level that fills link `at`, infinite if nothing does.
@@ -212,7 +230,7 @@ fn least_level(link: &Link, capacity: u64) -> u64 {
 
 /// Links that are full up to rounding may hold flows back, too.
 fn may_be_out_of_order(link: &Link) -> bool {
-    (link.keeps | link.fresh != 0) | (link.spare < link.flows.len() as i64)
+    (link.keeps != 0) | (link.spare < link.flows.len() as i64)
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

@@ -223,7 +223,7 @@ impl Network for Flow {
     }
 
     fn settle(&mut self, now: Time, queue: &mut Queue) {
-        if self.streams.changed.is_empty() {
+        if self.streams.are_settled() {
             return;
         }
         match self.sharing {
