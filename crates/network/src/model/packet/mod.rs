@@ -214,7 +214,7 @@ impl Packet {
         hosts: Arc<HostParameters>,
         part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
-        let options = PacketOptions::read(arguments, &hosts)?;
+        let options = PacketOptions::read(arguments, &hosts, &*fabric.topology)?;
         Ok(Box::new(Packet::of_part(fabric, hosts, options, part)))
     }
 

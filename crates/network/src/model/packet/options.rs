@@ -1,9 +1,10 @@
 //! What routers and packets are like.
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
-use engine::{Bytes, Duration};
+use engine::{Bandwidth, Bytes, Duration};
 
 use crate::HostParameters;
+use crate::topology::{LinkId, Topology};
 
 /// How an output chooses among requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,12 @@ pub const ROUTER: &[Parameter] = &[
     stage("switch_transfer"),
     stage("switch_latency"),
     size("flit", "1 B", "Packets are whole numbers of flits"),
-    size("buffer", "", "Of each virtual channel of an input. Default: four of the longest packets"),
+    size(
+        "buffer",
+        "",
+        "Of each virtual channel of an input. Default: what keeps every link busy when nothing is in the way, a round \
+         trip of credits and two packets; at least four packets",
+    ),
     Parameter {
         name: "arbitration",
         kind: Kind::Choice(&["round-robin", "age"]),
@@ -85,10 +91,30 @@ pub const ROUTER: &[Parameter] = &[
     },
 ];
 
+/// No buffer is larger \[bytes\].
+const MOST: u64 = (1 << 31) - 1;
+
+/// What the link with the longest loop carries until its first credit is back.
+fn round_trip(topology: &dyn Topology) -> Bytes {
+    let carried = |id| {
+        let link = topology.link(LinkId(id));
+        if link.bandwidth == Bandwidth::INFINITE {
+            0.0
+        } else {
+            2.0 * link.latency.seconds() * link.bandwidth.as_f64()
+        }
+    };
+    Bytes((0..topology.links()).map(carried).fold(0.0, f64::max).ceil() as u64)
+}
+
 impl PacketOptions {
     /// Of the arguments of `[network.packet]` and `[router]`, and what `[link]` says of packets: where it
     /// is silent, 2 KiB of payload and no header.
-    pub fn read(arguments: &Arguments, hosts: &HostParameters) -> Result<PacketOptions, BuildError> {
+    pub fn read(
+        arguments: &Arguments,
+        hosts: &HostParameters,
+        topology: &dyn Topology,
+    ) -> Result<PacketOptions, BuildError> {
         let told = hosts.packet_payload.0 > 1 || hosts.packet_wire != hosts.packet_payload;
         let payload = if told { hosts.packet_payload } else { Bytes(2048) };
         let header = Bytes(hosts.packet_wire.0 - hosts.packet_payload.0);
@@ -113,12 +139,13 @@ impl PacketOptions {
         };
         if arguments.text("flow_control").as_deref() != Some("none") {
             let longest = options.longest();
-            let buffer = arguments.size("buffer").unwrap_or(Bytes(4 * longest.0));
+            let enough = || Bytes((4 * longest.0).max(2 * longest.0 + round_trip(topology).0).min(MOST));
+            let buffer = arguments.size("buffer").unwrap_or_else(enough);
             if buffer < longest {
                 let reason = format!("{buffer} does not hold a packet of {longest}, as cut-through needs");
                 return Err(BuildError::new("buffer", reason));
             }
-            if buffer.0 >= 1 << 31 {
+            if buffer.0 > MOST {
                 return Err(BuildError::new("buffer", format!("{buffer} is not below 2 GiB")));
             }
             options.buffer = Some(buffer);
