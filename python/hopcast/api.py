@@ -12,11 +12,14 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopcast import _core
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.outcome import Report, Tables
+
+if TYPE_CHECKING:
+    from hopcast.processes import Peers
 
 DEFAULT_SEED = 1
 """Of all random streams, where none is given."""
@@ -122,11 +125,16 @@ class Job:
     threads: int = 1
 
 
-def simulate(job: Job, progress: Callable[[float, int, float | None], None] | None = None) -> Report:
+def simulate(
+    job: Job,
+    progress: Callable[[float, int, float | None], None] | None = None,
+    peers: Peers | None = None,
+) -> Report | None:
     """Runs `job`; a failure of the simulated program, or Ctrl-C, stands in the report and raises nothing.
 
     progress: is told now and then the simulated time [s], the events so far, and the share done [0..1],
         None where that is not known.
+    peers: the other processes of the run, if there are any: all but the first get no report.
     """
     _check_ranks(job.ranks)
     if not (math.isfinite(job.compute_scale) and job.compute_scale >= 0):
@@ -146,9 +154,10 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
         "time_shift": job.time_shift,
         "threads": min(job.threads, _MOST_THREADS),
     }
+    watch = _Interrupts(progress, peers)
     if callable(job.program):
         name = getattr(job.program, "__name__", type(job.program).__name__)
-        return _simulate_function(request, name, job.program, job, progress)
+        return _simulate_function(request, name, job.program, job, watch)
     name = os.fspath(job.program)
     if name.endswith(".py"):
         from hopcast.program.load import arguments, load
@@ -157,13 +166,13 @@ def simulate(job: Job, progress: Callable[[float, int, float | None], None] | No
             function = load(name)
             plain = Job(job.platform, function, job.ranks, (), job.kwargs)
             title = " ".join((Path(name).name, *map(str, job.args)))
-            return _simulate_function(request, title, function, plain, progress)
+            return _simulate_function(request, title, function, plain, watch)
     if _is_trace(name):
-        return _simulate_trace(request, name, progress)
+        return _simulate_trace(request, name, watch)
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
     request |= {"workload": "pattern", "name": name, "arguments": written}
-    with _Interrupts(progress) as interrupts:
-        return _report(*_core_run(request, None, interrupts))
+    with watch:
+        return _report(_core_run(request, None, watch))
 
 
 def _check_options(job: Job) -> None:
@@ -208,48 +217,62 @@ def _check_ranks(ranks: int | None) -> None:
         raise InputError(f"ranks: a run has 1 to {_RANKS_MOST} ranks, not {ranks}")
 
 
-def _simulate_trace(request, name: str, progress) -> Report:
+def _simulate_trace(request, name: str, watch: _Interrupts) -> Report | None:
     from hopcast.archive import opened
 
-    with opened(name) as place, _Interrupts(progress) as interrupts:
+    with opened(name) as place, watch:
         request |= {"workload": "trace", "name": place, "arguments": []}
-        outcome, tables = _core_run(request, None, interrupts)
-        return _report(outcome.replace(place, name), tables)
+        ended = _core_run(request, None, watch)
+        if ended is not None:
+            outcome, *rest = ended
+            ended = (outcome.replace(place, name), *rest)
+        return _report(ended)
 
 
-def _simulate_function(request, name, function, job: Job, progress) -> Report:
+def _simulate_function(request, name, function, job: Job, watch: _Interrupts) -> Report | None:
     from hopcast.program import process
 
     if job.ranks is None:
         raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
     program = process.Program(function, job.ranks, job.args, job.kwargs)
     request |= {"workload": "program", "name": name, "arguments": []}
-    with process.running(program), _Interrupts(progress) as interrupts:
-        outcome, tables, error, unfinished = _core_run(request, program, interrupts)
+    with process.running(program), watch:
+        ended = _core_run(request, program, watch)
+        if ended is None:
+            return None
+        *_, error, unfinished = ended
         process.end_all(unfinished)
-    report = _report(outcome, tables)
+    report = _report(ended)
     report.results = program.results
     if error is not None:
         _add_error(report, *error)
     return report
 
 
-def _core_run(request: dict, program, monitor):
-    """The core's run; what it says of itself becomes an exception of this package."""
+def _core_run(request: dict, program, watch: _Interrupts):
+    """The core's run; what it says of itself becomes an exception of this package.
+
+    Gives report, tables, what left a rank function, and greenlets that have not finished; `None` in a
+    process that does not report.
+    """
     try:
-        return (
-            _core.run(request, program, monitor)
-            if program is not None
-            else _core.run(request, None, monitor)[:2]
-        )
+        return _core.run(request, program, watch, watch.peers)
+    except InputError as error:
+        error.all_know = True
+        raise
     except BaseException as error:
+        if watch.peers is not None:
+            watch.peers.end_all()
         # A failed assertion of the core arrives as an exception that is no Exception.
         if type(error).__name__ == "PanicException":
             raise InternalError(f"hopcast's own check failed; please report this: {error}") from error
         raise
 
 
-def _report(outcome: str, tables: dict) -> Report:
+def _report(ended: tuple | None) -> Report | None:
+    if ended is None:
+        return None
+    outcome, tables, *_ = ended
     return Report(json.loads(outcome), Tables(tables))
 
 
@@ -304,7 +327,10 @@ def _stuck(rank: dict) -> str:
 class _Interrupts:
     """Turns Ctrl-C into an orderly end: the first asks the run to stop, a second one breaks it off."""
 
-    def __init__(self, progress: Callable[[float, int, float | None], None] | None):
+    def __init__(
+        self, progress: Callable[[float, int, float | None], None] | None, peers: Peers | None = None
+    ):
+        self.peers = peers
         self._progress = progress
         self._asked = False
         self._before: Any = None

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 class InputError(ValueError):
     """Bad input: a file, a flag, a platform. The text names the place, the value and the known choices."""
 
+    all_know = False
+    """Whether the other processes of the run raise it, too."""
+
 
 class ProgramFailure(RuntimeError):
     """The simulated program failed, which is a result: `report` says what led to it."""

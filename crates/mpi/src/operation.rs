@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use engine::{Bytes, Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::collective::Collective;
 
 /// A process of the simulated program, numbered in the world communicator from 0.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rank(pub u32);
 
 /// A communicator. The number is the same on all of its members, and communicators without a common
 /// member may share one; `WORLD` and `SELF` always exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CommId(pub u32);
 
 impl CommId {

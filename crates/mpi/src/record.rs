@@ -3,6 +3,7 @@
 use std::fmt;
 
 use engine::{Bytes, Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::operation::{CommId, Rank};
 
@@ -58,7 +59,7 @@ pub enum Record {
 }
 
 /// A rank that cannot go on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     /// Which.
     pub rank: Rank,
@@ -75,7 +76,7 @@ pub struct Blocked {
 }
 
 /// A rank's part in a collective.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartCall {
     /// Whose.
     pub rank: Rank,
@@ -86,7 +87,7 @@ pub struct PartCall {
 }
 
 /// How a simulated program fails: a result, not an error of ours.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Failure {
     /// Nothing can happen any more, and these ranks are not done.
     Deadlock(Vec<Blocked>),

@@ -9,17 +9,39 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::Network;
 
 /// So many channels of a cycle are named.
 const NAMED: usize = 12;
 
+/// A channel whose first packet waits for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    channel: u32,
+    wants: u32,
+    /// The channel's.
+    name: String,
+}
+
+/// The channels of one part of a network that wait.
+pub fn waits(part: &dyn Network) -> Vec<Wait> {
+    let wait = |[channel, wants]: [u32; 2]| Wait { channel, wants, name: part.channel_name(channel) };
+    part.waits().into_iter().map(wait).collect()
+}
+
 /// The cycle in which the network stands, in words, if there is one. `parts` are all parts of it.
 pub fn describe(parts: &[&dyn Network]) -> Option<String> {
-    let waits: BTreeMap<u32, u32> =
-        parts.iter().flat_map(|part| part.waits()).map(|[channel, wants]| (channel, wants)).collect();
+    in_words(&parts.iter().flat_map(|part| waits(*part)).collect::<Vec<_>>())
+}
+
+/// The same of what waits in all parts.
+pub fn in_words(all: &[Wait]) -> Option<String> {
+    let waits: BTreeMap<u32, u32> = all.iter().map(|wait| (wait.channel, wait.wants)).collect();
     let cycle = cycle(&waits)?;
-    let names: Vec<_> = cycle.iter().take(NAMED).map(|channel| parts[0].channel_name(*channel)).collect();
+    let name = |channel: &u32| all.iter().find(|wait| wait.channel == *channel).map(|wait| &*wait.name);
+    let names: Vec<&str> = cycle.iter().take(NAMED).filter_map(name).collect();
     let more =
         if cycle.len() > NAMED { format!(", and {} more", cycle.len() - NAMED) } else { String::new() };
     Some(format!("{} channels wait for each other's room: {}{more}", cycle.len(), names.join(", ")))

@@ -1,6 +1,7 @@
 //! The border to the layer above: messages in, arrivals out.
 
 use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
+use serde::{Deserialize, Serialize};
 
 use crate::topology::{HostId, LinkId};
 
@@ -132,7 +133,7 @@ pub trait Network: Send {
 }
 
 /// What one directed link has carried since the start.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkUse {
     /// The link.
     pub link: LinkId,

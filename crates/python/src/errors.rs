@@ -10,3 +10,8 @@ mod exceptions {
 pub fn input_error(error: sim::InputError) -> PyErr {
     exceptions::InputError::new_err(error.to_string())
 }
+
+/// The same, as another process of the run has told of it.
+pub fn told_error(text: &[u8]) -> PyErr {
+    exceptions::InputError::new_err(String::from_utf8_lossy(text).into_owned())
+}

@@ -5,6 +5,7 @@ mod codes;
 mod decode;
 mod errors;
 mod payloads;
+mod peers;
 mod run;
 mod source;
 

@@ -5,10 +5,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use sim::observe::Detail;
+use sim::run::Alone;
 use sim::table::{Column, Table};
-use sim::{Control, Monitor, Progress, Request, Workload};
+use sim::{Control, Monitor, Peers, Progress, Request, Workload};
 
-use crate::errors::input_error;
+use crate::errors::{input_error, told_error};
+use crate::peers::Talker;
 use crate::source::Greenlets;
 
 /// What Python asks for; see `hopcast.api.Job`.
@@ -87,15 +89,29 @@ impl Monitor for Watch<'_, '_> {
 /// `(report.json, tables, (rank, time, exception) or None, greenlets that have not finished)`.
 type Ended<'py> = (String, Bound<'py, PyDict>, Option<(u32, f64, Bound<'py, PyAny>)>, Vec<Bound<'py, PyAny>>);
 
-/// Runs `job`; the ranks of a program workload are those of `program`.
+/// Runs `job`; the ranks of a program workload are those of `program`. With `peers`, this is one of several
+/// processes that run it, and all but the first get `None`.
 #[pyfunction]
 pub fn run<'py>(
     py: Python<'py>,
     job: Job,
     program: Option<&Bound<'py, PyAny>>,
     monitor: &Bound<'py, PyAny>,
-) -> PyResult<Ended<'py>> {
-    let prepared = sim::prepare(&job.request()?).map_err(input_error)?;
+    peers: Option<Bound<'py, PyAny>>,
+) -> PyResult<Option<Ended<'py>>> {
+    let mut peers: Box<dyn Peers + 'py> = match peers {
+        Some(object) => Box::new(Talker::new(object)?),
+        None => Box::new(Alone),
+    };
+    let prepared = sim::prepare_share(&job.request()?, &*peers);
+    // What is wrong for one of them is wrong for all: nobody waits for who has given up.
+    let told = prepared.as_ref().err().map_or(String::new(), |error| error.to_string());
+    let told = peers.share(told.into_bytes()).into_iter().find(|told| !told.is_empty());
+    let prepared = match (prepared, told) {
+        (Err(error), _) => return Err(input_error(error)),
+        (Ok(_), Some(told)) => return Err(told_error(&told)),
+        (Ok(prepared), None) => prepared,
+    };
     let mut watch = Watch { function: monitor, error: None };
     let mut greenlets = None;
     if let Some(program) = program {
@@ -103,10 +119,11 @@ pub fn run<'py>(
         greenlets = Some(Greenlets::new(program, prepared.ranks())?);
     }
     let source = greenlets.as_mut().map(|source| source as &mut dyn Source);
-    let mut outcome = prepared.run(source, &mut watch).map_err(input_error)?;
+    let outcome = prepared.run_share(source, &mut watch, &mut *peers).map_err(input_error)?;
     if let Some(error) = watch.error {
         return Err(error);
     }
+    let Some(mut outcome) = outcome else { return Ok(None) };
     let mut failed = None;
     let mut unfinished = Vec::new();
     if let Some(source) = greenlets {
@@ -117,7 +134,7 @@ pub fn run<'py>(
         unfinished = source.unfinished().collect::<PyResult<_>>()?;
         failed = source.error.map(|failed| (failed.rank.0, failed.at.seconds(), failed.error));
     }
-    Ok((outcome.json(), tables(py, &outcome.tables)?, failed, unfinished))
+    Ok(Some((outcome.json(), tables(py, &outcome.tables)?, failed, unfinished)))
 }
 
 /// Every MPI call of the recorded run at `path`, as the columns of a table.

@@ -16,6 +16,6 @@ pub mod trace;
 pub use catalogue::catalogue;
 pub use config::{InputError, Platform};
 pub use report::{Outcome, Report};
-pub use request::{Prepared, Request, Sources, Workload, prepare};
-pub use run::{Control, Monitor, Progress};
+pub use request::{Prepared, Request, Sources, Workload, prepare, prepare_share};
+pub use run::{Control, Monitor, Peers, Progress};
 pub use survey::{picture, survey};

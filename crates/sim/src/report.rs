@@ -49,7 +49,7 @@ pub struct Report {
     /// The most memory that the process has held \[bytes\].
     #[serde(rename = "peak_rss_B")]
     pub peak_rss_bytes: u64,
-    /// Threads that ran it.
+    /// Threads that ran it, in all processes.
     pub threads: u32,
     /// Processes that ran it.
     pub processes: u32,
@@ -228,7 +228,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         setup_s: title.setup_s,
         peak_rss_bytes: peak_rss_bytes(),
         threads: ended.threads,
-        processes: 1,
+        processes: ended.processes,
         time: time_split(ended.views.ranks.totals()),
         busiest_links: busiest_links(ended, &names, makespan),
         calls: call_totals(ended),

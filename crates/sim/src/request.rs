@@ -13,9 +13,9 @@ use workload::trace::{Replay, ReplayOptions, SharedSet};
 use crate::blueprint::{Blueprint, Feed};
 use crate::config::{self, Disk, InputError, Override};
 use crate::memory::{self, Size};
-use crate::observe::Detail;
+use crate::observe::{Detail, restored, saved};
 use crate::report::{Outcome, Title, report};
-use crate::run::{Domain, End, Ended, Monitor, run, run_in_windows};
+use crate::run::{Alone, Domain, End, Ended, InWindows, Monitor, Peers, domains_of, run, run_in_windows};
 use crate::trace;
 
 /// What a user asks for.
@@ -84,7 +84,10 @@ pub const DEFAULT_MODEL: &str = "flow";
 /// A request that has become a machine.
 pub struct Prepared {
     blueprint: Blueprint,
+    /// The domains of this process; none where another one runs all.
     domains: Vec<Domain>,
+    /// How many domains there are in all processes.
+    all: u32,
     operations: Operations,
     title: Title,
 }
@@ -104,6 +107,12 @@ enum Operations {
 
 /// Builds what `request` asks for, or says what is wrong with it.
 pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
+    prepare_share(request, &Alone)
+}
+
+/// Builds this process's share of what `request` asks for, in all of its processes, or says what is wrong
+/// with it.
+pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
     let platform = config::load(&request.platform, &overrides(request)?, &Disk::new("."))?;
@@ -139,7 +148,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
         compute_scale: request.compute_scale,
         detail: request.detail,
     };
-    let domains = domains(request, &blueprint, &operations, &mut warnings)?;
+    let (domains, all) = domains(request, &blueprint, &operations, peers, &mut warnings)?;
     let title = Title {
         platform: blueprint.platform.name(),
         workload: workload_name(&request.workload),
@@ -150,29 +159,41 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
         warnings,
         host_of_rank,
     };
-    Ok(Prepared { blueprint, domains, operations, title })
+    Ok(Prepared { blueprint, domains, all, operations, title })
 }
 
-/// One domain for each thread, where the run can be cut; a warning says where it cannot.
+/// One domain for each thread of each process, where the run can be cut: those of this process, and how many
+/// there are. A warning says where it cannot; the first process runs it then.
 fn domains(
     request: &Request,
     blueprint: &Blueprint,
     operations: &Operations,
+    peers: &dyn Peers,
     warnings: &mut Vec<String>,
-) -> Result<Vec<Domain>, InputError> {
-    if request.threads <= 1 {
-        return Ok(vec![blueprint.whole()?]);
+) -> Result<(Vec<Domain>, u32), InputError> {
+    let (me, processes) = (peers.rank(), peers.count());
+    let wanted = request.threads.max(1).saturating_mul(processes);
+    if wanted == 1 {
+        return Ok((vec![blueprint.whole()?], 1));
     }
-    let reason = match (operations, blueprint.cut(request.threads)) {
+    let reason = match (operations, blueprint.cut(wanted)) {
         (Operations::Program, _) => "the ranks of such a program share one",
         (_, Err(reason)) => reason,
-        (_, Ok(cut)) => match blueprint.domains(cut)? {
-            Ok(domains) => return Ok(domains),
-            Err(reason) => reason,
-        },
+        (_, Ok(cut)) if cut.parts() < processes => "there are more processes than places with ranks",
+        (_, Ok(cut)) => {
+            let all = cut.parts();
+            match blueprint.domains(cut, domains_of(me, processes, all))? {
+                Ok(domains) => return Ok((domains, all)),
+                Err(reason) => reason,
+            }
+        }
     };
-    warnings.push(format!("--threads {}: one thread is used: {reason}", request.threads));
-    Ok(vec![blueprint.whole()?])
+    let asked = match processes {
+        1 => format!("--threads {}", request.threads),
+        _ => format!("{processes} processes"),
+    };
+    warnings.push(format!("{asked}: one thread is used: {reason}"));
+    Ok((if me == 0 { vec![blueprint.whole()?] } else { Vec::new() }, 1))
 }
 
 /// The request's own flags are overrides of the platform like any other.
@@ -270,50 +291,73 @@ impl Prepared {
 
     /// Runs it. `program` yields the operations where the workload is a [`Workload::Program`].
     pub fn run(
-        mut self,
+        self,
         program: Option<&mut dyn Source>,
         monitor: &mut dyn Monitor,
     ) -> Result<Outcome, InputError> {
-        let domains = std::mem::take(&mut self.domains);
+        let outcome = self.run_share(program, monitor, &mut Alone)?;
+        Ok(outcome.expect("a process by itself reports"))
+    }
+
+    /// Runs this process's share; `None` in all processes but the first.
+    pub fn run_share(
+        mut self,
+        program: Option<&mut dyn Source>,
+        monitor: &mut dyn Monitor,
+        peers: &mut dyn Peers,
+    ) -> Result<Option<Outcome>, InputError> {
+        let mut domains = std::mem::take(&mut self.domains);
         let mut feeds = Vec::new();
         for _ in &domains {
             feeds.extend(self.operations.feed()?);
         }
-        let mut ended = if let Operations::Program = self.operations {
-            let program = program.expect("a program workload needs its program");
-            let [domain] = <[Domain; 1]>::try_from(domains).ok().expect("a program runs in one domain");
-            Some(run(domain, program, monitor))
-        } else if feeds.len() == 1 {
-            let domain = domains.into_iter().next().expect("a run has a domain");
-            Some(run(domain, &mut feeds[0], monitor))
-        } else {
-            run_in_windows(domains, &mut feeds, monitor)
-        };
-        if ended.is_none() {
-            // The program failed while others of its ranks went on: as one domain, they stop where it failed.
+        if self.all > 1 {
+            match run_in_windows(domains, self.all, &mut feeds, monitor, peers) {
+                InWindows::Ended(ended) => return self.close(Some(*ended), &mut feeds, peers),
+                InWindows::Elsewhere => return self.close(None, &mut feeds, peers),
+                InWindows::FailedAhead => domains = vec![self.blueprint.whole()?],
+            }
             feeds = self.operations.feed()?.into_iter().collect();
-            ended = Some(run(self.blueprint.whole()?, &mut feeds[0], monitor));
         }
-        self.close(ended.expect("a run of one domain ends"), &mut feeds)
+        let Some(domain) = domains.pop() else { return Ok(None) };
+        let ended = match (feeds.first_mut(), program) {
+            (Some(feed), _) => run(domain, feed, monitor),
+            (None, Some(program)) => run(domain, program, monitor),
+            (None, None) => panic!("a program workload needs its program"),
+        };
+        self.close(Some(ended), &mut feeds, &mut Alone)
     }
 
-    /// The report of a run that has ended.
-    fn close(mut self, ended: Ended, feeds: &mut [Feed]) -> Result<Outcome, InputError> {
-        let mut replays = Vec::new();
+    /// The report of a run that has ended, in the process that knows how.
+    fn close(
+        mut self,
+        ended: Option<Ended>,
+        feeds: &mut [Feed],
+        peers: &mut dyn Peers,
+    ) -> Result<Option<Outcome>, InputError> {
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         for feed in feeds {
             if let Feed::Replay(replay) = feed {
-                if let Some(error) = replay.take_error() {
-                    return Err(trace::input_error(&error));
-                }
-                replays.push(&*replay);
+                errors.extend(replay.take_error().map(|error| trace::input_error(&error)));
+                warnings.extend(replay.warnings().iter().map(|(rank, text)| (rank.0, text.clone())));
             }
         }
-        self.title.warnings.extend(Replay::warnings_of(&replays));
+        let told: Vec<_> = errors.iter().map(|error| (error.file.clone(), error.message.clone())).collect();
+        let all = peers.share(saved(&(told, warnings)));
+        let mut warnings = Vec::new();
+        for (told, more) in all.iter().map(|all| restored::<(Vec<(String, String)>, Vec<_>)>(all)) {
+            if let Some((file, message)) = told.into_iter().next() {
+                return Err(InputError::whole(file, message));
+            }
+            warnings.extend(more);
+        }
+        self.title.warnings.extend(Replay::first(warnings));
+        let Some(ended) = ended else { return Ok(None) };
         if ended.end == End::Uncountable {
             let reason = "takes more than 213 days of simulated time or moves more than 16 EiB, which is more \
                           than can be counted; are its sizes, times and counts in the units that you mean?";
             return Err(InputError::whole(self.title.workload, reason));
         }
-        Ok(report(&self.blueprint.fabric, &ended, &self.title))
+        Ok(Some(report(&self.blueprint.fabric, &ended, &self.title)))
     }
 }

@@ -1,4 +1,5 @@
-//! A run gives the same report and the same tables, to the bit, into however many domains it is cut.
+//! A run gives the same report and the same tables, to the bit, into however many domains it is cut, in one
+//! process or several.
 
 mod cuts;
 
@@ -50,6 +51,9 @@ fn same_for_every_cut(request: &Request, what: &str) -> Outcome {
         assert!(is_cut(&parts) || parts.report.failure.is_some(), "{what}: {:?}", parts.report.warnings);
         assert_same(&parts, &whole, &format!("{what} on {threads} threads"));
     }
+    let parts = cuts::run_in_processes(&Request { threads: 2, ..request.clone() }, 2);
+    let parts = parts.unwrap_or_else(|error| panic!("{what}: {error}"));
+    cuts::assert_same_in_processes(&parts, &whole, &format!("{what} in 2 processes"));
     whole
 }
 
@@ -322,7 +326,7 @@ impl Monitor for Impatient {
 /// A monitor hears of all domains, and stops all of them.
 #[test]
 fn a_stopped_run_leaves_a_partial_report() {
-    let arguments = vec![("iterations".to_string(), "100000".to_string())];
+    let arguments = vec![("iterations".to_string(), "10000".to_string())];
     let workload = Workload::Pattern { name: "halo2d".to_string(), arguments };
     let mut monitor = Impatient(Vec::new());
     let prepared = prepare(&request("hopper", "loggp", Some(64), workload, 3)).unwrap();

@@ -1,7 +1,7 @@
 //! Literate scenarios: each Markdown file in `tests/scenarios` derives a closed form in its prose and
 //! gives the platform, the program and what to expect in fenced blocks. Every scenario runs under each
 //! model that it names, twice, with its hosts renumbered where it says that symmetry allows it, and cut into
-//! 1, 2, 3 and 8 domains: reports and tables are the same.
+//! 1, 2, 3 and 8 domains, and into 2 and 3 processes: reports and tables are the same.
 
 mod cuts;
 mod script;
@@ -86,6 +86,10 @@ impl Scenario {
     }
 
     fn try_run(&self, model: &str, hosts: Option<&[u32]>, threads: u32) -> Result<Outcome, sim::InputError> {
+        prepare(&self.request(model, hosts, threads))?.run(None, &mut Unwatched)
+    }
+
+    fn request(&self, model: &str, hosts: Option<&[u32]>, threads: u32) -> Request {
         let script = self.program.as_ref().map(|text| Script::read(text, &self.name));
         let ranks = script.as_ref().map_or(self.expect.ranks, |script| Some(script.ranks()));
         let placement = hosts.map(|hosts| {
@@ -95,7 +99,7 @@ impl Scenario {
             fs::write(&file, lines.join("\n")).unwrap();
             file.to_str().unwrap().to_string()
         });
-        let request = Request {
+        Request {
             platform: self.platform.to_str().unwrap().to_string(),
             overrides: Vec::new(),
             workload: self.workload(),
@@ -107,11 +111,10 @@ impl Scenario {
             compute_scale: 1.0,
             detail: Detail::Records(1000),
             threads,
-        };
-        prepare(&request)?.run(None, &mut Unwatched)
+        }
     }
 
-    /// Runs it cut into 2, 3 and 8 domains, and gives how often it was.
+    /// Runs it cut into domains and processes, and gives how often it was.
     fn check_cuts(&self, model: &str) -> u32 {
         let Ok(whole) = self.try_run(model, None, 1) else { return 0 };
         let mut cut = 0;
@@ -119,6 +122,13 @@ impl Scenario {
             let what = format!("{} under {model} on {threads} threads", self.name);
             let parts = self.try_run(model, None, threads).unwrap_or_else(|error| panic!("{what}: {error}"));
             cuts::assert_same(&parts, &whole, &what);
+            cut += u32::from(cuts::is_cut(&parts));
+        }
+        for processes in [2, 3] {
+            let what = format!("{} under {model} in {processes} processes", self.name);
+            let parts = cuts::run_in_processes(&self.request(model, None, 2), processes);
+            let parts = parts.unwrap_or_else(|error| panic!("{what}: {error}"));
+            cuts::assert_same_in_processes(&parts, &whole, &what);
             cut += u32::from(cuts::is_cut(&parts));
         }
         cut
@@ -194,5 +204,5 @@ fn every_scenario_meets_its_closed_form() {
             cut += scenario.check_cuts(model);
         }
     }
-    assert!(cut > 60, "most runs of the models that can be cut are cut, not {cut}");
+    assert!(cut > 100, "most runs of the models that can be cut are cut, not {cut}");
 }

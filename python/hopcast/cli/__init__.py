@@ -7,12 +7,14 @@ so that `hopcast --help` stays fast.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
 
 from hopcast import __version__
 from hopcast.cli.exits import guarded
+from hopcast.processes import is_silent
 
 _COMMANDS = {
     "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
@@ -53,6 +55,8 @@ def commands() -> None:
 
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
+    if is_silent():
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal that cannot show "µ" shows "?"
     sys.exit(guarded(lambda: commands.main(prog_name="hopcast", standalone_mode=False)))

@@ -13,6 +13,7 @@ from hopcast.errors import InputError
 if TYPE_CHECKING:
     from hopcast.api import Job
     from hopcast.outcome import Report
+    from hopcast.processes import Peers
 
 _SEED_MOST = 2**64 - 1
 _AS_THEY_ARE = ("ranks", "model", "seed", "placement", "ppn", "records", "mode", "time_shift", "threads")
@@ -38,7 +39,8 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Threads to run on, best as many as there are free cores; never changes the result.",
+    help="Threads to run on, best as many as there are free cores; under mpiexec, of each process. "
+    "Never changes the result.",
 )
 @click.option(
     "--seed",
@@ -93,19 +95,33 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
     arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a Python rank program (program.py, then
     its own arguments), or a recorded trace (a file, a directory, or a tar archive).
     """
+    from hopcast import processes
+
+    peers = processes.peers()
+    try:
+        report = _simulate(_job(platform, workload, args, flags), peers, flags)
+    except InputError as error:
+        if peers is not None:
+            peers.tell(error)
+        raise
+    if report is None:
+        return exits.DONE
+    return _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})
+
+
+def _simulate(job: Job, peers: Peers | None, flags: dict) -> Report | None:
     from hopcast.api import simulate
     from hopcast.cli.progress import Progress
     from hopcast.report.store import check_target
 
-    job = _job(platform, workload, args, flags)
-    if flags["out"] is not None:
+    reports = peers is None or peers.rank == 0
+    if flags["out"] is not None and reports:
         check_target(flags["out"])
-    progress = Progress(enabled=not flags["quiet"])
+    progress = Progress(enabled=reports and not flags["quiet"])
     try:
-        report = simulate(job, progress)
+        return simulate(job, progress, peers)
     finally:
         progress.close()
-    return _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})
 
 
 def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Job:

@@ -1,5 +1,7 @@
 //! What a program leaves undone when all its ranks are done: it has a result, but is most likely wrong.
 
+use serde::{Deserialize, Serialize};
+
 use crate::operation::{CommId, Rank};
 use crate::record::Failure;
 use crate::world::communicator::name as comm_name;
@@ -36,11 +38,11 @@ impl World {
 }
 
 /// What never came to an end: messages, receives, collectives.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftovers(pub [Found; 3]);
 
 /// How many there are of a kind, and the first in words with its rank.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// How many.
     pub count: u64,

@@ -20,6 +20,7 @@ use std::ops::Range;
 
 use engine::registry::{Arguments, BuildError, Entry};
 use engine::{Bandwidth, Duration};
+use serde::{Deserialize, Serialize};
 
 /// A host, numbered from 0.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,7 +32,7 @@ pub struct RouterId(pub u32);
 
 /// A directed link, numbered from 0: for h hosts, links `0..h` go up from the hosts to their
 /// routers, `h..2h` down to them, the rest run between routers.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LinkId(pub u32);
 
 /// One end of a link.

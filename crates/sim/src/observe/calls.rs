@@ -2,13 +2,14 @@
 
 use engine::{Bytes, Duration, Observer, Time};
 use mpi::Record;
+use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
-use super::{Detail, View, of_kind};
+use super::{Detail, View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 /// Totals of one MPI function on one rank.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSummary {
     /// How often it was called.
     pub count: u64,
@@ -23,7 +24,7 @@ pub struct CallSummary {
 }
 
 /// Totals of one MPI function over all ranks: together they may last longer than a [`Duration`] holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTotals {
     /// How often it was called.
     pub count: u64,
@@ -78,9 +79,10 @@ impl CallSummary {
 }
 
 /// Totals by call; by rank and call, with the distribution, where tables are kept.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Calls {
     /// The functions seen so far; a call's index is its place here.
+    #[serde(with = "super::names")]
     names: Vec<&'static str>,
     totals: Vec<CallTotals>,
     /// By rank, then by call; empty where only the screen is served.
@@ -150,6 +152,14 @@ impl View for Calls {
             row.resize(self.names.len(), CallSummary::default());
             theirs.iter().zip(&places).for_each(|(cell, place)| row[*place] = *cell);
         }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, saved: &[u8]) {
+        *self = restored(saved);
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -1,13 +1,14 @@
 //! A histogram of durations in logarithmic bins: sixteen to the decade, picoseconds to centuries.
 
 use engine::Duration;
+use serde::{Deserialize, Serialize};
 
 use crate::table::Column;
 
 const BINS_PER_DECADE: f64 = 16.0;
 
 /// Counts by duration. Bin 0 holds what took no time; bin i ≥ 1 holds `[10^((i-1)/16), 10^(i/16))` ps.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     counts: Vec<u64>,
 }

@@ -2,13 +2,14 @@
 
 use engine::{Observer, Time};
 use mpi::Record;
+use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
-use super::{View, of_kind};
+use super::{View, of_kind, restored, saved};
 use crate::table::Table;
 
 /// The distribution of message latency.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Latency(Histogram);
 
 impl Observer<Record> for Latency {
@@ -23,6 +24,14 @@ impl View for Latency {
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Latency = of_kind(other);
         self.0.absorb(&other.0);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, saved: &[u8]) {
+        *self = restored(saved);
     }
 
     fn tables(&self) -> Vec<Table> {

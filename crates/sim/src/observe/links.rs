@@ -7,6 +7,7 @@
 use engine::{Bandwidth, Duration, Observer, Time};
 use network::message::LinkUse;
 use network::{Fabric, LinkId, Node};
+use serde::{Deserialize, Serialize};
 
 use crate::table::{Column, Table};
 
@@ -15,7 +16,7 @@ const MOST_LINKS: usize = 4096;
 const FIRST_PERIOD: Duration = Duration(1_000_000);
 
 /// The use of all links.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Links {
     /// At the last report: by link.
     totals: Vec<LinkUse>,
@@ -24,7 +25,7 @@ pub struct Links {
     over_time: Option<OverTime>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct OverTime {
     period: Duration,
     /// By period: `(cell, bytes)`, ascending by cell, which is a link or a class of links.

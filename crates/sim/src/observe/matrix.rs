@@ -2,14 +2,15 @@
 
 use engine::{Observer, Time};
 use mpi::Record;
+use serde::{Deserialize, Serialize};
 
-use super::{View, of_kind};
+use super::{View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 const MOST_BINS: u32 = 1024;
 
 /// Messages and bytes from bin to bin.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Matrix {
     ranks_per_bin: u32,
     bins: u32,
@@ -44,6 +45,14 @@ impl View for Matrix {
             cell[0] += more[0];
             cell[1] = cell[1].saturating_add(more[1]);
         }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, saved: &[u8]) {
+        *self = restored(saved);
     }
 
     /// `source` and `destination` are the first rank of their bin.

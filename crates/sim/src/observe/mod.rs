@@ -7,6 +7,7 @@ mod histogram;
 mod latency;
 mod links;
 mod matrix;
+mod names;
 mod ranks;
 mod records;
 
@@ -14,6 +15,7 @@ use std::any::Any;
 
 use engine::{Observer, Time};
 use mpi::Record;
+use serde::{Serialize, de::DeserializeOwned};
 
 pub use calls::{CallSummary, CallTotals, Calls};
 pub use links::{LinkNames, Links, busiest};
@@ -44,6 +46,22 @@ pub trait View: Observer<Record> + Any + Send {
 
     /// Adds what a view of the same kind has seen in another domain of the run.
     fn absorb(&mut self, other: Box<dyn View>);
+
+    /// What it has seen, for another process.
+    fn save(&self) -> Vec<u8>;
+
+    /// Becomes what another process has saved.
+    fn restore(&mut self, saved: &[u8]);
+}
+
+/// As bytes that [`restored`] reads.
+pub fn saved<T: Serialize>(what: &T) -> Vec<u8> {
+    postcard::to_stdvec(what).expect("everything observed can be written")
+}
+
+/// What [`saved`] wrote, in the same version of hopcast.
+pub fn restored<T: DeserializeOwned>(saved: &[u8]) -> T {
+    postcard::from_bytes(saved).expect("processes of a run are of one version of hopcast")
 }
 
 /// The view of another domain, which is of the same kind.
@@ -96,6 +114,7 @@ pub struct Views {
     pub ranks: Ranks,
     /// Totals by call.
     pub calls: Calls,
+    detail: Detail,
     others: Vec<Box<dyn View>>,
 }
 
@@ -103,12 +122,27 @@ impl Views {
     /// The views that `detail` asks for.
     pub fn new(ranks: u32, detail: Detail) -> Views {
         let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(ranks, detail)).collect();
-        Views { ranks: Ranks::new(ranks), calls: Calls::new(ranks, detail), others }
+        Views { ranks: Ranks::new(ranks), calls: Calls::new(ranks, detail), detail, others }
     }
 
     /// What the views say about their tables.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.others.iter().filter_map(|view| view.warning())
+    }
+
+    /// What they have seen, for another process.
+    pub fn save(&self) -> Vec<Vec<u8>> {
+        let first = [self.ranks.save(), self.calls.save()];
+        first.into_iter().chain(self.others.iter().map(|view| view.save())).collect()
+    }
+
+    /// What views of the same kinds in another process have saved.
+    pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
+        let mut views = Views::new(self.ranks.totals().len() as u32, self.detail);
+        views.ranks.restore(&saved[0]);
+        views.calls.restore(&saved[1]);
+        views.others.iter_mut().zip(&saved[2..]).for_each(|(view, saved)| view.restore(saved));
+        views
     }
 
     /// With what was seen in another domain.

@@ -2,12 +2,13 @@
 
 use engine::{Duration, Observer, Time};
 use mpi::Record;
+use serde::{Deserialize, Serialize};
 
-use super::{View, of_kind};
+use super::{View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 /// One rank's totals.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankTotals {
     /// Computing.
     pub compute: Duration,
@@ -35,7 +36,7 @@ impl RankTotals {
 }
 
 /// The totals of all ranks.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Ranks(Vec<RankTotals>);
 
 impl Ranks {
@@ -89,6 +90,14 @@ impl View for Ranks {
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Ranks = of_kind(other);
         self.0.iter_mut().zip(&other.0).for_each(|(totals, more)| totals.add(more));
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, saved: &[u8]) {
+        *self = restored(saved);
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -3,12 +3,14 @@
 
 use engine::{Observer, Time};
 use mpi::Record;
+use serde::{Deserialize, Serialize};
 
-use super::{View, of_kind};
+use super::names::Name;
+use super::{View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 /// The first so many records.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Records {
     limit: usize,
     /// How many there were, those beyond the limit included.
@@ -18,10 +20,11 @@ pub struct Records {
     rows: Vec<Row>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Row {
     rank: u32,
-    name: &'static str,
+    #[serde(with = "super::names::one")]
+    name: Name,
     begin: Time,
     end: Time,
 }
@@ -68,6 +71,14 @@ impl View for Records {
         let other: Records = of_kind(other);
         self.count += other.count;
         self.rows.extend(other.rows);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self)
+    }
+
+    fn restore(&mut self, saved: &[u8]) {
+        *self = restored(saved);
     }
 
     fn warning(&self) -> Option<String> {

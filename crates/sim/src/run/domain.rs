@@ -19,6 +19,8 @@ pub struct Domain {
     pub(super) links: Links,
     fabric: Arc<Fabric>,
     arrivals: Vec<Arrival>,
+    /// The place of the event that failed among those of its time.
+    failed_at: u64,
 }
 
 /// Is asked every 2¹⁶ events whether to stop.
@@ -36,6 +38,7 @@ impl Domain {
             links: Links::new(fabric.topology.links(), detail != Detail::Screen),
             fabric,
             arrivals: Vec::new(),
+            failed_at: 0,
         }
     }
 
@@ -84,6 +87,7 @@ impl Domain {
                 network.settle(event.time, queue);
             }
             if world.failed().is_some() {
+                self.failed_at = event.key.word();
                 return;
             }
             if queue.popped() & POLL_MASK == 0 && poll(self, source) {
@@ -112,9 +116,9 @@ impl Domain {
         self.world.failed().is_some()
     }
 
-    /// Why, if it has.
-    pub(super) fn failure(&self) -> Option<&Failure> {
-        self.world.failed()
+    /// When, with the place among the events of that time, and why.
+    pub(super) fn failure(&self) -> Option<(Time, u64, &Failure)> {
+        self.world.failed().map(|failure| (self.now(), self.failed_at, failure))
     }
 
     /// Takes what has left for other domains.

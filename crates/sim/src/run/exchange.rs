@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex};
 use engine::Time;
 use network::Crossing;
 
+use super::peers::Parcel;
+
 /// From one domain to another.
 #[derive(Debug, Default)]
 pub struct Mail {
@@ -42,55 +44,102 @@ struct Pinned {
     ends: AtomicU64,
 }
 
-/// The mail and notes of all domains.
+/// The mail and notes of the domains of this process.
 #[derive(Debug)]
 pub struct Exchange {
     domains: usize,
-    /// By window's parity, sender, receiver. Locks are never contended: windows keep users apart.
+    /// By window's parity, then sender and receiver; one more sender stands for all other processes. Locks
+    /// are never contended: windows keep users apart.
     mail: [Vec<Mutex<Mail>>; 2],
     notes: [Vec<Pinned>; 2],
+    /// What all processes have noted, if there are others.
+    total: [Pinned; 2],
+    /// By window's parity and process: what is to go there.
+    parcels: [Vec<Mutex<Parcel>>; 2],
 }
 
 const UNKNOWN: u64 = u64::MAX;
 
-impl Exchange {
-    /// For so many domains.
-    pub fn new(domains: usize) -> Exchange {
-        let mail = || (0..domains * domains).map(|_| Mutex::default()).collect();
-        let notes = || (0..domains).map(|_| Pinned::default()).collect();
-        Exchange { domains, mail: [mail(), mail()], notes: [notes(), notes()] }
+impl Pinned {
+    fn set(&self, note: Note) {
+        self.next.store(note.next.0, Ordering::Relaxed);
+        self.events.store(note.events, Ordering::Relaxed);
+        self.share_done.store(note.share_done.map_or(UNKNOWN, f64::to_bits), Ordering::Relaxed);
+        self.ends.store(note.ends.into(), Ordering::Relaxed);
     }
 
-    /// Lets `use_it` fill or empty the mail of one pair.
+    fn get(&self) -> Note {
+        let share = self.share_done.load(Ordering::Relaxed);
+        Note {
+            next: Time(self.next.load(Ordering::Relaxed)),
+            events: self.events.load(Ordering::Relaxed),
+            share_done: (share != UNKNOWN).then(|| f64::from_bits(share)),
+            ends: self.ends.load(Ordering::Relaxed) != 0,
+        }
+    }
+}
+
+impl Note {
+    const NOTHING: Note = Note { next: Time::NEVER, events: 0, share_done: None, ends: false };
+
+    /// Both as one: the first event, the sum of events, the largest share, whether either ends.
+    fn and(self, other: Note) -> Note {
+        Note {
+            next: self.next.min(other.next),
+            events: self.events + other.events,
+            // Those that do not have the rank by which a source tells stand at the beginning.
+            share_done: match (self.share_done, other.share_done) {
+                (Some(one), Some(other)) => Some(one.max(other)),
+                (one, other) => one.or(other),
+            },
+            ends: self.ends || other.ends,
+        }
+    }
+}
+
+impl Exchange {
+    /// For so many domains in this process, of so many.
+    pub fn new(domains: usize, processes: usize) -> Exchange {
+        let mail = || (0..(domains + 1) * domains).map(|_| Mutex::default()).collect();
+        let notes = || (0..domains).map(|_| Pinned::default()).collect();
+        let parcels = || (0..processes).map(|_| Mutex::default()).collect();
+        Exchange {
+            domains,
+            mail: [mail(), mail()],
+            notes: [notes(), notes()],
+            total: Default::default(),
+            parcels: [parcels(), parcels()],
+        }
+    }
+
+    /// Lets `use_it` fill or empty the mail of one pair; `from` is the number of domains for other processes.
     pub fn mail<R>(&self, parity: usize, from: usize, to: usize, use_it: impl FnOnce(&mut Mail) -> R) -> R {
         let mail = &self.mail[parity][from * self.domains + to];
         use_it(&mut mail.lock().expect("nobody panics with the mail in hand"))
     }
 
-    /// Leaves the note of `domain`.
-    pub fn post(&self, parity: usize, domain: usize, note: Note) {
-        let pinned = &self.notes[parity][domain];
-        pinned.next.store(note.next.0, Ordering::Relaxed);
-        pinned.events.store(note.events, Ordering::Relaxed);
-        pinned.share_done.store(note.share_done.map_or(UNKNOWN, f64::to_bits), Ordering::Relaxed);
-        pinned.ends.store(note.ends.into(), Ordering::Relaxed);
+    /// Lets `use_it` fill or empty the parcel for another process.
+    pub fn parcel<R>(&self, parity: usize, process: usize, use_it: impl FnOnce(&mut Parcel) -> R) -> R {
+        use_it(&mut self.parcels[parity][process].lock().expect("nobody panics with a parcel in hand"))
     }
 
-    /// All notes as one: the first event, the sum of events, the largest share, whether any ends.
-    pub fn all(&self, parity: usize) -> Note {
-        let mut all = Note { next: Time::NEVER, events: 0, share_done: None, ends: false };
-        for pinned in &self.notes[parity] {
-            let share = pinned.share_done.load(Ordering::Relaxed);
-            let share = (share != UNKNOWN).then(|| f64::from_bits(share));
-            all.next = all.next.min(Time(pinned.next.load(Ordering::Relaxed)));
-            all.events += pinned.events.load(Ordering::Relaxed);
-            all.ends |= pinned.ends.load(Ordering::Relaxed) != 0;
-            // Those that do not have the rank by which a source tells stand at the beginning.
-            all.share_done = match (all.share_done, share) {
-                (Some(one), Some(other)) => Some(one.max(other)),
-                (one, other) => one.or(other),
-            };
-        }
-        all
+    /// Leaves the note of `domain`.
+    pub fn post(&self, parity: usize, domain: usize, note: Note) {
+        self.notes[parity][domain].set(note);
+    }
+
+    /// All notes of this process as one.
+    pub fn here(&self, parity: usize) -> Note {
+        self.notes[parity].iter().map(Pinned::get).fold(Note::NOTHING, Note::and)
+    }
+
+    /// Leaves what the notes of all processes come to.
+    pub fn post_total(&self, parity: usize, notes: impl Iterator<Item = Note>) {
+        self.total[parity].set(notes.fold(Note::NOTHING, Note::and));
+    }
+
+    /// What [`Exchange::post_total`] has left.
+    pub fn total(&self, parity: usize) -> Note {
+        self.total[parity].get()
     }
 }

@@ -10,6 +10,8 @@ mod barrier;
 mod domain;
 mod end;
 mod exchange;
+mod peers;
+mod sum;
 mod windows;
 
 use std::time::Instant;
@@ -21,6 +23,7 @@ use crate::observe::{Links, Views};
 
 pub use domain::Domain;
 use end::ended;
+pub use peers::{Alone, Peers, domains_of};
 use windows::Windows;
 
 /// Where a run stands.
@@ -96,14 +99,16 @@ pub struct Ended {
     pub bytes: u64,
     /// See [`network::Network::packet_hops`].
     pub packet_hops: u64,
-    /// What the program has left undone, in sentences.
+    /// What the program has left undone, and what else to know of its end, in sentences.
     pub leftovers: Vec<String>,
     /// What was seen of ranks.
     pub views: Views,
     /// What was seen of links.
     pub links: Links,
-    /// Threads that ran it.
+    /// Threads that ran it, in all processes.
     pub threads: u32,
+    /// Processes that ran it.
+    pub processes: u32,
 }
 
 const POLL_MASK: u64 = (1 << 16) - 1;
@@ -119,26 +124,41 @@ pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monito
         stopped
     });
     let wall_s = started.elapsed().as_secs_f64();
-    ended(vec![domain], &[source], stopped, wall_s)
+    let ended = ended(vec![domain], &[source], stopped, wall_s, &mut Alone);
+    ended.expect("a process by itself reports")
 }
 
-/// Runs several domains, each with its source on a thread of its own, to their end.
-///
-/// `None` means that the simulated program has failed while others of its ranks went on: what they have
-/// done until then depends on the cut, so the run is to be done again by one domain.
+/// How several domains ended.
+pub enum InWindows {
+    /// So.
+    Ended(Box<Ended>),
+    /// The first process knows.
+    Elsewhere,
+    /// The simulated program failed while others of its ranks went on. What they have done until then
+    /// depends on the cut, so the run is to be done again by one domain.
+    FailedAhead,
+}
+
+/// Runs several domains, each with its source on a thread of its own, to their end: those of this process,
+/// of `all`.
 pub fn run_in_windows<S: Source + Send>(
     domains: Vec<Domain>,
+    all: u32,
     sources: &mut [S],
     monitor: &mut dyn Monitor,
-) -> Option<Ended> {
+    peers: &mut dyn Peers,
+) -> InWindows {
     let started = started();
-    let (domains, stopped) = Windows::new(&domains).run(domains, sources, monitor);
-    if domains.iter().any(Domain::failed) {
-        return None;
+    let (domains, stopped) = Windows::new(&domains, all, peers).run(domains, sources, monitor, peers);
+    if peers.count() == 1 && domains.iter().any(Domain::failed) {
+        return InWindows::FailedAhead;
     }
     let wall_s = started.elapsed().as_secs_f64();
     let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
-    Some(ended(domains, &sources, stopped, wall_s))
+    match ended(domains, &sources, stopped, wall_s, peers) {
+        Some(ended) => InWindows::Ended(Box::new(ended)),
+        None => InWindows::Elsewhere,
+    }
 }
 
 fn started() -> Instant {

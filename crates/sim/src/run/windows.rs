@@ -1,4 +1,6 @@
-//! Domains on threads, in windows.
+//! Domains on threads of one or several processes, in windows.
+
+use std::ops::Range;
 
 use engine::{Duration, Time};
 use mpi::Source;
@@ -6,13 +8,18 @@ use network::Crossing;
 
 use super::barrier::{Barrier, Broken};
 use super::exchange::{Exchange, Note};
+use super::peers::{Item, Opened, Peers, domains_of};
 use super::{Control, Domain, Monitor, POLL_MASK, Progress};
 
-/// A run in windows.
+/// A run in windows: the side of one process.
 pub struct Windows {
     barrier: Barrier,
     exchange: Exchange,
-    domains: usize,
+    /// The domains of this process, of all.
+    here: Range<u32>,
+    /// The process of each domain.
+    process_of: Vec<u32>,
+    me: u32,
     lookahead: Duration,
 }
 
@@ -20,21 +27,31 @@ pub struct Windows {
 type Ask<'a> = &'a mut dyn FnMut(Progress) -> bool;
 
 impl Windows {
-    /// For these domains. Between them everything takes time.
-    pub fn new(domains: &[Domain]) -> Windows {
-        let lookahead = domains.iter().map(|domain| domain.lookahead()).min();
-        let lookahead = lookahead.expect("a run has a domain");
+    /// For `domains` of this process, of so many. Between them everything takes time.
+    pub fn new(domains: &[Domain], all: u32, peers: &dyn Peers) -> Windows {
+        let lookahead = domains.iter().map(Domain::lookahead).min().expect("a process has a domain");
         assert!(lookahead > Duration::ZERO, "nothing gets from one domain to another in no time");
-        let (barrier, exchange) = (Barrier::new(domains.len() as u32), Exchange::new(domains.len()));
-        Windows { barrier, exchange, domains: domains.len(), lookahead }
+        let (me, processes) = (peers.rank(), peers.count());
+        let process_of =
+            (0..processes).flat_map(|process| domains_of(process, processes, all).map(move |_| process));
+        Windows {
+            barrier: Barrier::new(domains.len() as u32),
+            exchange: Exchange::new(domains.len(), processes as usize),
+            here: domains_of(me, processes, all),
+            process_of: process_of.collect(),
+            me,
+            lookahead,
+        }
     }
 
-    /// Runs them to their end; the first on this thread, where the monitor is. Says whether that stopped it.
+    /// Runs them to their end; the first on this thread, where the monitor is. Says whether they were made
+    /// to end, by a monitor or a failure, of this process or another.
     pub fn run<S: Source + Send>(
         &self,
         domains: Vec<Domain>,
         sources: &mut [S],
         monitor: &mut dyn Monitor,
+        peers: &mut dyn Peers,
     ) -> (Vec<Domain>, bool) {
         let mut stopped = false;
         let mut polled = 0;
@@ -47,17 +64,18 @@ impl Windows {
         };
         let mut pairs = domains.into_iter().zip(sources).enumerate();
         let (_, (mut first, source)) = pairs.next().expect("a run has a domain");
+        let mut cut_short = false;
         let mut all = std::thread::scope(|scope| {
             let others: Vec<_> = pairs
                 .map(|(me, (mut domain, source))| {
                     scope.spawn(move || {
                         // A broken barrier is told of by the thread that broke it.
-                        let _ = self.run_one(me, &mut domain, source, &mut |_| false);
+                        let _ = self.run_one(me, &mut domain, source, &mut |_| false, None);
                         domain
                     })
                 })
                 .collect();
-            let _ = self.run_one(0, &mut first, source, &mut ask);
+            cut_short = self.run_one(0, &mut first, source, &mut ask, Some(peers)) == Ok(true);
             let join = |other: std::thread::ScopedJoinHandle<'_, Domain>| match other.join() {
                 Ok(domain) => domain,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -65,17 +83,18 @@ impl Windows {
             others.into_iter().map(join).collect::<Vec<_>>()
         });
         all.insert(0, first);
-        (all, stopped)
+        (all, cut_short)
     }
 
-    /// One domain's side of the run.
+    /// One domain's side of the run. Says whether it was made to end.
     fn run_one(
         &self,
         me: usize,
         domain: &mut Domain,
         source: &mut dyn Source,
         ask: Ask,
-    ) -> Result<(), Broken> {
+        mut peers: Option<&mut dyn Peers>,
+    ) -> Result<bool, Broken> {
         let _guard = self.barrier.guard();
         let mut crossings = Vec::new();
         let (mut parity, mut before) = (0, 0);
@@ -87,9 +106,9 @@ impl Windows {
             let (events, share_done) = (domain.events(), source.share_done());
             self.exchange.post(parity, me, Note { next, events, share_done, ends: ends || domain.failed() });
             self.barrier.wait()?;
-            let all = self.exchange.all(parity);
+            let all = self.meet(parity, &mut peers)?;
             if all.ends || all.next >= Time::LAST {
-                return Ok(());
+                return Ok(all.ends);
             }
             self.receive(parity, me, domain);
             let end = all.next + self.lookahead;
@@ -108,26 +127,74 @@ impl Windows {
         }
     }
 
+    /// What all domains have noted; with other processes, the first domain's thread talks to them.
+    fn meet(&self, parity: usize, peers: &mut Option<&mut dyn Peers>) -> Result<Note, Broken> {
+        if self.process_of.last() == Some(&0) {
+            return Ok(self.exchange.here(parity));
+        }
+        if let Some(peers) = peers {
+            let note = self.exchange.here(parity);
+            let processes = 0..peers.count() as usize;
+            let seal = |process| self.exchange.parcel(parity, process, |parcel| parcel.seal(&note));
+            let received = peers.exchange(&processes.map(seal).collect::<Vec<_>>());
+            let opened = received.iter().map(|sealed| Opened::new(sealed));
+            let (notes, parcels): (Vec<Note>, Vec<Opened>) = opened.unzip();
+            self.exchange.post_total(parity, notes.into_iter());
+            parcels.into_iter().flatten().for_each(|item| self.hand_out(parity, item));
+        }
+        self.barrier.wait()?;
+        Ok(self.exchange.total(parity))
+    }
+
+    /// Puts what another process has sent into the mail.
+    fn hand_out(&self, parity: usize, item: Item) {
+        let others = self.here.len();
+        let place = |to: u32| (to - self.here.start) as usize;
+        match item {
+            Item::Crossing(crossing) => self.exchange.mail(parity, others, place(crossing.to), |mail| {
+                mail.crossings.push(crossing);
+            }),
+            Item::Letter(to, words) => {
+                self.exchange.mail(parity, others, place(to), |mail| mail.letters.push(words));
+            }
+        }
+    }
+
     /// Puts what has left the domain into the mail; gives when the first of it is due.
     fn send(&self, parity: usize, me: usize, domain: &mut Domain, crossings: &mut Vec<Crossing>) -> Time {
-        let letters = domain.take(crossings);
-        for letter in letters {
-            self.exchange.mail(parity, me, letter.to as usize, |mail| mail.letters.push(letter.words));
+        for letter in domain.take(crossings) {
+            match self.place(letter.to) {
+                Ok(to) => self.exchange.mail(parity, me, to, |mail| mail.letters.push(letter.words)),
+                Err(process) => self.exchange.parcel(parity, process, |parcel| {
+                    parcel.letter(letter.to, &letter.words);
+                }),
+            }
         }
         let first = crossings.iter().map(|crossing| crossing.at).min().unwrap_or(Time::NEVER);
         crossings.sort_unstable_by_key(|crossing| crossing.to);
         for to_one in crossings.chunk_by(|one, other| one.to == other.to) {
-            self.exchange.mail(parity, me, to_one[0].to as usize, |mail| {
-                mail.crossings.extend_from_slice(to_one);
-            });
+            match self.place(to_one[0].to) {
+                Ok(to) => self.exchange.mail(parity, me, to, |mail| mail.crossings.extend_from_slice(to_one)),
+                Err(process) => self.exchange.parcel(parity, process, |parcel| {
+                    to_one.iter().for_each(|crossing| parcel.crossing(crossing));
+                }),
+            }
         }
         crossings.clear();
         first
     }
 
+    /// Which of the domains here that is, or in which process it is.
+    fn place(&self, domain: u32) -> Result<usize, usize> {
+        match self.process_of[domain as usize] {
+            process if process == self.me => Ok((domain - self.here.start) as usize),
+            process => Err(process as usize),
+        }
+    }
+
     /// Takes what others have sent.
     fn receive(&self, parity: usize, me: usize, domain: &mut Domain) {
-        for from in (0..self.domains).filter(|from| *from != me) {
+        for from in (0..=self.here.len()).filter(|from| *from != me) {
             self.exchange.mail(parity, from, me, |mail| {
                 mail.crossings.drain(..).for_each(|crossing| domain.import(&crossing));
                 mail.letters.drain(..).for_each(|words| domain.world.deliver(&words));

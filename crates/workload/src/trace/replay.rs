@@ -114,16 +114,14 @@ impl Replay {
 
     /// What to check before trusting the prediction, as far as ranks have come to their end: what the
     /// lowest of them say.
-    pub fn warnings(&self) -> Vec<String> {
-        Replay::warnings_of(&[self])
+    pub fn warnings(&self) -> &[(Rank, String)] {
+        &self.warnings
     }
 
-    /// The same of replays that share the ranks of a run.
-    pub fn warnings_of(replays: &[&Replay]) -> Vec<String> {
-        let mut all: Vec<_> = replays.iter().flat_map(|replay| replay.warnings.iter()).collect();
+    /// The same of replays that share the ranks of a run, whose warnings are `all`.
+    pub fn first(mut all: Vec<(u32, String)>) -> impl Iterator<Item = String> {
         all.sort_by_key(|(rank, _)| *rank);
-        all.truncate(WARNINGS);
-        all.into_iter().map(|(_, warning)| warning.clone()).collect()
+        all.into_iter().take(WARNINGS).map(|(_, warning)| warning)
     }
 
     fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {

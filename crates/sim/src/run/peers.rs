@@ -1,0 +1,179 @@
+//! The processes of a run: what they say to each other, and how it is put into bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use engine::{Key, Time};
+use network::Crossing;
+
+use super::exchange::Note;
+
+/// How the processes of a run talk, each with some of its domains. All of them make the same calls in the
+/// same order; a process that cannot go on ends all of them.
+pub trait Peers {
+    /// How many processes there are.
+    fn count(&self) -> u32;
+    /// Which of them this is.
+    fn rank(&self) -> u32;
+    /// Gives each process its bytes, by process, and gives those that each has for this one.
+    fn exchange(&mut self, to: &[Vec<u8>]) -> Vec<Vec<u8>>;
+    /// Gives all processes these bytes, and gives those of all, by process.
+    fn share(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>>;
+}
+
+/// A process by itself.
+pub struct Alone;
+
+impl Peers for Alone {
+    fn count(&self) -> u32 {
+        1
+    }
+    fn rank(&self) -> u32 {
+        0
+    }
+    fn exchange(&mut self, to: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        to.to_vec()
+    }
+    fn share(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+        vec![bytes]
+    }
+}
+
+/// The domains of one process, of `domains` in `processes`: as many each as can be, at least one where
+/// there are enough.
+pub fn domains_of(process: u32, processes: u32, domains: u32) -> Range<u32> {
+    let first = |process: u32| (u64::from(process) * u64::from(domains) / u64::from(processes)) as u32;
+    first(process)..first(process + 1)
+}
+
+/// Words on their way to another process.
+#[derive(Debug, Default, Clone)]
+pub struct Parcel(Vec<u8>);
+
+const CROSSING: u64 = 0;
+const LETTER: u64 = 1;
+
+impl Parcel {
+    fn word(&mut self, word: u64) {
+        self.0.extend_from_slice(&word.to_le_bytes());
+    }
+
+    /// Adds a crossing.
+    pub fn crossing(&mut self, crossing: &Crossing) {
+        self.word(CROSSING << 32 | u64::from(crossing.to));
+        self.word(crossing.at.0);
+        self.word(crossing.key.word());
+        crossing.words.iter().for_each(|word| self.word(*word));
+    }
+
+    /// Adds a letter to the domain `to`.
+    pub fn letter(&mut self, to: u32, words: &[u64]) {
+        self.word(LETTER << 32 | u64::from(to));
+        self.word(words.len() as u64);
+        words.iter().for_each(|word| self.word(*word));
+    }
+
+    /// With `note` in front, for the process that it goes to; leaves nothing behind.
+    pub fn seal(&mut self, note: &Note) -> Vec<u8> {
+        let mut sealed = Parcel(Vec::with_capacity(self.0.len() + 32));
+        sealed.word(note.next.0);
+        sealed.word(note.events);
+        sealed.word(note.share_done.map_or(u64::MAX, f64::to_bits));
+        sealed.word(note.ends.into());
+        sealed.0.append(&mut self.0);
+        sealed.0
+    }
+}
+
+/// What is in a sealed parcel, one after the other.
+pub struct Opened<'a> {
+    left: &'a [u8],
+}
+
+/// One thing out of a parcel.
+pub enum Item {
+    /// Of the network.
+    Crossing(Crossing),
+    /// Of the ranks, for that domain.
+    Letter(u32, Arc<[u64]>),
+}
+
+impl<'a> Opened<'a> {
+    /// The note, and what follows.
+    pub fn new(sealed: &'a [u8]) -> (Note, Opened<'a>) {
+        let mut opened = Opened { left: sealed };
+        let [next, events, share, ends] = std::array::from_fn(|_| opened.word());
+        let share_done = (share != u64::MAX).then(|| f64::from_bits(share));
+        (Note { next: Time(next), events, share_done, ends: ends != 0 }, opened)
+    }
+
+    fn word(&mut self) -> u64 {
+        let (word, left) = self.left.split_first_chunk().expect("a parcel is whole");
+        self.left = left;
+        u64::from_le_bytes(*word)
+    }
+}
+
+impl Iterator for Opened<'_> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let head = self.word();
+        let to = head as u32;
+        Some(if head >> 32 == LETTER {
+            let length = self.word();
+            Item::Letter(to, (0..length).map(|_| self.word()).collect())
+        } else {
+            let (at, key) = (Time(self.word()), Key::from_word(self.word()));
+            Item::Crossing(Crossing { to, at, key, words: std::array::from_fn(|_| self.word()) })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_is_opened() {
+        let crossing =
+            |to| Crossing { to, at: Time(9), key: Key::from_word(u64::MAX - 1), words: [to.into(); 14] };
+        for share_done in [None, Some(0.0), Some(0.75)] {
+            let note = Note { next: Time::NEVER, events: 7, share_done, ends: true };
+            let mut parcel = Parcel::default();
+            parcel.crossing(&crossing(3));
+            parcel.letter(u32::MAX, &[]);
+            parcel.letter(5, &[1, u64::MAX]);
+            parcel.crossing(&crossing(4));
+            let sealed = parcel.seal(&note);
+            let (read, opened) = Opened::new(&sealed);
+            let items: Vec<String> = opened
+                .map(|item| match item {
+                    Item::Crossing(crossing) => format!("{crossing:?}"),
+                    Item::Letter(to, words) => format!("{to}: {words:?}"),
+                })
+                .collect();
+            let expected = [
+                format!("{:?}", crossing(3)),
+                format!("{}: []", u32::MAX),
+                format!("5: [1, {}]", u64::MAX),
+                format!("{:?}", crossing(4)),
+            ];
+            assert_eq!((read, items), (note, expected.to_vec()));
+            assert_eq!(parcel.seal(&note).len(), 32);
+        }
+    }
+
+    #[test]
+    fn domains_are_shared_out() {
+        for (processes, domains) in [(1, 1), (2, 3), (3, 8), (3, 3)] {
+            let all: Vec<u32> =
+                (0..processes).flat_map(|process| domains_of(process, processes, domains)).collect();
+            assert_eq!(all, (0..domains).collect::<Vec<_>>());
+            assert!((0..processes).all(|process| !domains_of(process, processes, domains).is_empty()));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What domains have come to, summed up so that nothing shows how the run was cut.
+
+use engine::Time;
+use engine::hash::Digest;
+use mpi::world::leftover::Leftovers;
+use mpi::{Blocked, Failure, PartCall, Rank, Source};
+use network::deadlock::{self, Wait};
+use serde::{Deserialize, Serialize};
+
+use super::{Domain, End, Ended};
+use crate::observe::{Links, Views};
+
+/// One or more domains at their end.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Sum {
+    /// The time of the last event.
+    pub now: Time,
+    /// Calls that are asked for by others, in words.
+    pub answers: Vec<(PartCall, String)>,
+    events: u64,
+    messages: u64,
+    bytes: u64,
+    packet_hops: u64,
+    /// Whether something is due later than can be counted.
+    goes_beyond: bool,
+    /// Whether all ranks are done.
+    finished: bool,
+    digests: Vec<(Rank, u64)>,
+    leftovers: Leftovers,
+    /// The first failure: when, its place among the events of that time, and why.
+    failed: Option<(Time, u64, Failure)>,
+    /// Mismatched collectives that show at the end, by rank: with all ranks done, and with some not.
+    unmet: Vec<(Rank, Failure)>,
+    hidden: Vec<(Rank, Failure)>,
+    /// The ranks that cannot go on.
+    blocked: Vec<Blocked>,
+    /// The channels of the network that cannot.
+    waits: Vec<Wait>,
+    domains: u32,
+}
+
+impl Sum {
+    /// Of one domain.
+    pub fn of(domain: &mut Domain, source: &dyn Source, stopped: bool) -> Sum {
+        let goes_beyond = domain.goes_beyond();
+        let world = &domain.world;
+        let finished = world.finished();
+        let stuck = !finished && !stopped && !domain.failed();
+        Sum {
+            now: domain.now(),
+            answers: Vec::new(),
+            events: domain.events(),
+            messages: world.messages(),
+            bytes: world.bytes(),
+            packet_hops: domain.network.packet_hops(),
+            goes_beyond,
+            finished,
+            digests: world.digests().collect(),
+            leftovers: if finished { world.leftovers() } else { Leftovers::default() },
+            failed: domain.failure().map(|(at, place, failure)| (at, place, failure.clone())),
+            unmet: if finished { world.unmet_collective().into_iter().collect() } else { Vec::new() },
+            hidden: if stuck { world.hidden_mismatch().into_iter().collect() } else { Vec::new() },
+            blocked: if stuck { world.blocked(source) } else { Vec::new() },
+            waits: if stopped || domain.failed() { Vec::new() } else { deadlock::waits(&*domain.network) },
+            domains: 1,
+        }
+    }
+
+    /// With that of other domains.
+    pub fn and(mut self, other: Sum) -> Sum {
+        self.now = self.now.max(other.now);
+        self.answers.extend(other.answers);
+        self.events += other.events;
+        self.messages += other.messages;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.packet_hops += other.packet_hops;
+        self.goes_beyond |= other.goes_beyond;
+        self.finished &= other.finished;
+        self.digests.extend(other.digests);
+        self.leftovers = self.leftovers.and(other.leftovers);
+        let failures = [self.failed.take(), other.failed];
+        self.failed = failures.into_iter().flatten().min_by_key(|(at, place, _)| (*at, *place));
+        self.unmet.extend(other.unmet);
+        self.hidden.extend(other.hidden);
+        self.blocked.extend(other.blocked);
+        self.waits.extend(other.waits);
+        self.domains += other.domains;
+        self
+    }
+
+    /// The calls of other domains that failures of these are about.
+    pub fn asked(&self) -> Vec<PartCall> {
+        let failed = self.failed.iter().map(|(.., failure)| failure);
+        let others = self.unmet.iter().chain(&self.hidden).map(|(_, failure)| failure);
+        let part = |failure: &Failure| match failure {
+            Failure::Mismatch { elsewhere, .. } => *elsewhere,
+            _ => None,
+        };
+        failed.chain(others).filter_map(part).collect()
+    }
+
+    /// The end of the run, if these are all of its domains.
+    pub fn close(mut self, stopped: bool, wall_s: f64, views: Views, links: Links, processes: u32) -> Ended {
+        self.digests.sort_unstable();
+        self.blocked.sort_by_key(|blocked| blocked.rank);
+        let outcome_hash = self.outcome_hash();
+        let end = self.end(stopped);
+        let failed_ahead = processes > 1 && self.failed.is_some();
+        let at = self.failed.as_ref().map_or(self.now, |(at, ..)| *at);
+        let mut leftovers = if end == End::Finished { self.leftovers.sentences() } else { Vec::new() };
+        if failed_ahead {
+            leftovers.push(format!(
+                "other ranks went on for a moment after the failure, up to {}: what is counted includes it",
+                self.now
+            ));
+        }
+        Ended {
+            end,
+            now: at,
+            events: self.events,
+            wall_s,
+            outcome_hash,
+            messages: self.messages,
+            bytes: self.bytes,
+            packet_hops: self.packet_hops,
+            leftovers,
+            views,
+            links,
+            threads: self.domains,
+            processes,
+        }
+    }
+
+    fn end(&mut self, stopped: bool) -> End {
+        if let Some((.., failure)) = &self.failed {
+            return End::Failed(self.in_full(failure));
+        }
+        if stopped {
+            return End::Stopped;
+        }
+        if self.goes_beyond || self.bytes == u64::MAX {
+            return End::Uncountable;
+        }
+        if !self.finished
+            && let Some(why) = deadlock::in_words(&self.waits)
+        {
+            return End::Gridlock { why, blocked: std::mem::take(&mut self.blocked) };
+        }
+        // That of the lowest rank, so that it does not depend on the cut.
+        let found = if self.finished { &self.unmet } else { &self.hidden };
+        if let Some((_, mismatch)) = found.iter().min_by_key(|(rank, _)| *rank) {
+            return End::Failed(self.in_full(mismatch));
+        }
+        if self.finished {
+            return End::Finished;
+        }
+        End::Failed(Failure::Deadlock(std::mem::take(&mut self.blocked)))
+    }
+
+    /// A mismatch with what another domain knows of it.
+    fn in_full(&self, failure: &Failure) -> Failure {
+        let mut failure = failure.clone();
+        if let Failure::Mismatch { calls, elsewhere } = &mut failure
+            && let Some(part) = elsewhere.take()
+            && let Some((_, call)) = self.answers.iter().find(|(known, _)| *known == part)
+        {
+            calls[1].1.clone_from(call);
+        }
+        failure
+    }
+
+    /// Per rank what happened to it, in the order of ranks. Where the program failed while other ranks went
+    /// on, only the failure: how far they have come is no part of the outcome.
+    fn outcome_hash(&self) -> u64 {
+        let mut all = Digest::default();
+        match &self.failed {
+            Some((at, _, failure)) => {
+                all.fold(at.0);
+                fold_failure(failure, &mut all);
+            }
+            None => self.digests.iter().for_each(|(_, digest)| all.fold(*digest)),
+        }
+        all.value()
+    }
+}
+
+fn fold_failure(failure: &Failure, digest: &mut Digest) {
+    let (kind, ranks): (u64, Vec<Rank>) = match failure {
+        Failure::Deadlock(blocked) => (1, blocked.iter().map(|blocked| blocked.rank).collect()),
+        Failure::Truncation { rank, from, .. } => (2, vec![*rank, *from]),
+        Failure::Mismatch { calls, .. } => (3, calls.iter().map(|(rank, _)| *rank).collect()),
+        Failure::Abort { rank, .. } => (4, vec![*rank]),
+        Failure::Misuse { rank, .. } => (5, vec![*rank]),
+    };
+    digest.fold(kind);
+    ranks.iter().for_each(|rank| digest.fold(rank.0.into()));
+}
