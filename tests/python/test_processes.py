@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from hopcast.report.store import read
 
 HOPCAST = str(Path(sys.executable).with_name("hopcast"))
