@@ -117,10 +117,12 @@ class Comm(PointToPoint, Collective, BufferCollective):
         members = self._members.places(group.members)
         number = self._switch((COMM_CREATE_GROUP, self._id, members, tag))
         waiting = self._process.program.created_groups
-        shared, left = waiting.pop(number, (None, len(members)))
-        shared = shared or Members(tuple(group.members))
+        # Groups without a common member may have one number.
+        created = (number, tuple(group.members))
+        shared, left = waiting.pop(created, (None, len(members)))
+        shared = shared or Members(created[1])
         if left > 1:
-            waiting[number] = (shared, left - 1)
+            waiting[created] = (shared, left - 1)
         return Comm(self._process, number, shared)
 
     def Free(self):
