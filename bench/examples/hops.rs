@@ -1,16 +1,31 @@
 //! Packet-hops per second of CPU time, which a busy machine disturbs less than the criterion benches:
-//! `cargo run --release -p benches --example hops [2048|65536]`.
+//! `cargo run --release -p benches --example hops [2048|65536] [classes|links]`, with statistics over time
+//! in that detail.
 
 use benches::fabrics::{nsim_hosts, nsim_packets, nsim_torus};
 use benches::traffic::Traffic;
+use engine::Duration;
 use network::Network;
 use network::model::Packet;
+use network::statistics::{Detail, Options};
 
 /// User time of this process so far \[s\]; Linux alone tells.
 fn cpu_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc/self/stat");
     let fields = stat.rsplit(')').next().expect("a name in brackets").split_whitespace();
     fields.skip(11).map(|ticks| ticks.parse::<f64>().expect("ticks")).next().expect("utime") / 100.0
+}
+
+/// What `[statistics]` says by default.
+fn statistics(detail: Detail) -> Options {
+    Options {
+        detail,
+        period: Duration(1_000_000),
+        periods: 512,
+        rows: 500_000,
+        residence: Duration(u64::MAX),
+        slow_packets: 1000,
+    }
 }
 
 fn main() {
@@ -20,8 +35,16 @@ fn main() {
     };
     let fabric = nsim_torus(&sizes);
     let traffic = Traffic::shifts(fabric.topology.hosts(), rounds, 32 << 10);
+    let detail = match std::env::args().nth(2).as_deref() {
+        Some("classes") => Some(Detail::Classes),
+        Some("links") => Some(Detail::Links),
+        _ => None,
+    };
     for _ in 0..3 {
         let mut network = Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
+        if let Some(detail) = detail {
+            network.keep_statistics(&statistics(detail));
+        }
         let before = cpu_s();
         let outcome = traffic.run(&mut network);
         let (spent, hops) = (cpu_s() - before, network.packet_hops() as f64);

@@ -10,6 +10,7 @@ pub mod host;
 pub mod message;
 pub mod model;
 pub mod routing;
+pub mod statistics;
 pub mod topology;
 
 pub use cut::{Cut, Grain, Part};

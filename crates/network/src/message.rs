@@ -3,6 +3,7 @@
 use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 
 /// A process slot on a host.
@@ -108,6 +109,19 @@ pub trait Network: Send {
     /// What a channel is called, for people.
     fn channel_name(&self, channel: u32) -> String {
         channel.to_string()
+    }
+
+    /// Keeps statistics over time from now on, which is before the first message. Says whether this model
+    /// can.
+    fn keep_statistics(&mut self, options: &Options) -> bool {
+        let _ = options;
+        false
+    }
+
+    /// Gives up the statistics that it has kept, up to `now`.
+    fn take_statistics(&mut self, now: Time) -> Option<Box<Statistics>> {
+        let _ = now;
+        None
     }
 
     /// Packets forwarded over links so far; zero for models without packets.

@@ -32,6 +32,19 @@ pub fn run_in_parts(
     cut: &Arc<Cut>,
     messages: &[(Time, Message)],
 ) -> Vec<Log> {
+    let domains = run_with(name, fabric, hosts, cut, messages, |_| {});
+    domains.into_iter().map(|(log, _)| log).collect()
+}
+
+/// The same after a `preparation` of each part's model; also gives the models.
+pub fn run_with(
+    name: &str,
+    fabric: &Arc<Fabric>,
+    hosts: &Arc<HostParameters>,
+    cut: &Arc<Cut>,
+    messages: &[(Time, Message)],
+    preparation: impl Fn(&mut dyn Network),
+) -> Vec<(Log, Box<dyn Network>)> {
     let domain = |me| {
         let mut queue = Queue::new();
         for (number, (at, message)) in messages.iter().enumerate() {
@@ -41,13 +54,15 @@ pub fn run_in_parts(
             }
         }
         let part = Part { cut: cut.clone(), me };
-        Domain { queue, network: model_of_part(name, fabric, hosts, &part), log: Vec::new() }
+        let mut network = model_of_part(name, fabric, hosts, &part);
+        preparation(&mut *network);
+        Domain { queue, network, log: Vec::new() }
     };
     let mut domains: Vec<Domain> = (0..cut.parts()).map(domain).collect();
     loop {
         let first = domains.iter_mut().map(|domain| domain.queue.next_time()).min().unwrap();
         if first == Time::NEVER {
-            return domains.into_iter().map(|domain| domain.log).collect();
+            return domains.into_iter().map(|domain| (domain.log, domain.network)).collect();
         }
         let lookahead = domains.iter().map(|domain| domain.network.lookahead()).min().unwrap();
         let end = if cut.parts() == 1 { Time::NEVER } else { first + lookahead };

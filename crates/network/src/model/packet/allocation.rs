@@ -33,6 +33,7 @@ impl Packet {
         let (mut requester, mut before) = (port.requests, NONE);
         let mut chosen: Option<Choice> = None;
         let mut next_credit = Time::NEVER;
+        let mut lacking = NONE;
         while requester != NONE {
             let (wants, size, idle, next) = self.look(now, requester);
             if idle {
@@ -45,14 +46,19 @@ impl Packet {
                     if chosen.is_none_or(|chosen| key < chosen.key) {
                         chosen = Some(Choice { key, requester, before });
                     }
-                } else if let Some(at) = self.credits.enough_at(size, lane) {
-                    next_credit = next_credit.min(at);
                 } else {
-                    lane.starving = true;
+                    lacking = lacking.min(wants);
+                    match self.credits.enough_at(size, lane) {
+                        Some(at) => next_credit = next_credit.min(at),
+                        None => lane.starving = true,
+                    }
                 }
             }
             before = requester;
             requester = next;
+        }
+        if chosen.is_none() && self.recorder.is_some() {
+            self.note_nothing(now, link, lacking);
         }
         match chosen {
             Some(chosen) => self.grant(now, link, chosen, queue),
@@ -103,6 +109,9 @@ impl Packet {
             let lane = &mut self.lanes[requester as usize];
             (std::mem::replace(&mut lane.wants, NONE), lane.next)
         };
+        if let Some(recorder) = &self.recorder {
+            recorder.fetch(wants, requester);
+        }
         self.unlink(link, before, next);
         let packet = if injects { self.cut_packet(requester - senders) } else { self.leave_queue(requester) };
         let end = self.transmit(now, link, wants, requester, packet, queue);
@@ -181,6 +190,9 @@ impl Packet {
             self.lanes[wants as usize].credit -= state.size;
         }
         self.note_hop(now, end, wants, &state);
+        if self.recorder.is_some() {
+            self.note_transmission((now, end), wants, requester, (packet, &state));
+        }
         let tail = end + kind.cable;
         let moved = &mut self.packets.all[packet as usize];
         moved.tail = tail;

@@ -18,7 +18,7 @@ use crate::topology::{LinkId, Topology};
 /// The parts that links lead to and come from, and what is about to leave.
 #[derive(Debug)]
 pub(super) struct Border {
-    part: Part,
+    pub part: Part,
     /// Of each link: the parts of its start and of its end. Empty where nothing is cut.
     parts: Vec<[u16; 2]>,
     pub crossings: Vec<Crossing>,

@@ -60,14 +60,17 @@ impl Packet {
         // The packet may begin to leave when the rest of it will not be late.
         let ready = now.max(Time(filled_at.0.saturating_sub(on_link.0)));
         if ready == now {
-            return Some(self.request_injection(process));
+            return Some(self.request_injection(now, process));
         }
         queue.push(ready, self.inner(), token(Step::Filled, process, 0));
         None
     }
 
     /// The next packet of `process` asks for its host's link, which this gives.
-    pub(super) fn request_injection(&mut self, process: u32) -> u32 {
+    pub(super) fn request_injection(&mut self, now: Time, process: u32) -> u32 {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ask(now, process);
+        }
         let message = self.senders[process as usize].front;
         let first = self.route(message);
         let link = self.link_of(first);

@@ -42,6 +42,7 @@ mod messages;
 mod options;
 mod paths;
 mod ports;
+mod statistics;
 mod transit;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
 use crate::message::{Arrival, Cargo, Crossing, Happening, LinkUse, Message, Network};
+use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
 use border::Border;
@@ -60,6 +62,7 @@ use memory::MemoryQueues;
 use messages::{Messages, Slot};
 use paths::Paths;
 use ports::{Kind, Lane as Channel, Port};
+use statistics::Recorder;
 use transit::Packets;
 
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
@@ -96,6 +99,7 @@ pub struct Packet {
     route_each: bool,
     packet_hops: u64,
     hops: Option<Vec<Hop>>,
+    recorder: Option<Box<Recorder>>,
     border: Border,
     /// Working memory: a route and its virtual channels.
     links: Vec<LinkId>,
@@ -200,6 +204,7 @@ impl Packet {
             route_each: fabric.routing.is_adaptive(),
             packet_hops: 0,
             hops: None,
+            recorder: None,
             border,
             links: Vec::new(),
             path_channels: Vec::new(),
@@ -268,16 +273,20 @@ impl Network for Packet {
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
         let (step, first, second) = open(event);
+        let told = arrivals.len();
         match step {
             Step::Ready => self.ready(now, first, second, queue),
             Step::Idle => self.idle(now, first, second),
             Step::Arrived => self.arrived(now, first, queue, arrivals),
             Step::Filled => {
-                let link = self.request_injection(first);
+                let link = self.request_injection(now, first);
                 self.mark(link);
             }
             Step::Sent => self.tell_sent(first, arrivals),
             Step::Delivered => self.deliver(first, arrivals),
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.take_note(now, &arrivals[told..]);
         }
     }
 
@@ -331,6 +340,17 @@ impl Network for Packet {
 
     fn channel_name(&self, channel: u32) -> String {
         self.name_of(channel)
+    }
+
+    fn keep_statistics(&mut self, options: &Options) -> bool {
+        let (topology, part) = (&*self.alone.fabric.topology, &self.border.part);
+        let recorder = Recorder::new(options, topology, part, self.channels, self.senders.len() as u32);
+        self.recorder = Some(Box::new(recorder));
+        true
+    }
+
+    fn take_statistics(&mut self, now: Time) -> Option<Box<Statistics>> {
+        self.recorder.take().map(|recorder| Box::new(recorder.finish(now)))
     }
 
     fn lookahead(&self) -> Duration {

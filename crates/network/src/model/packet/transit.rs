@@ -51,6 +51,17 @@ impl Packets {
 impl Packet {
     /// `packet` has passed the pipeline of the router that it has reached by channel `lane`.
     pub(super) fn ready(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
+        if let Some(recorder) = &self.recorder {
+            recorder.fetch_input(lane, packet);
+        }
+        self.line_up(now, packet, lane, queue);
+        if self.recorder.is_some() {
+            self.note_arrival(now, packet, lane);
+        }
+    }
+
+    /// It takes its place in the queue of `lane`.
+    fn line_up(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
         let state = &mut self.lanes[lane as usize];
         if state.front != NONE {
             self.packets.all[state.back as usize].next = packet;

@@ -1,0 +1,338 @@
+//! What this model notes for statistics over time, if somebody wants them (see [`crate::statistics`]).
+//!
+//! Each virtual channel has a record of its own for the present period; what is in it is added to the
+//! tables when a later period has begun, so that a packet touches two records and no tables.
+
+mod ends;
+
+use std::hint::black_box;
+
+use engine::{Duration, Time};
+
+use super::transit::InTransit;
+use super::{NONE, Packet};
+use crate::statistics::{Latencies, Options, Periods, Places, SlowPacket, SlowPackets, Statistics, Traffic};
+use crate::topology::{LinkId, Node, Topology};
+use crate::{Arrival, Happening, Message, Part};
+use ends::{Input, Output};
+
+/// What is noted, and what must be known for that.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    tables: Tables,
+    places: Option<Places>,
+    latency: Periods<Vec<Latencies>>,
+    slow: SlowPackets,
+    channels: u32,
+    /// Of each virtual channel.
+    outputs: Vec<Output>,
+    inputs: Vec<Input>,
+    /// Of each link: the virtual channel for lack of whose credit it is stalled, or none.
+    stalled: Vec<u32>,
+    /// When each process asked for its host's link.
+    asked: Vec<Time>,
+    packets: Vec<Waiting>,
+}
+
+/// What is known of a packet.
+#[derive(Debug, Default, Clone, Copy)]
+struct Waiting {
+    /// When it could ask for its next link.
+    ready: Time,
+    /// \[bytes\]
+    payload: u32,
+}
+
+/// By class and by place, over time.
+#[derive(Debug)]
+struct Tables {
+    classes: Traffic,
+    by_place: Option<Traffic>,
+    /// Of each link.
+    groups: Vec<Groups>,
+    /// How far the places of a link's virtual channels are from each other.
+    stride: u32,
+}
+
+/// Where a link's first virtual channel counts: its class, what it sends, what is held at its end.
+#[derive(Debug, Clone, Copy)]
+struct Groups {
+    class: u32,
+    sent: u32,
+    held: u32,
+}
+
+/// A virtual channel: its link, its number there, its number among all.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    link: u32,
+    channel: u32,
+    lane: u32,
+}
+
+impl Recorder {
+    pub fn new(
+        options: &Options,
+        topology: &dyn Topology,
+        part: &Part,
+        channels: u32,
+        processes: u32,
+    ) -> Recorder {
+        let links = topology.links();
+        let found = options.places(topology, channels);
+        let places = found.map(|(places, _)| places);
+        let (groups, ids) = groups(places, topology, part, channels);
+        let classes = (0..topology.classes().len() as u32 * channels).collect();
+        let by_place = found.map(|(_, count)| {
+            let periods = options.periods.min(options.rows / count.max(1));
+            Traffic::new((options.period, periods), ids)
+        });
+        let classes = Traffic::new((options.period, options.periods), classes);
+        let stride = u32::from(places == Some(Places::Channels));
+        Recorder {
+            tables: Tables { classes, by_place, groups, stride },
+            places,
+            latency: Periods::new(options.period, options.periods, Vec::new()),
+            slow: SlowPackets::new(options.residence, options.slow_packets),
+            channels,
+            outputs: vec![Output::default(); (links * channels) as usize],
+            inputs: vec![Input::default(); (links * channels) as usize],
+            stalled: vec![NONE; links as usize],
+            asked: vec![Time::ZERO; processes as usize],
+            packets: Vec::new(),
+        }
+    }
+
+    /// Reads what will be needed of a packet that comes by `lane`: memory is slow, and other work waits.
+    #[inline]
+    pub fn fetch_input(&self, lane: u32, packet: u32) {
+        black_box(self.inputs[lane as usize].until());
+        black_box(self.packets.get(packet as usize).map(|packet| packet.payload));
+    }
+
+    /// The same of a packet of `requester` that goes on by channel `wants`.
+    #[inline]
+    pub fn fetch(&self, wants: u32, requester: u32) {
+        black_box(self.outputs[wants as usize].until());
+        black_box(self.inputs.get(requester as usize).map(|input| input.until()));
+    }
+
+    /// `process` asks for its host's link.
+    pub fn ask(&mut self, now: Time, process: u32) {
+        self.asked[process as usize] = now;
+    }
+
+    /// Notes the messages that were delivered `now`.
+    pub fn take_note(&mut self, now: Time, arrivals: &[Arrival]) {
+        for arrival in arrivals {
+            let Message { from, to, .. } = arrival.message;
+            if arrival.happening == Happening::Delivered && from.host != to.host {
+                self.latency.note(now, now.since(arrival.injected));
+            }
+        }
+    }
+
+    /// The output `link` has requests, and none for lack of credit in `lane`.
+    fn stall(&mut self, now: Time, link: u32, lane: u32) {
+        if self.stalled[link as usize] == NONE {
+            self.stalled[link as usize] = lane;
+            self.outputs[lane as usize].stalled_since = now;
+        }
+    }
+
+    /// The output `link` does not lack credit any more.
+    fn go_on(&mut self, now: Time, link: u32) {
+        let lane = std::mem::replace(&mut self.stalled[link as usize], NONE);
+        if lane != NONE {
+            let at = At { link, channel: lane - link * self.channels, lane };
+            self.outputs[lane as usize].go_on(now, at, &mut self.tables);
+        }
+    }
+
+    /// What is known of packet `index`.
+    fn packet(&mut self, index: u32) -> &mut Waiting {
+        if index as usize >= self.packets.len() {
+            self.packets.resize(index as usize + 1, Waiting::default());
+        }
+        &mut self.packets[index as usize]
+    }
+
+    /// What was kept, up to `now`.
+    pub fn finish(mut self, now: Time) -> Statistics {
+        let Recorder { places, channels, .. } = self;
+        self.tables.advance(now);
+        for link in 0..self.stalled.len() as u32 {
+            self.go_on(now, link);
+            for channel in 0..channels {
+                let at = At { link, channel, lane: link * channels + channel };
+                self.outputs[at.lane as usize].give(at, &mut self.tables);
+                self.inputs[at.lane as usize].settle(now, at, &mut self.tables);
+                self.inputs[at.lane as usize].give(at, &mut self.tables);
+            }
+        }
+        let Tables { mut classes, mut by_place, .. } = self.tables;
+        classes.reach(now);
+        self.latency.reach(now);
+        by_place.iter_mut().for_each(|by_place| by_place.reach(now));
+        let (latency, slow) = (self.latency, self.slow);
+        Statistics { classes, places, by_place, channels, latency, slow, until: now }
+    }
+}
+
+impl Tables {
+    /// It is `now`.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        self.classes.advance(now);
+    }
+
+    /// Calls `add` with each table, and the place in it of what `at` sends.
+    fn of_output(&mut self, at: At, add: impl Fn(&mut Traffic, u32)) {
+        let groups = self.groups[at.link as usize];
+        add(&mut self.classes, groups.class + at.channel);
+        if let Some(by_place) = &mut self.by_place {
+            add(by_place, groups.sent + at.channel * self.stride);
+        }
+    }
+
+    /// The same of what is held at its end.
+    fn of_input(&mut self, at: At, add: impl Fn(&mut Traffic, u32)) {
+        let groups = self.groups[at.link as usize];
+        add(&mut self.classes, groups.class + at.channel);
+        if let Some(by_place) = &mut self.by_place {
+            add(by_place, groups.held + at.channel * self.stride);
+        }
+    }
+}
+
+/// Where each link counts, and the places of this part: a link counts if one of its ends is here.
+fn groups(
+    places: Option<Places>,
+    topology: &dyn Topology,
+    part: &Part,
+    channels: u32,
+) -> (Vec<Groups>, Vec<u32>) {
+    let owns = |node: Node| part.is_whole() || part.cut.of_node(node) == part.me;
+    let router = |node: Node| match node {
+        Node::Host(host) => topology.router_of(host).0,
+        Node::Router(router) => router.0,
+    };
+    let all = |id: u32| {
+        let link = topology.link(LinkId(id));
+        let (sent, held) = match places {
+            None => (0, 0),
+            Some(Places::Channels) => (id * channels, id * channels),
+            Some(Places::Links) => (id, id),
+            Some(Places::Routers) => (router(link.from), router(link.to)),
+        };
+        let class = u32::from(link.class) * channels;
+        (Groups { class, sent, held }, owns(link.from) || owns(link.to))
+    };
+    let all: Vec<(Groups, bool)> = (0..topology.links()).map(all).collect();
+    let width = if places == Some(Places::Channels) { channels } else { 1 };
+    let here = all.iter().filter(|(_, here)| *here).flat_map(|(groups, _)| [groups.sent, groups.held]);
+    let mut ids: Vec<u32> = here.flat_map(|first| first..first + width).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let place = |group: u32| ids.binary_search(&group).map_or(NONE, |place| place as u32);
+    let placed =
+        |(groups, _): (Groups, bool)| Groups { sent: place(groups.sent), held: place(groups.held), ..groups };
+    (all.into_iter().map(placed).collect(), ids)
+}
+
+impl Packet {
+    fn at(&self, lane: u32) -> At {
+        let link = self.link_of(lane);
+        At { link, channel: lane - link * self.channels, lane }
+    }
+
+    /// The packet `index` may ask for its next link; it has come by `lane`.
+    #[inline(never)]
+    pub(super) fn note_arrival(&mut self, now: Time, index: u32, lane: u32) {
+        let (packet, at) = (self.packets.all[index as usize], self.at(lane));
+        let foreign = self.border.start(at.link).is_some();
+        let payload = foreign.then(|| self.payload(&packet));
+        let Some(recorder) = &mut self.recorder else { return };
+        let known = recorder.packet(index);
+        known.ready = now;
+        known.payload = payload.unwrap_or(known.payload);
+        recorder.tables.advance(now);
+        recorder.inputs[lane as usize].arrive(now, packet.size, at, &mut recorder.tables);
+    }
+
+    /// The output `link` has requests, but grants none: `lane` lacks credit, if it is one.
+    #[inline(never)]
+    pub(super) fn note_nothing(&mut self, now: Time, link: u32, lane: u32) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if lane == NONE {
+            recorder.go_on(now, link);
+        } else {
+            recorder.stall(now, link, lane);
+        }
+    }
+
+    /// The `packet` of number `index` is granted channel `wants`, and has left at `end`.
+    #[inline(never)]
+    pub(super) fn note_transmission(
+        &mut self,
+        (now, end): (Time, Time),
+        wants: u32,
+        requester: u32,
+        (index, packet): (u32, &InTransit),
+    ) {
+        let (senders, output) = (self.lanes.len() as u32, self.at(wants));
+        let payload = (requester >= senders).then(|| self.payload(packet));
+        let input = (requester < senders).then(|| self.at(requester));
+        let Some(recorder) = &mut self.recorder else { return };
+        let known = recorder.packet(index);
+        known.payload = payload.unwrap_or(known.payload);
+        let Waiting { mut ready, payload } = *known;
+        recorder.tables.advance(now);
+        recorder.go_on(now, output.link);
+        match input {
+            None => ready = recorder.asked[(requester - senders) as usize],
+            Some(at) => {
+                recorder.inputs[at.lane as usize].leave((now, end), packet.size, at, &mut recorder.tables);
+            }
+        }
+        let (size, waited) = ((packet.size, payload), now.since(ready));
+        recorder.outputs[wants as usize].send((now, end), size, waited, output, &mut recorder.tables);
+        if let Some(at) = input {
+            let residence = end.since(ready) + self.kind(at.link).pipeline;
+            if self.recorder.as_ref().is_some_and(|recorder| recorder.slow.is_slow(residence)) {
+                self.note_slow((now, ready, residence), at, output, packet);
+            }
+        }
+    }
+
+    fn payload(&self, packet: &InTransit) -> u32 {
+        let message = &self.messages.get(packet.message).message;
+        self.options.payload_of(message.size, u64::from(packet.number)).0 as u32
+    }
+
+    /// A packet leaves the buffer of `at`, in which it was `ready`, after too long a residence.
+    #[cold]
+    fn note_slow(
+        &mut self,
+        (now, ready, residence): (Time, Time, Duration),
+        at: At,
+        next: At,
+        packet: &InTransit,
+    ) {
+        let message = &self.messages.get(packet.message).message;
+        let slow = SlowPacket {
+            residence,
+            ready,
+            waited: now.since(ready),
+            link: LinkId(at.link),
+            channel: at.channel as u8,
+            next: LinkId(next.link),
+            from: message.from.host,
+            to: message.to.host,
+            number: packet.number,
+        };
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.inputs[at.lane as usize].slow += 1;
+        recorder.slow.note(slow);
+    }
+}

@@ -1,0 +1,128 @@
+//! Statistics over time: what went over links and stood in buffers in each period, how long messages took,
+//! and which packets stayed too long.
+//!
+//! ```text
+//! throughput   bytes on the wire, headers included / (period · links)
+//! efficiency   payload bytes / (period · bandwidth of the links)
+//! waiting      from a packet's request for a link (its router's pipeline is behind it; at a NIC, the
+//!              process has it ready) until the link is granted
+//! stall        a link is idle, has requests that nothing else holds up, and none of them has credit
+//! occupancy    bytes · time in a buffer / period: a packet counts whole from its request until its tail
+//!              has left
+//! residence    from the arrival of a packet's head at a router until its tail has left it
+//! latency      of a message, from its injection to its delivery; copies within a host are left out
+//! ```
+//!
+//! All is counted in whole numbers. A stretch over several periods is split by time: of n bytes sent in
+//! `[b, e)`, `⌊n (t − b) / (e − b)⌋` have left by t. A packet and its wait count where its transmission
+//! begins, a message where it is delivered. So sums over periods are exact totals, whatever the periods.
+//!
+//! Bounded: at most [`Options::periods`] periods, whose length doubles when they run out, and at most
+//! [`Options::rows`] rows by place, for which places are put together, and periods made longer.
+//!
+//! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.2 and Figures 8 and 9.
+
+mod latency;
+mod periods;
+mod slow;
+mod traffic;
+
+use engine::{Duration, Time};
+
+pub use latency::Latencies;
+pub use periods::{ByPeriod, Periods};
+pub use slow::{SlowPacket, SlowPackets};
+pub use traffic::{Held, Row, Sent, Traffic};
+
+use crate::topology::Topology;
+
+/// Where traffic is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// By class of link (direction on grids, level on trees) and virtual channel.
+    Classes,
+    /// By place, too: see [`Places`].
+    Links,
+}
+
+/// What is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Where traffic is kept.
+    pub detail: Detail,
+    /// The length of the first period, which may double; above 0.
+    pub period: Duration,
+    /// The most periods; 2 or more.
+    pub periods: u32,
+    /// The most rows by place.
+    pub rows: u32,
+    /// What longer residence in a buffer makes a packet slow.
+    pub residence: Duration,
+    /// The most slow packets that are listed.
+    pub slow_packets: u32,
+}
+
+/// What a place is: the finest for which the rows are enough for [`LEAST_PERIODS`] periods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Places {
+    /// A virtual channel of a link, numbered `link · channels + channel`.
+    Channels,
+    /// A link.
+    Links,
+    /// A router: the links that leave it and those of its hosts that lead to it, the buffers in it.
+    Routers,
+}
+
+/// Places are put together where there would be fewer periods.
+pub const LEAST_PERIODS: u32 = 16;
+
+impl Options {
+    /// What places are on `topology`, and how many; `None` where they are not kept, or too many.
+    pub fn places(&self, topology: &dyn Topology, channels: u32) -> Option<(Places, u32)> {
+        let lanes = topology.links().checked_mul(channels).map(|lanes| (Places::Channels, lanes));
+        let links = (Places::Links, topology.links());
+        let mut all = lanes.into_iter().chain([links, (Places::Routers, topology.routers())]);
+        let fits = |count: u32| u64::from(count) * u64::from(LEAST_PERIODS) <= u64::from(self.rows);
+        all.find(|(_, count)| self.detail == Detail::Links && fits(*count))
+    }
+}
+
+/// What was kept of a run, or of one part of its network.
+#[derive(Debug, Clone)]
+pub struct Statistics {
+    /// By class of link and virtual channel: group `class · channels + channel`.
+    pub classes: Traffic,
+    /// What the groups of `by_place` are.
+    pub places: Option<Places>,
+    /// By place; its periods may be longer.
+    pub by_place: Option<Traffic>,
+    /// Virtual channels of a link.
+    pub channels: u32,
+    /// Of messages, by period.
+    pub latency: Periods<Vec<Latencies>>,
+    /// Packets that stayed too long.
+    pub slow: SlowPackets,
+    /// Up to when.
+    pub until: Time,
+}
+
+impl Statistics {
+    /// With what was kept of another part of the network, up to the same time.
+    pub fn and(mut self, other: Statistics) -> Statistics {
+        self.classes.absorb(&other.classes);
+        if let (Some(all), Some(more)) = (&mut self.by_place, &other.by_place) {
+            all.absorb(more);
+        }
+        self.latency.absorb(other.latency);
+        self.slow.absorb(other.slow);
+        self.until = self.until.max(other.until);
+        self
+    }
+
+    /// Of all messages.
+    pub fn latencies(&self) -> Latencies {
+        let mut all = Latencies::default();
+        self.latency.kept().iter().for_each(|period| all.add(period));
+        all
+    }
+}
