@@ -50,6 +50,12 @@ impl Digest {
     pub fn fold(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(FACTOR) ^ (word >> 31);
     }
+    /// Folds a text into the digest.
+    pub fn fold_text(&mut self, text: &str) {
+        let mut mix = Mix::default();
+        mix.write(text.as_bytes());
+        self.fold(mix.finish() ^ text.len() as u64);
+    }
     /// The digest so far.
     pub fn value(self) -> u64 {
         self.0

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::Duration;
 use mpi::{Completion, Op, Rank, Source};
 use network::model::{Cutting, MODELS};
-use network::{Cut, Endpoint, Fabric, Part};
+use network::{Cut, Endpoint, Fabric, Grain, Part};
 use workload::trace::Replay;
 
 use crate::config::{InputError, Platform};
@@ -56,7 +56,10 @@ impl Blueprint {
         self.placement.iter().for_each(|endpoint| weights[endpoint.host.0 as usize] += 1);
         let cut = Cut::new(&*self.fabric.topology, grain, parts.min(MOST_PARTS), &weights);
         if cut.parts() == 1 {
-            return Err("all ranks are at one place");
+            return Err(match grain {
+                Grain::Hosts => "all ranks are on one host",
+                Grain::Routers => "all ranks are on the hosts of one router",
+            });
         }
         Ok(cut)
     }

@@ -219,9 +219,9 @@ fn ranks(request: &Request, recording: Option<&SharedSet>) -> Result<u32, InputE
     }
 }
 
-/// The pattern `name`; who writes a path means a file, which would have been found.
+/// The pattern `name`; who writes a path or a suffix means a file, which would have been found.
 fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
-    if name.contains('/') {
+    if name.contains(['/', '.']) {
         return Err(InputError::whole(name, "there is no such file or folder"));
     }
     find(PATTERNS, "pattern", name).map_err(|reason| InputError::whole(name, reason))

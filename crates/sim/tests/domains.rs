@@ -346,5 +346,5 @@ fn what_cannot_be_cut_says_why() {
     assert_eq!(flow.report.threads, 1);
     assert!(flow.report.warnings[0].contains("--threads 4: one thread is used: in the flow model"));
     let together = run(&request("hopper", "loggp", Some(2), ring(), 4));
-    assert!(together.report.warnings[0].contains("all ranks are at one place"));
+    assert!(together.report.warnings[0].contains("all ranks are on one host"));
 }

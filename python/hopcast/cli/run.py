@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,8 +120,11 @@ def _simulate(job: Job, peers: Peers | None, flags: dict) -> Report | None:
     if flags["out"] is not None and reports:
         check_target(flags["out"])
     progress = Progress(enabled=reports and not flags["quiet"])
+    # What a rank program prints must not stand in the JSON.
+    printed = redirect_stdout(sys.stderr) if flags["as_json"] else nullcontext()
     try:
-        return simulate(job, progress, peers)
+        with printed:
+            return simulate(job, progress, peers)
     finally:
         progress.close()
 

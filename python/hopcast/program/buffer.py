@@ -176,6 +176,8 @@ def as_typed_blocks(spec, size):
         (where,) = where
     counts, displacements = where
     for name, given in (("counts", counts), ("displacements", displacements), ("datatypes", datatypes)):
+        if not hasattr(given, "__len__"):
+            raise TypeError(f"{name} are a list, one for each of the {size} blocks, not {given!r}")
         if len(given) != size:
             raise ValueError(f"{len(given)} {name} for {size} blocks")
     return TypedBlocks(memory, counts, displacements, datatypes)

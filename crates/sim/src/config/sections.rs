@@ -124,7 +124,12 @@ const MEMORY: &[Parameter] = &[
 const NIC: &[Parameter] = &[
     required("bandwidth", Kind::Bandwidth, "Of the link between a host and its router, each direction"),
     required("latency", Kind::Time, "Of the link between a host and its router, each direction"),
-    optional("gap", Kind::Time, "0 ns", "The least time from one message of a NIC to its next (LogGP's g)"),
+    optional(
+        "gap",
+        Kind::Time,
+        "0 ns",
+        "The least time from one message of a NIC to its next: LogGP's g, which only the model `loggp` knows",
+    ),
 ];
 
 const MPI: &[Parameter] = &[

@@ -103,8 +103,8 @@ impl Sum {
     pub fn close(mut self, stopped: bool, wall_s: f64, views: Views, links: Links, processes: u32) -> Ended {
         self.digests.sort_unstable();
         self.blocked.sort_by_key(|blocked| blocked.rank);
-        let outcome_hash = self.outcome_hash();
         let end = self.end(stopped);
+        let outcome_hash = self.outcome_hash(&end);
         let failed_ahead = processes > 1 && self.failed.is_some();
         let at = self.failed.as_ref().map_or(self.now, |(at, ..)| *at);
         let mut leftovers = if end == End::Finished { self.leftovers.sentences() } else { Vec::new() };
@@ -169,29 +169,20 @@ impl Sum {
         failure
     }
 
-    /// Per rank what happened to it, in the order of ranks. Where the program failed while other ranks went
-    /// on, only the failure: how far they have come is no part of the outcome.
-    fn outcome_hash(&self) -> u64 {
+    /// How the program failed, if it did, and per rank what happened to it, in the order of ranks. Where it
+    /// failed while other ranks went on, only the failure: how far they have come is no part of the outcome.
+    fn outcome_hash(&self, end: &End) -> u64 {
         let mut all = Digest::default();
-        match &self.failed {
-            Some((at, _, failure)) => {
-                all.fold(at.0);
-                fold_failure(failure, &mut all);
+        if let End::Failed(failure) = end {
+            all.fold_text(&failure.to_string());
+            if let Failure::Deadlock(blocked) = failure {
+                blocked.iter().for_each(|blocked| all.fold_text(&blocked.call));
             }
+        }
+        match &self.failed {
+            Some((at, ..)) => all.fold(at.0),
             None => self.digests.iter().for_each(|(_, digest)| all.fold(*digest)),
         }
         all.value()
     }
-}
-
-fn fold_failure(failure: &Failure, digest: &mut Digest) {
-    let (kind, ranks): (u64, Vec<Rank>) = match failure {
-        Failure::Deadlock(blocked) => (1, blocked.iter().map(|blocked| blocked.rank).collect()),
-        Failure::Truncation { rank, from, .. } => (2, vec![*rank, *from]),
-        Failure::Mismatch { calls, .. } => (3, calls.iter().map(|(rank, _)| *rank).collect()),
-        Failure::Abort { rank, .. } => (4, vec![*rank]),
-        Failure::Misuse { rank, .. } => (5, vec![*rank]),
-    };
-    digest.fold(kind);
-    ranks.iter().for_each(|rank| digest.fold(rank.0.into()));
 }

@@ -94,6 +94,23 @@ pub const ROUTER: &[Parameter] = &[
 /// No buffer is larger \[bytes\].
 const MOST: u64 = (1 << 31) - 1;
 
+/// The latency of a link between routers includes the pipeline of the one at its end.
+fn check_pipeline(pipeline: Duration, topology: &dyn Topology) -> Result<(), BuildError> {
+    let mut between = (2 * topology.hosts()..topology.links()).map(|id| topology.link(LinkId(id)));
+    match between.find(|link| link.latency < pipeline) {
+        None => Ok(()),
+        Some(link) => {
+            let class = &topology.classes()[usize::from(link.class)];
+            let latency = link.latency;
+            let reason = format!(
+                "the stages of a router take {pipeline}, which is more than the latency of links of class \
+                 '{class}', {latency}, that includes them"
+            );
+            Err(BuildError::new("switch_latency", reason))
+        }
+    }
+}
+
 /// What the link with the longest loop carries until its first credit is back.
 fn round_trip(topology: &dyn Topology) -> Bytes {
     let carried = |id| {
@@ -119,6 +136,8 @@ impl PacketOptions {
         let payload = if told { hosts.packet_payload } else { Bytes(2048) };
         let header = Bytes(hosts.packet_wire.0 - hosts.packet_payload.0);
         let flit = arguments.size("flit").unwrap_or(Bytes(1));
+        let pipeline = STAGES.iter().filter_map(|stage| arguments.time(stage)).sum();
+        check_pipeline(pipeline, topology)?;
         if flit.0 == 0 {
             return Err(BuildError::new("flit", "0 B: a flit has at least 1 B"));
         }
@@ -135,7 +154,7 @@ impl PacketOptions {
                 Some("age") => Arbitration::Age,
                 _ => Arbitration::RoundRobin,
             },
-            pipeline: STAGES.iter().filter_map(|stage| arguments.time(stage)).sum(),
+            pipeline,
         };
         if arguments.text("flow_control").as_deref() != Some("none") {
             let longest = options.longest();
