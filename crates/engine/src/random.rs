@@ -4,7 +4,7 @@
 //! the stream number, so two owners never share numbers and no generator is shared.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 /// A stream of random numbers that depends on its name alone.
 pub type Stream = ChaCha8Rng;
@@ -24,10 +24,16 @@ pub fn stream(seed: u64, purpose: &str, owner: u64) -> Stream {
     stream
 }
 
+/// The number at `place` (below 2⁶⁰) of that stream, whatever has been drawn before.
+pub fn at(seed: u64, purpose: &str, owner: u64, place: u64) -> u32 {
+    let mut stream = stream(seed, purpose, owner);
+    stream.set_word_pos(place.into());
+    stream.next_u32()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::rand_core::RngCore;
 
     #[test]
     fn a_stream_is_its_name() {
@@ -36,5 +42,12 @@ mod tests {
         assert_ne!(first(1, "placement", 0), first(2, "placement", 0));
         assert_ne!(first(1, "placement", 0), first(1, "placement", 1));
         assert_ne!(first(1, "placement", 0), first(1, "routing", 0));
+    }
+
+    #[test]
+    fn numbers_have_places() {
+        let mut drawn = stream(7, "placement", 3);
+        let drawn: Vec<u32> = (0..100).map(|_| drawn.next_u32()).collect();
+        assert!((0..100).rev().all(|place| at(7, "placement", 3, place) == drawn[place as usize]));
     }
 }

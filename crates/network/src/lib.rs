@@ -16,5 +16,5 @@ pub mod topology;
 pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
 pub use host::{HostParameters, Memory, Regime};
-pub use message::{Arrival, Cargo, Crossing, Endpoint, Happening, Message, Network};
+pub use message::{Arrival, Cargo, Crossing, Endpoint, Happening, Losses, Message, Network};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

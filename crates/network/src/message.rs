@@ -38,7 +38,8 @@ pub struct Message {
 /// What has happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happening {
-    /// Its last byte has left the sender's memory: the buffer may be used again.
+    /// Its buffer may be used again: its last byte has left the sender's memory, and is not needed there to
+    /// be sent again.
     Sent,
     /// Its last byte is at the receiving process.
     Delivered,
@@ -71,7 +72,8 @@ pub struct Crossing {
 
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///
-/// Each message is delivered exactly once, and if it asked for that, told of as sent before. Messages of
+/// Each message is delivered exactly once, and if it asked for that, told of as sent, once: before, or where
+/// senders wait for answers, after. Messages of
 /// the same ends **may overtake each other**: keeping them in order is for the layer above.
 ///
 /// Times are exact: `inject` is called at the simulated time `now` at which the first byte may leave
@@ -129,6 +131,11 @@ pub trait Network: Send {
         0
     }
 
+    /// What has been lost and sent again so far.
+    fn losses(&self) -> Losses {
+        Losses::default()
+    }
+
     /// The least time between an event of this part and what it makes happen in another.
     fn lookahead(&self) -> Duration {
         Duration(u64::MAX)
@@ -143,6 +150,28 @@ pub trait Network: Send {
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
         let _ = queue;
         panic!("this model cannot be cut, and takes nothing from other parts: {crossing:?}");
+    }
+}
+
+/// What unreliable links have cost.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Losses {
+    /// Packets lost on links.
+    pub lost: u64,
+    /// Packets sent again because nothing had answered them in time.
+    pub resent: u64,
+    /// Packets that came although they had come before.
+    pub duplicates: u64,
+}
+
+impl std::ops::Add for Losses {
+    type Output = Losses;
+    fn add(self, other: Losses) -> Losses {
+        Losses {
+            lost: self.lost + other.lost,
+            resent: self.resent + other.resent,
+            duplicates: self.duplicates + other.duplicates,
+        }
     }
 }
 

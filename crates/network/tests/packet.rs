@@ -239,6 +239,7 @@ proptest! {
         mut messages in prop::collection::vec(any_message(27), 1..120),
         count in 2..9u32,
         rated in any::<bool>(),
+        name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05"]),
     ) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
             message.cargo[0] = number as u64;
@@ -258,10 +259,10 @@ proptest! {
             routed("fat-tree", &tree, |topology| (random_up().build)(&Arguments::default(), topology, 1).unwrap()),
         ];
         for fabric in networks {
-            let whole = parts::run_in_parts("packet", &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
+            let whole = parts::run_in_parts(name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
             let weights = vec![1; fabric.topology.hosts() as usize];
             let cut = Arc::new(Cut::new(&*fabric.topology, Grain::Routers, count, &weights));
-            let cut_up = parts::run_in_parts("packet", &fabric, &hosts, &cut, &messages);
+            let cut_up = parts::run_in_parts(name, &fabric, &hosts, &cut, &messages);
             for (me, log) in cut_up.iter().enumerate() {
                 let expected = parts::restricted(&whole[0], &cut, me as u32, &messages);
                 prop_assert_eq!(log, &expected, "part {} of {}", me, cut.parts());

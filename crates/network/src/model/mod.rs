@@ -24,7 +24,9 @@ use crate::{Fabric, Grain, HostParameters, Part};
 pub use flow::{Flow, Sharing};
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;
-pub use packet::{Arbitration, Hop, Packet, PacketOptions, ROUTER, Switching};
+pub use packet::{
+    Arbitration, Hop, Packet, PacketOptions, ROUTER, Reliability, Switching, TRANSPORT, Transport,
+};
 pub use postal::Postal;
 
 /// How a model is made, and how its runs can be cut into domains.

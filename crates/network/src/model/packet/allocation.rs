@@ -73,8 +73,7 @@ impl Packet {
         let senders = self.lanes.len() as u32;
         if requester >= senders {
             let sender = &self.senders[(requester - senders) as usize];
-            let payload = self.messages.get(sender.front).left.min(self.options.payload);
-            return (sender.wants, self.options.wire(payload).0 as u32, true, sender.next);
+            return (sender.wants, sender.size, true, sender.next);
         }
         let lane = &self.lanes[requester as usize];
         let idle = self.ports[self.link_of(requester) as usize].line_idle_at <= now;
@@ -88,7 +87,7 @@ impl Packet {
             Arbitration::Age => {
                 let senders = self.lanes.len() as u32;
                 let message = if requester >= senders {
-                    self.senders[(requester - senders) as usize].front
+                    self.message_of(requester - senders)
                 } else {
                     self.packets.all[self.lanes[requester as usize].front as usize].message
                 };
@@ -113,10 +112,14 @@ impl Packet {
             recorder.fetch(wants, requester);
         }
         self.unlink(link, before, next);
-        let packet = if injects { self.cut_packet(requester - senders) } else { self.leave_queue(requester) };
+        let packet = if injects { self.take_from(requester - senders) } else { self.leave_queue(requester) };
+        let InTransit { message, number, .. } = self.packets.all[packet as usize];
         let end = self.transmit(now, link, wants, requester, packet, queue);
         self.ports[link as usize].granted = requester;
         if injects {
+            if self.is_lossy {
+                self.start_timer(end, message, number, queue);
+            }
             self.injected(now, requester - senders, end, queue);
         }
         let waits = self.ports[link as usize].requests != NONE && end < self.ports[link as usize].looks_at;
@@ -194,13 +197,18 @@ impl Packet {
             self.note_transmission((now, end), wants, requester, (packet, &state));
         }
         let tail = end + kind.cable;
+        if self.is_lossy && self.loses(link) {
+            self.lose(packet);
+            self.return_credit(now, tail, wants, state.size, queue);
+            return end;
+        }
         let moved = &mut self.packets.all[packet as usize];
         moved.tail = tail;
         moved.path += 1;
         moved.wants = self.paths.lane(moved.path);
         if kind.down {
             self.return_credit(now, tail, wants, state.size, queue);
-            let host = self.messages.get(state.message).message.to.host;
+            let host = self.messages.get(state.message).ends().1.host;
             queue.push(tail, owner(host), token(Step::Arrived, packet, 0));
         } else {
             let head = match self.options.switching {
@@ -218,12 +226,12 @@ impl Packet {
 
     /// How long a NIC needs for `packet`.
     fn nic_time(&self, packet: &InTransit) -> Duration {
-        let message = &self.messages.get(packet.message).message;
-        let rate = self.alone.hosts.regimes[usize::from(message.regime)].nic_rate;
+        let slot = self.messages.get(packet.message);
+        let rate = self.alone.hosts.regimes[usize::from(slot.message.regime)].nic_rate;
         if rate == Bandwidth::INFINITE {
             return Duration::ZERO;
         }
-        rate.transfer(self.options.payload_of(message.size, u64::from(packet.number)))
+        rate.transfer(slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number))))
     }
 
     /// The buffer of `lane` has room for `size` bytes more at `at`; its start hears of it a cable later.
@@ -244,7 +252,8 @@ impl Packet {
         let state = &mut self.lanes[lane as usize];
         self.credits.send(now, at, size, state);
         let starving = std::mem::take(&mut state.starving);
-        if starving {
+        // Credits of lost packets come sooner than some that were promised before.
+        if starving || self.is_lossy {
             self.look_at(self.link_of(lane), at, queue);
         }
     }

@@ -7,8 +7,8 @@
 use engine::hash::Map;
 use engine::{Bytes, Duration, Lane, Owner, Queue, Time};
 
-use super::options::PacketOptions;
 use super::ports::{Kind, Port};
+use super::transfer::Role;
 use super::{Packet, Step, token};
 use crate::Part;
 use crate::message::Crossing;
@@ -38,7 +38,7 @@ impl Border {
         part: &Part,
         topology: &dyn Topology,
         (kinds, ports): (&[Kind], &[Port]),
-        options: &PacketOptions,
+        least: Bytes,
     ) -> Border {
         let cut = &part.cut;
         let links = if part.is_whole() { 0 } else { topology.links() };
@@ -47,8 +47,7 @@ impl Border {
             [cut.of_node(link.from) as u16, cut.of_node(link.to) as u16]
         };
         let parts: Vec<[u16; 2]> = (0..links).map(parts_of).collect();
-        let least = options.wire(Bytes(0)).0 as u32;
-        let transfer = kinds.iter().map(|kind| kind.transfer(least)).min().unwrap_or(Duration::ZERO);
+        let transfer = kinds.iter().map(|kind| kind.transfer(least.0 as u32)).min().unwrap_or(Duration::ZERO);
         let crossed = parts.iter().zip(ports).filter(|([start, end], _)| start != end);
         let ahead = crossed.map(|(_, port)| {
             let kind = &kinds[usize::from(port.kind)];
@@ -93,11 +92,11 @@ impl Packet {
     pub(super) fn hand_over(&mut self, to: u32, ready: Time, packet: u32, lane: u32, queue: &mut Queue) {
         let state = self.packets.all[packet as usize];
         let slot = self.messages.get(state.message);
-        let mut words = pack(&slot.message, slot.injected, PACKET);
+        let mut words = pack(&slot.message, slot.injected, PACKET | slot.role.word() << 8);
         words[10] = state.tail.0;
         words[11] = two(lane, state.size);
         words[12] = two(slot.id, state.number);
-        words[13] = self.paths.taken(state.path).into();
+        words[13] = two(slot.origin, self.paths.taken(state.path));
         let key = queue.stamp(self.border.owner);
         self.border.crossings.push(Crossing { to, at: ready, key, words });
         if self.let_go(packet) == 0 {
@@ -111,11 +110,17 @@ impl Packet {
         if words[4] == CREDIT {
             return self.take_credit(queue.now(), crossing.at, words[0] as u32, words[1] as u32, queue);
         }
-        let (message, injected, _) = unpack(words);
+        let (message, injected, luggage) = unpack(words);
         let (id, number) = ((words[12] >> 32) as u32, words[12] as u32);
         let index = self.messages.insert(injected, &message, id, 1);
         self.messages.take_over(index);
-        let path = self.find_path(index, number) + words[13] as u32;
+        let slot = self.messages.get_mut(index);
+        (slot.role, slot.origin) = (Role::of_word(luggage >> 8), (words[13] >> 32) as u32);
+        let first = self.find_path(index, number);
+        if !self.route_each {
+            self.messages.get_mut(index).path = first;
+        }
+        let path = first + words[13] as u32;
         let wants = self.paths.lane(path);
         let packet = self.packets.insert(index, number, words[11] as u32, path, wants);
         self.packets.all[packet as usize].tail = Time(words[10]);

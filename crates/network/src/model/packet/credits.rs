@@ -34,25 +34,55 @@ impl Credits {
         }
     }
 
-    /// Sends `bytes` back to `lane`, usable at `at`, which is after `now` and all that was sent before.
+    /// Sends `bytes` back to `lane`, usable at `at`, which is after `now`, and mostly after all that was
+    /// sent before.
     pub fn send(&mut self, now: Time, at: Time, bytes: u32, lane: &mut Lane) {
         self.collect(now, lane);
         if lane.coming == 0 {
             (lane.comes_at, lane.coming) = (at, bytes);
             return;
         }
-        let returning = Returning { at, bytes, next: NONE };
+        if lane.later == NONE && at >= lane.comes_at {
+            lane.later = self.keep(Returning { at, bytes, next: NONE });
+            lane.latest = lane.later;
+        } else if lane.later != NONE && at >= self.all[lane.latest as usize].at {
+            let index = self.keep(Returning { at, bytes, next: NONE });
+            self.all[lane.latest as usize].next = index;
+            lane.latest = index;
+        } else {
+            self.send_before(at, bytes, lane);
+        }
+    }
+
+    fn keep(&mut self, returning: Returning) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.all.push(returning);
             self.all.len() as u32 - 1
         });
         self.all[index as usize] = returning;
-        if lane.later == NONE {
-            lane.later = index;
-        } else {
-            self.all[lane.latest as usize].next = index;
+        index
+    }
+
+    /// The same, where some that was sent before comes later: only where packets get lost.
+    fn send_before(&mut self, at: Time, bytes: u32, lane: &mut Lane) {
+        if at < lane.comes_at {
+            let first = Returning { at: lane.comes_at, bytes: lane.coming, next: lane.later };
+            (lane.comes_at, lane.coming) = (at, bytes);
+            lane.later = self.keep(first);
+            if first.next == NONE {
+                lane.latest = lane.later;
+            }
+            return;
         }
-        lane.latest = index;
+        let (mut before, mut next) = (NONE, lane.later);
+        while self.all[next as usize].at <= at {
+            (before, next) = (next, self.all[next as usize].next);
+        }
+        let index = self.keep(Returning { at, bytes, next });
+        match before {
+            NONE => lane.later = index,
+            before => self.all[before as usize].next = index,
+        }
     }
 
     /// When `lane` will have `bytes`, if what is on its way is enough for that.

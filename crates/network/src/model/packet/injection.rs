@@ -2,6 +2,8 @@
 
 use engine::{Bytes, Queue, Time};
 
+use super::messages::Slot;
+use super::transfer::Role;
 use super::{NONE, Packet, Step, token};
 use crate::message::Message;
 use crate::routing::Unloaded;
@@ -15,6 +17,8 @@ pub(super) struct Sender {
     pub back: u32,
     /// The channel that its next packet asks for; `NONE` while that is not ready.
     pub wants: u32,
+    /// Bytes of that packet on the wire.
+    pub size: u32,
     /// The next request for the same link.
     pub next: u32,
     /// When its path has moved all packets so far to the NIC.
@@ -23,7 +27,7 @@ pub(super) struct Sender {
 
 impl Sender {
     pub const IDLE: Sender =
-        Sender { front: NONE, back: NONE, wants: NONE, next: NONE, filled_at: Time::ZERO };
+        Sender { front: NONE, back: NONE, wants: NONE, size: 0, next: NONE, filled_at: Time::ZERO };
 }
 
 impl Packet {
@@ -33,7 +37,11 @@ impl Packet {
         let number = &mut self.sent[message.from.host.0 as usize];
         let index = self.messages.insert(now, message, *number, packets);
         *number = number.wrapping_add(1);
-        let process = self.process(message.from);
+        self.enqueue(now, self.process(message.from), index, queue);
+    }
+
+    /// Puts the message at `index` behind the others of `process`.
+    pub(super) fn enqueue(&mut self, now: Time, process: u32, index: u32, queue: &mut Queue) {
         let sender = &mut self.senders[process as usize];
         if sender.front == NONE {
             (sender.front, sender.back) = (index, index);
@@ -50,10 +58,10 @@ impl Packet {
     /// the time it is needed, it asks for the host's link. The link, if that is now.
     pub(super) fn fill(&mut self, now: Time, process: u32, queue: &mut Queue) -> Option<u32> {
         let slot = self.messages.get(self.senders[process as usize].front);
-        let payload = slot.left.min(self.options.payload);
+        let payload = slot.carried(slot.left.min(self.options.payload));
         let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
         let on_path = regime.process_rate.transfer(payload);
-        let on_link = self.kind(slot.message.from.host.0).transfer(self.options.wire(payload).0 as u32);
+        let on_link = self.kind(slot.ends().0.host.0).transfer(self.next_size(slot));
         let on_link = on_link.max(regime.nic_rate.transfer(payload));
         let filled_at = &mut self.senders[process as usize].filled_at;
         *filled_at = now.max(*filled_at) + on_path;
@@ -73,43 +81,60 @@ impl Packet {
         }
         let message = self.senders[process as usize].front;
         let first = self.route(message);
-        let link = self.link_of(first);
-        let sender = &mut self.senders[process as usize];
-        sender.wants = first;
+        let size = self.next_size(self.messages.get(message));
+        self.ask(process, first, size)
+    }
+
+    /// The next packet of `slot` on the wire \[bytes\].
+    fn next_size(&self, slot: &Slot) -> u32 {
+        self.wire_of(slot.role, slot.left.min(self.options.payload))
+    }
+
+    /// A packet of `size` bytes, the first of `sender`, asks for channel `wants` of its host's link: that.
+    pub(super) fn ask(&mut self, sender: u32, wants: u32, size: u32) -> u32 {
+        let link = self.link_of(wants);
         let requests = &mut self.ports[link as usize].requests;
-        sender.next = std::mem::replace(requests, self.lanes.len() as u32 + process);
+        let next = std::mem::replace(requests, self.lanes.len() as u32 + sender);
+        let state = &mut self.senders[sender as usize];
+        (state.wants, state.size, state.next) = (wants, size, next);
         link
     }
 
     /// Finds the route of the next packet of `message`, if it has none, and gives its first channel.
     fn route(&mut self, message: u32) -> u32 {
-        let slot = self.messages.get(message);
-        if slot.path != NONE {
-            return self.paths.lane(slot.path);
-        }
-        let number = slot.number;
-        let first = self.find_path(message, number);
-        self.messages.get_mut(message).path = first;
-        self.paths.lane(first)
+        let path = self.path_of(message, self.messages.get(message).number);
+        self.messages.get_mut(message).path = path;
+        self.paths.lane(path)
+    }
+
+    /// The route that packet `number` of `message` takes: the one of all, where that is known.
+    pub(super) fn path_of(&mut self, message: u32, number: u32) -> u32 {
+        let path = self.messages.get(message).path;
+        if path != NONE { path } else { self.find_path(message, number) }
     }
 
     /// The route of packet `number` of `message`: its place among the paths.
     pub(super) fn find_path(&mut self, message: u32, number: u32) -> u32 {
         let slot = self.messages.get(message);
-        let (from, to) = (slot.message.from.host, slot.message.to.host);
+        let (from, to) = slot.ends();
         let key = u64::from(slot.id) << 32 | if self.route_each { u64::from(number) } else { 0 };
         let fabric = &self.alone.fabric;
         let (links, channels) = (&mut self.links, &mut self.path_channels);
-        fabric.route(from, to, key, &Unloaded, links);
+        fabric.route(from.host, to.host, key, &Unloaded, links);
         fabric.routing.channels(&*fabric.topology, links, channels);
         let count = self.channels;
         let path = links.iter().zip(channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
         self.paths.insert(path)
     }
 
-    /// Cuts the next packet off the first message of `process`: the packet, and its bytes on the wire.
-    pub(super) fn cut_packet(&mut self, process: u32) -> u32 {
-        let message = self.senders[process as usize].front;
+    /// Takes the packet that has been granted its host's link from its sender.
+    pub(super) fn take_from(&mut self, sender: u32) -> u32 {
+        if sender < self.processes { self.cut_packet(sender) } else { self.leave_nic(sender) }
+    }
+
+    /// Cuts the next packet off the first message of `process`.
+    fn cut_packet(&mut self, process: u32) -> u32 {
+        let Sender { front: message, size, .. } = self.senders[process as usize];
         let most = self.options.payload;
         let slot = self.messages.get_mut(message);
         let payload = slot.left.min(most);
@@ -119,16 +144,22 @@ impl Packet {
         if self.route_each {
             slot.path = NONE;
         }
-        let size = self.options.wire(payload).0 as u32;
+        if slot.role != Role::Plain {
+            slot.holds += 1;
+        }
         self.packets.insert(message, number, size, path, self.paths.lane(path))
     }
 
-    /// A packet of `process` has been granted its host's link, and has left at `end`.
-    pub(super) fn injected(&mut self, now: Time, process: u32, end: Time, queue: &mut Queue) {
+    /// A packet of `sender` has been granted its host's link, and has left at `end`.
+    pub(super) fn injected(&mut self, now: Time, sender: u32, end: Time, queue: &mut Queue) {
+        if sender >= self.processes {
+            return self.ask_again(sender);
+        }
+        let process = sender;
         let message = self.senders[process as usize].front;
         let slot = self.messages.get(message);
         if slot.left.0 == 0 {
-            if slot.message.notify_sent {
+            if slot.role == Role::Plain && slot.message.notify_sent {
                 queue.push(end, super::owner(slot.message.from.host), token(Step::Sent, message, 0));
             }
             let sender = &mut self.senders[process as usize];

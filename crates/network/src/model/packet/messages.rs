@@ -3,6 +3,7 @@
 use engine::{Bytes, Time};
 
 use super::NONE;
+use super::transfer::Role;
 use crate::message::Message;
 
 /// One message.
@@ -24,8 +25,17 @@ pub(super) struct Slot {
     pub path: u32,
     /// Is it told that it has been sent, or does nobody want to know?
     pub told: bool,
-    /// What is still to be told of it: sent, delivered.
-    holds: u8,
+    /// What its packets are.
+    pub role: Role,
+    /// Of a transfer: the slot in which it stands where it has begun,
+    pub origin: u32,
+    /// whether not all of it has been answered there,
+    pub open: bool,
+    /// and which of its transactions have come, or have been answered; only where packets get lost.
+    pub seen: Box<[u64]>,
+    /// What still needs the slot: what is to be told of it; of a transfer also packets on their way, and
+    /// timeouts.
+    pub holds: u32,
 }
 
 /// All of them.
@@ -48,7 +58,11 @@ impl Messages {
             next: NONE,
             path: NONE,
             told: !message.notify_sent,
-            holds: 1 + u8::from(message.notify_sent),
+            role: Role::Plain,
+            origin: NONE,
+            open: false,
+            seen: Box::default(),
+            holds: 1 + u32::from(message.notify_sent),
         };
         if let Some(index) = self.free.pop() {
             self.slots[index as usize] = slot;
@@ -74,12 +88,13 @@ impl Messages {
         (slot.holds, slot.told) = (1, true);
     }
 
-    /// One thing less is to be told of it.
-    pub fn release(&mut self, index: u32) {
+    /// One thing less needs it. Is it free now?
+    pub fn release(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         slot.holds -= 1;
         if slot.holds == 0 {
             self.free.push(index);
         }
+        slot.holds == 0
     }
 }

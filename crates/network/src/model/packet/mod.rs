@@ -27,7 +27,11 @@
 //! between processes of a host wait for the sender's copies and for the host's memory, first come,
 //! first served.
 //!
-//! Assumes lossless links, buffers that free a packet at once when its tail has left, and hosts that
+//! Messages go as such packets, which nothing answers, or as transactions, whose responses go through the
+//! same network: [`transport`]. Links lose nothing, unless the platform says so: then what is lost is sent
+//! again, and all arrives once: [`reliability`].
+//!
+//! Assumes buffers that free a packet at once when its tail has left, and hosts that
 //! take in whatever comes. A packet holds the crossbar line of its input link while it is transmitted.
 //!
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and Table 3; Dally and
@@ -39,11 +43,15 @@ mod credits;
 mod injection;
 mod memory;
 mod messages;
+mod nic;
 mod options;
 mod paths;
 mod ports;
+mod reliability;
 mod statistics;
+mod transfer;
 mod transit;
+mod transport;
 
 use std::sync::Arc;
 
@@ -51,7 +59,7 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
-use crate::message::{Arrival, Cargo, Crossing, Happening, LinkUse, Message, Network};
+use crate::message::{Arrival, Cargo, Crossing, Happening, LinkUse, Losses, Message, Network};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
@@ -63,9 +71,12 @@ use messages::{Messages, Slot};
 use paths::Paths;
 use ports::{Kind, Lane as Channel, Port};
 use statistics::Recorder;
+use transfer::{Role, Transfers};
 use transit::Packets;
 
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
+pub use reliability::Reliability;
+pub use transport::{TRANSPORT, Transport};
 
 pub(super) const PARAMETERS: &[engine::registry::Parameter] = options::PARAMETERS;
 
@@ -82,8 +93,10 @@ pub struct Packet {
     ports: Vec<Port>,
     /// Of each link its virtual channels.
     lanes: Vec<Channel>,
-    /// Of each host its processes.
+    /// Of each host its processes; behind all of those, where NICs send by themselves, the NICs.
     senders: Vec<Sender>,
+    /// Of all hosts.
+    processes: u32,
     /// When the path of a process has taken in what has come so far; only where it has a rate.
     taken: Vec<Time>,
     memory: MemoryQueues,
@@ -91,6 +104,10 @@ pub struct Packet {
     paths: Paths,
     packets: Packets,
     messages: Messages,
+    /// Where something answers packets.
+    transfers: Option<Box<Transfers>>,
+    /// Do packets get lost?
+    is_lossy: bool,
     /// Messages that each host has sent over the network.
     sent: Vec<u32>,
     /// Outputs that have something to decide at the end of this instant.
@@ -138,9 +155,12 @@ enum Step {
     Sent,
     /// A message is delivered.
     Delivered,
+    /// A packet should have been answered: its slot, its number.
+    TimedOut,
 }
 
-const STEPS: [Step; 6] = [Step::Ready, Step::Idle, Step::Arrived, Step::Filled, Step::Sent, Step::Delivered];
+const STEPS: [Step; 7] =
+    [Step::Ready, Step::Idle, Step::Arrived, Step::Filled, Step::Sent, Step::Delivered, Step::TimedOut];
 const STEP_BITS: u32 = 3;
 const INDEX_BITS: u32 = 30;
 /// No index in a token.
@@ -177,6 +197,17 @@ impl Packet {
         options: PacketOptions,
         part: &Part,
     ) -> Packet {
+        Packet::with_transport(fabric, hosts, options, None, part)
+    }
+
+    /// The same, where messages travel by `transport`.
+    pub fn with_transport(
+        fabric: Arc<Fabric>,
+        hosts: Arc<HostParameters>,
+        options: PacketOptions,
+        transport: Option<Transport>,
+        part: &Part,
+    ) -> Packet {
         let topology = &*fabric.topology;
         let channels = u32::from(fabric.routing.channel_count());
         let (count, links) = (topology.hosts(), topology.links());
@@ -184,7 +215,10 @@ impl Packet {
         let lanes = links as usize * channels as usize;
         assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
         let (kinds, ports) = ports::all(topology, &hosts, &options);
-        let border = Border::new(part, topology, (&kinds, &ports), &options);
+        let wire = options.wire(Bytes(0));
+        let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
+        let nics = if transport.is_some() { count } else { 0 };
+        let border = Border::new(part, topology, (&kinds, &ports), least);
         let credit = options.credit();
         let rated = hosts.regimes.iter().any(|regime| regime.process_rate != engine::Bandwidth::INFINITE);
         Packet {
@@ -192,13 +226,16 @@ impl Packet {
             kinds,
             ports,
             lanes: vec![Channel::new(credit); lanes],
-            senders: vec![Sender::IDLE; processes as usize],
+            senders: vec![Sender::IDLE; (processes + nics) as usize],
+            processes,
             taken: if rated { vec![Time::ZERO; processes as usize] } else { Vec::new() },
             memory: MemoryQueues::new(count, processes),
             credits: Credits::default(),
             paths: Paths::default(),
             packets: Packets::default(),
             messages: Messages::default(),
+            is_lossy: transport.is_some_and(|transport| transport.reliability.is_lossy()),
+            transfers: transport.map(|transport| Box::new(Transfers::new(transport))),
             sent: vec![0; count as usize],
             marked: Vec::new(),
             route_each: fabric.routing.is_adaptive(),
@@ -220,7 +257,8 @@ impl Packet {
         part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
         let options = PacketOptions::read(arguments, &hosts, &*fabric.topology)?;
-        Ok(Box::new(Packet::of_part(fabric, hosts, options, part)))
+        let transport = Transport::read(arguments, &options)?;
+        Ok(Box::new(Packet::with_transport(fabric, hosts, options, transport, part)))
     }
 
     /// Keeps every hop from now on, for tests and for looking closely.
@@ -266,6 +304,8 @@ impl Network for Packet {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         if message.from.host == message.to.host {
             self.copy(now, message, queue);
+        } else if self.transfers.is_some() {
+            self.begin_transfers(now, message, queue);
         } else {
             self.begin(now, message, queue);
         }
@@ -284,6 +324,7 @@ impl Network for Packet {
             }
             Step::Sent => self.tell_sent(first, arrivals),
             Step::Delivered => self.deliver(first, arrivals),
+            Step::TimedOut => self.timed_out(first, second),
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.take_note(now, &arrivals[told..]);
@@ -309,7 +350,8 @@ impl Network for Packet {
         if message.from.host == message.to.host {
             return self.alone.time(message);
         }
-        let idle = self.alone.fabric.idle(message.from.host, message.to.host);
+        let fabric = &self.alone.fabric;
+        let idle = fabric.idle(message.from.host, message.to.host);
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
         let host = regime.nic_rate.min(regime.process_rate);
         let (full, packets) = (self.options.payload, self.options.packets(message.size));
@@ -317,6 +359,12 @@ impl Network for Packet {
         let sum = |time: &dyn Fn(Bytes) -> Duration| time(full) * (packets - 1) + time(last);
         let on_links = sum(&|payload| idle.bandwidth.transfer(self.options.wire(payload)));
         let on_host = sum(&|payload| host.transfer(payload));
+        let transport = self.transfers.as_ref().map(|transfers| &transfers.transport);
+        if let Some(transport) = transport.filter(|transport| transport.gets(message.size)) {
+            let ways = (idle.latency, fabric.idle(message.to.host, message.from.host).latency);
+            let on_link = |bytes| idle.bandwidth.transfer(bytes);
+            return regime.latency + transport.time_to_get(&self.options, message.size, ways, &on_link);
+        }
         idle.latency + regime.latency + on_links.max(on_host)
     }
 
@@ -368,6 +416,10 @@ impl Network for Packet {
     fn packet_hops(&self) -> u64 {
         self.packet_hops
     }
+
+    fn losses(&self) -> Losses {
+        self.transfers.as_ref().map_or(Losses::default(), |transfers| transfers.losses)
+    }
 }
 
 impl Packet {
@@ -378,6 +430,9 @@ impl Packet {
     }
 
     fn deliver(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        if self.messages.get(index).role != Role::Plain {
+            return self.deliver_transferred(index, arrivals);
+        }
         // Over links without latency both may happen at the same time.
         self.tell_once(index, arrivals);
         let slot = self.messages.get(index);

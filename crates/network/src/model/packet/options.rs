@@ -3,6 +3,7 @@
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
 use engine::{Bandwidth, Bytes, Duration};
 
+use super::transport;
 use crate::HostParameters;
 use crate::topology::{LinkId, Topology};
 
@@ -135,6 +136,9 @@ impl PacketOptions {
         let told = hosts.packet_payload.0 > 1 || hosts.packet_wire != hosts.packet_payload;
         let payload = if told { hosts.packet_payload } else { Bytes(2048) };
         let header = Bytes(hosts.packet_wire.0 - hosts.packet_payload.0);
+        let put = transport::put_packet(arguments)?;
+        let (payload, header) =
+            put.map_or((payload, header), |(payload, wire)| (payload, Bytes(wire.0 - payload.0)));
         let flit = arguments.size("flit").unwrap_or(Bytes(1));
         let pipeline = STAGES.iter().filter_map(|stage| arguments.time(stage)).sum();
         check_pipeline(pipeline, topology)?;
@@ -157,7 +161,7 @@ impl PacketOptions {
             pipeline,
         };
         if arguments.text("flow_control").as_deref() != Some("none") {
-            let longest = options.longest();
+            let longest = options.longest().max(transport::longest_response(arguments, &options));
             let enough = || Bytes((4 * longest.0).max(2 * longest.0 + round_trip(topology).0).min(MOST));
             let buffer = arguments.size("buffer").unwrap_or_else(enough);
             if buffer < longest {
@@ -174,7 +178,12 @@ impl PacketOptions {
 
     /// The bytes on the wire of a packet with `payload`.
     pub fn wire(&self, payload: Bytes) -> Bytes {
-        let bytes = (self.header.0 + payload.0).max(1);
+        self.flits(Bytes(self.header.0 + payload.0))
+    }
+
+    /// `bytes` in whole flits, at least one.
+    pub(super) fn flits(&self, bytes: Bytes) -> Bytes {
+        let bytes = bytes.0.max(1);
         if self.flit.0 == 1 { Bytes(bytes) } else { Bytes(bytes.div_ceil(self.flit.0) * self.flit.0) }
     }
 

@@ -3,7 +3,7 @@
 use engine::{Queue, Time};
 
 use super::{NONE, NOTHING, Packet, Step, owner, token};
-use crate::message::Arrival;
+use crate::message::{Arrival, Message};
 
 /// One packet.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +123,10 @@ impl Packet {
     /// packets of its message that has not happened.
     pub(super) fn let_go(&mut self, packet: u32) -> u64 {
         let InTransit { message, path, .. } = self.packets.all[packet as usize];
+        if self.transfers.is_some() {
+            self.drop_packet(packet);
+            return 1;
+        }
         self.packets.remove(packet);
         let slot = self.messages.get_mut(message);
         slot.missing -= 1;
@@ -134,30 +138,39 @@ impl Packet {
 
     /// The tail of `packet` is at its host.
     pub(super) fn arrived(&mut self, now: Time, packet: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        if self.transfers.is_some() {
+            return self.transaction_arrived(now, packet, queue, arrivals);
+        }
         let InTransit { message, number, .. } = self.packets.all[packet as usize];
         let here = self.let_go(packet);
         let missing = self.missing_in_all(message, here);
         let slot = self.messages.get(message);
-        let (target, regime) = (slot.message.to, usize::from(slot.message.regime));
-        let payload = self.options.payload_of(slot.message.size, u64::from(number));
-        let regime = self.alone.hosts.regimes[regime];
-        let process = self.process(target);
-        let mut at = now;
-        if let Some(taken) = self.taken.get_mut(process as usize) {
-            *taken = now.max(*taken + regime.process_rate.transfer(payload));
-            at = *taken;
-        }
+        let message_is = slot.message;
+        let at = self.take_in_payload(now, &message_is, number);
         if missing > 0 {
             if here == 0 {
                 self.messages.release(message);
             }
             return;
         }
-        let at = at + regime.latency;
         if at == now {
             self.deliver(message, arrivals);
         } else {
-            queue.push(at, owner(target.host), token(Step::Delivered, message, 0));
+            queue.push(at, owner(message_is.to.host), token(Step::Delivered, message, 0));
         }
+    }
+
+    /// The process that receives `message` takes in packet `number`: when the message would be delivered
+    /// if that were its last.
+    pub(super) fn take_in_payload(&mut self, now: Time, message: &Message, number: u32) -> Time {
+        let regime = self.alone.hosts.regimes[usize::from(message.regime)];
+        let process = self.process(message.to);
+        let mut at = now;
+        if let Some(taken) = self.taken.get_mut(process as usize) {
+            let payload = self.options.payload_of(message.size, u64::from(number));
+            *taken = now.max(*taken + regime.process_rate.transfer(payload));
+            at = *taken;
+        }
+        at + regime.latency
     }
 }

@@ -1,0 +1,388 @@
+//! Transfers: requests from one host to another, each of which is answered (see [`super::transport`]).
+//!
+//! A message that is put is one transfer; one that is got is a notice to its destination, a transfer that
+//! the destination begins, and word to the source that all is there. What is requested of a host it keeps
+//! under the transfer's number among those between the two hosts; what it has begun, in a slot that its
+//! packets name, so that responses find it.
+
+use engine::hash::Map;
+use engine::{Bytes, Queue, Time};
+
+use super::messages::Slot;
+use super::reliability::Finished;
+use super::transit::InTransit;
+use super::transport::Transport;
+use super::{NONE, NOTHING, Packet, Step, owner, token};
+use crate::Endpoint;
+use crate::message::{Arrival, Happening, Losses, Message};
+
+/// What a transfer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Brings a message to its destination.
+    Put,
+    /// Tells the destination that there is a message.
+    Notice,
+    /// The destination fetches the message.
+    Get,
+    /// Tells the source that it has.
+    Done,
+}
+
+/// What the packets of a slot are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A message's, and nothing answers them.
+    Plain,
+    /// Requests, of a transfer that has begun here or that is passing by.
+    Request(Kind),
+    /// Responses.
+    Response(Kind),
+    /// None: the transfer is being received here.
+    Receiving(Kind),
+}
+
+const KINDS: [Kind; 4] = [Kind::Put, Kind::Notice, Kind::Get, Kind::Done];
+
+impl Role {
+    /// In a number below 2⁸.
+    pub fn word(self) -> u64 {
+        match self {
+            Role::Plain => 0,
+            Role::Request(kind) => 1 << 2 | kind as u64,
+            Role::Response(kind) => 2 << 2 | kind as u64,
+            Role::Receiving(kind) => 3 << 2 | kind as u64,
+        }
+    }
+
+    /// What [`Role::word`] was asked of.
+    pub fn of_word(word: u64) -> Role {
+        let kind = KINDS[(word & 3) as usize];
+        match word >> 2 {
+            0 => Role::Plain,
+            1 => Role::Request(kind),
+            2 => Role::Response(kind),
+            _ => Role::Receiving(kind),
+        }
+    }
+
+    /// Do its packets go from the message's destination to its source?
+    fn is_backwards(self) -> bool {
+        let begins_there = |kind| matches!(kind, Kind::Get | Kind::Done);
+        match self {
+            Role::Plain => false,
+            Role::Request(kind) | Role::Receiving(kind) => begins_there(kind),
+            Role::Response(kind) => !begins_there(kind),
+        }
+    }
+
+    /// Do its packets carry the message's data?
+    fn carries_data(self) -> bool {
+        matches!(self, Role::Plain | Role::Request(Kind::Put) | Role::Response(Kind::Get))
+    }
+}
+
+impl Slot {
+    /// Where its packets start, and where they go.
+    pub fn ends(&self) -> (Endpoint, Endpoint) {
+        let Message { from, to, .. } = self.message;
+        if self.role.is_backwards() { (to, from) } else { (from, to) }
+    }
+
+    /// What its packets carry of `payload`.
+    pub fn carried(&self, payload: Bytes) -> Bytes {
+        if self.role.carries_data() { payload } else { Bytes(0) }
+    }
+}
+
+/// A transfer: the host that began it, the other one, its number among theirs.
+pub(super) type Key = (u64, u32);
+
+/// All transfers, and what they go by.
+#[derive(Debug)]
+pub(super) struct Transfers {
+    pub transport: Transport,
+    /// How many have begun, of each pair of hosts.
+    begun: Map<u64, u32>,
+    /// Where those stand that are being received.
+    receiving: Map<Key, u32>,
+    /// Those that have been; only where packets get lost.
+    pub finished: Map<u64, Finished>,
+    /// How often those transactions have been sent again that are not answered, by slot and number.
+    pub resent: Map<(u32, u32), u32>,
+    pub losses: Losses,
+}
+
+impl Transfers {
+    pub fn new(transport: Transport) -> Transfers {
+        Transfers {
+            transport,
+            begun: Map::default(),
+            receiving: Map::default(),
+            finished: Map::default(),
+            resent: Map::default(),
+            losses: Losses::default(),
+        }
+    }
+}
+
+/// A packet that has come to its host.
+struct Come {
+    message: Message,
+    injected: Time,
+    key: Key,
+    /// See [`Slot::origin`].
+    origin: u32,
+    number: u32,
+}
+
+/// A pair of hosts in a word.
+fn pair((from, to): (Endpoint, Endpoint)) -> u64 {
+    u64::from(from.host.0) << 32 | u64::from(to.host.0)
+}
+
+impl Packet {
+    /// A message to another host begins.
+    pub(super) fn begin_transfers(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let transfers = self.transfers.as_ref().expect("messages go by transfers");
+        let kind = if transfers.transport.gets(message.size) { Kind::Notice } else { Kind::Put };
+        self.begin_transfer(now, kind, (message, now), queue);
+    }
+
+    /// A transfer of `kind` for a message begins.
+    fn begin_transfer(
+        &mut self,
+        now: Time,
+        kind: Kind,
+        (message, injected): (&Message, Time),
+        queue: &mut Queue,
+    ) {
+        let count = self.transactions(kind, message.size);
+        assert!(count < u64::from(NOTHING), "a message has fewer than 2^30 transactions, not {count}");
+        let index = self.messages.insert(injected, message, 0, count);
+        let seen = self.none_seen(count);
+        let slot = self.messages.get_mut(index);
+        slot.role = Role::Request(kind);
+        slot.left = if matches!(kind, Kind::Put | Kind::Get) { message.size } else { Bytes(0) };
+        (slot.origin, slot.open, slot.told, slot.holds) = (index, true, true, 1);
+        slot.seen = seen;
+        let ends = slot.ends();
+        let transfers = self.transfers.as_mut().expect("messages go by transfers");
+        let begun = transfers.begun.entry(pair(ends)).or_insert(0);
+        slot.id = *begun;
+        *begun = begun.wrapping_add(1);
+        self.enqueue(now, self.process(ends.0), index, queue);
+    }
+
+    /// How many transactions make a transfer.
+    fn transactions(&self, kind: Kind, size: Bytes) -> u64 {
+        match kind {
+            Kind::Put | Kind::Get => self.options.packets(size),
+            Kind::Notice | Kind::Done => 1,
+        }
+    }
+
+    /// A packet with `payload` on the wire \[bytes\].
+    pub(super) fn wire_of(&self, role: Role, payload: Bytes) -> u32 {
+        let transport = || &self.transfers.as_ref().expect("messages go by transfers").transport;
+        let bytes = match role {
+            Role::Plain | Role::Request(Kind::Put) => self.options.wire(payload),
+            Role::Request(Kind::Notice | Kind::Done) => self.options.wire(Bytes(0)),
+            Role::Request(Kind::Get) => transport().get_request,
+            Role::Response(Kind::Get) => self.options.flits(transport().get_header + payload),
+            Role::Response(_) => transport().put_response,
+            Role::Receiving(_) => panic!("a transfer that is being received sends nothing"),
+        };
+        bytes.0 as u32
+    }
+
+    /// `packet` is not in this part of the network any more.
+    pub(super) fn drop_packet(&mut self, packet: u32) {
+        let InTransit { message, path, .. } = self.packets.all[packet as usize];
+        self.packets.remove(packet);
+        if self.route_each {
+            self.paths.remove(path);
+        }
+        self.release(message);
+    }
+
+    /// One thing less needs the slot of a transfer.
+    pub(super) fn release(&mut self, index: u32) {
+        if self.messages.release(index) {
+            let slot = self.messages.get_mut(index);
+            let path = std::mem::replace(&mut slot.path, NONE);
+            slot.seen = Box::default();
+            if path != NONE {
+                self.paths.remove(path);
+            }
+        }
+    }
+
+    /// The tail of `packet` is at its host.
+    pub(super) fn transaction_arrived(
+        &mut self,
+        now: Time,
+        packet: u32,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let InTransit { message: index, number, .. } = self.packets.all[packet as usize];
+        let slot = self.messages.get(index);
+        let Slot { message, injected, role, id, origin, .. } = *slot;
+        let (from, to) = slot.ends();
+        let begun_by = if matches!(role, Role::Request(_)) { (from, to) } else { (to, from) };
+        let come = Come { message, injected, key: (pair(begun_by), id), origin, number };
+        self.drop_packet(packet);
+        match role {
+            Role::Request(Kind::Get) => self.respond(Kind::Get, &come),
+            Role::Request(kind) => {
+                self.respond(kind, &come);
+                self.requested(now, kind, &come, queue, arrivals);
+            }
+            Role::Response(kind) => self.answered(now, kind, &come, queue, arrivals),
+            Role::Plain | Role::Receiving(_) => panic!("every packet is a request or a response"),
+        }
+    }
+
+    /// Answers a request of a transfer of `kind`.
+    fn respond(&mut self, kind: Kind, come: &Come) {
+        let index = self.messages.insert(come.injected, &come.message, come.key.1, 1);
+        let slot = self.messages.get_mut(index);
+        (slot.role, slot.origin, slot.holds) = (Role::Response(kind), come.origin, 0);
+        self.send_by_nic(index, come.number);
+    }
+
+    /// A request that brings something has come.
+    fn requested(
+        &mut self,
+        now: Time,
+        kind: Kind,
+        come: &Come,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let transfers = self.transfers.as_mut().expect("messages go by transfers");
+        if transfers.finished.get(&come.key.0).is_some_and(|finished| finished.has(come.key.1)) {
+            transfers.losses.duplicates += 1;
+            return;
+        }
+        let index = match transfers.receiving.get(&come.key) {
+            Some(index) => *index,
+            None => self.begin_to_receive(kind, come),
+        };
+        if self.is_known(index, come.number) {
+            return;
+        }
+        let at = match kind {
+            Kind::Put => self.take_in_payload(now, &come.message, come.number),
+            _ => now,
+        };
+        let slot = self.messages.get_mut(index);
+        slot.missing -= 1;
+        if slot.missing > 0 {
+            return;
+        }
+        let transfers = self.transfers.as_mut().expect("messages go by transfers");
+        transfers.receiving.remove(&come.key);
+        if self.is_lossy {
+            transfers.finished.entry(come.key.0).or_default().add(come.key.1);
+        }
+        match kind {
+            Kind::Put => self.deliver_at(now, at, index, queue, arrivals),
+            Kind::Notice => self.begin_transfer(now, Kind::Get, (&come.message, come.injected), queue),
+            Kind::Done => arrivals.push(come.sent()),
+            Kind::Get => panic!("what is got comes with responses"),
+        }
+        self.release(index);
+    }
+
+    /// The first request of a transfer has come: where it stands from now on.
+    fn begin_to_receive(&mut self, kind: Kind, come: &Come) -> u32 {
+        let count = self.transactions(kind, come.message.size);
+        let index = self.messages.insert(come.injected, &come.message, come.key.1, count);
+        let seen = self.none_seen(count);
+        let slot = self.messages.get_mut(index);
+        (slot.role, slot.holds, slot.seen) = (Role::Receiving(kind), 1, seen);
+        if count > 1 {
+            let transfers = self.transfers.as_mut().expect("messages go by transfers");
+            transfers.receiving.insert(come.key, index);
+        }
+        index
+    }
+
+    /// A response has come.
+    fn answered(
+        &mut self,
+        now: Time,
+        kind: Kind,
+        come: &Come,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let index = come.origin;
+        let slot = self.messages.get(index);
+        let is_its = slot.open && slot.role == Role::Request(kind) && slot.id == come.key.1;
+        if !is_its || pair(slot.ends()) != come.key.0 {
+            // All of it has been answered before.
+            self.transfers.as_mut().expect("messages go by transfers").losses.duplicates += 1;
+            return;
+        }
+        if self.is_known(index, come.number) {
+            return;
+        }
+        let at = match kind {
+            Kind::Get => self.take_in_payload(now, &come.message, come.number),
+            _ => now,
+        };
+        let slot = self.messages.get_mut(index);
+        slot.missing -= 1;
+        if slot.missing > 0 {
+            return;
+        }
+        slot.open = false;
+        match kind {
+            Kind::Put if come.message.notify_sent => arrivals.push(come.sent()),
+            Kind::Get => {
+                self.deliver_at(now, at, index, queue, arrivals);
+                if come.message.notify_sent {
+                    self.begin_transfer(now, Kind::Done, (&come.message, come.injected), queue);
+                }
+            }
+            _ => {}
+        }
+        self.release(index);
+    }
+
+    /// The message of the transfer at `index` is delivered at `at`.
+    fn deliver_at(
+        &mut self,
+        now: Time,
+        at: Time,
+        index: u32,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let slot = self.messages.get_mut(index);
+        slot.holds += 1;
+        if at == now {
+            self.deliver_transferred(index, arrivals);
+        } else {
+            let host = slot.message.to.host;
+            queue.push(at, owner(host), token(Step::Delivered, index, 0));
+        }
+    }
+
+    /// The message of the transfer at `index` is delivered.
+    pub(super) fn deliver_transferred(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        let Slot { injected, message, .. } = *self.messages.get(index);
+        arrivals.push(Arrival { happening: Happening::Delivered, injected, message });
+        self.release(index);
+    }
+}
+
+impl Come {
+    /// That its message is sent.
+    fn sent(&self) -> Arrival {
+        Arrival { happening: Happening::Sent, injected: self.injected, message: self.message }
+    }
+}
