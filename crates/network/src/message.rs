@@ -154,7 +154,7 @@ pub trait Network: Send {
 }
 
 /// What unreliable links have cost.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     /// Packets lost on links.
     pub lost: u64,

@@ -40,6 +40,12 @@ pub struct Report {
     pub bytes: u64,
     /// Packets forwarded over links; 0 for models without packets.
     pub packet_hops: u64,
+    /// Packets that links have lost; 0 where they lose none.
+    pub packets_lost: u64,
+    /// Packets sent again because nothing had answered them in time.
+    pub packets_resent: u64,
+    /// Packets that came although they had come before.
+    pub packets_duplicate: u64,
     /// Events handled.
     pub events: u64,
     /// Real time of the simulation alone \[s\].
@@ -223,6 +229,9 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         messages: ended.messages,
         bytes: ended.bytes,
         packet_hops: ended.packet_hops,
+        packets_lost: ended.losses.lost,
+        packets_resent: ended.losses.resent,
+        packets_duplicate: ended.losses.duplicates,
         events: ended.events,
         wall_s: ended.wall_s,
         setup_s: title.setup_s,

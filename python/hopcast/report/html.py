@@ -109,4 +109,7 @@ def facts(summary: dict) -> list[tuple[str, str]]:
     ]
     if summary["packet_hops"]:
         lines.insert(3, ("Packet hops", units.count(summary["packet_hops"])))
+    losses = [summary.get(f"packets_{name}", 0) for name in ("lost", "resent", "duplicate")]
+    if any(losses):
+        lines.insert(4, ("Packets lost, resent, duplicate", ", ".join(map(units.count, losses))))
     return lines

@@ -163,6 +163,9 @@ def _speed(summary: dict) -> list[Text]:
         messages, events = (units.count(summary[name] / wall) for name in ("messages", "events"))
         pace = f": {messages} messages/s, {events} events/s"
     done = f"Simulated {units.count(summary['messages'])} messages ({units.size(summary['bytes'])})"
+    lost = (("packets_lost", "lost"), ("packets_resent", "resent"), ("packets_duplicate", "duplicate"))
+    if any(summary.get(name) for name, _ in lost):
+        done += ", packets " + ", ".join(f"{word} {units.count(summary[name])}" for name, word in lost)
     memory = f"{units.size(summary['peak_rss_B'])} of memory, {units.things(summary['threads'], 'thread')}"
     return [
         Text(f"{done} in {units.seconds(wall, 3)}{pace}", style="dim"),

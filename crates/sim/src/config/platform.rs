@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use engine::registry::Entry;
+use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
 use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::Processor;
 use mpi::{Progress, Protocol, Setup};
-use network::model::{MODELS, ROUTER};
+use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
@@ -149,10 +149,12 @@ impl Platform {
         self.of("network").arguments.text("model")
     }
 
-    /// The network model `name` over one part of `fabric`, with the parameters of `[network.name]`.
+    /// The network model `name` over one part of `fabric`, with the parameters of `[network.name]`; `seed`
+    /// is that of all random streams.
     pub fn model(
         &self,
         name: &str,
+        seed: u64,
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
         part: &Part,
@@ -170,12 +172,23 @@ impl Platform {
             let what = super::value::describe(&parameter.kind);
             checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
         })?;
-        let router = self.of("router");
-        arguments.0.extend(router.arguments.0.clone());
+        let hardware = [(self.of("router"), ROUTER), (self.of("transport"), TRANSPORT)];
+        hardware.iter().for_each(|(section, _)| arguments.0.extend(section.arguments.0.clone()));
+        arguments.0.insert("seed", Value::Integer(seed as i64));
         (entry.build.make)(&arguments, fabric, hosts, part).map_err(|error| {
-            let of_router = ROUTER.iter().any(|parameter| parameter.name == error.parameter);
-            if of_router { router.build_error(&error) } else { checked.build_error(&error) }
+            let has_it = |table: &[Parameter]| table.iter().any(|each| each.name == error.parameter);
+            let said = hardware.iter().find(|(_, table)| has_it(table));
+            said.map_or(checked, |(section, _)| section).build_error(&error)
         })
+    }
+
+    /// What the platform says that only other models than `model` simulate, and that changes results.
+    pub fn unheard(&self, model: &str) -> Vec<String> {
+        let loss = self.of("transport").arguments.number("loss").expect("has a default");
+        if model == "packet" || loss == 0.0 {
+            return Vec::new();
+        }
+        vec![format!("transport.loss = {loss}: links lose nothing in the model '{model}', only in 'packet'")]
     }
 
     /// The processor of one process; recorded times are scaled by `scale`.

@@ -7,7 +7,7 @@ use engine::registry::{Entry, Kind, Parameter};
 use mpi::Progress;
 use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
-use network::model::{MODELS, ROUTER};
+use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
 
@@ -259,6 +259,7 @@ pub fn sections() -> &'static [Section] {
             ),
             keys("link", LINK, "Links between routers"),
             keys("router", ROUTER, "Routers, as the packet model simulates them"),
+            keys("transport", TRANSPORT, "How messages travel in packets, as the packet model simulates it"),
             keys("host", HOST, "What every host is like"),
             keys("host.memory", MEMORY, "How the processes of a host reach each other"),
             keys("nic", NIC, "Between a host and its router"),

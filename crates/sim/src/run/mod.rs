@@ -99,6 +99,8 @@ pub struct Ended {
     pub bytes: u64,
     /// See [`network::Network::packet_hops`].
     pub packet_hops: u64,
+    /// See [`network::Network::losses`].
+    pub losses: network::Losses,
     /// What the program has left undone, and what else to know of its end, in sentences.
     pub leftovers: Vec<String>,
     /// What was seen of ranks.

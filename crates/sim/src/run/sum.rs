@@ -21,6 +21,7 @@ pub struct Sum {
     messages: u64,
     bytes: u64,
     packet_hops: u64,
+    losses: network::Losses,
     /// Whether something is due later than can be counted.
     goes_beyond: bool,
     /// Whether all ranks are done.
@@ -53,6 +54,7 @@ impl Sum {
             messages: world.messages(),
             bytes: world.bytes(),
             packet_hops: domain.network.packet_hops(),
+            losses: domain.network.losses(),
             goes_beyond,
             finished,
             digests: world.digests().collect(),
@@ -74,6 +76,7 @@ impl Sum {
         self.messages += other.messages;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.packet_hops += other.packet_hops;
+        self.losses = self.losses + other.losses;
         self.goes_beyond |= other.goes_beyond;
         self.finished &= other.finished;
         self.digests.extend(other.digests);
@@ -123,6 +126,7 @@ impl Sum {
             messages: self.messages,
             bytes: self.bytes,
             packet_hops: self.packet_hops,
+            losses: self.losses,
             leftovers,
             views,
             links,

@@ -76,13 +76,10 @@ impl Packet {
 
     /// The next packet of `process` asks for its host's link, which this gives.
     pub(super) fn request_injection(&mut self, now: Time, process: u32) -> u32 {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.ask(now, process);
-        }
         let message = self.senders[process as usize].front;
         let first = self.route(message);
         let size = self.next_size(self.messages.get(message));
-        self.ask(process, first, size)
+        self.ask(now, process, first, size)
     }
 
     /// The next packet of `slot` on the wire \[bytes\].
@@ -91,7 +88,10 @@ impl Packet {
     }
 
     /// A packet of `size` bytes, the first of `sender`, asks for channel `wants` of its host's link: that.
-    pub(super) fn ask(&mut self, sender: u32, wants: u32, size: u32) -> u32 {
+    pub(super) fn ask(&mut self, now: Time, sender: u32, wants: u32, size: u32) -> u32 {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ask(now, sender);
+        }
         let link = self.link_of(wants);
         let requests = &mut self.ports[link as usize].requests;
         let next = std::mem::replace(requests, self.lanes.len() as u32 + sender);
@@ -153,7 +153,7 @@ impl Packet {
     /// A packet of `sender` has been granted its host's link, and has left at `end`.
     pub(super) fn injected(&mut self, now: Time, sender: u32, end: Time, queue: &mut Queue) {
         if sender >= self.processes {
-            return self.ask_again(sender);
+            return self.ask_again(now, sender);
         }
         let process = sender;
         let message = self.senders[process as usize].front;

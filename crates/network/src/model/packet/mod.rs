@@ -324,7 +324,7 @@ impl Network for Packet {
             }
             Step::Sent => self.tell_sent(first, arrivals),
             Step::Delivered => self.deliver(first, arrivals),
-            Step::TimedOut => self.timed_out(first, second),
+            Step::TimedOut => self.timed_out(now, first, second),
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.take_note(now, &arrivals[told..]);

@@ -1,13 +1,15 @@
 //! What NICs send by themselves: responses, and what is sent again. Each NIC has a queue of packets, which
 //! takes turns with its host's processes.
 
+use engine::Time;
+
 use super::injection::Sender;
 use super::transit::InTransit;
 use super::{NONE, Packet};
 
 impl Packet {
     /// The NIC of the host where packets of `message` start sends number `number` of them.
-    pub(super) fn send_by_nic(&mut self, message: u32, number: u32) {
+    pub(super) fn send_by_nic(&mut self, now: Time, message: u32, number: u32) {
         let slot = self.messages.get(message);
         let (role, host) = (slot.role, slot.ends().0.host);
         let payload = self.options.payload_of(slot.message.size, u64::from(number));
@@ -23,7 +25,7 @@ impl Packet {
         let sender = &mut self.senders[nic as usize];
         if sender.front == NONE {
             (sender.front, sender.back) = (packet, packet);
-            let link = self.ask(nic, self.paths.lane(path), size);
+            let link = self.ask(now, nic, self.paths.lane(path), size);
             self.mark(link);
         } else {
             self.packets.all[sender.back as usize].next = packet;
@@ -40,11 +42,11 @@ impl Packet {
     }
 
     /// The next packet of a NIC asks for its link, if there is one.
-    pub(super) fn ask_again(&mut self, nic: u32) {
+    pub(super) fn ask_again(&mut self, now: Time, nic: u32) {
         let Sender { front, .. } = self.senders[nic as usize];
         if front != NONE {
             let InTransit { wants, size, .. } = self.packets.all[front as usize];
-            self.ask(nic, wants, size);
+            self.ask(now, nic, wants, size);
         }
     }
 

@@ -150,14 +150,14 @@ impl Packet {
     }
 
     /// The answer to packet `number` of the slot `message` has been waited for long enough.
-    pub(super) fn timed_out(&mut self, message: u32, number: u32) {
+    pub(super) fn timed_out(&mut self, now: Time, message: u32, number: u32) {
         let slot = self.messages.get(message);
         let answered = slot.seen.get(number as usize / 64).is_none_or(|seen| seen >> (number % 64) & 1 == 1);
         if slot.open && !answered {
             let transfers = self.transfers.as_mut().expect("messages go by transfers");
             *transfers.resent.entry((message, number)).or_insert(0) += 1;
             transfers.losses.resent += 1;
-            self.send_by_nic(message, number);
+            self.send_by_nic(now, message, number);
         }
         self.release(message);
     }

@@ -234,9 +234,9 @@ impl Packet {
         let come = Come { message, injected, key: (pair(begun_by), id), origin, number };
         self.drop_packet(packet);
         match role {
-            Role::Request(Kind::Get) => self.respond(Kind::Get, &come),
+            Role::Request(Kind::Get) => self.respond(now, Kind::Get, &come),
             Role::Request(kind) => {
-                self.respond(kind, &come);
+                self.respond(now, kind, &come);
                 self.requested(now, kind, &come, queue, arrivals);
             }
             Role::Response(kind) => self.answered(now, kind, &come, queue, arrivals),
@@ -245,11 +245,11 @@ impl Packet {
     }
 
     /// Answers a request of a transfer of `kind`.
-    fn respond(&mut self, kind: Kind, come: &Come) {
+    fn respond(&mut self, now: Time, kind: Kind, come: &Come) {
         let index = self.messages.insert(come.injected, &come.message, come.key.1, 1);
         let slot = self.messages.get_mut(index);
         (slot.role, slot.origin, slot.holds) = (Role::Response(kind), come.origin, 0);
-        self.send_by_nic(index, come.number);
+        self.send_by_nic(now, index, come.number);
     }
 
     /// A request that brings something has come.

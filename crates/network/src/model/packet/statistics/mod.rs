@@ -306,8 +306,8 @@ impl Packet {
     }
 
     fn payload(&self, packet: &InTransit) -> u32 {
-        let message = &self.messages.get(packet.message).message;
-        self.options.payload_of(message.size, u64::from(packet.number)).0 as u32
+        let slot = self.messages.get(packet.message);
+        slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number))).0 as u32
     }
 
     /// A packet leaves the buffer of `at`, in which it was `ready`, after too long a residence.

@@ -1,0 +1,82 @@
+//! Transactions and lost packets in whole runs: rendezvous that wait for responses, counts in the report, and
+//! the same for every cut.
+
+mod cuts;
+
+use cuts::{CUTS, assert_same, is_cut};
+use sim::observe::Detail;
+use sim::report::Outcome;
+use sim::run::Unwatched;
+use sim::{Request, Workload, prepare};
+
+fn request(pattern: &str, bytes: &str, ranks: u32, overrides: &[(&str, &str)]) -> Request {
+    let arguments = vec![("bytes".to_string(), bytes.to_string())];
+    let text = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
+    Request {
+        platform: "hopper".to_string(),
+        overrides: overrides.iter().map(text).collect(),
+        workload: Workload::Pattern { name: pattern.to_string(), arguments },
+        ranks: Some(ranks),
+        model: Some("packet".to_string()),
+        seed: 7,
+        placement: Some("random".to_string()),
+        processes_per_host: Some(1),
+        compute_scale: 1.0,
+        detail: Detail::Screen,
+        threads: 1,
+    }
+}
+
+fn run(request: &Request) -> Outcome {
+    let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = prepared.run(None, &mut Unwatched).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.report.failure.is_none(), "{:?}", outcome.report.failure);
+    outcome
+}
+
+/// Eager and rendezvous messages, with and without loss.
+#[test]
+fn every_transport_is_the_same_for_every_cut() {
+    for protocol in ["packets", "fma-put", "fma-get", "fma"] {
+        for loss in ["0", "0.02"] {
+            for bytes in ["8 B", "20 KB"] {
+                let overrides = [("transport.protocol", protocol), ("transport.loss", loss)];
+                let request = request("alltoall", bytes, 12, &overrides);
+                let what = format!("{protocol}, {loss} lost, {bytes}");
+                let whole = run(&request);
+                let losses = whole.report.packets_lost + whole.report.packets_resent;
+                assert_eq!(losses > 0, loss != "0", "{what}");
+                for threads in CUTS {
+                    let parts = run(&Request { threads, ..request.clone() });
+                    assert!(is_cut(&parts), "{what}: {:?}", parts.report.warnings);
+                    assert_same(&parts, &whole, &format!("{what} on {threads} threads"));
+                }
+            }
+        }
+    }
+}
+
+/// A small message between the two nodes of a Gemini takes 2 x 635 ns and its 40 bytes at the narrower of NIC
+/// and PUT, between nodes n routers apart n x 108.75 ns more (section 6 of the paper: 1.27 us to 3.88 us).
+#[test]
+fn hopper_has_the_latencies_of_its_paper() {
+    let half_round_trip = |hosts: &str| {
+        let folder = std::env::temp_dir().join(format!("hopcast-gemini-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("place.txt");
+        std::fs::write(&file, hosts).unwrap();
+        let mut request = request("pingpong", "8 B", 2, &[]);
+        request.placement = Some(file.to_str().unwrap().to_string());
+        request.processes_per_host = None;
+        request.workload = Workload::Pattern {
+            name: "pingpong".to_string(),
+            arguments: vec![("bytes".into(), "8 B".into()), ("repetitions".into(), "1".into())],
+        };
+        let seconds = run(&request).report.makespan_s / 2.0;
+        std::fs::remove_dir_all(&folder).unwrap();
+        (seconds * 1e12).round() as u64
+    };
+    // 40 B over the last link of 8 GB/s: 5 ns. Over the torus at 4.6875 GB/s they take 8.533 ns.
+    assert_eq!(half_round_trip("0\n1\n"), 1_270_000 + 5_000);
+    assert_eq!(half_round_trip("0\n2\n"), 1_270_000 + 108_750 + 8_534);
+}
