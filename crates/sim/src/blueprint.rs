@@ -35,7 +35,8 @@ impl Blueprint {
     /// Builds one part.
     pub fn domain(&self, part: &Part) -> Result<Domain, InputError> {
         let hosts = Arc::new(self.platform.host_parameters().clone());
-        let network = self.platform.model(&self.model, self.seed, self.fabric.clone(), hosts.clone(), part)?;
+        let network =
+            self.platform.model(&self.model, self.seed, self.fabric.clone(), hosts.clone(), part)?;
         let placement = self.placement.clone();
         let setup = self.platform.world_setup(placement, part.clone(), hosts, self.compute_scale);
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))

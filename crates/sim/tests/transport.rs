@@ -70,7 +70,7 @@ fn hopper_has_the_latencies_of_its_paper() {
         request.processes_per_host = None;
         request.workload = Workload::Pattern {
             name: "pingpong".to_string(),
-            arguments: vec![("bytes".into(), "8 B".into()), ("repetitions".into(), "1".into())],
+            arguments: vec![("bytes".into(), "8 B".into()), ("iterations".into(), "1".into())],
         };
         let seconds = run(&request).report.makespan_s / 2.0;
         std::fs::remove_dir_all(&folder).unwrap();
