@@ -259,10 +259,11 @@ proptest! {
             routed("fat-tree", &tree, |topology| (random_up().build)(&Arguments::default(), topology, 1).unwrap()),
         ];
         for fabric in networks {
-            let whole = parts::run_in_parts(name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
+            let (whole, carried) = parts::run_and_count(name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
             let weights = vec![1; fabric.topology.hosts() as usize];
             let cut = Arc::new(Cut::new(&*fabric.topology, Grain::Routers, count, &weights));
-            let cut_up = parts::run_in_parts(name, &fabric, &hosts, &cut, &messages);
+            let (cut_up, carried_by_parts) = parts::run_and_count(name, &fabric, &hosts, &cut, &messages);
+            prop_assert_eq!(&carried_by_parts, &carried, "{}", name);
             for (me, log) in cut_up.iter().enumerate() {
                 let expected = parts::restricted(&whole[0], &cut, me as u32, &messages);
                 prop_assert_eq!(log, &expected, "part {} of {}", me, cut.parts());

@@ -36,6 +36,35 @@ pub fn run_in_parts(
     domains.into_iter().map(|(log, _)| log).collect()
 }
 
+/// For how long each link was busy, and the bytes that it carried.
+pub type Carried = Vec<(u64, u64)>;
+
+struct Count<'a>(&'a mut Carried);
+
+impl engine::Observer<network::message::LinkUse> for Count<'_> {
+    fn record(&mut self, _now: Time, carried: &network::message::LinkUse) {
+        let count = &mut self.0[carried.link.0 as usize];
+        *count = (count.0 + carried.busy.0, count.1 + carried.bytes.0);
+    }
+}
+
+/// The same, with what all links have carried in the end.
+pub fn run_and_count(
+    name: &str,
+    fabric: &Arc<Fabric>,
+    hosts: &Arc<HostParameters>,
+    cut: &Arc<Cut>,
+    messages: &[(Time, Message)],
+) -> (Vec<Log>, Carried) {
+    let mut carried = vec![(0, 0); fabric.topology.links() as usize];
+    let count = |(log, mut network): (Log, Box<dyn Network>)| {
+        network.report_links(Time::LAST, &mut Count(&mut carried));
+        log
+    };
+    let domains = run_with(name, fabric, hosts, cut, messages, |_| {});
+    (domains.into_iter().map(count).collect(), carried)
+}
+
 /// The same after a `preparation` of each part's model; also gives the models.
 pub fn run_with(
     name: &str,
