@@ -154,7 +154,7 @@ fn requests_and_responses_do_not_block_each_other() {
             let options = PacketOptions { buffer: Some(Bytes(96)), ..options() };
             let mut packet = network(&fabric, options, transport);
             run(&mut packet, &messages);
-            assert_eq!(packet.stuck(), None);
+            assert_eq!(network::deadlock::describe(&[&packet]), None);
         }
     }
 }
@@ -232,7 +232,7 @@ proptest! {
         let options = PacketOptions { buffer: Some(Bytes(if one { 96 } else { 4096 })), ..options() };
         let mut packet = network(&torus(&[3, 3, 3]), options, Transport { reliability, ..transport });
         run(&mut packet, &messages);
-        prop_assert_eq!(packet.stuck(), None);
+        prop_assert_eq!(network::deadlock::describe(&[&packet]), None);
         let losses = packet.losses();
         let crosses = messages.iter().filter(|(_, message)| message.from.host != message.to.host).count();
         prop_assert!(losses.resent >= losses.duplicates && (crosses < 10 || losses.lost > 0), "{:?}", losses);

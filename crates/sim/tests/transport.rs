@@ -47,8 +47,12 @@ fn facts(outcome: &Outcome) -> (String, String, [u64; 6]) {
 fn every_transport_is_the_same_for_every_cut() {
     for protocol in ["packets", "fma-put", "fma-get", "fma"] {
         for loss in ["0", "0.02"] {
-            for bytes in ["8 B", "20 KB"] {
-                let overrides = [("transport.protocol", protocol), ("transport.loss", loss)];
+            for bytes in ["8 B", "3 KB"] {
+                let overrides = [
+                    ("transport.protocol", protocol),
+                    ("transport.loss", loss),
+                    ("mpi.eager_limit", "1 KiB"),
+                ];
                 let request = request("nsim-torus", "alltoall", bytes, &overrides);
                 let what = format!("{protocol}, {loss} lost, {bytes}");
                 let whole = run(&request);
