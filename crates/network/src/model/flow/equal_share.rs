@@ -19,18 +19,16 @@ use crate::model::rate::Rate;
 /// Finds the rates after the changes in `streams`; `risen` is working memory.
 pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
     let mut changed = std::mem::take(&mut streams.changed);
-    changed.retain(|at| {
+    for at in &changed {
         let share = share(*at, streams);
         let link = &mut streams.links.all[*at as usize];
         link.dirty = false;
-        let may_take_over = link.fresh > 0 || share.0 < link.level;
         if link.keeps > 0 && share.0 > link.level {
             risen.push(*at);
         }
         streams.links.set_level(*at, share, now);
         streams.note(*at);
-        may_take_over
-    });
+    }
     // Those that a link with more to share holds back: others may hold them back more.
     for at in risen.drain(..) {
         for position in (0..streams.links.all[at as usize].keeps as usize).rev() {

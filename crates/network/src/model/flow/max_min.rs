@@ -61,11 +61,16 @@ impl MaxMin {
 
     /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
     fn solve_for<const EQUAL: bool>(&mut self, now: Time, streams: &mut Streams) {
-        self.seed(streams);
+        let mut changed = std::mem::take(&mut streams.changed);
+        for at in changed.drain(..) {
+            let link = &streams.links.all[at as usize];
+            self.queue.push(Reverse((least_level(link, streams.links.capacities[at as usize]), at)));
+        }
+        streams.changed = changed;
         while let Some(Reverse((_, at))) = self.queue.pop() {
             let link = &mut streams.links.all[at as usize];
             link.dirty = false;
-            if link.fresh == 0 && !may_be_out_of_order(link) {
+            if !may_be_out_of_order(link) {
                 continue;
             }
             let level = self.level::<EQUAL>(at, streams);
@@ -82,33 +87,10 @@ impl MaxMin {
         }
     }
 
-    /// Links to look at first: those that have changed, and of each new flow the one that may well hold it
-    /// back; if another does, that one will be out of order.
-    fn seed(&mut self, streams: &mut Streams) {
-        let level = |at: u32, streams: &Streams| {
-            let link = &streams.links.all[at as usize];
-            (least_level(link, streams.links.capacities[at as usize]), at)
-        };
-        let mut changed = std::mem::take(&mut streams.changed);
-        changed.drain(..).for_each(|at| self.queue.push(Reverse(level(at, streams))));
-        streams.changed = changed;
-        let mut fresh = std::mem::take(&mut streams.fresh);
-        for flow in fresh.drain(..) {
-            let levels = streams.path(flow).iter().map(|at| level(*at, streams));
-            let least = levels.min().expect("a flow has links");
-            let link = &mut streams.links.all[least.1 as usize];
-            if !link.dirty {
-                link.dirty = true;
-                self.queue.push(Reverse(least));
-            }
-        }
-        streams.fresh = fresh;
-    }
-
     /// The level that fills link `at`, infinite if nothing does.
     fn level<const EQUAL: bool>(&mut self, at: u32, streams: &mut Streams) -> Rate {
         let link = &streams.links.all[at as usize];
-        if let Some(level) = undisputed::<EQUAL>(link, &streams.classes) {
+        if EQUAL && let Some(level) = undisputed(link) {
             return level;
         }
         self.outside.clear();
@@ -176,7 +158,7 @@ impl MaxMin {
         let link = &mut streams.links.all[at as usize];
         link.top = top.min(level.0);
         link.dirty = false;
-        self.found.drain(..).for_each(|found| self.queue.push(Reverse(found)));
+        self.queue.extend(self.found.drain(..).map(Reverse));
     }
 
     /// The rate of a flow changes on all its links. No branch waits for what is read of them: they are
@@ -201,24 +183,13 @@ impl MaxMin {
 
 /// The level of `link`, if others on it are certainly slower: by so much, a step for each flow, that
 /// rounding does not matter.
-fn undisputed<const EQUAL: bool>(link: &Link, classes: &Classes) -> Option<Rate> {
+fn undisputed(link: &Link) -> Option<Rate> {
     if link.keeps == 0 || link.fresh > 0 {
         return None;
     }
-    let level = if EQUAL {
-        let keeps = u64::from(link.keeps);
-        Rate((keeps * link.level).checked_add_signed(link.spare)? / keeps)
-    } else {
-        let (mut taken, mut sharing, mut most) = (0, 0, Rate::INFINITE);
-        for entry in link.held() {
-            let weight = classes.weight(link.class, entry.regime);
-            taken += weight.takes(Rate(link.level));
-            sharing += weight.0;
-            most = most.min(classes.alone(link.class, entry.regime));
-        }
-        fair_share(taken.checked_add_signed(link.spare)?, sharing).min(most)
-    };
-    (level.0 >= link.top + link.flows.len() as u64).then_some(level)
+    let keeps = u64::from(link.keeps);
+    let level = (keeps * link.level).checked_add_signed(link.spare)? / keeps;
+    (level >= link.top + link.flows.len() as u64).then_some(Rate(level))
 }
 
 /// What the level of `link` is at least: its even share, or what is there for new flows if they take
@@ -230,7 +201,7 @@ fn least_level(link: &Link, capacity: u64) -> u64 {
 
 /// Links that are full up to rounding may hold flows back, too.
 fn may_be_out_of_order(link: &Link) -> bool {
-    (link.keeps != 0) | (link.spare < link.flows.len() as i64)
+    (link.keeps | link.fresh != 0) | (link.spare < link.flows.len() as i64)
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

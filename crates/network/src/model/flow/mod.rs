@@ -72,8 +72,6 @@ pub struct Flow {
     flight: InFlight<Duration>,
     streams: Streams,
     max_min: MaxMin,
-    /// Flows that end first on their links, and when.
-    firsts: Vec<(Time, u32)>,
     /// equal share: links with more to share.
     risen: Vec<u32>,
     /// How many messages each host has sent over the fabric: the keys of their routes.
@@ -101,7 +99,6 @@ impl Flow {
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
             max_min: MaxMin::default(),
-            firsts: Vec::new(),
             risen: Vec::new(),
             sent: vec![0; count as usize],
             route: Vec::new(),
@@ -150,13 +147,13 @@ impl Flow {
         for at in noted.drain(..) {
             self.streams.links.all[at as usize].noted = false;
             let Some((end, reached)) = self.streams.links.first_end(at, now) else { continue };
-            let held = self.streams.links.all[at as usize].held().iter();
-            self.firsts.extend(held.filter(|entry| entry.due <= reached).map(|entry| (end, entry.flow)));
+            for position in 0..self.streams.links.all[at as usize].keeps as usize {
+                let entry = &self.streams.links.all[at as usize].flows[position];
+                if entry.due <= reached {
+                    self.schedule(entry.flow, end, queue);
+                }
+            }
         }
-        self.firsts.sort_unstable();
-        let mut firsts = std::mem::take(&mut self.firsts);
-        firsts.drain(..).for_each(|(end, flow)| self.schedule(flow, end, queue));
-        self.firsts = firsts;
         self.streams.noted = noted;
     }
 
@@ -223,7 +220,7 @@ impl Network for Flow {
     }
 
     fn settle(&mut self, now: Time, queue: &mut Queue) {
-        if self.streams.are_settled() {
+        if self.streams.changed.is_empty() {
             return;
         }
         match self.sharing {

@@ -46,9 +46,7 @@ pub(super) struct Streams {
     positions: Vec<u32>,
     /// Free stretches of `hops`, by the binary logarithm of their length.
     free: [Vec<u32>; 17],
-    /// max-min: flows that have no rate yet.
-    pub fresh: Vec<u32>,
-    /// Links that flows left (equal share: or came to), or whose capacity is another: their `dirty` is set.
+    /// Links that flows came to or left, or whose capacity is another: their `dirty` is set.
     pub changed: Vec<u32>,
     /// Links for whose flows the first end is to be found: their `noted` is set.
     pub noted: Vec<u32>,
@@ -74,7 +72,6 @@ impl Streams {
             hops: Vec::new(),
             positions: Vec::new(),
             free: Default::default(),
-            fresh: Vec::new(),
             changed: Vec::new(),
             noted: Vec::new(),
             sharing,
@@ -120,12 +117,7 @@ impl Streams {
         }
         for link in path {
             self.links.all[link.0 as usize].fresh += 1;
-            if self.sharing == Sharing::EqualShare {
-                self.change(link.0);
-            }
-        }
-        if self.sharing == Sharing::MaxMin {
-            self.fresh.push(flow);
+            self.change(link.0);
         }
         Begin::Shared
     }
@@ -161,17 +153,6 @@ impl Streams {
         link.flows[0].due = clock.more(link.flows[0].due);
         let stream = &mut self.all[flow as usize];
         (stream.bottleneck, stream.hop) = (at, narrowest);
-    }
-
-    /// The links of `flow`.
-    pub fn path(&self, flow: u32) -> &[u32] {
-        let (first, length) = self.all[flow as usize].path;
-        &self.hops[first as usize..first as usize + usize::from(length)]
-    }
-
-    /// Has nothing happened since rates were computed?
-    pub fn are_settled(&self) -> bool {
-        self.changed.is_empty() && self.fresh.is_empty()
     }
 
     /// The rate of `flow`: infinite until it is computed first.

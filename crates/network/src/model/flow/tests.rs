@@ -110,7 +110,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
         if queue.instant_is_over() {
             flow.settle(event.time, &mut queue);
         }
-        if flow.streams.are_settled() {
+        if flow.streams.changed.is_empty() {
             check_bottlenecks(&flow, steps);
             checks += 1;
         }
