@@ -171,7 +171,8 @@ impl Windows {
             }
         }
         let first = crossings.iter().map(|crossing| crossing.at).min().unwrap_or(Time::NEVER);
-        crossings.sort_unstable_by_key(|crossing| crossing.to);
+        // In their order: credits of one channel come one after the other.
+        crossings.sort_by_key(|crossing| crossing.to);
         for to_one in crossings.chunk_by(|one, other| one.to == other.to) {
             match self.place(to_one[0].to) {
                 Ok(to) => self.exchange.mail(parity, me, to, |mail| mail.crossings.extend_from_slice(to_one)),
