@@ -2,7 +2,7 @@
 
 use engine::{Bandwidth, Duration};
 
-use crate::routing::{Load, Routing};
+use crate::routing::{Load, Routing, Sight};
 use crate::topology::{HostId, LinkId, Topology};
 
 /// A network that messages can be routed over.
@@ -30,6 +30,16 @@ impl Fabric {
     pub fn route(&self, from: HostId, to: HostId, key: u64, load: &dyn Load, path: &mut Vec<LinkId>) {
         path.clear();
         self.routing.route(&*self.topology, from, to, key, load, path);
+    }
+
+    /// Into how many parts a model that simulates routers can cut it, or why into none: adaptive routings
+    /// read queues, and no part knows those of another.
+    pub fn most_parts(&self) -> Result<u32, &'static str> {
+        match self.routing.sight() {
+            Sight::Router => Ok(u32::MAX),
+            Sight::Group => Ok(self.topology.routers() / self.topology.unit()),
+            Sight::Network => Err("its routing reads the queues of all routers at once"),
+        }
     }
 
     /// Latency and bandwidth of the idle path from `from` to `to`.

@@ -1,6 +1,7 @@
 //! The packet model beside closed forms, and what must hold for any traffic.
 
 mod common;
+mod support;
 
 use std::sync::Arc;
 
@@ -199,6 +200,29 @@ fn a_ring_without_a_dateline_is_stuck() {
     assert_eq!(network::deadlock::describe(&[&free]), None);
 }
 
+const ADAPTIVE: &[(&str, &str)] =
+    &[("ugal-l", ""), ("ugal-g", ""), ("progressive-adaptive", "lanes = \"least-loaded\"")];
+
+/// A topology and routings on it, each with its parameters.
+type Routed = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Of at least 27 hosts each.
+const CUT_NETWORKS: &[Routed] = &[
+    ("torus", "sizes = [3, 3, 3]", &[("dimension-order", "")]),
+    ("torus", "sizes = [3, 3, 3]\nlanes = [2, 1, 3]", &[("dimension-order", "lanes = \"least-loaded\"")]),
+    (
+        "fat-tree",
+        "m = [3, 3, 3]\nw = [1, 2, 2]\nlanes = [1, 2]",
+        &[("d-mod-k", ""), ("random-up", ""), ("least-loaded-up", "")],
+    ),
+    (
+        "dragonfly",
+        "groups = 5\nrouters_per_group = 3\nhosts_per_router = 2\nglobal_links_per_router = 2",
+        ADAPTIVE,
+    ),
+    ("hyperx", "sizes = [3, 3]\nhosts_per_router = 3\nlanes = 2", ADAPTIVE),
+];
+
 fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
     let end = move || (0..hosts, 0..2u16);
     let size = prop_oneof![Just(0u64), 1..64u64, 1..20_000u64, Just(2016u64)];
@@ -251,14 +275,13 @@ proptest! {
             hosts.regimes[0].nic_rate = Bandwidth(2_900_000_000);
         }
         let hosts = Arc::new(hosts);
-        let random_up = || find(ROUTINGS, "routing", "random-up").unwrap();
-        let tree = [("m", integers(&[3, 3, 3])), ("w", integers(&[1, 2, 2]))];
-        let networks = [
-            torus(&[3, 3, 3]),
-            fabric("fat-tree", &tree),
-            routed("fat-tree", &tree, |topology| (random_up().build)(&Arguments::default(), topology, 1).unwrap()),
-        ];
-        for fabric in networks {
+        for (kind, text, routings) in CUT_NETWORKS {
+            for (routing, parameters) in *routings {
+            let topology = support::topology(kind, text);
+            let routing = support::try_routing(routing, parameters, &*topology).unwrap();
+            let fabric = Arc::new(Fabric { topology, routing });
+            let Ok(most) = fabric.most_parts() else { continue };
+            let count = count.min(most);
             let (whole, carried) = parts::run_and_count(name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
             let weights = vec![1; fabric.topology.hosts() as usize];
             let cut = Arc::new(Cut::new(&*fabric.topology, Grain::Routers, count, &weights));
@@ -266,7 +289,8 @@ proptest! {
             prop_assert_eq!(&carried_by_parts, &carried, "{}", name);
             for (me, log) in cut_up.iter().enumerate() {
                 let expected = parts::restricted(&whole[0], &cut, me as u32, &messages);
-                prop_assert_eq!(log, &expected, "part {} of {}", me, cut.parts());
+                prop_assert_eq!(log, &expected, "part {} of {} of {}", me, cut.parts(), kind);
+            }
             }
         }
     }

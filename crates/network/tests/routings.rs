@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::registry::find;
 use network::fabric::Idle;
-use network::routing::{Load, ROUTINGS, Routing, Unloaded};
+use network::routing::{Load, ROUTINGS, Routing, Stop, Turn, Unloaded};
 use network::topology::TOPOLOGIES;
 use network::{HostId, LinkId, Node, RouterId, Topology};
 use support::{distances, topology, try_routing};
@@ -43,6 +43,65 @@ fn route(
     let mut path = Vec::new();
     routing.route(topology, HostId(from), HostId(to), key, load, &mut path);
     path
+}
+
+/// The way of a packet that decides at every router where it may, by a load that differs there from all
+/// before. Whatever it decides, what it has taken stays as it was, but for parallel links.
+fn decided(
+    routing: &dyn Routing,
+    topology: &dyn Topology,
+    (from, to, key): (u32, u32, u64),
+    salt: u64,
+) -> Vec<LinkId> {
+    let (from, to) = (HostId(from), HostId(to));
+    let (mut path, mut other, mut course) = (Vec::new(), Vec::new(), 0);
+    routing.course(topology, from, to, key, course, &mut path);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for taken in 1..=routing.decisions() {
+        if taken as usize + 1 >= path.len() {
+            break;
+        }
+        let stop =
+            Stop { from, to, key, course, taken, links: path.len() as u32, next: path[taken as usize] };
+        let load = Uneven(salt.wrapping_mul(97) + u64::from(taken));
+        let old = path.clone();
+        match routing.adapt(topology, &stop, &load, &mut other) {
+            Turn::Stay => {}
+            Turn::Lane(link) => {
+                let ends = |link| (topology.link(link).from, topology.link(link).to);
+                assert_eq!(ends(link), ends(stop.next));
+                path[taken as usize] = link;
+            }
+            Turn::Course(new) => {
+                course = new;
+                routing.channels(topology, &path, &mut before);
+                routing.channels(topology, &other, &mut after);
+                let taken = taken as usize;
+                assert_eq!(before[..taken], after[..taken], "what it holds");
+                path.truncate(taken);
+                path.extend_from_slice(&other[taken..]);
+                // Who knows the course alone finds the same way, but for parallel links.
+                let mut again = Vec::new();
+                routing.course(topology, from, to, key, course, &mut again);
+                let ends =
+                    |path: &[LinkId]| path.iter().map(|link| topology.link(*link).to).collect::<Vec<_>>();
+                assert_eq!(ends(&again), ends(&path));
+            }
+        }
+        assert_eq!(old[..taken as usize], path[..taken as usize]);
+    }
+    path
+}
+
+/// Ways of one message with this key: where nothing is decided on the way, its route.
+fn ways(
+    routing: &dyn Routing,
+    topology: &dyn Topology,
+    (from, to, key): (u32, u32, u64),
+) -> impl Iterator<Item = Vec<LinkId>> {
+    let decided = (0..if routing.decisions() > 0 { 3 } else { 0 })
+        .map(move |salt| decided(routing, topology, (from, to, key), salt + key));
+    std::iter::once(route(routing, topology, from, to, key, &Uneven(key))).chain(decided)
 }
 
 /// Runs `check` on random networks of every kind, with each routing that fits and its random parameters.
@@ -88,8 +147,7 @@ fn routes_run_over_consecutive_links_to_their_destination() {
         let longest = routing.longest(topology);
         let mut measured: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (from, to) in pairs(topology) {
-            for key in 0..KEYS {
-                let path = route(routing, topology, from, to, key, &Uneven(key));
+            for path in (0..KEYS).flat_map(|key| ways(routing, topology, (from, to, key))) {
                 let mut at = Node::Host(HostId(from));
                 for id in &path {
                     let link = topology.link(*id);
@@ -136,6 +194,10 @@ fn a_route_depends_on_its_name_alone() {
             for key in 0..KEYS {
                 let first = route(routing, topology, from, to, key, &Unloaded);
                 assert_eq!(first, route(routing, topology, from, to, key, &Unloaded), "{name}");
+                let mut course = Vec::new();
+                routing.course(topology, HostId(from), HostId(to), key, 0, &mut course);
+                assert_eq!(first, course, "{name}");
+                assert!(routing.is_adaptive() || routing.decisions() == 0, "{name}");
                 if !routing.is_adaptive() {
                     assert_eq!(first, route(routing, topology, from, to, 0, &Uneven(key)), "{name}");
                 }
@@ -152,8 +214,7 @@ fn the_channel_dependency_graph_is_acyclic() {
         let mut waits: BTreeMap<(LinkId, u8), Vec<(LinkId, u8)>> = BTreeMap::new();
         let mut channels = Vec::new();
         for (from, to) in pairs(topology) {
-            for key in 0..KEYS {
-                let path = route(routing, topology, from, to, key, &Uneven(key));
+            for path in (0..KEYS).flat_map(|key| ways(routing, topology, (from, to, key))) {
                 routing.channels(topology, &path, &mut channels);
                 assert_eq!(channels.len(), path.len(), "{name}");
                 assert!(channels.iter().all(|channel| *channel < count), "{name}: {channels:?} of {count}");

@@ -55,9 +55,10 @@ impl Blueprint {
             Some(Cutting::Never(reason)) => return Err(reason),
             None => return Err("the model is unknown"),
         };
+        let most = if grain == Grain::Routers { self.fabric.most_parts()? } else { MOST_PARTS };
         let mut weights = vec![0; self.fabric.topology.hosts() as usize];
         self.placement.iter().for_each(|endpoint| weights[endpoint.host.0 as usize] += 1);
-        let cut = Cut::new(&*self.fabric.topology, grain, parts.min(MOST_PARTS), &weights);
+        let cut = Cut::new(&*self.fabric.topology, grain, parts.min(MOST_PARTS).min(most), &weights);
         if cut.parts() == 1 {
             return Err(match grain {
                 Grain::Hosts => "all ranks are on one host",

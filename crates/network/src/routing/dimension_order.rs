@@ -12,7 +12,7 @@ use engine::{Bandwidth, Duration};
 use strength_reduce::StrengthReducedU32;
 
 use super::choice::Choice;
-use super::{Build, Load, Routing, grid_channels};
+use super::{Build, Load, Routing, Stop, Turn, grid_channels};
 use crate::fabric::Idle;
 use crate::topology::grid::{Connection, Dimension, Grid};
 use crate::topology::{HostId, LinkId, Topology};
@@ -94,6 +94,28 @@ impl Way {
     pub fn parts(&self) -> bool {
         let side = |dimension: &Dimension| dimension.shape.sides.iter().any(|side| side.lanes > 1);
         matches!(self.lanes, Lanes::Hashed | Lanes::LeastLoaded) && self.grid.dimensions().iter().any(side)
+    }
+
+    /// At how many routers packets choose among parallel links by load: all, or none.
+    pub fn decisions(&self) -> u32 {
+        if self.lanes == Lanes::LeastLoaded && self.parts() { u32::MAX } else { 0 }
+    }
+
+    /// The least loaded of the links parallel to `next`; `next` itself where that is one of them.
+    pub fn adapt(&self, next: LinkId, load: &dyn Load) -> Turn {
+        if self.lanes != Lanes::LeastLoaded {
+            return Turn::Stay;
+        }
+        let (first, lanes) = self.grid.parallel(next);
+        let lane = |number: u32| LinkId(first.0 + (next.0 - first.0 + number) % lanes);
+        let least =
+            (0..lanes).map(lane).min_by_key(|link| load.of(*link)).expect("there is at least one lane");
+        if least == next { Turn::Stay } else { Turn::Lane(least) }
+    }
+
+    /// The most hops between two routers.
+    pub fn diameter(&self) -> u32 {
+        self.grid.formula().diameter.expect("grids know their diameter")
     }
 
     /// The words of a message.
@@ -268,11 +290,17 @@ impl Routing for DimensionOrder {
     fn channel_count(&self) -> u8 {
         1 + u8::from(self.dateline)
     }
-    fn longest(&self, topology: &dyn Topology) -> u32 {
-        topology.formula().diameter.expect("grids know their diameter")
+    fn longest(&self, _topology: &dyn Topology) -> u32 {
+        self.way.diameter()
     }
     fn is_adaptive(&self) -> bool {
         self.way.parts()
+    }
+    fn decisions(&self) -> u32 {
+        self.way.decisions()
+    }
+    fn adapt(&self, _topology: &dyn Topology, stop: &Stop, load: &dyn Load, _path: &mut Vec<LinkId>) -> Turn {
+        self.way.adapt(stop.next, load)
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         self.way.idle_hosts(from, to)

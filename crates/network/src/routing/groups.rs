@@ -2,7 +2,8 @@
 //!
 //! Channels ascend along every route: the n-th group's local links are on channel n, the global link
 //! that leaves it too; local links come before the global one, so nothing waits in a circle. That is
-//! 2 channels for minimal routes and 3 for those with a detour.
+//! 2 channels for minimal routes and 3 for those with a detour. A second local link in a group, which
+//! routes take that begin their detour there only, is on the next channel, and so is all that follows.
 //!
 //! Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008).
 
@@ -47,20 +48,51 @@ impl Groups {
         if start == end {
             return;
         }
-        let (group, target) = (dragonfly.place(start).0, dragonfly.place(end).0);
         let mut choice = Choice::new(self.seed, from, to, key);
-        let mut at = start;
-        if self.detour && group != target && dragonfly.groups() > 2 {
-            // One of the other groups: skip the two that are taken, the lower first.
-            let mut between = choice.below(dragonfly.groups() - 2);
-            between += u32::from(between >= group.min(target));
-            between += u32::from(between >= group.max(target));
-            at = self.cross(at, between, None, &mut choice, way);
+        let at = if self.detour { self.aside(start, end, &mut choice, way) } else { start };
+        self.home(at, end, &mut choice, way);
+    }
+
+    /// Goes to a third group, if the way to `end` leads to another group, and there is a third; says where
+    /// it lands.
+    fn aside(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) -> u32 {
+        let dragonfly = &self.dragonfly;
+        let (group, target) = (dragonfly.place(at).0, dragonfly.place(end).0);
+        if group == target || dragonfly.groups() < 3 {
+            return at;
         }
-        if dragonfly.place(at).0 != target {
-            at = self.cross(at, target, Some(end), &mut choice, way);
+        // One of the other groups: skip the two that are taken, the lower first.
+        let mut between = choice.below(dragonfly.groups() - 2);
+        between += u32::from(between >= group.min(target));
+        between += u32::from(between >= group.max(target));
+        self.cross(at, between, None, choice, way)
+    }
+
+    /// Goes the minimal way to `end`.
+    fn home(&self, mut at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) {
+        let target = self.dragonfly.place(end).0;
+        if self.dragonfly.place(at).0 != target {
+            at = self.cross(at, target, Some(end), choice, way);
         }
-        self.local(at, end, &mut choice, way);
+        self.local(at, end, choice, way);
+    }
+
+    /// Appends the links of a route that begins its detour at its router number `turn` (the first is 1), or
+    /// nowhere (0).
+    pub fn turning(&self, from: HostId, to: HostId, key: u64, turn: u32, path: &mut Vec<LinkId>) {
+        let first = path.len();
+        let start = self.dragonfly.router_number(from);
+        self.walk(from, to, key, path);
+        if turn == 0 {
+            return;
+        }
+        path.truncate(first + turn as usize - 1);
+        let taken = path[first..].last();
+        let at = taken.map_or(start, |link| self.dragonfly.end_of(*link));
+        let mut choice = Choice::new(self.seed.wrapping_add(turn.into()), from, to, key);
+        let end = self.dragonfly.router_number(to);
+        let at = self.aside(at, end, &mut choice, path);
+        self.home(at, end, &mut choice, path);
     }
 
     /// Goes to group `target`, over one of the links that make the way to `end` shortest; says where it lands.
@@ -108,11 +140,16 @@ impl Routing for Groups {
     }
     fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
         channels.clear();
-        let mut group = 0;
+        let (mut channel, mut before) = (0, None);
         for link in path {
-            let host = link.0 < 2 * topology.hosts();
-            channels.push(if host { 0 } else { group });
-            group += u8::from(!host && self.dragonfly.is_global(*link));
+            if link.0 < 2 * topology.hosts() {
+                channels.push(0);
+                continue;
+            }
+            let global = self.dragonfly.is_global(*link);
+            channel += u8::from(before.is_some_and(|before| before || !global));
+            before = Some(global);
+            channels.push(channel);
         }
     }
     fn channel_count(&self) -> u8 {

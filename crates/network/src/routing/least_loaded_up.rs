@@ -1,5 +1,8 @@
 //! Least-loaded up-path: every router takes the port up with the least load it sees, and of parallel links down.
 //!
+//! In the packet model a packet chooses at each router; where whole messages move, all is chosen when one
+//! starts.
+//!
 //! Source: Kim, Dally, Abts, "Adaptive routing in high-radix Clos network" (SC 2006).
 
 use engine::registry::{Arguments, BuildError, Entry};

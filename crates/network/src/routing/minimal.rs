@@ -12,7 +12,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 use super::choice::Choice;
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
-use super::{Build, Load, Routing, grid_channels};
+use super::{Build, Load, Routing, Stop, Turn, grid_channels};
 use crate::fabric::Idle;
 use crate::topology::dragonfly::Dragonfly;
 use crate::topology::{HostId, LinkId, Topology};
@@ -82,11 +82,17 @@ impl Routing for MinimalGrid {
     fn channel_count(&self) -> u8 {
         self.segments * (1 + u8::from(self.dateline))
     }
-    fn longest(&self, topology: &dyn Topology) -> u32 {
-        topology.formula().diameter.expect("grids know their diameter")
+    fn longest(&self, _topology: &dyn Topology) -> u32 {
+        self.way.diameter()
     }
     fn is_adaptive(&self) -> bool {
         self.segments > 1 || self.way.parts()
+    }
+    fn decisions(&self) -> u32 {
+        self.way.decisions()
+    }
+    fn adapt(&self, _topology: &dyn Topology, stop: &Stop, load: &dyn Load, _path: &mut Vec<LinkId>) -> Turn {
+        self.way.adapt(stop.next, load)
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         // The order of the dimensions changes neither the number of hops in each, nor its links' rates.

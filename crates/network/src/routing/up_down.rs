@@ -5,11 +5,12 @@
 //! The files of the routings say how the way up (and, where links are parallel, the lane down) is chosen.
 
 use engine::registry::BuildError;
+use strength_reduce::StrengthReducedU32;
 
 use super::choice::Choice;
-use super::{Load, Routing};
+use super::{Load, Routing, Stop, Turn, Unloaded};
 use crate::fabric::Idle;
-use crate::topology::fat_tree::{FatTree, LevelLinks};
+use crate::topology::fat_tree::{FatTree, Level, LevelLinks};
 use crate::topology::{HostId, LinkId, Topology};
 
 /// How the parent (and lane) is chosen among a router's ports up.
@@ -104,6 +105,32 @@ impl Climber<'_> {
         let all = (first..lanes).chain(0..first).map(link);
         all.min_by_key(|link| self.load.of(*link)).expect("there is a lane down")
     }
+
+    /// The number within the level on which two hosts meet of the router above `from` that the numbers say,
+    /// whatever the load: its digits are the parents on the way.
+    fn place(&self, top: usize) -> u32 {
+        let levels = self.routing.tree.levels()[..top].iter().enumerate();
+        let digit = |(number, level): (usize, &Level)| {
+            let above = level.above.as_ref().expect("a way up ends below the top");
+            level.places.get() * (self.port(number, above) % above.parents)
+        };
+        levels.map(digit).sum()
+    }
+
+    /// Appends the links down from router `place` of level `top`.
+    fn descend(&self, top: usize, mut place: u32, path: &mut Vec<LinkId>) {
+        for (number, level) in self.routing.tree.levels()[..top].iter().enumerate().rev() {
+            let (parent, low) = StrengthReducedU32::div_rem(place, level.places);
+            path.push(self.down(number, self.to.0 / level.hosts_below, low, parent));
+            place = low;
+        }
+    }
+}
+
+impl UpDown {
+    fn climber<'a>(&'a self, from: HostId, to: HostId, key: u64, load: &'a dyn Load) -> Climber<'a> {
+        Climber { routing: self, from, to, choice: Choice::new(self.seed, from, to, key), load }
+    }
 }
 
 impl Routing for UpDown {
@@ -116,22 +143,16 @@ impl Routing for UpDown {
         load: &dyn Load,
         path: &mut Vec<LinkId>,
     ) {
-        let levels = self.tree.levels();
         let top = self.tree.meeting_level(from, to);
-        let climber =
-            Climber { routing: self, from, to, choice: Choice::new(self.seed, from, to, key), load };
+        let climber = self.climber(from, to, key, load);
         path.push(topology.up(from));
         let mut place = 0;
-        for (number, level) in levels[..top].iter().enumerate() {
+        for (number, level) in self.tree.levels()[..top].iter().enumerate() {
             let (link, parent) = climber.up(number, from.0 / level.hosts_below, place);
             path.push(link);
             place += level.places.get() * parent;
         }
-        for (number, level) in levels[..top].iter().enumerate().rev() {
-            let (parent, low) = (place / level.places, place % level.places);
-            path.push(climber.down(number, to.0 / level.hosts_below, low, parent));
-            place = low;
-        }
+        climber.descend(top, place, path);
         path.push(topology.down(to));
     }
     fn channels(&self, _topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
@@ -146,6 +167,56 @@ impl Routing for UpDown {
     }
     fn is_adaptive(&self) -> bool {
         matches!(self.climb, Climb::Random | Climb::LeastLoaded)
+    }
+    fn decisions(&self) -> u32 {
+        if self.climb == Climb::LeastLoaded { 2 * self.tree.levels().len() as u32 } else { 0 }
+    }
+    fn adapt(&self, topology: &dyn Topology, stop: &Stop, load: &dyn Load, path: &mut Vec<LinkId>) -> Turn {
+        let Stop { from, to, key, course, taken, .. } = *stop;
+        let top = self.tree.meeting_level(from, to);
+        let climber = self.climber(from, to, key, load);
+        let place = course.checked_sub(1).unwrap_or_else(|| climber.place(top));
+        let number = if taken as usize <= top { taken as usize - 1 } else { 2 * top - taken as usize };
+        let level = &self.tree.levels()[number];
+        let above = level.above.as_ref().expect("a way up ends below the top");
+        let (high, low) = StrengthReducedU32::div_rem(place, level.places);
+        let parent = high % above.parents;
+        if taken as usize > top {
+            let link = climber.down(number, to.0 / level.hosts_below, low, parent);
+            return if link == stop.next { Turn::Stay } else { Turn::Lane(link) };
+        }
+        let (link, chosen) = climber.up(number, from.0 / level.hosts_below, low);
+        if chosen == parent {
+            return if link == stop.next { Turn::Stay } else { Turn::Lane(link) };
+        }
+        let course = 1 + place + level.places.get() * chosen - level.places.get() * parent;
+        path.clear();
+        self.course(topology, from, to, key, course, path);
+        path[taken as usize] = link;
+        Turn::Course(course)
+    }
+    /// One more than the number of the router on the level where the hosts meet.
+    fn course(
+        &self,
+        topology: &dyn Topology,
+        from: HostId,
+        to: HostId,
+        key: u64,
+        course: u32,
+        path: &mut Vec<LinkId>,
+    ) {
+        let top = self.tree.meeting_level(from, to);
+        let climber = self.climber(from, to, key, &Unloaded);
+        let place = course.checked_sub(1).unwrap_or_else(|| climber.place(top));
+        path.push(topology.up(from));
+        for (number, level) in self.tree.levels()[..top].iter().enumerate() {
+            let above = level.above.as_ref().expect("a way up ends below the top");
+            let (high, low) = StrengthReducedU32::div_rem(place, level.places);
+            let lane = climber.port(number, above) / above.parents;
+            path.push(self.tree.up_link(number, from.0 / level.hosts_below, low, high % above.parents, lane));
+        }
+        climber.descend(top, place, path);
+        path.push(topology.down(to));
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         self.tree.levels()[self.tree.meeting_level(from, to)].idle

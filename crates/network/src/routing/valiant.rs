@@ -13,7 +13,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 use super::choice::Choice;
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
-use super::{Build, Load, Routing, grid_channels};
+use super::{Build, Load, Routing, Stop, Turn, grid_channels};
 use crate::fabric::Idle;
 use crate::topology::dragonfly::Dragonfly;
 use crate::topology::{HostId, LinkId, Topology};
@@ -75,11 +75,17 @@ impl Routing for ValiantGrid {
     fn channel_count(&self) -> u8 {
         2 * (1 + u8::from(self.dateline))
     }
-    fn longest(&self, topology: &dyn Topology) -> u32 {
-        2 * topology.formula().diameter.expect("grids know their diameter")
+    fn longest(&self, _topology: &dyn Topology) -> u32 {
+        2 * self.way.diameter()
     }
     fn is_adaptive(&self) -> bool {
         true
+    }
+    fn decisions(&self) -> u32 {
+        self.way.decisions()
+    }
+    fn adapt(&self, _topology: &dyn Topology, stop: &Stop, load: &dyn Load, _path: &mut Vec<LinkId>) -> Turn {
+        self.way.adapt(stop.next, load)
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         let words = self.way.words(from, to, 0);

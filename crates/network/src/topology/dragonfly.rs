@@ -172,6 +172,28 @@ impl Dragonfly {
         (link, self.port_router(group, port), self.port_router(target, back))
     }
 
+    /// The router at the end of a link between routers.
+    pub fn end_of(&self, id: LinkId) -> u32 {
+        self.ends(id).1
+    }
+
+    /// The routers at the ends of a link between routers.
+    fn ends(&self, id: LinkId) -> (u32, u32) {
+        if self.is_global(id) {
+            let index = id.0 - self.first_global;
+            let (group, port) = (index / self.group_ports(), index % self.group_ports());
+            let (copy, slot) = (port / (self.groups - 1), port % (self.groups - 1));
+            let (link, from, to) = self.global_link(group, self.target(group, slot), copy);
+            debug_assert_eq!(link, id);
+            return (from, to);
+        }
+        let index = (id.0 - self.first_local) / self.local_lanes;
+        let others = self.group_size.get() - 1;
+        let (from, slot) = (index / others, index % others);
+        let (group, number) = self.place(from);
+        (from, group * self.group_size.get() + slot + u32::from(slot >= number))
+    }
+
     /// The slot of `group` that leads to `target`.
     fn slot(&self, group: u32, target: u32) -> u32 {
         let ahead = if target > group { target - group } else { target + self.groups - group };
@@ -225,20 +247,8 @@ impl Topology for Dragonfly {
             return link;
         }
         let class = (HOST_CLASSES.len() + usize::from(self.is_global(id))) as u16;
-        let (from, to, rates) = if self.is_global(id) {
-            let index = id.0 - self.first_global;
-            let (group, port) = (index / self.group_ports(), index % self.group_ports());
-            let (copy, slot) = (port / (self.groups - 1), port % (self.groups - 1));
-            let (link, from, to) = self.global_link(group, self.target(group, slot), copy);
-            debug_assert_eq!(link, id);
-            (from, to, self.global)
-        } else {
-            let index = (id.0 - self.first_local) / self.local_lanes;
-            let others = self.group_size.get() - 1;
-            let (from, slot) = (index / others, index % others);
-            let (group, number) = self.place(from);
-            (from, group * self.group_size.get() + slot + u32::from(slot >= number), self.local)
-        };
+        let (from, to) = self.ends(id);
+        let rates = if self.is_global(id) { self.global } else { self.local };
         let (from, to) = (Node::Router(RouterId(from)), Node::Router(RouterId(to)));
         Link { from, to, bandwidth: rates.bandwidth, latency: rates.latency, class }
     }

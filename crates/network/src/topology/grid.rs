@@ -220,6 +220,15 @@ impl Grid {
             .collect()
     }
 
+    /// The first of the links parallel to a link between routers, and how many they are.
+    pub fn parallel(&self, id: LinkId) -> (LinkId, u32) {
+        let dimension = self.dimensions.iter().find(|dimension| id.0 < dimension.end);
+        let dimension = dimension.expect("the link exists");
+        let side = usize::from(id.0 >= dimension.bases[1]);
+        let lanes = dimension.shape.sides[side].lanes;
+        (LinkId(id.0 - (id.0 - dimension.bases[side]) % lanes), lanes)
+    }
+
     /// Takes apart a link between routers.
     pub fn hop(&self, id: LinkId) -> Hop {
         let dimension = self.dimensions.iter().position(|dimension| id.0 < dimension.end);

@@ -96,6 +96,10 @@ const ON_GRIDS: &[(&str, &str)] = &[
     ("dimension-order", "lanes = \"hashed\""),
     ("minimal", ""),
     ("valiant", ""),
+    ("dimension-order", "lanes = \"least-loaded\""),
+    ("ugal-l", ""),
+    ("ugal-g", "lanes = \"least-loaded\""),
+    ("progressive-adaptive", ""),
 ];
 
 const NETWORKS: &[Kind] = &[
@@ -107,7 +111,7 @@ const NETWORKS: &[Kind] = &[
     (
         "fat-tree",
         &["k = 2\nlevels = 2", "k = 2\nlevels = 3", "k = 3\nlevels = 2"],
-        &[("d-mod-k", ""), ("s-mod-k", ""), ("random-up", "")],
+        &[("d-mod-k", ""), ("s-mod-k", ""), ("random-up", ""), ("least-loaded-up", "")],
     ),
     (
         "dragonfly",
@@ -116,7 +120,7 @@ const NETWORKS: &[Kind] = &[
             "groups = 5\nrouters_per_group = 2\nhosts_per_router = 2\nglobal_links_per_router = 2",
             "groups = 4\nrouters_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1",
         ],
-        &[("minimal", ""), ("valiant", "")],
+        &[("minimal", ""), ("valiant", ""), ("ugal-l", ""), ("ugal-g", ""), ("progressive-adaptive", "")],
     ),
 ];
 

@@ -36,6 +36,9 @@ pub fn routing_parameters(name: &str) -> [&'static str; 4] {
         "dimension-order" | "minimal" | "valiant" => {
             ["", "lanes = \"pair\"\nties = \"up\"", "lanes = \"first\"", "lanes = \"least-loaded\""]
         }
+        "ugal-l" | "ugal-g" | "progressive-adaptive" => {
+            ["", "lanes = \"least-loaded\"", "threshold = \"3 B\"", "lanes = \"pair\"\nties = \"up\""]
+        }
         "shortest-path" => ["", "equals = \"first\"", "", "memory = \"1 MiB\""],
         "d-mod-k" | "s-mod-k" | "random-up" | "least-loaded-up" => [""; 4],
         other => panic!("no parameters for routing '{other}'"),

@@ -92,7 +92,9 @@ impl Packet {
     pub(super) fn hand_over(&mut self, to: u32, ready: Time, packet: u32, lane: u32, queue: &mut Queue) {
         let state = self.packets.all[packet as usize];
         let slot = self.messages.get(state.message);
-        let mut words = pack(&slot.message, slot.injected, PACKET | slot.role.word() << 8);
+        let course = self.courses.get(packet as usize).copied().unwrap_or(0);
+        let luggage = PACKET | slot.role.word() << 8 | u64::from(course) << 32;
+        let mut words = pack(&slot.message, slot.injected, luggage);
         words[10] = state.tail.0;
         words[11] = two(lane, state.size);
         words[12] = two(slot.id, state.number);
@@ -115,14 +117,14 @@ impl Packet {
         let index = self.messages.insert(injected, &message, id, 1);
         self.messages.take_over(index);
         let slot = self.messages.get_mut(index);
-        (slot.role, slot.origin) = (Role::of_word(luggage >> 8), (words[13] >> 32) as u32);
-        let first = self.find_path(index, number);
+        (slot.role, slot.origin) = (Role::of_word(luggage >> 8 & 0xFF), (words[13] >> 32) as u32);
+        let course = (luggage >> 32) as u32;
+        let first = self.find_path(index, number, course);
         if !self.route_each {
             self.messages.get_mut(index).path = first;
         }
         let path = first + words[13] as u32;
-        let wants = self.paths.lane(path);
-        let packet = self.packets.insert(index, number, words[11] as u32, path, wants);
+        let packet = self.begin_packet(index, number, words[11] as u32, path, course);
         self.packets.all[packet as usize].tail = Time(words[10]);
         let lane = (words[11] >> 32) as u32;
         queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));

@@ -85,6 +85,20 @@ impl Credits {
         }
     }
 
+    /// What `lane` may send at `now`, whether that has been taken in or not.
+    pub fn known(&self, now: Time, lane: &Lane) -> u32 {
+        let (mut credit, mut at, mut bytes, mut next) = (lane.credit, lane.comes_at, lane.coming, lane.later);
+        while bytes > 0 && at <= now {
+            credit += bytes;
+            if next == NONE {
+                return credit;
+            }
+            let returning = self.all[next as usize];
+            (at, bytes, next) = (returning.at, returning.bytes, returning.next);
+        }
+        credit
+    }
+
     /// When `lane` will have `bytes`, if what is on its way is enough for that.
     pub fn enough_at(&self, bytes: u32, lane: &Lane) -> Option<Time> {
         let mut credit = lane.credit + lane.coming;

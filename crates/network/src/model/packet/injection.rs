@@ -5,8 +5,8 @@ use engine::{Bytes, Queue, Time};
 use super::messages::Slot;
 use super::transfer::Role;
 use super::{NONE, Packet, Step, token};
+use crate::Fabric;
 use crate::message::Message;
-use crate::routing::Unloaded;
 
 /// A process that sends.
 #[derive(Debug, Clone, Copy)]
@@ -107,21 +107,33 @@ impl Packet {
         self.paths.lane(path)
     }
 
-    /// The route that packet `number` of `message` takes: the one of all, where that is known.
+    /// The route that packet `number` of `message` takes: the one of all, where they share one that is known.
     pub(super) fn path_of(&mut self, message: u32, number: u32) -> u32 {
         let path = self.messages.get(message).path;
-        if path != NONE { path } else { self.find_path(message, number) }
+        if path != NONE && !self.route_each { path } else { self.find_path(message, number, 0) }
     }
 
-    /// The route of packet `number` of `message`: its place among the paths.
-    pub(super) fn find_path(&mut self, message: u32, number: u32) -> u32 {
-        let slot = self.messages.get(message);
-        let (from, to) = slot.ends();
-        let key = u64::from(slot.id) << 32 | if self.route_each { u64::from(number) } else { 0 };
-        let fabric = &self.alone.fabric;
-        let (links, channels) = (&mut self.links, &mut self.path_channels);
-        fabric.route(from.host, to.host, key, &Unloaded, links);
-        fabric.routing.channels(&*fabric.topology, links, channels);
+    /// The route of packet `number` of `message` on its `course`: its place among the paths.
+    pub(super) fn find_path(&mut self, message: u32, number: u32, course: u32) -> u32 {
+        let key = self.key_of(message, number);
+        let (from, to) = self.messages.get(message).ends();
+        let Fabric { topology, routing } = &*self.alone.fabric;
+        self.links.clear();
+        routing.course(&**topology, from.host, to.host, key, course, &mut self.links);
+        self.keep_path()
+    }
+
+    /// What names the random choices of packet `number` of `message`.
+    pub(super) fn key_of(&self, message: u32, number: u32) -> u64 {
+        let id = self.messages.get(message).id;
+        u64::from(id) << 32 | if self.route_each { u64::from(number) } else { 0 }
+    }
+
+    /// Keeps the path of the links in [`Packet::links`], with their channels.
+    pub(super) fn keep_path(&mut self) -> u32 {
+        let Fabric { topology, routing } = &*self.alone.fabric;
+        let (links, channels) = (&self.links, &mut self.path_channels);
+        routing.channels(&**topology, links, channels);
         let count = self.channels;
         let path = links.iter().zip(channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
         self.paths.insert(path)
@@ -147,7 +159,7 @@ impl Packet {
         if slot.role != Role::Plain {
             slot.holds += 1;
         }
-        self.packets.insert(message, number, size, path, self.paths.lane(path))
+        self.begin_packet(message, number, size, path, 0)
     }
 
     /// A packet of `sender` has been granted its host's link, and has left at `end`.

@@ -40,6 +40,7 @@
 mod allocation;
 mod border;
 mod credits;
+mod decisions;
 mod injection;
 mod memory;
 mod messages;
@@ -114,6 +115,12 @@ pub struct Packet {
     marked: Vec<u32>,
     /// Does each packet find its own way?
     route_each: bool,
+    /// At how many routers from its first on a packet may change it.
+    decisions: u32,
+    /// What each packet has decided; empty where none does.
+    courses: Vec<u32>,
+    /// Channels whose first packets decide at the end of this instant.
+    deciding: Vec<u32>,
     packet_hops: u64,
     hops: Option<Vec<Hop>>,
     recorder: Option<Box<Recorder>>,
@@ -209,6 +216,12 @@ impl Packet {
         part: &Part,
     ) -> Packet {
         let topology = &*fabric.topology;
+        let most = fabric.most_parts().unwrap_or(1);
+        assert!(
+            part.cut.parts() <= most,
+            "{} parts of a network whose routing bears {most}",
+            part.cut.parts()
+        );
         let channels = u32::from(fabric.routing.channel_count());
         let (count, links) = (topology.hosts(), topology.links());
         let processes = count * u32::from(hosts.processes.max(1));
@@ -239,6 +252,9 @@ impl Packet {
             sent: vec![0; count as usize],
             marked: Vec::new(),
             route_each: fabric.routing.is_adaptive(),
+            decisions: fabric.routing.decisions(),
+            courses: Vec::new(),
+            deciding: Vec::new(),
             packet_hops: 0,
             hops: None,
             recorder: None,
@@ -332,6 +348,9 @@ impl Network for Packet {
     }
 
     fn settle(&mut self, now: Time, queue: &mut Queue) {
+        if !self.deciding.is_empty() {
+            self.decide_all(now);
+        }
         if self.marked.is_empty() {
             return;
         }

@@ -20,7 +20,7 @@ impl Packet {
         if !self.route_each {
             slot.path = path;
         }
-        let packet = self.packets.insert(message, number, size, path, self.paths.lane(path));
+        let packet = self.begin_packet(message, number, size, path, 0);
         let nic = self.processes + host.0;
         let sender = &mut self.senders[nic as usize];
         if sender.front == NONE {

@@ -40,6 +40,16 @@ impl Paths {
         self.all.get(place as usize).copied().unwrap_or(MARK)
     }
 
+    /// Replaces the channel at `place`.
+    pub fn set(&mut self, place: u32, lane: u32) {
+        self.all[place as usize] = lane;
+    }
+
+    /// How many channels the path of `place` has.
+    pub fn length(&self, place: u32) -> u32 {
+        self.all[(place - 1 - self.taken(place)) as usize] & !MARK
+    }
+
     /// How many channels of its path stand before `place`.
     pub fn taken(&self, place: u32) -> u32 {
         let before = self.all[..place as usize].iter().rposition(|lane| lane & MARK != 0);

@@ -31,6 +31,14 @@ impl Kind {
             None => self.bandwidth.transfer(Bytes(u64::from(bytes))),
         }
     }
+
+    /// The bytes that it sends in `time`.
+    pub fn sends_in(&self, time: Duration) -> u64 {
+        if self.bandwidth == Bandwidth::INFINITE {
+            return 0;
+        }
+        (u128::from(self.bandwidth.0) * u128::from(time.0) / 1_000_000_000_000) as u64
+    }
 }
 
 /// One directed link: its start (an output) and its end (an input).

@@ -49,6 +49,23 @@ impl Packets {
 }
 
 impl Packet {
+    /// A packet of `size` bytes on its `course`, next at `path`.
+    pub(super) fn begin_packet(
+        &mut self,
+        message: u32,
+        number: u32,
+        size: u32,
+        path: u32,
+        course: u32,
+    ) -> u32 {
+        let packet = self.packets.insert(message, number, size, path, self.paths.lane(path));
+        if self.decisions > 0 {
+            self.courses.resize(self.packets.all.len(), 0);
+            self.courses[packet as usize] = course;
+        }
+        packet
+    }
+
     /// `packet` has passed the pipeline of the router that it has reached by channel `lane`.
     pub(super) fn ready(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
         if let Some(recorder) = &self.recorder {
@@ -80,8 +97,17 @@ impl Packet {
         }
     }
 
-    /// The first packet of `lane` asks for its next channel.
+    /// The first packet of `lane` asks for its next channel: at the end of the instant, if it chooses one.
+    #[inline]
     fn request(&mut self, lane: u32) {
+        if self.decisions == 0 || !self.waits_to_decide(lane) {
+            self.ask_onward(lane);
+        }
+    }
+
+    /// The first packet of `lane` asks for the channel that is next on its way.
+    #[inline]
+    pub(super) fn ask_onward(&mut self, lane: u32) {
         let state = &mut self.lanes[lane as usize];
         let wants = self.packets.all[state.front as usize].wants;
         state.wants = wants;

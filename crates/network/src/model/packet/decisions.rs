@@ -1,0 +1,113 @@
+//! Choices on the way: packets that are first of their channel may change their way before they ask.
+//!
+//! They decide at the end of an instant, before the first allocation, channel after channel in ascending
+//! order; each asks at once, so that the next one sees it. So nothing depends on the order of events.
+
+use engine::Time;
+
+use super::{NONE, Packet};
+use crate::routing::{Load, Stop, Turn};
+use crate::topology::LinkId;
+
+/// What routers know of outputs at an instant: bytes that wait for them here, and those for which the
+/// buffers behind have no room now, on the wire or not. Where buffers have no limit, instead of the latter
+/// what is left of the present transmission.
+struct Outputs<'a> {
+    packet: &'a Packet,
+    now: Time,
+}
+
+impl Load for Outputs<'_> {
+    fn of(&self, link: LinkId) -> u64 {
+        self.waiting(link.0) + self.taken(link.0)
+    }
+}
+
+impl Outputs<'_> {
+    /// The bytes of the packets that ask for `link`.
+    fn waiting(&self, link: u32) -> u64 {
+        let Packet { ports, lanes, packets, .. } = self.packet;
+        let (mut requester, mut bytes) = (ports[link as usize].requests, 0);
+        while requester != NONE {
+            // Processes ask for the links of hosts alone, about which nothing is decided.
+            let lane = &lanes[requester as usize];
+            bytes += u64::from(packets.all[lane.front as usize].size);
+            requester = lane.next;
+        }
+        bytes
+    }
+
+    /// The bytes that the buffers behind `link` cannot take.
+    fn taken(&self, link: u32) -> u64 {
+        let Packet { ports, lanes, channels, credits, options, .. } = self.packet;
+        let Some(buffer) = options.buffer else {
+            let idle_at = ports[link as usize].idle_at;
+            let rest = if idle_at > self.now { idle_at.since(self.now) } else { engine::Duration::ZERO };
+            return self.packet.kind(link).sends_in(rest);
+        };
+        let lanes = &lanes[(link * channels) as usize..((link + 1) * channels) as usize];
+        lanes.iter().map(|lane| buffer.0 - u64::from(credits.known(self.now, lane))).sum()
+    }
+}
+
+impl Packet {
+    /// Whether the first packet of `lane` may still change its way: if so it does at the end of the instant.
+    pub(super) fn waits_to_decide(&mut self, lane: u32) -> bool {
+        let packet = &self.packets.all[self.lanes[lane as usize].front as usize];
+        let at_end = self.kind(self.link_of(packet.wants)).down;
+        let waits = !at_end && self.paths.taken(packet.path) <= self.decisions;
+        if waits {
+            self.deciding.push(lane);
+        }
+        waits
+    }
+
+    /// The packets that may choose at this instant do so, and ask for their next links.
+    pub(super) fn decide_all(&mut self, now: Time) {
+        let mut deciding = std::mem::take(&mut self.deciding);
+        deciding.sort_unstable();
+        deciding.dedup();
+        for lane in &deciding {
+            self.decide(now, self.lanes[*lane as usize].front);
+            self.ask_onward(*lane);
+        }
+        deciding.clear();
+        self.deciding = deciding;
+    }
+
+    fn decide(&mut self, now: Time, packet: u32) {
+        let state = self.packets.all[packet as usize];
+        let (from, to) = self.messages.get(state.message).ends();
+        let taken = self.paths.taken(state.path);
+        let stop = Stop {
+            from: from.host,
+            to: to.host,
+            key: self.key_of(state.message, state.number),
+            course: self.courses[packet as usize],
+            taken,
+            links: self.paths.length(state.path),
+            next: LinkId(self.link_of(state.wants)),
+        };
+        let mut links = std::mem::take(&mut self.links);
+        let fabric = &self.alone.fabric;
+        let outputs = Outputs { packet: self, now };
+        let turn = fabric.routing.adapt(&*fabric.topology, &stop, &outputs, &mut links);
+        self.links = links;
+        match turn {
+            Turn::Stay => {}
+            Turn::Lane(link) => {
+                let wants = link.0 * self.channels + state.wants % self.channels;
+                self.paths.set(state.path, wants);
+                self.packets.all[packet as usize].wants = wants;
+            }
+            Turn::Course(course) => {
+                self.paths.remove(state.path);
+                let path = self.keep_path() + taken;
+                self.courses[packet as usize] = course;
+                let wants = self.paths.lane(path);
+                let state = &mut self.packets.all[packet as usize];
+                (state.path, state.wants) = (path, wants);
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Adaptive detours: minimal or Valiant, as the queues say. What the routings that choose so share.
+//!
+//! ```text
+//! detour   if   q_m H_m > q_d H_d + threshold
+//! ```
+//!
+//! with q the load ahead of a packet on its minimal way (m) and on one by a random place (d), and H the hops
+//! left on each. On dragonflies the minimal way is `minimal`'s and the detour `valiant`'s, by a third group,
+//! where the packet is in the group that it comes from; on grids they are dimension order, and dimension
+//! order to a random router and from there. A packet that has begun a detour ends it.
+//!
+//! Channels: those of the most segments that a way can have, see `groups` and `grid_channels`.
+
+use engine::Bytes;
+use engine::registry::{Arguments, BuildError, Kind, Parameter};
+
+use super::choice::Choice;
+use super::dimension_order::{LANES, TIES, Way};
+use super::groups::Groups;
+use super::{Load, Routing, Sight, Stop, Turn, Unloaded, decide_ahead, grid_channels};
+use crate::fabric::Idle;
+use crate::topology::dragonfly::Dragonfly;
+use crate::topology::{HostId, LinkId, Topology};
+
+/// Of all of them.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "threshold",
+        kind: Kind::Size,
+        default: Some("\"0 B\""),
+        summary: "a detour needs so much more on the minimal way, hops times bytes",
+    },
+    LANES,
+    TIES,
+];
+
+/// Which load counts, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// That of the next link, at the first router.
+    Local,
+    /// The most on the way within the group, at the first router.
+    Global,
+    /// That of the next link, at every router while the packet is on its minimal way.
+    Progressive,
+}
+
+/// A network with two ways between hosts.
+enum Ways {
+    Groups(Groups),
+    Grid { way: Way, seed: u64, dateline: bool },
+}
+
+struct Detour {
+    ways: Ways,
+    rule: Rule,
+    threshold: Bytes,
+}
+
+/// A routing that takes detours as `rule` says.
+pub(super) fn build(
+    rule: Rule,
+    arguments: &Arguments,
+    topology: &dyn Topology,
+    seed: u64,
+) -> Result<Box<dyn Routing>, BuildError> {
+    let threshold = arguments.size("threshold").unwrap_or(Bytes(0));
+    let ways = if let Some(dragonfly) = topology.as_any().downcast_ref::<Dragonfly>() {
+        Ways::Groups(Groups { dragonfly: dragonfly.clone(), detour: false, seed })
+    } else {
+        let way = Way::new(arguments, topology, seed)?;
+        let dateline = grid_channels::needs_dateline(&way.grid, |size| size);
+        Ways::Grid { way, seed, dateline }
+    };
+    Ok(Box::new(Detour { ways, rule, threshold }))
+}
+
+impl Detour {
+    /// At how many routers a detour can begin.
+    fn turns(&self) -> u32 {
+        match (&self.ways, self.rule) {
+            (_, Rule::Local | Rule::Global) => 1,
+            (Ways::Groups(_), Rule::Progressive) => 2,
+            (Ways::Grid { way, .. }, Rule::Progressive) => way.diameter().max(1),
+        }
+    }
+
+    /// How many minimal stretches make the longest way.
+    fn stretches(&self) -> u32 {
+        if self.rule == Rule::Progressive { 3 } else { 2 }
+    }
+
+    /// The load ahead of a packet that has `taken` links of `path`.
+    fn ahead(&self, path: &[LinkId], taken: u32, load: &dyn Load) -> u64 {
+        let ahead = &path[taken as usize..path.len() - 1];
+        if self.rule != Rule::Global {
+            return ahead.first().map_or(0, |next| load.of(*next));
+        }
+        let within = match &self.ways {
+            Ways::Groups(groups) => {
+                let gate = ahead.iter().position(|link| groups.dragonfly.is_global(*link));
+                &ahead[..gate.map_or(ahead.len(), |gate| gate + 1)]
+            }
+            Ways::Grid { .. } => ahead,
+        };
+        within.iter().map(|link| load.of(*link)).max().unwrap_or(0)
+    }
+
+    /// Whether a detour that begins here is better; if so it is in `path`.
+    fn turns_aside(
+        &self,
+        topology: &dyn Topology,
+        stop: &Stop,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) -> bool {
+        let Stop { from, to, key, taken, .. } = *stop;
+        let minimal = if self.rule == Rule::Global {
+            path.clear();
+            self.course(topology, from, to, key, 0, path);
+            self.ahead(path, taken, load)
+        } else {
+            load.of(stop.next)
+        };
+        let minimal = minimal * u64::from(stop.hops_left());
+        if minimal <= self.threshold.0 {
+            return false;
+        }
+        path.clear();
+        self.course(topology, from, to, key, taken, path);
+        let hops = path.len() as u64 - 1 - u64::from(taken);
+        minimal > self.ahead(path, taken, load) * hops + self.threshold.0
+    }
+}
+
+impl Routing for Detour {
+    fn route(
+        &self,
+        topology: &dyn Topology,
+        from: HostId,
+        to: HostId,
+        key: u64,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) {
+        decide_ahead(self, topology, (from, to, key), load, path);
+    }
+    fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
+        match &self.ways {
+            Ways::Groups(groups) => groups.channels(topology, path, channels),
+            Ways::Grid { way, dateline, .. } => {
+                grid_channels::channels(&way.grid, *dateline, path, channels);
+            }
+        }
+    }
+    fn channel_count(&self) -> u8 {
+        match &self.ways {
+            Ways::Groups(_) => 1 + self.stretches() as u8,
+            Ways::Grid { dateline, .. } => self.stretches() as u8 * (1 + u8::from(*dateline)),
+        }
+    }
+    fn longest(&self, _topology: &dyn Topology) -> u32 {
+        match &self.ways {
+            Ways::Groups(_) => 3 + self.stretches(),
+            Ways::Grid { way, .. } => self.stretches() * way.diameter(),
+        }
+    }
+    fn is_adaptive(&self) -> bool {
+        true
+    }
+    fn decisions(&self) -> u32 {
+        let lanes = if let Ways::Grid { way, .. } = &self.ways { way.decisions() } else { 0 };
+        self.turns().max(lanes)
+    }
+    fn sight(&self) -> Sight {
+        match (self.rule, &self.ways) {
+            (Rule::Local | Rule::Progressive, _) => Sight::Router,
+            (Rule::Global, Ways::Groups(_)) => Sight::Group,
+            (Rule::Global, Ways::Grid { .. }) => Sight::Network,
+        }
+    }
+    fn adapt(&self, topology: &dyn Topology, stop: &Stop, load: &dyn Load, path: &mut Vec<LinkId>) -> Turn {
+        let undecided = stop.course == 0 && stop.taken <= self.turns();
+        let aside = undecided && self.turns_aside(topology, stop, load, path);
+        let next = if aside { path[stop.taken as usize] } else { stop.next };
+        let turn = match &self.ways {
+            Ways::Grid { way, .. } => way.adapt(next, load),
+            Ways::Groups(_) => Turn::Stay,
+        };
+        if !aside {
+            return turn;
+        }
+        if let Turn::Lane(link) = turn {
+            path[stop.taken as usize] = link;
+        }
+        Turn::Course(stop.taken)
+    }
+    fn course(
+        &self,
+        topology: &dyn Topology,
+        from: HostId,
+        to: HostId,
+        key: u64,
+        course: u32,
+        path: &mut Vec<LinkId>,
+    ) {
+        path.push(topology.up(from));
+        match &self.ways {
+            Ways::Groups(groups) => groups.turning(from, to, key, course, path),
+            Ways::Grid { way, seed, .. } => {
+                let words = way.words(from, to, key);
+                let (mut at, end) = (way.grid.router_number(from), way.grid.router_number(to));
+                way.walk(at, end, words, &Unloaded, path);
+                if course > 0 && at != end {
+                    path.truncate(course as usize);
+                    at = if course > 1 { way.grid.hop(path[path.len() - 1]).to } else { at };
+                    let place = Choice::new(*seed, from, to, key).at(course.into(), way.grid.routers());
+                    way.walk(at, place, words, &Unloaded, path);
+                    way.walk(place, end, words, &Unloaded, path);
+                }
+            }
+        }
+        path.push(topology.down(to));
+    }
+    fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
+        match &self.ways {
+            Ways::Groups(groups) => groups.idle(topology, from, to),
+            Ways::Grid { way, .. } => way.idle_hosts(from, to),
+        }
+    }
+}
