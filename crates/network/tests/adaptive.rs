@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
-use network::{Fabric, Message, Network};
+use network::{Fabric, Message};
 
 const PAYLOAD: u64 = 2016;
 const WIRE: u64 = 2048;
@@ -37,7 +37,7 @@ fn fabric(kind: &str, text: &str, routing: &str, parameters: &str) -> Arc<Fabric
 fn delivered(fabric: &Arc<Fabric>, messages: &[(Time, Message)]) -> Vec<Time> {
     let mut packet = Packet::new(fabric.clone(), Arc::new(common::transparent(1)), OPTIONS);
     let times = common::run(&mut packet, messages);
-    assert_eq!(packet.stuck(), None);
+    assert_eq!(network::deadlock::describe(&[&packet]), None);
     times.iter().map(|times| times.delivered).collect()
 }
 

@@ -76,6 +76,39 @@ fn every_pattern_is_the_same_for_every_cut() {
     }
 }
 
+/// Packets that choose on the way choose the same wherever their network is cut.
+#[test]
+fn adaptive_routings_are_the_same_for_every_cut() {
+    let set = |values: &[(&str, &str)]| -> Vec<(String, String)> {
+        values.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    };
+    let dragonfly = |routing| {
+        set(&[
+            ("topology.groups", "9"),
+            ("topology.routers_per_group", "4"),
+            ("topology.hosts_per_router", "2"),
+            ("topology.global_links_per_router", "2"),
+            ("topology.global_links_per_pair", "1"),
+            ("routing.kind", routing),
+        ])
+    };
+    let platforms = [
+        ("dragonfly", dragonfly("minimal")),
+        ("dragonfly", dragonfly("ugal-l")),
+        ("dragonfly", dragonfly("ugal-g")),
+        ("dragonfly", dragonfly("progressive-adaptive")),
+        ("endeavor", Vec::new()),
+        ("hopper", Vec::new()),
+    ];
+    for (platform, overrides) in platforms {
+        let arguments = vec![("bytes".to_string(), "5 KB".to_string())];
+        let workload = Workload::Pattern { name: "alltoall".to_string(), arguments };
+        let request = Request { overrides, ..request(platform, "packet", Some(24), workload, 1) };
+        let request = Request { processes_per_host: Some(1), ..request };
+        same_for_every_cut(&request, &format!("{platform} {:?}", request.overrides.last()));
+    }
+}
+
 /// Operations by rank, of which some make communicators that later ones are on.
 struct Program {
     ranks: Vec<VecDeque<Step>>,
@@ -347,4 +380,8 @@ fn what_cannot_be_cut_says_why() {
     assert!(flow.report.warnings[0].contains("--threads 4: one thread is used: in the flow model"));
     let together = run(&request("hopper", "loggp", Some(2), ring(), 4));
     assert!(together.report.warnings[0].contains("all ranks are on one host"));
+    let global = vec![("routing.kind".to_string(), "ugal-g".to_string())];
+    let global = run(&Request { overrides: global, ..request("tofu", "packet", Some(8), ring(), 4) });
+    let why = "its routing reads the queues of all routers at once";
+    assert!(global.report.warnings[0].contains(why), "{:?}", global.report.warnings);
 }

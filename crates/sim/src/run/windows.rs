@@ -56,7 +56,7 @@ impl Windows {
         let mut stopped = false;
         let mut polled = 0;
         let mut ask = |progress: Progress| {
-            if progress.events - polled > POLL_MASK {
+            if progress.events > polled + POLL_MASK {
                 polled = progress.events;
                 stopped |= monitor.poll(progress) == Control::Stop;
             }
@@ -171,7 +171,7 @@ impl Windows {
             }
         }
         let first = crossings.iter().map(|crossing| crossing.at).min().unwrap_or(Time::NEVER);
-        // In their order: credits of one channel come one after the other.
+        // Stable: models rely on the order in which one part sends.
         crossings.sort_by_key(|crossing| crossing.to);
         for to_one in crossings.chunk_by(|one, other| one.to == other.to) {
             match self.place(to_one[0].to) {

@@ -15,6 +15,10 @@ pub fn comparable(outcome: &Outcome) -> String {
     let mut report = outcome.report.clone();
     (report.wall_s, report.setup_s, report.peak_rss_bytes) = (0.0, 0.0, 0);
     (report.threads, report.processes) = (0, 0);
+    if report.model == "packet" {
+        // An output that hears later of credits on their way to it looks more often in vain.
+        report.events = 0;
+    }
     report.warnings.retain(|warning| !warning.contains("one thread is used"));
     serde_json::to_string_pretty(&report).unwrap()
 }
