@@ -6,11 +6,12 @@ use std::sync::Arc;
 use engine::Duration;
 use mpi::{Completion, Op, Rank, Source};
 use network::model::{Cutting, MODELS};
+use network::statistics::{Detail, LEAST_PERIODS};
 use network::{Cut, Endpoint, Fabric, Grain, Part};
 use workload::trace::Replay;
 
 use crate::config::{InputError, Platform};
-use crate::observe::Detail;
+use crate::observe;
 use crate::run::Domain;
 
 /// A machine with its ranks in place, of which any part can be built any number of times.
@@ -28,18 +29,36 @@ pub struct Blueprint {
     /// Factor on recorded computing.
     pub compute_scale: f64,
     /// What to keep.
-    pub detail: Detail,
+    pub detail: observe::Detail,
 }
 
 impl Blueprint {
     /// Builds one part.
     pub fn domain(&self, part: &Part) -> Result<Domain, InputError> {
         let hosts = Arc::new(self.platform.host_parameters().clone());
-        let network =
+        let mut network =
             self.platform.model(&self.model, self.seed, self.fabric.clone(), hosts.clone(), part)?;
+        if let Some(options) = self.platform.statistics()? {
+            let keeps = network.keep_statistics(&options);
+            keeps.then_some(()).ok_or_else(|| self.platform.without_statistics(&self.model))?;
+        }
         let placement = self.placement.clone();
         let setup = self.platform.world_setup(placement, part.clone(), hosts, self.compute_scale);
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
+    }
+
+    /// What to know of the statistics that were asked for, if they do not hold all that was.
+    pub fn statistics_warning(&self) -> Result<Option<String>, InputError> {
+        let Some(options) = self.platform.statistics()? else { return Ok(None) };
+        let (topology, channels) = (&*self.fabric.topology, self.fabric.routing.channel_count());
+        let kept = options.detail == Detail::Classes || options.places(topology, channels.into()).is_some();
+        Ok((!kept).then(|| {
+            format!(
+                "statistics by place are not kept: {} routers need statistics.rows of {} or more",
+                topology.routers(),
+                u64::from(topology.routers()) * u64::from(LEAST_PERIODS)
+            )
+        }))
     }
 
     /// Builds all of it in one.

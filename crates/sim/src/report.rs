@@ -5,7 +5,7 @@ use mpi::Failure;
 use network::Fabric;
 use serde::Serialize;
 
-use crate::observe::{LinkNames, RankTotals};
+use crate::observe::{LinkNames, RankTotals, StatisticsReport};
 use crate::run::{End, Ended};
 use crate::table::{Column, Table};
 
@@ -65,6 +65,8 @@ pub struct Report {
     pub busiest_links: Vec<BusyLink>,
     /// Totals by MPI call, longest total first.
     pub calls: Vec<CallTotal>,
+    /// What statistics over time say in short, if they were asked for.
+    pub statistics: Option<StatisticsReport>,
     /// How the simulated program failed, if it did.
     pub failure: Option<FailureReport>,
     /// Whether the run was stopped before its end.
@@ -241,6 +243,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         time: time_split(ended.views.ranks.totals()),
         busiest_links: busiest_links(ended, &names, makespan),
         calls: call_totals(ended),
+        statistics: ended.links.statistics().map(StatisticsReport::of),
         failure,
         partial,
         warnings,

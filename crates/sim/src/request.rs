@@ -150,6 +150,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         compute_scale: request.compute_scale,
         detail: request.detail,
     };
+    warnings.extend(blueprint.statistics_warning()?);
     let (domains, all) = domains(request, &blueprint, &operations, peers, &mut warnings)?;
     let title = Title {
         platform: blueprint.platform.name(),

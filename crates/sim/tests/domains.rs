@@ -109,6 +109,56 @@ fn adaptive_routings_are_the_same_for_every_cut() {
     }
 }
 
+/// The tables of statistics over time are as much a result as any other.
+#[test]
+fn statistics_are_the_same_for_every_cut() {
+    let names = [
+        "class_periods",
+        "link_periods",
+        "router_periods",
+        "latency_periods",
+        "network_latency",
+        "slow_packets",
+    ];
+    for (platform, rows) in [("nsim-torus", "500000"), ("fat-tree", "500000"), ("fat-tree", "40000")] {
+        let arguments = vec![("bytes".to_string(), "20 KB".to_string())];
+        let workload = Workload::Pattern { name: "alltoall".to_string(), arguments };
+        let mut request = request(platform, "packet", Some(48), workload, 1);
+        let small = (platform == "nsim-torus").then_some(("topology.sizes", "[4,4,4]"));
+        let settings =
+            [("statistics.detail", "links"), ("statistics.residence", "2 us"), ("statistics.rows", rows)];
+        let settings = settings.into_iter().chain([("statistics.periods", "50")]).chain(small);
+        request.processes_per_host = Some(if platform == "fat-tree" { 2 } else { 1 });
+        request.overrides = settings.map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        // How often the packet model looks at an output depends on when a credit's news crosses a cut.
+        let no_events = |mut outcome: Outcome| {
+            outcome.report.events = 0;
+            outcome
+        };
+        let whole = no_events(run(&request));
+        for threads in CUTS {
+            let parts = no_events(run(&Request { threads, ..request.clone() }));
+            assert!(is_cut(&parts));
+            assert_same(&parts, &whole, &format!("{platform} with {rows} rows on {threads} threads"));
+        }
+        let parts = cuts::run_in_processes(&Request { threads: 2, ..request.clone() }, 2).unwrap();
+        assert_same(&no_events(parts), &whole, &format!("{platform} with {rows} rows in 2 processes"));
+        // 3,200 links of the tree need 16 rows each.
+        let names = names.into_iter().filter(|name| rows != "40000" || *name != "link_periods");
+        for name in names {
+            let table = whole.tables.iter().find(|table| table.name == name);
+            let rows = table.map_or(0, |table| table.columns[0].1.len());
+            assert!(rows > 0, "{name} of {platform}");
+        }
+        let statistics = whole.report.statistics.unwrap();
+        assert!(statistics.slow_packets > 0 && statistics.latency_p50_s < statistics.latency_max_s);
+        let error = prepare(&Request { model: Some("flow".to_string()), ..request }).err().unwrap();
+        let expected =
+            "statistics.detail: only the network model 'packet' keeps statistics over time, not 'flow'";
+        assert_eq!(error.to_string(), format!("--set statistics.detail=links: {expected}"));
+    }
+}
+
 /// Operations by rank, of which some make communicators that later ones are on.
 struct Program {
     ranks: Vec<VecDeque<Step>>,

@@ -60,6 +60,7 @@ fn build(text: &str, set: &[Override]) -> Result<(), InputError> {
     let platform = config::load("small.toml", set, &files)?;
     let fabric = platform.fabric(1)?;
     platform.place(&*fabric.topology, 2, 1, None)?;
+    platform.statistics()?;
     Ok(())
 }
 

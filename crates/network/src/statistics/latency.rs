@@ -1,6 +1,7 @@
 //! How long messages take, in logarithmic bins, by period.
 
 use engine::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use super::periods::{ByPeriod, Periods};
 
@@ -8,7 +9,7 @@ use super::periods::{ByPeriod, Periods};
 const FINE: u32 = 4;
 
 /// Counts by duration.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
     counts: Vec<u64>,
     /// How many.

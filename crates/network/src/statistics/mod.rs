@@ -28,6 +28,7 @@ mod slow;
 mod traffic;
 
 use engine::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 pub use latency::Latencies;
 pub use periods::{ByPeriod, Periods};
@@ -63,7 +64,7 @@ pub struct Options {
 }
 
 /// What a place is: the finest for which the rows are enough for [`LEAST_PERIODS`] periods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Places {
     /// A virtual channel of a link, numbered `link · channels + channel`.
     Channels,
@@ -88,7 +89,7 @@ impl Options {
 }
 
 /// What was kept of a run, or of one part of its network.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Statistics {
     /// By class of link and virtual channel: group `class · channels + channel`.
     pub classes: Traffic,

@@ -5,6 +5,7 @@
 //! length doubled nor on how a run was cut.
 
 use engine::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 /// What is kept by period.
 pub trait ByPeriod {
@@ -15,7 +16,7 @@ pub trait ByPeriod {
 }
 
 /// Something kept by period.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Periods<K> {
     /// Of one period \[ps\].
     length: u64,

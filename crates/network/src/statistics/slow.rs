@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use engine::{Duration, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::topology::{HostId, LinkId};
 
 /// A packet that stayed long in a buffer. The order is that of residence, then of the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SlowPacket {
     /// From its head's arrival at the router (its tail's, where routers store and forward) until its tail
     /// has left.
@@ -32,7 +33,7 @@ pub struct SlowPacket {
 }
 
 /// The slowest so many, and the count of all.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SlowPackets {
     threshold: Duration,
     most: usize,

@@ -1,11 +1,12 @@
 //! What went over links and stood in buffers, by period and by group of links.
 
 use engine::Time;
+use serde::{Deserialize, Serialize};
 
 use super::periods::{ByPeriod, Periods};
 
 /// What links sent in a period: the side of their start.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// Transmitting, summed over links \[ps\].
     pub busy_ps: u128,
@@ -25,7 +26,7 @@ pub struct Sent {
 }
 
 /// What stood in the buffers at the end of links.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Bytes times the time for which they were there, summed over buffers \[bytes · ps\].
     pub byte_ps: u128,
@@ -69,7 +70,7 @@ pub struct Row {
 }
 
 /// Sent and held, by period and then by place of a group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Table {
     groups: usize,
     sent: Vec<Sent>,
@@ -103,7 +104,7 @@ fn halve<C: Copy + Default>(cells: &mut Vec<C>, groups: usize, add: impl Fn(&mut
 }
 
 /// Traffic over time: of links, or groups of them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Traffic {
     /// The groups that are kept, ascending: their places in the table.
     groups: Vec<u32>,

@@ -23,7 +23,7 @@ use engine::{Bandwidth, Duration};
 use serde::{Deserialize, Serialize};
 
 /// A host, numbered from 0.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostId(pub u32);
 
 /// A router (or switch), numbered from 0.

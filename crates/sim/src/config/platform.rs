@@ -10,6 +10,7 @@ use mpi::compute::Processor;
 use mpi::{Progress, Protocol, Setup};
 use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
+use network::statistics::{Detail, Options};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
@@ -189,6 +190,36 @@ impl Platform {
             return Vec::new();
         }
         vec![format!("transport.loss = {loss}: links lose nothing in the model '{model}', only in 'packet'")]
+    }
+
+    /// What statistics over time a run keeps; `None` without any.
+    pub fn statistics(&self) -> Result<Option<Options>, InputError> {
+        let section = self.of("statistics");
+        let keys = &section.arguments;
+        let detail = match keys.text("detail").as_deref() {
+            Some("classes") => Detail::Classes,
+            Some("links") => Detail::Links,
+            _ => return Ok(None),
+        };
+        let whole = |key| keys.integer(key).expect("has a default") as u32;
+        let period = keys.time("period").expect("has a default");
+        if period == Duration::ZERO {
+            return Err(section.error("period", "0 s: a period lasts; such as \"1 us\""));
+        }
+        Ok(Some(Options {
+            detail,
+            period,
+            periods: whole("periods"),
+            rows: whole("rows"),
+            residence: keys.time("residence").unwrap_or(Duration(u64::MAX)),
+            slow_packets: whole("slow_packets"),
+        }))
+    }
+
+    /// That `model` cannot keep the statistics that were asked for.
+    pub fn without_statistics(&self, model: &str) -> InputError {
+        let reason = format!("only the network model 'packet' keeps statistics over time, not '{model}'");
+        self.of("statistics").error("detail", reason)
     }
 
     /// The processor of one process; recorded times are scaled by `scale`.

@@ -104,6 +104,37 @@ const LINK: &[Parameter] = &[
     ),
 ];
 
+const STATISTICS: &[Parameter] = &[
+    optional(
+        "detail",
+        Kind::Choice(&["none", "classes", "links"]),
+        "none",
+        "What is kept over time, by the packet model: nothing; traffic by class of link (direction, level) and \
+         virtual channel; traffic by router and link, too",
+    ),
+    optional("period", Kind::Time, "1 us", "The length of a period, which doubles whenever periods run out"),
+    optional("periods", Kind::Integer(2, 65_536), "512", "The most periods"),
+    optional(
+        "rows",
+        Kind::Integer(32, 4_000_000_000),
+        "500000",
+        "The most rows by place: where 16 periods of all virtual channels are more, only links are kept; where \
+         those are more, routers; then only classes of links",
+    ),
+    optional(
+        "residence",
+        Kind::Time,
+        "",
+        "Packets that stay in a router's buffer for longer are counted and listed. Default: none are",
+    ),
+    optional(
+        "slow_packets",
+        Kind::Integer(0, 1_000_000),
+        "1000",
+        "The most of them that are listed, the slowest",
+    ),
+];
+
 const HOST: &[Parameter] = &[required(
     "processes",
     Kind::Integer(1, 65_535),
@@ -269,6 +300,7 @@ pub fn sections() -> &'static [Section] {
             Section { content: Content::Repeated(REGIMES), ..keys("mpi.regimes", REGIMES, regimes) },
             keys("compute", COMPUTE, "The processor of one process"),
             model("placement", choices(PLACEMENTS), Some("linear"), "Which rank runs where"),
+            keys("statistics", STATISTICS, "What is kept of traffic over time, for the report"),
             keys("hosts", HOSTS, "What the hosts are called in recorded runs"),
         ];
         let own = |entry: &'static Entry<_>| {

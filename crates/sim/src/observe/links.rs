@@ -6,6 +6,7 @@
 
 use engine::{Bandwidth, Duration, Observer, Time};
 use network::message::LinkUse;
+use network::statistics::Statistics;
 use network::{Fabric, LinkId, Node};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,8 @@ pub struct Links {
     /// What each link had carried when the current period began.
     carried: Vec<u64>,
     over_time: Option<OverTime>,
+    /// What the model has kept, if it was asked to.
+    statistics: Option<Statistics>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,7 +53,7 @@ impl Links {
             periods: Vec::new(),
             by_class: links as usize > MOST_LINKS,
         });
-        Links { totals: Vec::new(), carried: Vec::new(), over_time }
+        Links { totals: Vec::new(), carried: Vec::new(), over_time, statistics: None }
     }
 
     /// When the next sample is due; never where only totals are kept.
@@ -80,6 +83,16 @@ impl Links {
         over_time.close(merged(cells));
     }
 
+    /// Takes the statistics that the model has kept up to `now`, the end of the run.
+    pub fn take_statistics(&mut self, now: Time, network: &mut dyn network::Network) {
+        self.statistics = network.take_statistics(now).map(|statistics| *statistics);
+    }
+
+    /// The statistics over time, if they were asked for.
+    pub fn statistics(&self) -> Option<&Statistics> {
+        self.statistics.as_ref()
+    }
+
     /// With what the links of another domain have carried, up to the same time.
     pub fn and(mut self, other: Links) -> Links {
         self.totals.extend(other.totals);
@@ -99,6 +112,10 @@ impl Links {
                 *cells = merged([std::mem::take(cells), more].concat());
             }
         }
+        self.statistics = match (self.statistics, other.statistics) {
+            (Some(statistics), Some(theirs)) => Some(statistics.and(theirs)),
+            _ => None,
+        };
         self
     }
 
@@ -126,6 +143,7 @@ impl Links {
             ],
         )];
         tables.extend(self.over_time.as_ref().map(|over_time| over_time.table(names)));
+        tables.extend(self.statistics.iter().flat_map(|kept| super::statistics::tables(kept, names)));
         tables
     }
 }
@@ -185,8 +203,8 @@ fn merged(mut cells: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
 
 /// Links in words.
 pub struct LinkNames<'a> {
-    fabric: &'a Fabric,
-    classes: Vec<String>,
+    pub(super) fabric: &'a Fabric,
+    pub(super) classes: Vec<String>,
 }
 
 impl LinkNames<'_> {

@@ -10,6 +10,7 @@ mod matrix;
 mod names;
 mod ranks;
 mod records;
+mod statistics;
 
 use std::any::Any;
 
@@ -20,6 +21,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use calls::{CallSummary, CallTotals, Calls};
 pub use links::{LinkNames, Links, busiest};
 pub use ranks::{RankTotals, Ranks};
+pub use statistics::StatisticsReport;
 
 use crate::table::Table;
 

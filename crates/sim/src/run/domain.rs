@@ -138,6 +138,7 @@ impl Domain {
             self.sample(self.links.next_sample());
         }
         self.sample(now);
+        self.links.take_statistics(now, &mut *self.network);
     }
 
     fn sample(&mut self, at: Time) {

@@ -1,0 +1,287 @@
+//! Statistics over time as tables; what their columns mean stands in [`network::statistics`].
+
+use engine::{Duration, Time};
+use network::statistics::{Places, Row, Statistics, Traffic};
+use network::{LinkId, Node, RouterId};
+use serde::Serialize;
+
+use super::links::LinkNames;
+use crate::table::{Column, Table};
+
+/// Statistics over time in short.
+#[derive(Debug, Clone, Serialize)]
+pub struct StatisticsReport {
+    /// The length of a period of the tables by class and of latency \[s\].
+    pub period_s: f64,
+    /// Of those by place, where there are any \[s\].
+    pub place_period_s: Option<f64>,
+    /// By what places traffic is kept: "channels", "links", "routers" or "none".
+    pub places: &'static str,
+    /// What longer residence in a buffer makes a packet slow \[s\], if any does.
+    pub residence_s: Option<f64>,
+    /// Packets that stayed longer.
+    pub slow_packets: u64,
+    /// Messages between hosts.
+    pub messages: u64,
+    /// What half of them took at the most, from injection to delivery \[s\].
+    pub latency_p50_s: f64,
+    /// What 90 of 100 took at the most \[s\].
+    pub latency_p90_s: f64,
+    /// What 99 of 100 took at the most \[s\].
+    pub latency_p99_s: f64,
+    /// The longest \[s\].
+    pub latency_max_s: f64,
+}
+
+impl StatisticsReport {
+    /// Of these.
+    pub fn of(statistics: &Statistics) -> StatisticsReport {
+        let latencies = statistics.latencies();
+        let threshold = statistics.slow.threshold();
+        StatisticsReport {
+            period_s: statistics.classes.length().seconds(),
+            place_period_s: statistics.by_place.as_ref().map(|places| places.length().seconds()),
+            places: match statistics.places {
+                None => "none",
+                Some(Places::Channels) => "channels",
+                Some(Places::Links) => "links",
+                Some(Places::Routers) => "routers",
+            },
+            residence_s: (threshold < Duration(u64::MAX)).then(|| threshold.seconds()),
+            slow_packets: statistics.slow.count(),
+            messages: latencies.count,
+            latency_p50_s: latencies.quantile(0.5).seconds(),
+            latency_p90_s: latencies.quantile(0.9).seconds(),
+            latency_p99_s: latencies.quantile(0.99).seconds(),
+            latency_max_s: latencies.max.seconds(),
+        }
+    }
+}
+
+/// What links a group consists of.
+#[derive(Debug, Default, Clone, Copy)]
+struct Extent {
+    links: u32,
+    /// \[B/s\]; infinite where one is.
+    bandwidth: f64,
+    buffers: u32,
+}
+
+/// All tables.
+pub fn tables(statistics: &Statistics, names: &LinkNames) -> Vec<Table> {
+    let mut tables = vec![class_periods(statistics, names)];
+    tables.extend(link_periods(statistics, names));
+    tables.extend(router_periods(statistics, names));
+    tables.push(latency_periods(statistics));
+    tables.push(network_latency(statistics));
+    if statistics.slow.threshold() < Duration(u64::MAX) {
+        tables.push(slow_packets(statistics, names));
+    }
+    tables
+}
+
+/// The extents of `groups` groups, where each link sends in one and holds in one.
+fn extents(names: &LinkNames, groups: u32, of: impl Fn(LinkId) -> [u32; 2]) -> Vec<Extent> {
+    let topology = &*names.fabric.topology;
+    let mut extents = vec![Extent::default(); groups as usize];
+    for id in (0..topology.links()).map(LinkId) {
+        let [sent, held] = of(id).map(|group| group as usize);
+        extents[sent].links += 1;
+        extents[sent].bandwidth += names.bandwidth(id);
+        extents[held].buffers += u32::from(matches!(topology.link(id).to, Node::Router(_)));
+    }
+    extents
+}
+
+/// Columns that tell the groups of rows apart.
+type Keys = Vec<(&'static str, Column)>;
+
+/// A table of traffic: its periods, the `keys` of its rows, and what happened.
+fn periods(
+    name: &'static str,
+    (traffic, until): (&Traffic, Time),
+    rows: &[Row],
+    keys: Keys,
+    extent: impl Fn(&Row) -> Extent,
+) -> Table {
+    let spans: Vec<(f64, f64)> = rows.iter().map(|row| span(row.period, traffic.length(), until)).collect();
+    let numbers = |of: &dyn Fn(&Row, &Extent, f64) -> f64| {
+        let each = rows.iter().zip(&spans).map(|(row, (begin, end))| of(row, &extent(row), end - begin));
+        Column::F64(each.collect())
+    };
+    let counts = |of: fn(&Row) -> u64| Column::U64(rows.iter().map(of).collect());
+    let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let mut columns = vec![
+        ("begin_s", Column::F64(spans.iter().map(|span| span.0).collect())),
+        ("end_s", Column::F64(spans.iter().map(|span| span.1).collect())),
+    ];
+    columns.extend(keys);
+    columns.extend([
+        ("bytes", counts(|row| row.sent.bytes)),
+        ("payload_bytes", counts(|row| row.sent.payload)),
+        ("packets", counts(|row| row.sent.packets)),
+        (
+            "throughput_Bps",
+            numbers(&|row, extent, length| ratio(row.sent.bytes as f64, length * f64::from(extent.links))),
+        ),
+        (
+            "efficiency",
+            numbers(&|row, extent, length| ratio(row.sent.payload as f64, length * extent.bandwidth)),
+        ),
+        ("busy_s", numbers(&|row, _, _| seconds(row.sent.busy_ps))),
+        ("waiting_mean_s", numbers(&|row, _, _| ratio(seconds(row.sent.waited_ps), row.sent.packets as f64))),
+        ("waiting_max_s", numbers(&|row, _, _| seconds(row.sent.waited_max_ps.into()))),
+        ("stall_s", numbers(&|row, _, _| seconds(row.sent.stalled_ps))),
+        (
+            "occupancy_mean_B",
+            numbers(&|row, extent, length| {
+                ratio(row.held.byte_ps as f64 * 1e-12, length * f64::from(extent.buffers))
+            }),
+        ),
+        ("occupancy_max_B", counts(|row| row.held.max)),
+        ("slow_packets", counts(|row| row.held.slow)),
+    ]);
+    Table::new(name, columns)
+}
+
+fn seconds(ps: u128) -> f64 {
+    ps as f64 * 1e-12
+}
+
+/// Begin and end of a period \[s\]; the last ends with the run.
+fn span(period: usize, length: Duration, until: Time) -> (f64, f64) {
+    let begin = period as u64 * length.0;
+    let end = begin + length.0;
+    let end = if (begin..end).contains(&until.0) && until.0 > begin { until.0 } else { end };
+    (Duration(begin).seconds(), Duration(end).seconds())
+}
+
+fn class_periods(statistics: &Statistics, names: &LinkNames) -> Table {
+    let (topology, channels) = (&*names.fabric.topology, statistics.channels);
+    let classes = names.classes.len() as u32;
+    let extents = extents(names, classes, |link| [topology.link(link).class.into(); 2]);
+    let rows: Vec<Row> = statistics.classes.rows().collect();
+    let class = |row: &Row| (row.group / channels) as usize;
+    let keys = vec![
+        ("class", Column::Text(rows.iter().map(|row| names.classes[class(row)].clone()).collect())),
+        ("channel", Column::U32(rows.iter().map(|row| row.group % channels).collect())),
+    ];
+    let traffic = (&statistics.classes, statistics.until);
+    periods("class_periods", traffic, &rows, keys, |row| extents[class(row)])
+}
+
+fn link_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
+    let traffic = statistics.by_place.as_ref()?;
+    let channels = match statistics.places? {
+        Places::Channels => statistics.channels,
+        Places::Links => 1,
+        Places::Routers => return None,
+    };
+    let rows: Vec<Row> = traffic.rows().collect();
+    let link = |row: &Row| LinkId(row.group / channels);
+    let mut keys = vec![
+        ("link", Column::U32(rows.iter().map(|row| link(row).0).collect())),
+        ("class", Column::Text(rows.iter().map(|row| names.class(link(row))).collect())),
+    ];
+    if statistics.places == Some(Places::Channels) {
+        keys.push(("channel", Column::U32(rows.iter().map(|row| row.group % channels).collect())));
+    }
+    // A link without separate virtual channels has a buffer for each of them.
+    let buffers = if channels == 1 { statistics.channels } else { 1 };
+    let extent = |row: &Row| {
+        let to_router = matches!(names.fabric.topology.link(link(row)).to, Node::Router(_));
+        let buffers = if to_router { buffers } else { 0 };
+        Extent { links: 1, bandwidth: names.bandwidth(link(row)), buffers }
+    };
+    Some(periods("link_periods", (traffic, statistics.until), &rows, keys, extent))
+}
+
+fn router_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
+    let topology = &*names.fabric.topology;
+    let kept = statistics.by_place.as_ref()?;
+    let channels = match statistics.places? {
+        Places::Channels => Some(statistics.channels),
+        Places::Links => Some(1),
+        Places::Routers => None,
+    };
+    let router = |node: Node| match node {
+        Node::Host(host) => topology.router_of(host).0,
+        Node::Router(router) => router.0,
+    };
+    let ends = |link: LinkId| [topology.link(link).from, topology.link(link).to].map(router);
+    let regrouped = channels.map(|channels| {
+        let end = |number: usize| move |group: u32| Some(ends(LinkId(group / channels))[number]);
+        kept.regrouped((0..topology.routers()).collect(), end(0), end(1))
+    });
+    let traffic = regrouped.as_ref().unwrap_or(kept);
+    let mut extents = extents(names, topology.routers(), ends);
+    extents.iter_mut().for_each(|extent| extent.buffers *= statistics.channels);
+    let rows: Vec<Row> = traffic.rows().collect();
+    let name = |row: &Row| topology.router_name(RouterId(row.group));
+    let keys = vec![
+        ("router", Column::U32(rows.iter().map(|row| row.group).collect())),
+        ("name", Column::Text(rows.iter().map(name).collect())),
+    ];
+    let extent = |row: &Row| extents[row.group as usize];
+    Some(periods("router_periods", (traffic, statistics.until), &rows, keys, extent))
+}
+
+fn latency_periods(statistics: &Statistics) -> Table {
+    let length = statistics.latency.length();
+    let kept = statistics.latency.kept().iter().enumerate();
+    let rows: Vec<_> = kept.filter(|(_, latencies)| latencies.count > 0).collect();
+    let times = |of: &dyn Fn(usize, &network::statistics::Latencies) -> f64| {
+        Column::F64(rows.iter().map(|(period, latencies)| of(*period, latencies)).collect())
+    };
+    let quantile = |share: f64| times(&|_, latencies| latencies.quantile(share).seconds());
+    Table::new(
+        "latency_periods",
+        vec![
+            ("begin_s", times(&|period, _| span(period, length, statistics.until).0)),
+            ("end_s", times(&|period, _| span(period, length, statistics.until).1)),
+            ("messages", Column::U64(rows.iter().map(|(_, latencies)| latencies.count).collect())),
+            ("mean_s", times(&|_, latencies| seconds(latencies.total_ps) / latencies.count as f64)),
+            ("p50_s", quantile(0.5)),
+            ("p90_s", quantile(0.9)),
+            ("p99_s", quantile(0.99)),
+            ("max_s", times(&|_, latencies| latencies.max.seconds())),
+        ],
+    )
+}
+
+fn network_latency(statistics: &Statistics) -> Table {
+    let all = statistics.latencies();
+    let bins: Vec<_> = all.bins().collect();
+    Table::new(
+        "network_latency",
+        vec![
+            ("low_s", Column::F64(bins.iter().map(|bin| bin.0.seconds()).collect())),
+            ("high_s", Column::F64(bins.iter().map(|bin| bin.1.seconds()).collect())),
+            ("count", Column::U64(bins.iter().map(|bin| bin.2).collect())),
+        ],
+    )
+}
+
+fn slow_packets(statistics: &Statistics, names: &LinkNames) -> Table {
+    let packets = statistics.slow.slowest();
+    let times =
+        |of: fn(&network::statistics::SlowPacket) -> f64| Column::F64(packets.iter().map(of).collect());
+    let numbers =
+        |of: fn(&network::statistics::SlowPacket) -> u32| Column::U32(packets.iter().map(of).collect());
+    Table::new(
+        "slow_packets",
+        vec![
+            ("residence_s", times(|packet| packet.residence.seconds())),
+            ("waited_s", times(|packet| packet.waited.seconds())),
+            ("ready_s", times(|packet| packet.ready.since(Time::ZERO).seconds())),
+            ("router", Column::Text(packets.iter().map(|packet| names.ends(packet.link).1).collect())),
+            ("link", numbers(|packet| packet.link.0)),
+            ("channel", numbers(|packet| packet.channel.into())),
+            ("next_link", numbers(|packet| packet.next.0)),
+            ("next_class", Column::Text(packets.iter().map(|packet| names.class(packet.next)).collect())),
+            ("source_host", numbers(|packet| packet.from.0)),
+            ("destination_host", numbers(|packet| packet.to.0)),
+            ("packet", numbers(|packet| packet.number)),
+        ],
+    )
+}
