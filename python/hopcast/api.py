@@ -45,6 +45,7 @@ def run(
     mode: str | None = None,
     time_shift: bool | None = None,
     threads: int = 1,
+    statistics: str | None = None,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -64,6 +65,7 @@ def run(
     records: how many single MPI calls to keep, for the timeline.
     mode, time_shift: how a trace is replayed, see `hopcast run --help`.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
+    statistics: what the packet model keeps of traffic over time: "classes" or "links".
     out: a directory for report.html, report.json and the tables.
     quiet: shows no progress.
 
@@ -86,6 +88,7 @@ def run(
         mode=mode,
         time_shift=time_shift,
         threads=threads,
+        statistics=statistics,
     )
     report = simulate(job) if quiet else _simulate_watched(job)
     if out is not None:
@@ -123,6 +126,7 @@ class Job:
     mode: str | None = None
     time_shift: bool | None = None
     threads: int = 1
+    statistics: str | None = None
 
 
 def simulate(
@@ -153,6 +157,7 @@ def simulate(
         "mode": job.mode,
         "time_shift": job.time_shift,
         "threads": min(job.threads, _MOST_THREADS),
+        "statistics": job.statistics,
     }
     watch = _Interrupts(progress, peers)
     if callable(job.program):

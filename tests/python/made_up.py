@@ -30,6 +30,7 @@ def result(
         "matrix": _matrix(ranks),
         "message_latency": _latency(draw),
         "call_records": _records(min(ranks, 16)),
+        **_statistics(draw, links),
     }
     messages = int(per_rank["messages_sent"].sum())
     summary = {
@@ -60,6 +61,18 @@ def result(
         "time": {name: float(per_rank[name].sum()) for name in ("compute_s", "transfer_s", "waiting_s")},
         "busiest_links": _busiest(links, float(per_rank["finish_s"].max())),
         "calls": calls,
+        "statistics": {
+            "period_s": 0.01,
+            "place_period_s": 0.01,
+            "places": "links",
+            "residence_s": 1e-3,
+            "slow_packets": 5_000,
+            "messages": 50_000,
+            "latency_p50_s": 9e-6,
+            "latency_p90_s": 2e-5,
+            "latency_p99_s": 8e-5,
+            "latency_max_s": 2e-3,
+        },
         "failure": failure,
         "partial": False,
     }
@@ -181,6 +194,66 @@ def _over_time(draw, links: dict) -> pyarrow.Table:
             "bytes": (load * 1e8).astype(numpy.int64).ravel(),
         }
     )
+
+
+def _statistics(draw, links: dict) -> dict[str, pyarrow.Table]:
+    """Traffic of two classes and of each link, latency, and packets that stayed long."""
+    periods, number = 120, len(links["link"])
+    classes = sorted(set(links["class"]))
+    of_class = numpy.repeat(numpy.arange(len(classes)), periods)
+    by_class = {
+        **_periods(draw, periods, len(classes)),
+        "class": [classes[place] for place in of_class],
+        "channel": numpy.zeros(of_class.size, int),
+        "links": numpy.full(of_class.size, max(1, number // len(classes))),
+    }
+    of_link = numpy.repeat(numpy.arange(number), 4)
+    by_link = {
+        **_periods(draw, 4, number),
+        "link": of_link,
+        "class": [links["class"][link] for link in of_link],
+    }
+    begin = numpy.arange(periods) * 0.01
+    middle = draw.lognormal(numpy.log(9e-6), 0.3, periods)
+    latency = {
+        "begin_s": begin,
+        "end_s": begin + 0.01,
+        "messages": numpy.full(periods, 400),
+        "mean_s": middle,
+    }
+    latency |= {
+        f"{name}_s": middle * factor for name, factor in (("p50", 1), ("p90", 2), ("p99", 5), ("max", 9))
+    }
+    slow = draw.exponential(1e-3, 200) + 1e-3
+    stayed = {
+        "residence_s": numpy.sort(slow)[::-1],
+        "router": [f"leaf {place % 7}" for place in range(slow.size)],
+        "next_class": [classes[place % len(classes)] for place in range(slow.size)],
+    }
+    tables = {
+        "class_periods": by_class,
+        "link_periods": by_link,
+        "latency_periods": latency,
+        "slow_packets": stayed,
+    }
+    return {name: pyarrow.table(columns) for name, columns in tables.items()}
+
+
+def _periods(draw, periods: int, groups: int) -> dict:
+    begin = numpy.tile(numpy.arange(periods) * 0.01, groups)
+    load = numpy.clip(numpy.abs(draw.standard_normal(begin.size)) * 0.4, 0, 1)
+    return {
+        "begin_s": begin,
+        "end_s": begin + 0.01,
+        "bytes": (load * 12.5e7).astype(numpy.int64),
+        "payload_bytes": (load * 12e7).astype(numpy.int64),
+        "packets": (load * 6e4).astype(numpy.int64),
+        "throughput_Bps": load * 12.5e9,
+        "efficiency": load * 0.96,
+        "waiting_mean_s": load**3 * 1e-5,
+        "stall_s": load**2 * 1e-3,
+        "occupancy_mean_B": load * 6_000,
+    }
 
 
 def _matrix(ranks: int) -> pyarrow.Table:

@@ -32,6 +32,7 @@ pub struct Job {
     threads: u32,
     mode: Option<String>,
     time_shift: Option<bool>,
+    statistics: Option<String>,
 }
 
 impl Job {
@@ -56,6 +57,7 @@ impl Job {
             processes_per_host: self.ppn,
             compute_scale: self.compute_scale,
             threads: self.threads,
+            statistics: self.statistics,
             detail: if self.records > 0 { Detail::Records(self.records) } else { Detail::Tables },
         })
     }

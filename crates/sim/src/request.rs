@@ -39,6 +39,8 @@ pub struct Request {
     pub processes_per_host: Option<u16>,
     /// Factor on recorded computing (≥ 0).
     pub compute_scale: f64,
+    /// The detail of statistics over time, where it is not the platform's own: see `[statistics]`.
+    pub statistics: Option<String>,
     /// What to keep.
     pub detail: Detail,
     /// Threads to run on, 1 or more; never changes the result.
@@ -205,6 +207,11 @@ fn overrides(request: &Request) -> Result<Vec<Override>, InputError> {
         request.overrides.iter().map(|(key, value)| Override::set(key, value)).collect();
     let (placement, each) = (request.placement.as_deref(), request.processes_per_host);
     overrides.extend(config::placement_overrides(placement, each, &Disk::new("."))?);
+    overrides.extend(request.statistics.as_ref().map(|detail| Override {
+        key: "statistics.detail".to_string(),
+        value: detail.clone(),
+        flag: format!("--statistics {detail}"),
+    }));
     Ok(overrides)
 }
 

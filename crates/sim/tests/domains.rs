@@ -33,6 +33,7 @@ fn request(platform: &str, model: &str, ranks: Option<u32>, workload: Workload, 
         placement: Some("random".to_string()),
         processes_per_host: Some(2),
         compute_scale: 1.0,
+        statistics: None,
         detail: Detail::Records(300),
         threads,
     }
@@ -126,8 +127,9 @@ fn statistics_are_the_same_for_every_cut() {
         let mut request = request(platform, "packet", Some(48), workload, 1);
         let small = (platform == "nsim-torus").then_some(("topology.sizes", "[4,4,4]"));
         let settings =
-            [("statistics.detail", "links"), ("statistics.residence", "2 us"), ("statistics.rows", rows)];
-        let settings = settings.into_iter().chain([("statistics.periods", "50")]).chain(small);
+            [("statistics.periods", "50"), ("statistics.residence", "2 us"), ("statistics.rows", rows)];
+        let settings = settings.into_iter().chain(small);
+        request.statistics = Some("links".to_string());
         request.processes_per_host = Some(if platform == "fat-tree" { 2 } else { 1 });
         request.overrides = settings.map(|(key, value)| (key.to_string(), value.to_string())).collect();
         // How often the packet model looks at an output depends on when a credit's news crosses a cut.
@@ -155,7 +157,7 @@ fn statistics_are_the_same_for_every_cut() {
         let error = prepare(&Request { model: Some("flow".to_string()), ..request }).err().unwrap();
         let expected =
             "statistics.detail: only the network model 'packet' keeps statistics over time, not 'flow'";
-        assert_eq!(error.to_string(), format!("--set statistics.detail=links: {expected}"));
+        assert_eq!(error.to_string(), format!("--statistics links: {expected}"));
     }
 }
 

@@ -109,6 +109,7 @@ impl Scenario {
             placement,
             processes_per_host: None,
             compute_scale: 1.0,
+            statistics: None,
             detail: Detail::Records(1000),
             threads,
         }

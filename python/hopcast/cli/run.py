@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from hopcast.processes import Peers
 
 _SEED_MOST = 2**64 - 1
-_AS_THEY_ARE = ("ranks", "model", "seed", "placement", "ppn", "records", "mode", "time_shift", "threads")
+_AS_THEY_ARE = (
+    "ranks",
+    "model",
+    "seed",
+    "placement",
+    "ppn",
+    "records",
+    "mode",
+    "time_shift",
+    "threads",
+    "statistics",
+)
 _OF_TRACES = ("mode", "time_shift", "compute_scale")
 
 
@@ -79,6 +90,12 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     default=0,
     metavar="N",
     help="Keep the first N MPI calls for the timeline.",
+)
+@click.option(
+    "--statistics",
+    type=click.Choice(["none", "classes", "links"]),
+    metavar="DETAIL",
+    help="Keep traffic over time, in the packet model: none, classes or links [default: the platform's].",
 )
 @click.option(
     "--out",
@@ -142,6 +159,8 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
         raise InputError(f"{workload}: a trace takes no arguments, but here is '{args[0]}'")
     if flags["records"] and flags["out"] is None:
         raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
+    if flags["statistics"] not in (None, "none") and flags["out"] is None and not flags["as_json"]:
+        raise InputError(f"--statistics {flags['statistics']} keeps tables, which are written with --out DIR")
     scale = flags["compute_scale"]
     return Job(
         platform=platform,

@@ -112,4 +112,8 @@ def facts(summary: dict) -> list[tuple[str, str]]:
     losses = [summary.get(f"packets_{name}", 0) for name in ("lost", "resent", "duplicate")]
     if any(losses):
         lines.insert(4, ("Packets lost, resent, duplicate", ", ".join(map(units.count, losses))))
+    kept = summary.get("statistics")
+    if kept and kept["messages"]:
+        half, late = (units.seconds(kept[f"latency_{share}_s"], 3) for share in ("p50", "p99"))
+        lines.append(("Message latency", f"half within {half}, 99 of 100 within {late}"))
     return lines

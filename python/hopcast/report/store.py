@@ -26,6 +26,12 @@ TABLES = (
     "links_over_time",
     "matrix",
     "message_latency",
+    "class_periods",
+    "link_periods",
+    "router_periods",
+    "latency_periods",
+    "network_latency",
+    "slow_packets",
 )
 """The tables that a report may have; each is `NAME.parquet` in its directory."""
 

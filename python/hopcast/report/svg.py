@@ -152,6 +152,17 @@ def vertical_axis(
         canvas.text(x - 8, axis(tick) + 4, label, anchor="end", class_="tick")
 
 
+def steps(across: Axis, up: Axis, spans: Sequence[tuple[float, float, float]]) -> str:
+    """The path of values that hold for a span of time each: (begin, end, value), ascending."""
+    path, last = [], None
+    for begin, end, value in spans:
+        x, y = f"{across(begin):.1f}", f"{up(value):.1f}"
+        path.append(f"V{y}" if begin == last else f"M{x} {y}")
+        path.append(f"H{across(end):.1f}")
+        last = end
+    return "".join(path)
+
+
 def heat(canvas: Canvas, shares: numpy.ndarray, x: float, y: float, width: float, height: float) -> None:
     """A matrix of shares 0..1 as one image; 0 is bare paper, so that it reads on light and dark."""
     import numpy

@@ -165,6 +165,7 @@ fn class_periods(statistics: &Statistics, names: &LinkNames) -> Table {
     let keys = vec![
         ("class", Column::Text(rows.iter().map(|row| names.classes[class(row)].clone()).collect())),
         ("channel", Column::U32(rows.iter().map(|row| row.group % channels).collect())),
+        ("links", Column::U32(rows.iter().map(|row| extents[class(row)].links).collect())),
     ];
     let traffic = (&statistics.classes, statistics.until);
     periods("class_periods", traffic, &rows, keys, |row| extents[class(row)])
@@ -221,6 +222,7 @@ fn router_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
     let keys = vec![
         ("router", Column::U32(rows.iter().map(|row| row.group).collect())),
         ("name", Column::Text(rows.iter().map(name).collect())),
+        ("links", Column::U32(rows.iter().map(|row| extents[row.group as usize].links).collect())),
     ];
     let extent = |row: &Row| extents[row.group as usize];
     Some(periods("router_periods", (traffic, statistics.until), &rows, keys, extent))

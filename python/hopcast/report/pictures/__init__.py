@@ -8,11 +8,16 @@ from __future__ import annotations
 from hopcast.report.pictures import (
     busiest_links,
     call_durations,
+    latency_over_time,
     links_over_time,
+    load_of_routers,
     matrix,
     message_latency,
     mpi_calls,
+    slow_packets,
+    throughput_over_time,
     time_per_rank,
+    traffic_by_class,
 )
 from hopcast.report.pictures.picture import Picture
 
@@ -22,6 +27,11 @@ PICTURES = (
     call_durations.draw,
     busiest_links.draw,
     links_over_time.draw,
+    throughput_over_time.draw,
+    traffic_by_class.draw,
+    load_of_routers.draw,
+    latency_over_time.draw,
+    slow_packets.draw,
     matrix.draw,
     message_latency.draw,
 )

@@ -1,0 +1,140 @@
+"""Where the network was loaded: for each class of link its busiest period, router by router."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopcast.report import units
+from hopcast.report.pictures.by_class import HOST_CLASSES
+from hopcast.report.pictures.picture import Picture, column
+from hopcast.report.store import Result
+from hopcast.report.svg import Canvas, heat
+
+if TYPE_CHECKING:
+    import numpy
+
+_PANELS = 12
+_WIDTH = 500
+_HEIGHT = 240
+_COORDINATES = re.compile(r"\((\d+(?:,\d+)*)\)")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One class of link in one period."""
+
+    name: str
+    begin_s: float
+    rates: dict[str, float]
+    """Mean throughput of the links that leave a router, by its name [B/s]."""
+
+
+def draw(result: Result) -> Picture | None:
+    """A map of the routers for each class; on grids in their places, else in their order."""
+    panels = _panels(result)
+    if not panels:
+        return None
+    layout = Layout.of(list(dict.fromkeys(name for panel in panels for name in panel.rates)))
+    most = max(max(panel.rates.values()) for panel in panels) or 1.0
+    scale = min(_WIDTH / layout.width, _HEIGHT / layout.height, 14.0)
+    width, height = layout.width * scale, layout.height * scale
+    columns = max(1, min(2, int(1080 // (width + 40))))
+    down = math.ceil(len(panels) / columns)
+    canvas = Canvas(1080, round(down * (height + 44)), "Load of routers in the busiest period of each class")
+    for number, panel in enumerate(panels):
+        x, y = number % columns * 560.0, number // columns * (height + 44) + 24
+        when = units.seconds(panel.begin_s, 3)
+        peak = units.rate(max(panel.rates.values()), "B/s")
+        canvas.text(x, y - 8, f"{panel.name}, at {when}; at most {peak}", class_="tick")
+        heat(canvas, layout.cells(panel.rates) / most, x, y, width, height)
+        canvas.add("rect", x=x, y=y, width=width, height=height, class_="frame")
+    finding = "Throughput of the links that leave each router, in the busiest period of their class."
+    return Picture("Load of routers", f"{finding} {layout.words}", canvas.svg())
+
+
+def _panels(result: Result) -> list[Panel]:
+    """The busiest period of each class, the classes in the order of their names' first link."""
+    import numpy
+
+    table, links = result.tables.get("link_periods"), result.tables.get("links")
+    if table is None or not table.num_rows or links is None:
+        return []
+    start = dict(zip(links["link"].to_pylist(), links["from"].to_pylist(), strict=True))
+    classes = table["class"].to_numpy(zero_copy_only=False)
+    begins, sent, link = (column(table, name) for name in ("begin_s", "bytes", "link"))
+    lengths = column(table, "end_s") - begins
+    of_link = dict(zip(link.tolist(), classes, strict=True))
+    names = list(dict.fromkeys(of_link[number] for number in sorted(of_link)))
+    panels = []
+    for name in [name for name in names if name not in HOST_CLASSES][:_PANELS]:
+        mine = classes == name
+        periods, place = numpy.unique(begins[mine], return_inverse=True)
+        busiest = periods[numpy.bincount(place, weights=sent[mine]).argmax()]
+        mine &= begins == busiest
+        total: dict[str, float] = {}
+        parallel: dict[str, set[int]] = {}
+        for number, size in zip(link[mine].tolist(), sent[mine].tolist(), strict=True):
+            router = start.get(number)
+            if router is not None:
+                total[router] = total.get(router, 0.0) + size
+                parallel.setdefault(router, set()).add(number)
+        length = float(lengths[mine].max())
+        rates = {router: size / len(parallel[router]) / length for router, size in total.items()}
+        if rates:
+            panels.append(Panel(name, float(busiest), rates))
+    return panels
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where routers are on a map, in cells."""
+
+    places: dict[str, tuple[int, int]]
+    """Column and row, by name."""
+    width: int
+    height: int
+    words: str
+    """How to read it."""
+
+    @classmethod
+    def of(cls, names: list[str]) -> Layout:
+        """Grids by their coordinates: x to the right, y down, a block for each of the others."""
+        found = [_COORDINATES.fullmatch(name) for name in names]
+        if not all(found):
+            return cls._in_order(names)
+        all_coordinates = [tuple(map(int, match[1].split(","))) for match in found]
+        sizes = [max(values) + 1 for values in zip(*all_coordinates, strict=True)]
+        wide, high = sizes[0], sizes[1] if len(sizes) > 1 else 1
+        places = {}
+        for name, coordinates in zip(names, all_coordinates, strict=True):
+            block = 0
+            for place, size in zip(coordinates[:1:-1], sizes[:1:-1], strict=True):
+                block = block * size + place
+            row = coordinates[1] if len(coordinates) > 1 else 0
+            places[name] = (coordinates[0] + block * (wide + 1), row)
+        blocks = math.prod(sizes[2:])
+        words = "x runs to the right" + (", y down" if len(sizes) > 1 else "")
+        words += "; one block for each z." if len(sizes) == 3 else "."
+        if len(sizes) > 3:
+            words = words[:-1] + "; one block for each of the other coordinates."
+        return cls(places, blocks * (wide + 1) - 1, high, words)
+
+    @classmethod
+    def _in_order(cls, names: list[str]) -> Layout:
+        wide = max(1, math.ceil(math.sqrt(6 * len(names))))
+        places = {name: (number % wide, number // wide) for number, name in enumerate(names)}
+        words = "Routers are in the order of their numbers, line by line."
+        return cls(places, min(wide, len(names)), math.ceil(len(names) / wide), words)
+
+    def cells(self, values: dict[str, float]) -> numpy.ndarray:
+        """A matrix with the values of routers in their places."""
+        import numpy
+
+        cells = numpy.zeros((self.height, self.width))
+        for name, value in values.items():
+            across, down = self.places[name]
+            cells[down, across] = value
+        return cells
