@@ -82,6 +82,10 @@ impl<K: ByPeriod> Periods<K> {
         if at.0 >= self.begin && at.0 < self.end {
             return (&mut self.kept, self.index as usize);
         }
+        // Second most is asked for the period that has just ended.
+        if at.0 < self.begin && at.0 + self.length >= self.begin {
+            return (&mut self.kept, self.index as usize - 1);
+        }
         self.reach(at);
         (&mut self.kept, (at.0 / self.length) as usize)
     }

@@ -181,7 +181,11 @@ impl Traffic {
             if at == end {
                 return of;
             }
-            (u128::from(of) * u128::from(at.since(begin).0) / u128::from(whole)) as u64
+            let part = at.since(begin).0;
+            match of.checked_mul(part) {
+                Some(product) => product / whole,
+                None => (u128::from(of) * u128::from(part) / u128::from(whole)) as u64,
+            }
         };
         self.table.spread(begin, end, |table, period, from, to| {
             let cell = &mut table.sent[period * table.groups + place as usize];

@@ -37,22 +37,25 @@ def draw(result: Result) -> Picture | None:
     panels = _panels(result)
     if not panels:
         return None
-    layout = Layout.of(list(dict.fromkeys(name for panel in panels for name in panel.rates)))
+    grid = Layout.grid(list(dict.fromkeys(name for panel in panels for name in panel.rates)))
+    layouts = [grid or Layout.in_order(list(panel.rates)) for panel in panels]
     most = max(max(panel.rates.values()) for panel in panels) or 1.0
-    scale = min(_WIDTH / layout.width, _HEIGHT / layout.height, 14.0)
-    width, height = layout.width * scale, layout.height * scale
+    wide, high = (max(getattr(layout, side) for layout in layouts) for side in ("width", "height"))
+    scale = min(_WIDTH / wide, _HEIGHT / high, 14.0)
+    width, height = wide * scale, high * scale
     columns = max(1, min(2, int(1080 // (width + 40))))
     down = math.ceil(len(panels) / columns)
     canvas = Canvas(1080, round(down * (height + 44)), "Load of routers in the busiest period of each class")
-    for number, panel in enumerate(panels):
+    for number, (panel, layout) in enumerate(zip(panels, layouts, strict=True)):
         x, y = number % columns * 560.0, number // columns * (height + 44) + 24
         when = units.seconds(panel.begin_s, 3)
         peak = units.rate(max(panel.rates.values()), "B/s")
         canvas.text(x, y - 8, f"{panel.name}, at {when}; at most {peak}", class_="tick")
-        heat(canvas, layout.cells(panel.rates) / most, x, y, width, height)
-        canvas.add("rect", x=x, y=y, width=width, height=height, class_="frame")
+        across, down = layout.width * scale, layout.height * scale
+        heat(canvas, layout.cells(panel.rates) / most, x, y, across, down)
+        canvas.add("rect", x=x, y=y, width=across, height=down, class_="frame")
     finding = "Throughput of the links that leave each router, in the busiest period of their class."
-    return Picture("Load of routers", f"{finding} {layout.words}", canvas.svg())
+    return Picture("Load of routers", f"{finding} {layouts[0].words}", canvas.svg())
 
 
 def _panels(result: Result) -> list[Panel]:
@@ -100,11 +103,11 @@ class Layout:
     """How to read it."""
 
     @classmethod
-    def of(cls, names: list[str]) -> Layout:
-        """Grids by their coordinates: x to the right, y down, a block for each of the others."""
+    def grid(cls, names: list[str]) -> Layout | None:
+        """By coordinates, where all have some: x to the right, y down, a block for each of the others."""
         found = [_COORDINATES.fullmatch(name) for name in names]
         if not all(found):
-            return cls._in_order(names)
+            return None
         all_coordinates = [tuple(map(int, match[1].split(","))) for match in found]
         sizes = [max(values) + 1 for values in zip(*all_coordinates, strict=True)]
         wide, high = sizes[0], sizes[1] if len(sizes) > 1 else 1
@@ -123,7 +126,8 @@ class Layout:
         return cls(places, blocks * (wide + 1) - 1, high, words)
 
     @classmethod
-    def _in_order(cls, names: list[str]) -> Layout:
+    def in_order(cls, names: list[str]) -> Layout:
+        """Line by line."""
         wide = max(1, math.ceil(math.sqrt(6 * len(names))))
         places = {name: (number % wide, number // wide) for number, name in enumerate(names)}
         words = "Routers are in the order of their numbers, line by line."

@@ -34,6 +34,8 @@ def draw(result: Result) -> Picture | None:
             fill="none",
             stroke=f"var(--line-{number + 1})",
             stroke_width=1.4,
+            # Both directions of a dimension often carry the same: the line below shows through the gaps.
+            stroke_dasharray="5 4" if number % 2 else "none",
         )
     legend = tuple((f"line-{number + 1}", traffic.names[row]) for number, row in enumerate(rows))
     return Picture("Throughput by class of link", _finding(traffic, rows), canvas.svg(), legend)

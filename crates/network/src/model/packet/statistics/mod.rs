@@ -183,7 +183,10 @@ impl Tables {
     /// It is `now`.
     #[inline]
     fn advance(&mut self, now: Time) {
-        self.classes.advance(now);
+        if now >= self.classes.end() {
+            self.classes.advance(now);
+            self.by_place.iter_mut().for_each(|by_place| by_place.advance(now));
+        }
     }
 
     /// Calls `add` with each table, and the place in it of what `at` sends.
