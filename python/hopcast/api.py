@@ -65,7 +65,7 @@ def run(
     records: how many single MPI calls to keep, for the timeline.
     mode, time_shift: how a trace is replayed, see `hopcast run --help`.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
-    statistics: what the packet model keeps of traffic over time: "classes" or "links".
+    statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     out: a directory for report.html, report.json and the tables.
     quiet: shows no progress.
 

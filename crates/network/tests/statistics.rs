@@ -10,7 +10,7 @@ use engine::{Bandwidth, Bytes, Duration, Observer, Time};
 use network::message::LinkUse;
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
 use network::routing::ROUTINGS;
-use network::statistics::{Detail, Held, Options, Row, Sent, Statistics, Traffic};
+use network::statistics::{Detail, Held, MOST_REGIONS, Options, Regions, Row, Sent, Statistics, Traffic};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Cut, Fabric, Grain, HostParameters, LinkId, Message, Network};
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn packets(to_a_buffer: u64) -> PacketOptions {
 }
 
 const ALL: Options = Options {
-    detail: Detail::Links,
+    detail: Detail::Channels,
     period: Duration(1_000 * NS),
     periods: 512,
     rows: 100_000,
@@ -204,14 +204,67 @@ fn a_long_run_is_bounded() {
         let length = statistics.classes.length().0;
         assert!(end / length < 20 && end / (length / 2) >= 20, "the least length that is enough");
         assert_eq!(options.places(&*fabric.topology, 2).map_or(0, |(_, count)| count), groups);
+        let periods = |table: &Traffic| table.rows().map(|row| row.period).max().unwrap() as u32 + 1;
+        let regions = Regions::of(&*fabric.topology, rows).count();
+        assert!(periods(&statistics.regions) * regions <= rows);
         match &statistics.by_place {
             None => assert_eq!(groups, 0),
-            Some(places) => {
-                let kept = places.rows().map(|row| row.period).max().unwrap() as u32 + 1;
-                assert!(kept <= rows / groups);
-            }
+            Some(places) => assert!(periods(places) <= rows / groups),
+        }
+        let coarser = [(Detail::Links, groups.min(lanes / 2)), (Detail::Classes, 0)];
+        for (detail, groups) in coarser {
+            let places = Options { detail, ..options }.places(&*fabric.topology, 2);
+            assert_eq!(places.map_or(0, |(_, count)| count), groups, "{detail:?}");
         }
     }
+}
+
+/// What is sent from x = 0 to x = 2 counts for the links upwards in x at 0 and 1, wherever they are in y, and
+/// for the regions of its hosts' routers.
+#[test]
+fn links_count_where_they_are() {
+    let fabric = torus(&[8, 4]);
+    let statistics = statistics(&fabric, packets(4), &ALL, &[(0, 2, 10 * 2016), (8, 10, 20 * 2016)]);
+    let (topology, packets) = (&*fabric.topology, |row: &Row| row.sent.packets);
+    let regions = Regions::of(topology, ALL.rows);
+    let mut found = vec![0; regions.count() as usize];
+    rows(&statistics.regions).iter().for_each(|row| found[row.group as usize] += packets(row));
+    let named = |number: usize| regions.get(number as u32);
+    let found: Vec<(String, u32, u64)> = (0..found.len())
+        .filter(|number| found[*number] > 0)
+        .map(|number| {
+            (topology.classes()[usize::from(named(number).class)].clone(), named(number).first, found[number])
+        })
+        .collect();
+    let expected = [("host up", 0, 10), ("host up", 8, 20), ("host down", 2, 10), ("host down", 10, 20)];
+    let expected = expected.into_iter().chain([("x+", 0, 30), ("x+", 1, 30)]);
+    let expected: Vec<_> = expected.map(|(class, first, count)| (class.to_string(), first, count)).collect();
+    assert_eq!(found, expected);
+}
+
+/// Of 200 positions 4 make a region, so that there are no more than 64.
+#[test]
+fn wide_machines_have_few_regions() {
+    let fabric = torus(&[200, 2]);
+    let regions = Regions::of(&*fabric.topology, 500_000);
+    let all: Vec<_> = (0..regions.count()).map(|number| regions.get(number)).collect();
+    for (class, name) in fabric.topology.classes().iter().enumerate() {
+        let mine: Vec<_> = all.iter().filter(|region| usize::from(region.class) == class).collect();
+        let (of, count, width) = match name.as_str() {
+            "x+" | "x-" => ("x", 200, 4),
+            "y+" | "y-" => ("y", 2, 1),
+            _ => ("router", 400, 7),
+        };
+        assert!(
+            mine.len() == (count as usize).div_ceil(width as usize) && mine.len() <= MOST_REGIONS as usize
+        );
+        for (number, region) in (0..).zip(&mine) {
+            let last = (number * width + width - 1).min(count - 1);
+            assert_eq!((region.positions_of.as_str(), region.first, region.last), (of, number * width, last));
+        }
+    }
+    let few = Regions::of(&*fabric.topology, 16 * 6 * 3);
+    assert_eq!((0..few.count()).filter(|number| few.get(*number).class == 2).count(), 3);
 }
 
 fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
@@ -227,6 +280,13 @@ impl Observer<LinkUse> for Bytewise {
     fn record(&mut self, _now: Time, link: &LinkUse) {
         self.0[link.link.0 as usize] += link.bytes.0;
     }
+}
+
+/// Bytes, waiting, stalls, and bytes in buffers times time.
+fn sums<'a>(rows: impl Iterator<Item = &'a Row>) -> (u64, u128, u128, u128) {
+    rows.fold((0, 0, 0, 0), |sum, Row { sent, held, .. }| {
+        (sum.0 + sent.bytes, sum.1 + sent.waited_ps, sum.2 + sent.stalled_ps, sum.3 + held.byte_ps)
+    })
 }
 
 fn rows(traffic: &Traffic) -> Vec<Row> {
@@ -269,6 +329,13 @@ proptest! {
         let classes = rows(&statistics.classes);
         let sum = |of: fn(&Sent) -> u64| classes.iter().map(|row| of(&row.sent)).sum::<u64>();
         prop_assert_eq!(sum(|sent| sent.packets), packet.packet_hops());
+        let regions = Regions::of(&*fabric.topology, options.rows);
+        for class in 0..fabric.topology.classes().len() as u32 {
+            let of_class = classes.iter().filter(|row| row.group / statistics.channels == class);
+            let by_region = rows(&statistics.regions);
+            let by_region = by_region.iter().filter(|row| u32::from(regions.get(row.group).class) == class);
+            prop_assert_eq!(sums(by_region), sums(of_class));
+        }
         let on_links = |message: &Message| {
             let mut path = Vec::new();
             if message.from.host != message.to.host {
@@ -301,6 +368,7 @@ proptest! {
                 let cut = Cut::new(&*fabric.topology, Grain::Routers, count, &[1; 27]);
                 let parts = in_parts(&fabric, cut, &options, &messages);
                 prop_assert_eq!(rows(&parts.classes), rows(&whole.classes));
+                prop_assert_eq!(rows(&parts.regions), rows(&whole.regions));
                 prop_assert_eq!(parts.by_place.as_ref().map(rows), whole.by_place.as_ref().map(rows));
                 prop_assert_eq!(parts.latency.kept(), whole.latency.kept());
                 prop_assert_eq!(parts.slow.slowest(), whole.slow.slowest());

@@ -85,6 +85,29 @@ fn links_ports_and_hosts_agree() {
     });
 }
 
+/// A link has a position of its class, those of a host have one; where a class has positions of its own, none
+/// lies idle.
+#[test]
+fn links_have_positions() {
+    on_every_topology(|topology| {
+        let classes = 0..topology.classes().len() as u16;
+        let mut used: Vec<_> =
+            classes.map(|class| vec![false; topology.positions(class).count as usize]).collect();
+        for id in links(topology) {
+            used[usize::from(topology.link(id).class)][topology.position(id) as usize] = true;
+        }
+        for host in (0..topology.hosts()).map(HostId) {
+            assert_eq!(topology.position(topology.up(host)), topology.position(topology.down(host)));
+        }
+        for (class, used) in used.iter().enumerate().filter(|(_, used)| used.contains(&true)) {
+            // At the open end of a line there is no link outwards.
+            let gaps = used[1..used.len().max(2) - 1].iter().any(|used| !used);
+            let own = topology.positions(class as u16).of != "router";
+            assert!(!(own && gaps), "{} has positions without links", topology.classes()[class]);
+        }
+    });
+}
+
 #[test]
 fn every_link_has_a_way_back_to_where_it_starts() {
     on_every_topology(|topology| {

@@ -54,7 +54,7 @@ impl Blueprint {
         let kept = options.detail == Detail::Classes || options.places(topology, channels.into()).is_some();
         Ok((!kept).then(|| {
             format!(
-                "statistics by place are not kept: {} routers need statistics.rows of {} or more",
+                "statistics by link or router are not kept: {} routers need statistics.rows of {} or more",
                 topology.routers(),
                 u64::from(topology.routers()) * u64::from(LEAST_PERIODS)
             )

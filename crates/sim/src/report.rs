@@ -243,7 +243,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         time: time_split(ended.views.ranks.totals()),
         busiest_links: busiest_links(ended, &names, makespan),
         calls: call_totals(ended),
-        statistics: ended.links.statistics().map(StatisticsReport::of),
+        statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
         failure,
         partial,
         warnings,

@@ -115,13 +115,19 @@ fn adaptive_routings_are_the_same_for_every_cut() {
 fn statistics_are_the_same_for_every_cut() {
     let names = [
         "class_periods",
+        "region_periods",
         "link_periods",
         "router_periods",
         "latency_periods",
         "network_latency",
         "slow_packets",
     ];
-    for (platform, rows) in [("nsim-torus", "500000"), ("fat-tree", "500000"), ("fat-tree", "40000")] {
+    let cases = [
+        ("nsim-torus", "channels", "500000"),
+        ("fat-tree", "links", "500000"),
+        ("fat-tree", "links", "40000"),
+    ];
+    for (platform, detail, rows) in cases {
         let arguments = vec![("bytes".to_string(), "20 KB".to_string())];
         let workload = Workload::Pattern { name: "alltoall".to_string(), arguments };
         let mut request = request(platform, "packet", Some(48), workload, 1);
@@ -129,7 +135,7 @@ fn statistics_are_the_same_for_every_cut() {
         let settings =
             [("statistics.periods", "50"), ("statistics.residence", "2 us"), ("statistics.rows", rows)];
         let settings = settings.into_iter().chain(small);
-        request.statistics = Some("links".to_string());
+        request.statistics = Some(detail.to_string());
         request.processes_per_host = Some(if platform == "fat-tree" { 2 } else { 1 });
         request.overrides = settings.map(|(key, value)| (key.to_string(), value.to_string())).collect();
         // How often the packet model looks at an output depends on when a credit's news crosses a cut.
@@ -157,7 +163,7 @@ fn statistics_are_the_same_for_every_cut() {
         let error = prepare(&Request { model: Some("flow".to_string()), ..request }).err().unwrap();
         let expected =
             "statistics.detail: only the network model 'packet' keeps statistics over time, not 'flow'";
-        assert_eq!(error.to_string(), format!("--statistics links: {expected}"));
+        assert_eq!(error.to_string(), format!("--statistics {detail}: {expected}"));
     }
 }
 

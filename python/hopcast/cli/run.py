@@ -93,9 +93,9 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
 )
 @click.option(
     "--statistics",
-    type=click.Choice(["none", "classes", "links"]),
+    type=click.Choice(["none", "classes", "links", "channels"]),
     metavar="DETAIL",
-    help="Keep traffic over time, in the packet model: none, classes or links [default: the platform's].",
+    help="Keep traffic over time, in the packet model: none, classes, links or channels [default: the platform's].",
 )
 @click.option(
     "--out",

@@ -24,6 +24,7 @@
 
 mod latency;
 mod periods;
+mod regions;
 mod slow;
 mod traffic;
 
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use latency::Latencies;
 pub use periods::{ByPeriod, Periods};
+pub use regions::{MOST_REGIONS, Region, Regions};
 pub use slow::{SlowPacket, SlowPackets};
 pub use traffic::{Held, Row, Sent, Traffic};
 
@@ -40,10 +42,12 @@ use crate::topology::Topology;
 /// Where traffic is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// By class of link (direction on grids, level on trees) and virtual channel.
+    /// By class of link (direction on grids, level on trees) and virtual channel, and by [`Regions`].
     Classes,
-    /// By place, too: see [`Places`].
+    /// By link, too, or by router: see [`Places`].
     Links,
+    /// By virtual channel of each link, too, or more coarsely.
+    Channels,
 }
 
 /// What is kept.
@@ -63,7 +67,7 @@ pub struct Options {
     pub slow_packets: u32,
 }
 
-/// What a place is: the finest for which the rows are enough for [`LEAST_PERIODS`] periods.
+/// What a place is: the finest that was asked for, for which the rows are enough for [`LEAST_PERIODS`] periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Places {
     /// A virtual channel of a link, numbered `link · channels + channel`.
@@ -80,11 +84,19 @@ pub const LEAST_PERIODS: u32 = 16;
 impl Options {
     /// What places are on `topology`, and how many; `None` where they are not kept, or too many.
     pub fn places(&self, topology: &dyn Topology, channels: u32) -> Option<(Places, u32)> {
-        let lanes = topology.links().checked_mul(channels).map(|lanes| (Places::Channels, lanes));
+        if self.detail == Detail::Classes {
+            return None;
+        }
+        let lanes = topology.links().checked_mul(channels).filter(|_| self.detail == Detail::Channels);
+        let lanes = lanes.map(|lanes| (Places::Channels, lanes));
         let links = (Places::Links, topology.links());
         let mut all = lanes.into_iter().chain([links, (Places::Routers, topology.routers())]);
-        let fits = |count: u32| u64::from(count) * u64::from(LEAST_PERIODS) <= u64::from(self.rows);
-        all.find(|(_, count)| self.detail == Detail::Links && fits(*count))
+        all.find(|(_, count)| u64::from(*count) * u64::from(LEAST_PERIODS) <= u64::from(self.rows))
+    }
+
+    /// Periods for a table of so many groups, of which [`LEAST_PERIODS`] fit into the rows.
+    pub fn periods_of(&self, groups: u32) -> u32 {
+        self.periods.min(self.rows / groups.max(1)).max(2)
     }
 }
 
@@ -93,6 +105,10 @@ impl Options {
 pub struct Statistics {
     /// By class of link and virtual channel: group `class · channels + channel`.
     pub classes: Traffic,
+    /// By region: the groups are the numbers of [`Regions`] of `rows`; its periods may be longer.
+    pub regions: Traffic,
+    /// The most rows by region, and by place.
+    pub rows: u32,
     /// What the groups of `by_place` are.
     pub places: Option<Places>,
     /// By place; its periods may be longer.
@@ -111,6 +127,7 @@ impl Statistics {
     /// With what was kept of another part of the network, up to the same time.
     pub fn and(mut self, other: Statistics) -> Statistics {
         self.classes.absorb(&other.classes);
+        self.regions.absorb(&other.regions);
         if let (Some(all), Some(more)) = (&mut self.by_place, &other.by_place) {
             all.absorb(more);
         }

@@ -21,7 +21,8 @@ use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use strength_reduce::StrengthReducedU32;
 
 use super::{
-    Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Rates, RouterId, Topology,
+    Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Positions, Rates, RouterId,
+    Topology,
 };
 
 const COUNT: Kind = Kind::Integer(1, 1 << 20);
@@ -295,6 +296,16 @@ impl Topology for Dragonfly {
     }
     fn unit(&self) -> u32 {
         self.group_size.get()
+    }
+    fn positions(&self, _class: u16) -> Positions {
+        Positions { of: "group".to_string(), count: self.groups }
+    }
+    fn position(&self, id: LinkId) -> u32 {
+        let router = match self.link(id).from {
+            Node::Host(host) => self.router_number(host),
+            Node::Router(router) => router.0,
+        };
+        router / self.group_size
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

@@ -19,7 +19,8 @@ use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use strength_reduce::StrengthReducedU32;
 
 use super::{
-    Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Rates, RouterId, Topology,
+    Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Positions, Rates, RouterId,
+    Topology,
 };
 use crate::fabric::Idle;
 
@@ -285,6 +286,21 @@ impl Topology for FatTree {
     fn unit(&self) -> u32 {
         let below_top = &self.levels[self.levels.len().saturating_sub(2)];
         below_top.hosts_below.get() / self.levels[0].hosts_below.get()
+    }
+    /// The routers at the lower ends of the links.
+    fn positions(&self, class: u16) -> Positions {
+        let number = usize::from(class).saturating_sub(HOST_CLASSES.len()) / 2;
+        let next = self.levels.get(number + 1).map_or(self.routers, |next| next.first);
+        Positions { of: format!("level {} router", number + 1), count: next - self.levels[number].first }
+    }
+    fn position(&self, id: LinkId) -> u32 {
+        let numbers = match self.link(id) {
+            Link { from: Node::Router(from), to: Node::Router(to), .. } => (from, to),
+            Link { from: Node::Host(host), .. } | Link { to: Node::Host(host), .. } => {
+                return self.router_of(host).0;
+            }
+        };
+        self.place_of(numbers.0.min(numbers.1)).1
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

@@ -13,7 +13,9 @@ use engine::registry::BuildError;
 use engine::{Bandwidth, Duration};
 use strength_reduce::StrengthReducedU32;
 
-use super::{Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Rates, RouterId, Topology};
+use super::{
+    Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Positions, Rates, RouterId, Topology,
+};
 
 /// How the routers along one dimension are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -389,6 +391,25 @@ impl Topology for Grid {
     }
     fn unit(&self) -> u32 {
         self.dimensions.iter().map(|dimension| dimension.stride).max().unwrap_or(1)
+    }
+    fn positions(&self, class: u16) -> Positions {
+        match self.dimensions.iter().position(|dimension| dimension.classes.contains(&class)) {
+            Some(number) => {
+                let of = self.dimension_name(number).trim().to_string();
+                Positions { of, count: self.dimensions[number].shape.size }
+            }
+            None => Positions { of: "router".to_string(), count: self.routers },
+        }
+    }
+    fn position(&self, id: LinkId) -> u32 {
+        match self.host_link(id, self.host_rates) {
+            Some(_) => self.router_number(HostId(id.0 % self.hosts)),
+            None => {
+                let hop = self.hop(id);
+                let dimension = &self.dimensions[hop.dimension];
+                hop.from / dimension.stride % dimension.shape.size
+            }
+        }
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

@@ -93,6 +93,15 @@ pub struct Rates {
     pub latency: Duration,
 }
 
+/// What tells the links of one class apart by where they are, coarser than by number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Positions {
+    /// What a position is: "x", "group", "router", …
+    pub of: String,
+    /// How many there are.
+    pub count: u32,
+}
+
 /// The first two link classes of every topology.
 pub const HOST_CLASSES: [&str; 2] = ["host up", "host down"];
 
@@ -149,6 +158,18 @@ pub trait Topology: Send + Sync {
     /// subtree's routers with hosts): cuts keep them whole where they can.
     fn unit(&self) -> u32 {
         1
+    }
+    /// The positions of the links of `class`: coordinates along their dimension on grids, groups on
+    /// dragonflies, routers where nothing else is said.
+    fn positions(&self, _class: u16) -> Positions {
+        Positions { of: "router".to_string(), count: self.routers() }
+    }
+    /// The position of a link among those of its class.
+    fn position(&self, id: LinkId) -> u32 {
+        match self.link(id).from {
+            Node::Host(host) => self.router_of(host).0,
+            Node::Router(router) => router.0,
+        }
     }
     /// The topology itself, for routings that only fit one (dimension order needs a [`grid::Grid`]).
     fn as_any(&self) -> &dyn std::any::Any;

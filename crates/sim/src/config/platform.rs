@@ -199,6 +199,7 @@ impl Platform {
         let detail = match keys.text("detail").as_deref() {
             Some("classes") => Detail::Classes,
             Some("links") => Detail::Links,
+            Some("channels") => Detail::Channels,
             _ => return Ok(None),
         };
         let whole = |key| keys.integer(key).expect("has a default") as u32;

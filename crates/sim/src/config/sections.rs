@@ -107,19 +107,19 @@ const LINK: &[Parameter] = &[
 const STATISTICS: &[Parameter] = &[
     optional(
         "detail",
-        Kind::Choice(&["none", "classes", "links"]),
+        Kind::Choice(&["none", "classes", "links", "channels"]),
         "none",
         "What is kept over time, by the packet model: nothing; traffic by class of link (direction, level) and \
-         virtual channel; traffic by router and link, too",
+         virtual channel, and by region; by link and router, too; by virtual channel of each link, too",
     ),
     optional("period", Kind::Time, "1 us", "The length of a period, which doubles whenever periods run out"),
     optional("periods", Kind::Integer(2, 65_536), "512", "The most periods"),
     optional(
         "rows",
-        Kind::Integer(32, 4_000_000_000),
+        Kind::Integer(1024, 4_000_000_000),
         "500000",
-        "The most rows by place: where 16 periods of all virtual channels are more, only links are kept; where \
-         those are more, routers; then only classes of links",
+        "The most rows of a table: where 16 periods of all virtual channels are more, only links are kept; where \
+         those are more, routers; then only classes and regions",
     ),
     optional(
         "residence",

@@ -1,7 +1,7 @@
 //! Statistics over time as tables; what their columns mean stands in [`network::statistics`].
 
 use engine::{Duration, Time};
-use network::statistics::{Places, Row, Statistics, Traffic};
+use network::statistics::{Places, Regions, Row, Statistics, Traffic};
 use network::{LinkId, Node, RouterId};
 use serde::Serialize;
 
@@ -13,6 +13,10 @@ use crate::table::{Column, Table};
 pub struct StatisticsReport {
     /// The length of a period of the tables by class and of latency \[s\].
     pub period_s: f64,
+    /// Of those by region \[s\].
+    pub region_period_s: f64,
+    /// The classes of links, in their order.
+    pub classes: Vec<String>,
     /// Of those by place, where there are any \[s\].
     pub place_period_s: Option<f64>,
     /// By what places traffic is kept: "channels", "links", "routers" or "none".
@@ -35,11 +39,13 @@ pub struct StatisticsReport {
 
 impl StatisticsReport {
     /// Of these.
-    pub fn of(statistics: &Statistics) -> StatisticsReport {
+    pub fn of(statistics: &Statistics, names: &LinkNames) -> StatisticsReport {
         let latencies = statistics.latencies();
         let threshold = statistics.slow.threshold();
         StatisticsReport {
             period_s: statistics.classes.length().seconds(),
+            region_period_s: statistics.regions.length().seconds(),
+            classes: names.classes.clone(),
             place_period_s: statistics.by_place.as_ref().map(|places| places.length().seconds()),
             places: match statistics.places {
                 None => "none",
@@ -69,7 +75,7 @@ struct Extent {
 
 /// All tables.
 pub fn tables(statistics: &Statistics, names: &LinkNames) -> Vec<Table> {
-    let mut tables = vec![class_periods(statistics, names)];
+    let mut tables = vec![class_periods(statistics, names), region_periods(statistics, names)];
     tables.extend(link_periods(statistics, names));
     tables.extend(router_periods(statistics, names));
     tables.push(latency_periods(statistics));
@@ -169,6 +175,26 @@ fn class_periods(statistics: &Statistics, names: &LinkNames) -> Table {
     ];
     let traffic = (&statistics.classes, statistics.until);
     periods("class_periods", traffic, &rows, keys, |row| extents[class(row)])
+}
+
+fn region_periods(statistics: &Statistics, names: &LinkNames) -> Table {
+    let topology = &*names.fabric.topology;
+    let regions = Regions::of(topology, statistics.rows);
+    let mut extents = extents(names, regions.count(), |link| [regions.of_link(topology, link); 2]);
+    extents.iter_mut().for_each(|extent| extent.buffers *= statistics.channels);
+    let rows: Vec<Row> = statistics.regions.rows().collect();
+    let each: Vec<_> = (0..regions.count()).map(|number| regions.get(number)).collect();
+    let region = |row: &Row| &each[row.group as usize];
+    let class = |row: &Row| names.classes[usize::from(region(row).class)].clone();
+    let keys = vec![
+        ("class", Column::Text(rows.iter().map(class).collect())),
+        ("along", Column::Text(rows.iter().map(|row| region(row).positions_of.clone()).collect())),
+        ("first", Column::U32(rows.iter().map(|row| region(row).first).collect())),
+        ("last", Column::U32(rows.iter().map(|row| region(row).last).collect())),
+        ("links", Column::U32(rows.iter().map(|row| extents[row.group as usize].links).collect())),
+    ];
+    let traffic = (&statistics.regions, statistics.until);
+    periods("region_periods", traffic, &rows, keys, |row| extents[row.group as usize])
 }
 
 fn link_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {

@@ -11,7 +11,9 @@ use engine::{Duration, Time};
 
 use super::transit::InTransit;
 use super::{NONE, Packet};
-use crate::statistics::{Latencies, Options, Periods, Places, SlowPacket, SlowPackets, Statistics, Traffic};
+use crate::statistics::{
+    Latencies, Options, Periods, Places, Regions, SlowPacket, SlowPackets, Statistics, Traffic,
+};
 use crate::topology::{LinkId, Node, Topology};
 use crate::{Arrival, Happening, Message, Part};
 use ends::{Input, Output};
@@ -21,6 +23,8 @@ use ends::{Input, Output};
 pub(super) struct Recorder {
     tables: Tables,
     places: Option<Places>,
+    /// The most by region, and by place.
+    rows: u32,
     latency: Periods<Vec<Latencies>>,
     slow: SlowPackets,
     channels: u32,
@@ -43,10 +47,11 @@ struct Waiting {
     payload: u32,
 }
 
-/// By class and by place, over time.
+/// By class, by region and by place, over time.
 #[derive(Debug)]
 struct Tables {
     classes: Traffic,
+    regions: Traffic,
     by_place: Option<Traffic>,
     /// Of each link.
     groups: Vec<Groups>,
@@ -54,10 +59,11 @@ struct Tables {
     stride: u32,
 }
 
-/// Where a link's first virtual channel counts: its class, what it sends, what is held at its end.
+/// Where a link's first virtual channel counts: its class, its region, what it sends, what is held at its end.
 #[derive(Debug, Clone, Copy)]
 struct Groups {
     class: u32,
+    region: u32,
     sent: u32,
     held: u32,
 }
@@ -81,17 +87,18 @@ impl Recorder {
         let links = topology.links();
         let found = options.places(topology, channels);
         let places = found.map(|(places, _)| places);
-        let (groups, ids) = groups(places, topology, part, channels);
+        let regions = Regions::of(topology, options.rows);
+        let (groups, ids) = groups((places, &regions), topology, part, channels);
         let classes = (0..topology.classes().len() as u32 * channels).collect();
-        let by_place = found.map(|(_, count)| {
-            let periods = options.periods.min(options.rows / count.max(1));
-            Traffic::new((options.period, periods), ids)
-        });
+        let by_place = found.map(|(_, count)| Traffic::new((options.period, options.periods_of(count)), ids));
+        let periods = options.periods_of(regions.count());
+        let regions = Traffic::new((options.period, periods), (0..regions.count()).collect());
         let classes = Traffic::new((options.period, options.periods), classes);
         let stride = u32::from(places == Some(Places::Channels));
         Recorder {
-            tables: Tables { classes, by_place, groups, stride },
+            tables: Tables { classes, regions, by_place, groups, stride },
             places,
+            rows: options.rows,
             latency: Periods::new(options.period, options.periods, Vec::new()),
             slow: SlowPackets::new(options.residence, options.slow_packets),
             channels,
@@ -159,7 +166,7 @@ impl Recorder {
 
     /// What was kept, up to `now`.
     pub fn finish(mut self, now: Time) -> Statistics {
-        let Recorder { places, channels, .. } = self;
+        let Recorder { places, rows, channels, .. } = self;
         self.tables.advance(now);
         for link in 0..self.stalled.len() as u32 {
             self.go_on(now, link);
@@ -170,12 +177,13 @@ impl Recorder {
                 self.inputs[at.lane as usize].give(at, &mut self.tables);
             }
         }
-        let Tables { mut classes, mut by_place, .. } = self.tables;
+        let Tables { mut classes, mut regions, mut by_place, .. } = self.tables;
         classes.reach(now);
+        regions.reach(now);
         self.latency.reach(now);
         by_place.iter_mut().for_each(|by_place| by_place.reach(now));
         let (latency, slow) = (self.latency, self.slow);
-        Statistics { classes, places, by_place, channels, latency, slow, until: now }
+        Statistics { classes, regions, rows, places, by_place, channels, latency, slow, until: now }
     }
 }
 
@@ -185,6 +193,8 @@ impl Tables {
     fn advance(&mut self, now: Time) {
         if now >= self.classes.end() {
             self.classes.advance(now);
+            // Their periods are as long, or a multiple.
+            self.regions.advance(now);
             self.by_place.iter_mut().for_each(|by_place| by_place.advance(now));
         }
     }
@@ -193,6 +203,7 @@ impl Tables {
     fn of_output(&mut self, at: At, add: impl Fn(&mut Traffic, u32)) {
         let groups = self.groups[at.link as usize];
         add(&mut self.classes, groups.class + at.channel);
+        add(&mut self.regions, groups.region);
         if let Some(by_place) = &mut self.by_place {
             add(by_place, groups.sent + at.channel * self.stride);
         }
@@ -202,6 +213,7 @@ impl Tables {
     fn of_input(&mut self, at: At, add: impl Fn(&mut Traffic, u32)) {
         let groups = self.groups[at.link as usize];
         add(&mut self.classes, groups.class + at.channel);
+        add(&mut self.regions, groups.region);
         if let Some(by_place) = &mut self.by_place {
             add(by_place, groups.held + at.channel * self.stride);
         }
@@ -210,7 +222,7 @@ impl Tables {
 
 /// Where each link counts, and the places of this part: a link counts if one of its ends is here.
 fn groups(
-    places: Option<Places>,
+    (places, regions): (Option<Places>, &Regions),
     topology: &dyn Topology,
     part: &Part,
     channels: u32,
@@ -229,7 +241,8 @@ fn groups(
             Some(Places::Routers) => (router(link.from), router(link.to)),
         };
         let class = u32::from(link.class) * channels;
-        (Groups { class, sent, held }, owns(link.from) || owns(link.to))
+        let region = regions.of_link(topology, LinkId(id));
+        (Groups { class, region, sent, held }, owns(link.from) || owns(link.to))
     };
     let all: Vec<(Groups, bool)> = (0..topology.links()).map(all).collect();
     let width = if places == Some(Places::Channels) { channels } else { 1 };
