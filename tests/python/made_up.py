@@ -63,7 +63,10 @@ def result(
         "calls": calls,
         "statistics": {
             "period_s": 0.01,
+            "region_period_s": 0.01,
             "place_period_s": 0.01,
+            "classes": sorted(set(links["class"])),
+            "channels": 1,
             "places": "links",
             "residence_s": 1e-3,
             "slow_packets": 5_000,
@@ -197,7 +200,7 @@ def _over_time(draw, links: dict) -> pyarrow.Table:
 
 
 def _statistics(draw, links: dict) -> dict[str, pyarrow.Table]:
-    """Traffic of two classes and of each link, latency, and packets that stayed long."""
+    """Traffic by class, region and link, latency, and packets that stayed long."""
     periods, number = 120, len(links["link"])
     classes = sorted(set(links["class"]))
     of_class = numpy.repeat(numpy.arange(len(classes)), periods)
@@ -206,6 +209,15 @@ def _statistics(draw, links: dict) -> dict[str, pyarrow.Table]:
         "class": [classes[place] for place in of_class],
         "channel": numpy.zeros(of_class.size, int),
         "links": numpy.full(of_class.size, max(1, number // len(classes))),
+    }
+    of_region = numpy.repeat(numpy.arange(len(classes) * 8), periods)
+    by_region = {
+        **_periods(draw, periods, len(classes) * 8),
+        "class": [classes[region // 8] for region in of_region],
+        "along": ["router"] * of_region.size,
+        "first": of_region % 8 * 16,
+        "last": of_region % 8 * 16 + 15,
+        "links": numpy.full(of_region.size, max(1, number // len(classes) // 8)),
     }
     of_link = numpy.repeat(numpy.arange(number), 4)
     by_link = {
@@ -232,6 +244,7 @@ def _statistics(draw, links: dict) -> dict[str, pyarrow.Table]:
     }
     tables = {
         "class_periods": by_class,
+        "region_periods": by_region,
         "link_periods": by_link,
         "latency_periods": latency,
         "slow_packets": stayed,
@@ -250,6 +263,7 @@ def _periods(draw, periods: int, groups: int) -> dict:
         "packets": (load * 6e4).astype(numpy.int64),
         "throughput_Bps": load * 12.5e9,
         "efficiency": load * 0.96,
+        "busy_s": load * 0.01,
         "waiting_mean_s": load**3 * 1e-5,
         "stall_s": load**2 * 1e-3,
         "occupancy_mean_B": load * 6_000,

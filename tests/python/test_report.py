@@ -18,6 +18,7 @@ from hopcast.report.compare import compare
 from hopcast.report.html import comparison_page, page
 from hopcast.report.pictures import PICTURES, matrix
 from hopcast.report.pictures.histogram import Histogram
+from hopcast.report.pictures.periods import Periods
 from hopcast.report.svg import Axis
 
 RANKS = (1, 2, 64, 1_500, 100_000)
@@ -175,6 +176,61 @@ def test_a_comparison_says_what_changed() -> None:
     assert settings["seed"] == ""
     assert "2.00 ×" in comparison_page(comparison)
     assert compare(a, a, ("a", "a")).verdict == "The outcomes are equal to the bit."
+
+
+def test_periods_of_pictures_add_up_however_few_columns_there_are() -> None:
+    table = made_up.result(64).tables["class_periods"]
+    spans = numpy.asarray(table["end_s"]) - numpy.asarray(table["begin_s"])
+    carried = float((numpy.asarray(table["throughput_Bps"]) * spans).sum())
+    for columns in (1, 7, 119, 120, 512):
+        periods = Periods(table, 0.01, numpy.zeros(table.num_rows, int), columns)
+        assert len(periods.edges) == min(columns, 120) + 1
+        shown = (periods.mean("throughput_Bps") * numpy.diff(periods.edges)).sum()
+        assert shown == pytest.approx(carried)
+
+
+def test_periods_that_become_one_are_weighted_by_time_and_by_packets() -> None:
+    # 4 B/s for one second and nothing for another; one packet waits for 2 s, three wait for 6 s each.
+    columns = {"begin_s": [0.0, 1.0], "end_s": [1.0, 2.0], "packets": [1, 3], "links": [2, 2]}
+    columns |= {"throughput_Bps": [4.0, 0.0], "waiting_mean_s": [2.0, 6.0], "busy_s": [2.0, 1.0]}
+    periods = Periods(made_up.pyarrow.table(columns), 1.0, numpy.zeros(2, int), 1)
+    assert periods.mean("throughput_Bps").tolist() == [[2.0]]
+    assert periods.by_packet("waiting_mean_s").tolist() == [[5.0]]
+    assert periods.share("busy_s").tolist() == [[0.75]]
+
+
+def test_pages_of_the_widest_machines_stay_small() -> None:
+    """As many classes as a torus of nine dimensions has, 64 regions of each, 512 periods of noise."""
+    result, draw = made_up.result(4), numpy.random.default_rng(1)
+    classes = ["host up", "host down", *(f"{name}{way}" for name in "abcdefghi" for way in "+-")]
+    rows = numpy.arange(512 * 64 * len(classes))
+    busy = draw.random(rows.size)
+    region, begins = rows // 512, rows % 512 * 1e-6
+    table = {
+        "begin_s": begins,
+        "end_s": begins + 1e-6,
+        "class": made_up.pyarrow.array(classes).take(region // 64),
+        "along": made_up.pyarrow.array(["x"]).take(numpy.zeros(rows.size, int)),
+        "first": region % 64,
+        "last": region % 64,
+        "links": numpy.ones(rows.size, int),
+        "channel": numpy.zeros(rows.size, int),
+        "bytes": (busy * 1e4).astype(int),
+        "packets": numpy.ones(rows.size, int),
+        "busy_s": busy * 1e-6,
+        "stall_s": (1 - busy) * 1e-6,
+    }
+    table |= dict.fromkeys(("throughput_Bps", "efficiency", "waiting_mean_s", "occupancy_mean_B"), busy)
+    tables = {**result.tables, "region_periods": made_up.pyarrow.table(table)}
+    tables["class_periods"] = (
+        tables["region_periods"]
+        .slice(0, 512 * len(classes))
+        .set_column(2, "class", made_up.pyarrow.array(classes).take(rows[: 512 * len(classes)] // 512))
+    )
+    short = {**result.summary["statistics"], "classes": classes, "period_s": 1e-6, "region_period_s": 1e-6}
+    text = page(Result({**result.summary, "statistics": short}, tables))
+    assert "Shown are the 16 classes that carry most" in text
+    assert len(text) < 4_000_000
 
 
 def test_matrix_cells_hold_whole_bins_and_every_byte() -> None:

@@ -95,7 +95,8 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     "--statistics",
     type=click.Choice(["none", "classes", "links", "channels"]),
     metavar="DETAIL",
-    help="Keep traffic over time, in the packet model: none, classes, links or channels [default: the platform's].",
+    help="Keep traffic over time, in the model packet: none, classes, links, channels "
+    "[default: the platform's].",
 )
 @click.option(
     "--out",

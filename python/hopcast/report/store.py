@@ -27,6 +27,7 @@ TABLES = (
     "matrix",
     "message_latency",
     "class_periods",
+    "region_periods",
     "link_periods",
     "router_periods",
     "latency_periods",

@@ -169,9 +169,11 @@ def heat(canvas: Canvas, shares: numpy.ndarray, x: float, y: float, width: float
 
     stops = numpy.array([0.0, 0.45, 0.8, 1.0])
     colours = numpy.array([(76, 120, 200, 40), (70, 96, 210, 190), (214, 72, 140, 235), (255, 138, 40, 255)])
-    pixels = numpy.stack([numpy.interp(shares, stops, colours[:, channel]) for channel in range(4)], axis=-1)
-    pixels[shares <= 0] = 0
-    data = base64.b64encode(_png(pixels.astype(numpy.uint8))).decode()
+    scale = numpy.linspace(0, 1, 255)
+    palette = numpy.stack([numpy.interp(scale, stops, colours[:, channel]) for channel in range(4)], axis=-1)
+    palette = numpy.vstack([numpy.zeros(4), palette]).astype(numpy.uint8)
+    pixels = numpy.where(shares > 0, 1 + numpy.clip(numpy.rint(shares * 254), 0, 254), 0).astype(numpy.uint8)
+    data = base64.b64encode(_png(pixels, palette)).decode()
     canvas.add(
         "image",
         x=x,
@@ -184,18 +186,20 @@ def heat(canvas: Canvas, shares: numpy.ndarray, x: float, y: float, width: float
     )
 
 
-def _png(pixels: numpy.ndarray) -> bytes:
-    """An array (rows, columns, 4) of bytes as a PNG file (ISO/IEC 15948: RGBA, no filter)."""
-    rows, columns, _ = pixels.shape
+def _png(pixels: numpy.ndarray, palette: numpy.ndarray) -> bytes:
+    """Numbers (rows, columns) of colours (red, green, blue, opacity) as a PNG file (ISO/IEC 15948)."""
+    rows, columns = pixels.shape
     raw = b"".join(b"\0" + row.tobytes() for row in pixels)
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    header = struct.pack(">IIBBBBB", columns, rows, 8, 6, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
+        + chunk(b"PLTE", palette[:, :3].tobytes())
+        + chunk(b"tRNS", palette[:, 3].tobytes())
         + chunk(b"IDAT", zlib.compress(raw, 9))
         + chunk(b"IEND", b"")
     )

@@ -19,6 +19,8 @@ pub struct StatisticsReport {
     pub classes: Vec<String>,
     /// Of those by place, where there are any \[s\].
     pub place_period_s: Option<f64>,
+    /// Virtual channels of a link.
+    pub channels: u32,
     /// By what places traffic is kept: "channels", "links", "routers" or "none".
     pub places: &'static str,
     /// What longer residence in a buffer makes a packet slow \[s\], if any does.
@@ -47,6 +49,7 @@ impl StatisticsReport {
             region_period_s: statistics.regions.length().seconds(),
             classes: names.classes.clone(),
             place_period_s: statistics.by_place.as_ref().map(|places| places.length().seconds()),
+            channels: statistics.channels,
             places: match statistics.places {
                 None => "none",
                 Some(Places::Channels) => "channels",

@@ -6,10 +6,12 @@ A picture is a function of the result that gives a `Picture`, or `None` where th
 from __future__ import annotations
 
 from hopcast.report.pictures import (
+    buffers_by_place,
     busiest_links,
     call_durations,
     latency_over_time,
     links_over_time,
+    load_by_place,
     load_of_routers,
     matrix,
     message_latency,
@@ -29,6 +31,8 @@ PICTURES = (
     links_over_time.draw,
     throughput_over_time.draw,
     traffic_by_class.draw,
+    load_by_place.draw,
+    buffers_by_place.draw,
     load_of_routers.draw,
     latency_over_time.draw,
     slow_packets.draw,

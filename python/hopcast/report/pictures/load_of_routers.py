@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopcast.report import units
-from hopcast.report.pictures.by_class import HOST_CLASSES
+from hopcast.report.pictures.classes import HOST_CLASSES
 from hopcast.report.pictures.picture import Picture, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Canvas, heat
@@ -20,6 +20,7 @@ _PANELS = 12
 _WIDTH = 500
 _HEIGHT = 240
 _COORDINATES = re.compile(r"\((\d+(?:,\d+)*)\)")
+_IN_GROUP = re.compile(r"group (\d+) router (\d+)")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _panels(result: Result) -> list[Panel]:
 
     table, links = result.tables.get("link_periods"), result.tables.get("links")
     if table is None or not table.num_rows or links is None:
-        return []
+        return _all_links(result)
     start = dict(zip(links["link"].to_pylist(), links["from"].to_pylist(), strict=True))
     classes = table["class"].to_numpy(zero_copy_only=False)
     begins, sent, link = (column(table, name) for name in ("begin_s", "bytes", "link"))
@@ -91,6 +92,22 @@ def _panels(result: Result) -> list[Panel]:
     return panels
 
 
+def _all_links(result: Result) -> list[Panel]:
+    """Where single links are not kept: the busiest period of all that leave a router."""
+    import numpy
+
+    table = result.tables.get("router_periods")
+    if table is None or not table.num_rows:
+        return []
+    begins = column(table, "begin_s")
+    periods, place = numpy.unique(begins, return_inverse=True)
+    busiest = periods[numpy.bincount(place, weights=column(table, "bytes")).argmax()]
+    mine = numpy.flatnonzero(begins == busiest)
+    rates = column(table, "throughput_Bps")[mine].tolist()
+    names = table["name"].take(mine).to_pylist()
+    return [Panel("all links", float(busiest), dict(zip(names, rates, strict=True)))] if any(rates) else []
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where routers are on a map, in cells."""
@@ -104,7 +121,15 @@ class Layout:
 
     @classmethod
     def grid(cls, names: list[str]) -> Layout | None:
-        """By coordinates, where all have some: x to the right, y down, a block for each of the others."""
+        """By coordinates, where all have some: x to the right, y down, a block for each of the others.
+
+        Groups of routers are lines.
+        """
+        in_groups = [_IN_GROUP.fullmatch(name) for name in names]
+        if all(in_groups):
+            numbers = [(int(match[2]), int(match[1])) for match in in_groups]
+            wide, high = (max(values) + 1 for values in zip(*numbers, strict=True))
+            return cls(dict(zip(names, numbers, strict=True)), wide, high, "A line is a group.")
         found = [_COORDINATES.fullmatch(name) for name in names]
         if not all(found):
             return None

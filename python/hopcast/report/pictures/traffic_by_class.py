@@ -1,68 +1,56 @@
-"""Traffic by class of link over time: load, waiting, credit stalls and buffers, as heat maps."""
+"""Efficiency, queue waiting, credit stalls and buffers over time: a line for each class of link."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hopcast.report import units
-from hopcast.report.pictures.by_class import ByClass
+from hopcast.report.pictures.classes import Classes
 from hopcast.report.pictures.picture import Picture
 from hopcast.report.store import Result
-from hopcast.report.svg import Axis, Canvas, heat, horizontal_axis, time_labels
+from hopcast.report.svg import Canvas
 
-if TYPE_CHECKING:
-    import numpy
-
-_ROW = 15
-_ROWS = 24
+_HEIGHT = 150
 
 
 def draw(result: Result) -> Picture | None:
-    """Four panels, one above the other: rows are classes, columns are periods."""
-    table = result.tables.get("class_periods")
-    if table is None or not table.num_rows:
+    """Four charts with the same time and the same lines."""
+    classes = Classes.of(result)
+    if classes is None:
         return None
-    traffic = ByClass.of(table)
-    rows = min(len(traffic.names), _ROWS)
-    panels = [
-        ("load", "share of the bandwidth", traffic.load, units.percent),
-        ("waiting", "mean of a packet, for its next link", traffic.waiting, lambda s: units.seconds(s, 3)),
-        ("credit stalls", "share of the links' time", traffic.stall, units.percent),
-        ("buffers", "mean of a virtual channel's", traffic.occupancy, units.size),
+    periods, channels = classes.periods, result.summary["statistics"]["channels"]
+    waiting = periods.by_packet("waiting_mean_s")
+    charts = [
+        ("Efficiency", "payload, of what the links could carry", periods.mean("efficiency"), _percent),
+        ("Queue waiting", "mean of a packet, for this link", waiting, lambda tick: units.seconds(tick, 2)),
+        ("Credit stalls", "share of the links' time", periods.share("stall_s"), _percent),
+        ("Buffers", "filled, mean of a channel's", periods.mean("occupancy_mean_B") / channels, _bytes),
     ]
-    height = _ROW * rows + 34
-    canvas = Canvas(1080, height * len(panels) + 26, "Traffic by class of link over time")
-    across = Axis(0, float(traffic.edges[-1]), 150, 1072)
-    for number, (name, meaning, values, words) in enumerate(panels):
-        most = float(values[:rows].max())
-        top = number * height + 24
-        canvas.text(150, top - 8, name, class_="name")
-        canvas.text(1072, top - 8, f"{meaning}; strongest: {words(most)}", anchor="end", class_="tick")
-        _panel(canvas, values[:rows] / (most or 1.0), traffic.names[:rows], across, top)
-    bottom = height * len(panels) - 6
-    horizontal_axis(canvas, across, bottom + 8, bottom, time_labels, about=8)
-    return Picture("Traffic over time", _finding(traffic), canvas.svg())
+    canvas = Canvas(1080, 0, "Efficiency, waiting, credit stalls and buffers over time")
+    top = classes.key(canvas, 0) + 18
+    for number, (name, meaning, values, label) in enumerate(charts):
+        left, y = 70 + number % 2 * 560, top + number // 2 * (_HEIGHT + 70) + 18
+        canvas.text(left, y - 12, name, class_="name")
+        canvas.text(left + 442, y - 12, meaning, anchor="end", class_="tick")
+        classes.chart(canvas, (left, left + 442, y, y + _HEIGHT), values, label)
+    canvas.height = round(top + 2 * (_HEIGHT + 70) - 22)
+    return Picture("Efficiency, waiting and buffers over time", _finding(classes, waiting), canvas.svg())
 
 
-def _panel(canvas: Canvas, shares: numpy.ndarray, names: list[str], across: Axis, top: float) -> None:
-    heat(canvas, shares, across.start, top, across.end - across.start, _ROW * len(names))
-    canvas.add(
-        "rect",
-        x=across.start,
-        y=top,
-        width=across.end - across.start,
-        height=_ROW * len(names),
-        class_="frame",
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _bytes(size: float) -> str:
+    return f"{size:,.0f} B"
+
+
+def _finding(classes: Classes, waiting) -> str:
+    shown = waiting[classes.rows]
+    words = (
+        "A packet waits from when it could be sent on until it is; a link is stalled while it is idle for "
+        "lack of room in the buffer at its end."
     )
-    for row, name in enumerate(names):
-        canvas.text(140, top + _ROW * row + 12, name, anchor="end", class_="tick")
-
-
-def _finding(traffic: ByClass) -> str:
-    if not traffic.waiting.max():
-        return "No packet waited for a link."
-    row, period = divmod(int(traffic.waiting.argmax()), traffic.waiting.shape[1])
-    return (
-        f"Packets wait longest for {traffic.names[row]} at {units.seconds(float(traffic.edges[period]), 3)}: "
-        f"{units.seconds(float(traffic.waiting.max()), 3)} in the mean. Each panel has its own scale."
-    )
+    if not shown.max():
+        return f"{words} No packet waited."
+    row, period = divmod(int(shown.argmax()), shown.shape[1])
+    when, wait = units.seconds(float(classes.edges[period]), 3), units.seconds(float(shown.max()), 3)
+    return f"{words} Packets wait longest for {classes.names[row]} at {when}: {wait} in the mean."
