@@ -6,6 +6,7 @@
 pub mod cut;
 pub mod deadlock;
 pub mod fabric;
+pub mod faults;
 pub mod host;
 pub mod message;
 pub mod model;
@@ -15,6 +16,7 @@ pub mod topology;
 
 pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
+pub use faults::Faults;
 pub use host::{HostParameters, Memory, Regime};
 pub use message::{Arrival, Cargo, Crossing, Endpoint, Happening, Losses, Message, Network};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

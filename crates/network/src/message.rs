@@ -3,6 +3,7 @@
 use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
 use serde::{Deserialize, Serialize};
 
+use crate::faults::CutOff;
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 
@@ -131,6 +132,11 @@ pub trait Network: Send {
         0
     }
 
+    /// Who cannot reach whom, where a message waits for that.
+    fn cut_off(&self) -> Vec<CutOff> {
+        Vec::new()
+    }
+
     /// What has been lost and sent again so far.
     fn losses(&self) -> Losses {
         Losses::default()
@@ -162,6 +168,14 @@ pub struct Losses {
     pub resent: u64,
     /// Packets that came although they had come before.
     pub duplicates: u64,
+    /// Of those lost: on links and in routers that failed, and for want of a way on.
+    pub broken: u64,
+    /// Packets sent another way than the routing's own, because something had failed.
+    pub rerouted: u64,
+    /// Messages with such packets.
+    pub rerouted_messages: u64,
+    /// How often a message, or a packet to be sent again, had to wait because no way led to its host.
+    pub waited: u64,
 }
 
 impl std::ops::Add for Losses {
@@ -171,6 +185,10 @@ impl std::ops::Add for Losses {
             lost: self.lost + other.lost,
             resent: self.resent + other.resent,
             duplicates: self.duplicates + other.duplicates,
+            broken: self.broken + other.broken,
+            rerouted: self.rerouted + other.rerouted,
+            rerouted_messages: self.rerouted_messages + other.rerouted_messages,
+            waited: self.waited + other.waited,
         }
     }
 }

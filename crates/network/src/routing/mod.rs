@@ -6,10 +6,12 @@
 //!
 //! Adding one is a file here and a line in [`ROUTINGS`].
 
+pub mod around;
 mod choice;
 mod d_mod_k;
 mod detour;
 mod dimension_order;
+pub mod escape;
 mod grid_channels;
 mod groups;
 mod least_loaded_up;
@@ -150,6 +152,11 @@ pub trait Routing: Send + Sync {
     ) {
         assert_eq!(course, 0, "this routing knows no other course");
         self.route(topology, from, to, key, &Unloaded, path);
+    }
+
+    /// What it knows of faults, if it knows of any.
+    fn around(&self) -> Option<&around::Around> {
+        None
     }
 
     /// Latency and narrowest bandwidth on the path that key 0 takes through an idle network; a closed

@@ -25,6 +25,9 @@ impl Packet {
         if port.requests == NONE {
             return;
         }
+        if self.faults.as_ref().is_some_and(|faults| faults.is_down(link)) {
+            return;
+        }
         if port.idle_at > now {
             let at = port.idle_at;
             return self.look_at(link, at, queue);
@@ -134,7 +137,7 @@ impl Packet {
     }
 
     /// Takes a request out of the list of `link`: the one between `before` and `next`.
-    fn unlink(&mut self, link: u32, before: u32, next: u32) {
+    pub(super) fn unlink(&mut self, link: u32, before: u32, next: u32) {
         let senders = self.lanes.len() as u32;
         match before {
             NONE => self.ports[link as usize].requests = next,
@@ -144,7 +147,7 @@ impl Packet {
     }
 
     /// Takes the first packet out of `lane`.
-    fn leave_queue(&mut self, lane: u32) -> u32 {
+    pub(super) fn leave_queue(&mut self, lane: u32) -> u32 {
         let state = &mut self.lanes[lane as usize];
         let packet = state.front;
         state.front = std::mem::replace(&mut self.packets.all[packet as usize].next, NONE);
@@ -197,8 +200,7 @@ impl Packet {
             self.note_transmission((now, end), wants, requester, (packet, &state));
         }
         let tail = end + kind.cable;
-        if self.is_lossy && self.loses(link) {
-            self.lose(packet);
+        if self.is_lossy && self.is_lost(link, tail, packet) {
             self.return_credit(now, tail, wants, state.size, queue);
             return end;
         }
@@ -235,7 +237,7 @@ impl Packet {
     }
 
     /// The buffer of `lane` has room for `size` bytes more at `at`; its start hears of it a cable later.
-    fn return_credit(&mut self, now: Time, at: Time, lane: u32, size: u32, queue: &mut Queue) {
+    pub(super) fn return_credit(&mut self, now: Time, at: Time, lane: u32, size: u32, queue: &mut Queue) {
         if self.options.buffer.is_none() {
             return;
         }

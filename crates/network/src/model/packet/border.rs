@@ -7,6 +7,7 @@
 use engine::hash::Map;
 use engine::{Bytes, Duration, Lane, Owner, Queue, Time};
 
+use super::faults::Way;
 use super::ports::{Kind, Port};
 use super::transfer::Role;
 use super::{Packet, Step, token};
@@ -32,6 +33,8 @@ pub(super) struct Border {
 
 const PACKET: u64 = 1;
 const CREDIT: u64 = 2;
+/// Beside the order of a packet that goes around faults.
+const AROUND: u32 = 1 << 31;
 
 impl Border {
     pub fn new(
@@ -93,12 +96,15 @@ impl Packet {
         let state = self.packets.all[packet as usize];
         let slot = self.messages.get(state.message);
         let course = self.courses.get(packet as usize).copied().unwrap_or(0);
-        let luggage = PACKET | slot.role.word() << 8 | u64::from(course) << 32;
+        let way = self.way(packet);
+        let luggage = PACKET | slot.role.word() << 8 | u64::from(way.attempt) << 16 | u64::from(course) << 32;
         let mut words = pack(&slot.message, slot.injected, luggage);
         words[10] = state.tail.0;
         words[11] = two(lane, state.size);
         words[12] = two(slot.id, state.number);
-        words[13] = two(slot.origin, self.paths.taken(state.path));
+        // The way of a packet that goes around is its next link.
+        let place = if way.order > 0 { way.order | AROUND } else { self.paths.taken(state.path) };
+        words[13] = two(slot.origin, place);
         let key = queue.stamp(self.border.owner);
         self.border.crossings.push(Crossing { to, at: ready, key, words });
         if self.let_go(packet) == 0 {
@@ -119,13 +125,22 @@ impl Packet {
         let slot = self.messages.get_mut(index);
         (slot.role, slot.origin) = (Role::of_word(luggage >> 8 & 0xFF), (words[13] >> 32) as u32);
         let course = (luggage >> 32) as u32;
-        let first = self.find_path(index, number, course);
+        let place = words[13] as u32;
+        let order = if place & AROUND > 0 { place & !AROUND } else { 0 };
+        let way = Way { attempt: (luggage >> 16) as u8, order };
+        let first = match &self.faults {
+            Some(_) => self.find_way(index, number, course, way),
+            None => self.find_path(index, number, course),
+        };
         if !self.route_each {
             self.messages.get_mut(index).path = first;
         }
-        let path = first + words[13] as u32;
+        let path = first + if order > 0 { 1 } else { place };
         let packet = self.begin_packet(index, number, words[11] as u32, path, course);
         self.packets.all[packet as usize].tail = Time(words[10]);
+        if self.faults.is_some() {
+            self.set_way(packet, way);
+        }
         let lane = (words[11] >> 32) as u32;
         queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));
     }

@@ -5,7 +5,9 @@
 
 use engine::Time;
 
+use super::faults::FULL;
 use super::{NONE, Packet};
+use crate::routing::around::key_of_attempt;
 use crate::routing::{Load, Stop, Turn};
 use crate::topology::LinkId;
 
@@ -19,6 +21,9 @@ struct Outputs<'a> {
 
 impl Load for Outputs<'_> {
     fn of(&self, link: LinkId) -> u64 {
+        if self.packet.is_known_down(link.0) {
+            return FULL;
+        }
         self.waiting(link.0) + self.taken(link.0)
     }
 }
@@ -53,7 +58,11 @@ impl Outputs<'_> {
 impl Packet {
     /// Whether the first packet of `lane` may still change its way: if so it does at the end of the instant.
     pub(super) fn waits_to_decide(&mut self, lane: u32) -> bool {
-        let packet = &self.packets.all[self.lanes[lane as usize].front as usize];
+        let front = self.lanes[lane as usize].front;
+        if self.way(front).order > 0 {
+            return false;
+        }
+        let packet = &self.packets.all[front as usize];
         let at_end = self.kind(self.link_of(packet.wants)).down;
         let waits = !at_end && self.paths.taken(packet.path) <= self.decisions;
         if waits {
@@ -68,21 +77,28 @@ impl Packet {
         deciding.sort_unstable();
         deciding.dedup();
         for lane in &deciding {
-            self.decide(now, self.lanes[*lane as usize].front);
-            self.ask_onward(*lane);
+            let state = &self.lanes[*lane as usize];
+            // Faults may have taken it, or have made it ask again.
+            if state.front != NONE && state.wants == NONE {
+                self.decide(now, state.front);
+                self.ask_onward(*lane);
+            }
         }
         deciding.clear();
         self.deciding = deciding;
     }
 
     fn decide(&mut self, now: Time, packet: u32) {
-        let state = self.packets.all[packet as usize];
+        let (state, way) = (self.packets.all[packet as usize], self.way(packet));
+        if way.order > 0 {
+            return;
+        }
         let (from, to) = self.messages.get(state.message).ends();
         let taken = self.paths.taken(state.path);
         let stop = Stop {
             from: from.host,
             to: to.host,
-            key: self.key_of(state.message, state.number),
+            key: key_of_attempt(self.key_of(state.message, state.number), way.attempt),
             course: self.courses[packet as usize],
             taken,
             links: self.paths.length(state.path),
@@ -100,6 +116,7 @@ impl Packet {
                 self.paths.set(state.path, wants);
                 self.packets.all[packet as usize].wants = wants;
             }
+            Turn::Course(_) if !self.is_open(&self.links[taken as usize..]) => {}
             Turn::Course(course) => {
                 self.paths.remove(state.path);
                 let path = self.keep_path() + taken;

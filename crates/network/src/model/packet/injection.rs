@@ -57,6 +57,9 @@ impl Packet {
     /// The next packet of `process` comes over the process's own path; when all of it is at the NIC by
     /// the time it is needed, it asks for the host's link. The link, if that is now.
     pub(super) fn fill(&mut self, now: Time, process: u32, queue: &mut Queue) -> Option<u32> {
+        if self.faults.is_some() && !self.has_message(now, process) {
+            return None;
+        }
         let slot = self.messages.get(self.senders[process as usize].front);
         let payload = slot.carried(slot.left.min(self.options.payload));
         let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
@@ -141,7 +144,11 @@ impl Packet {
 
     /// Takes the packet that has been granted its host's link from its sender.
     pub(super) fn take_from(&mut self, sender: u32) -> u32 {
-        if sender < self.processes { self.cut_packet(sender) } else { self.leave_nic(sender) }
+        let packet = if sender < self.processes { self.cut_packet(sender) } else { self.leave_nic(sender) };
+        if self.faults.is_some() {
+            self.set_out(packet);
+        }
+        packet
     }
 
     /// Cuts the next packet off the first message of `process`.

@@ -2,9 +2,9 @@
 
 use engine::{Bytes, Time};
 
-use super::NONE;
 use super::transfer::Role;
-use crate::message::Message;
+use super::{NONE, Packet};
+use crate::message::{Arrival, Happening, Message};
 
 /// One message.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub(super) struct Slot {
     pub path: u32,
     /// Is it told that it has been sent, or does nobody want to know?
     pub told: bool,
+    /// Has one of its packets gone around a fault?
+    pub rerouted: bool,
     /// What its packets are.
     pub role: Role,
     /// Of a transfer: the slot in which it stands where it has begun,
@@ -58,6 +60,7 @@ impl Messages {
             next: NONE,
             path: NONE,
             told: !message.notify_sent,
+            rerouted: false,
             role: Role::Plain,
             origin: NONE,
             open: false,
@@ -96,5 +99,34 @@ impl Messages {
             self.free.push(index);
         }
         slot.holds == 0
+    }
+}
+
+impl Packet {
+    /// The event of the end of the sending of `index`.
+    pub(super) fn tell_sent(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        self.tell_once(index, arrivals);
+        self.messages.release(index);
+    }
+
+    pub(super) fn deliver(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        if self.messages.get(index).role != Role::Plain {
+            return self.deliver_transferred(index, arrivals);
+        }
+        // Over links without latency both may happen at the same time.
+        self.tell_once(index, arrivals);
+        let slot = self.messages.get(index);
+        let Slot { injected, message, .. } = *slot;
+        arrivals.push(Arrival { happening: Happening::Delivered, injected, message });
+        self.messages.release(index);
+    }
+
+    /// Tells that the message has been sent, if somebody wants to know and does not.
+    pub(super) fn tell_once(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+        let slot = self.messages.get_mut(index);
+        if !std::mem::replace(&mut slot.told, true) {
+            let Slot { injected, message, .. } = *slot;
+            arrivals.push(Arrival { happening: Happening::Sent, injected, message });
+        }
     }
 }

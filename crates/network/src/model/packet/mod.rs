@@ -41,6 +41,7 @@ mod allocation;
 mod border;
 mod credits;
 mod decisions;
+mod faults;
 mod injection;
 mod memory;
 mod messages;
@@ -60,19 +61,21 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
-use crate::message::{Arrival, Cargo, Crossing, Happening, LinkUse, Losses, Message, Network};
+use crate::faults::CutOff;
+use crate::message::{Arrival, Cargo, Crossing, LinkUse, Losses, Message, Network};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
 use border::Border;
 use credits::Credits;
+use faults::Faults;
 use injection::Sender;
 use memory::MemoryQueues;
-use messages::{Messages, Slot};
+use messages::Messages;
 use paths::Paths;
 use ports::{Kind, Lane as Channel, Port};
 use statistics::Recorder;
-use transfer::{Role, Transfers};
+use transfer::Transfers;
 use transit::Packets;
 
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
@@ -109,6 +112,8 @@ pub struct Packet {
     transfers: Option<Box<Transfers>>,
     /// Do packets get lost?
     is_lossy: bool,
+    /// Where links and routers may fail.
+    faults: Option<Box<Faults>>,
     /// Messages that each host has sent over the network.
     sent: Vec<u32>,
     /// Outputs that have something to decide at the end of this instant.
@@ -164,10 +169,20 @@ enum Step {
     Delivered,
     /// A packet should have been answered: its slot, its number.
     TimedOut,
+    /// Something may have failed or returned.
+    Changed,
 }
 
-const STEPS: [Step; 7] =
-    [Step::Ready, Step::Idle, Step::Arrived, Step::Filled, Step::Sent, Step::Delivered, Step::TimedOut];
+const STEPS: [Step; 8] = [
+    Step::Ready,
+    Step::Idle,
+    Step::Arrived,
+    Step::Filled,
+    Step::Sent,
+    Step::Delivered,
+    Step::TimedOut,
+    Step::Changed,
+];
 const STEP_BITS: u32 = 3;
 const INDEX_BITS: u32 = 30;
 /// No index in a token.
@@ -216,6 +231,9 @@ impl Packet {
         part: &Part,
     ) -> Packet {
         let topology = &*fabric.topology;
+        let timeout = transport.map_or(Reliability::LOSSLESS, |transport| transport.reliability).timeout;
+        let faults = Faults::new(&fabric, timeout);
+        assert!(transport.is_some() || faults.is_none(), "what faults take is sent again");
         let most = fabric.most_parts().unwrap_or(1);
         assert!(
             part.cut.parts() <= most,
@@ -247,11 +265,12 @@ impl Packet {
             paths: Paths::default(),
             packets: Packets::default(),
             messages: Messages::default(),
-            is_lossy: transport.is_some_and(|transport| transport.reliability.is_lossy()),
+            is_lossy: faults.is_some() || transport.is_some_and(|transport| transport.reliability.is_lossy()),
             transfers: transport.map(|transport| Box::new(Transfers::new(transport))),
             sent: vec![0; count as usize],
             marked: Vec::new(),
-            route_each: fabric.routing.is_adaptive(),
+            route_each: fabric.routing.is_adaptive() || faults.is_some(),
+            faults,
             decisions: fabric.routing.decisions(),
             courses: Vec::new(),
             deciding: Vec::new(),
@@ -273,7 +292,7 @@ impl Packet {
         part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
         let options = PacketOptions::read(arguments, &hosts, &*fabric.topology)?;
-        let transport = Transport::read(arguments, &options)?;
+        let transport = Transport::read(arguments, &options, fabric.routing.around().is_some())?;
         Ok(Box::new(Packet::with_transport(fabric, hosts, options, transport, part)))
     }
 
@@ -285,6 +304,13 @@ impl Packet {
     /// The hops kept so far.
     pub fn take_hops(&mut self) -> Vec<Hop> {
         self.hops.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The room in buffers that the starts of their links will not know of at `now` \[bytes\]: none, when
+    /// nothing has been on its way for a while.
+    pub fn missing_credit(&self, now: Time) -> u64 {
+        let Some(buffer) = self.options.buffer else { return 0 };
+        self.lanes.iter().map(|lane| buffer.0 - u64::from(self.credits.known(now, lane))).sum()
     }
 
     /// The slot of a process among all.
@@ -310,6 +336,14 @@ impl Packet {
         }
     }
 
+    /// What fails or returns by `now` has done so before all else that happens then.
+    #[inline]
+    fn keep_up(&mut self, now: Time, queue: &mut Queue) {
+        if self.faults.as_ref().is_some_and(|faults| faults.is_due(now)) {
+            self.change(now, queue);
+        }
+    }
+
     /// Owns what happens inside the network: none of that depends on its order within an instant.
     fn inner(&self) -> Owner {
         Owner::new(Lane::Network, self.sent.len() as u32)
@@ -318,6 +352,8 @@ impl Packet {
 
 impl Network for Packet {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        self.keep_up(now, queue);
+        self.watch(queue);
         if message.from.host == message.to.host {
             self.copy(now, message, queue);
         } else if self.transfers.is_some() {
@@ -328,12 +364,14 @@ impl Network for Packet {
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        self.keep_up(now, queue);
         let (step, first, second) = open(event);
         let told = arrivals.len();
         match step {
             Step::Ready => self.ready(now, first, second, queue),
             Step::Idle => self.idle(now, first, second),
             Step::Arrived => self.arrived(now, first, queue, arrivals),
+            Step::Filled if self.faults.is_some() => self.filled(now, first, queue),
             Step::Filled => {
                 let link = self.request_injection(now, first);
                 self.mark(link);
@@ -341,6 +379,7 @@ impl Network for Packet {
             Step::Sent => self.tell_sent(first, arrivals),
             Step::Delivered => self.deliver(first, arrivals),
             Step::TimedOut => self.timed_out(now, first, second),
+            Step::Changed => self.changed(queue),
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.take_note(now, &arrivals[told..]);
@@ -350,6 +389,11 @@ impl Network for Packet {
     fn settle(&mut self, now: Time, queue: &mut Queue) {
         if !self.deciding.is_empty() {
             self.decide_all(now);
+        }
+        if self.faults.is_some() {
+            while self.drop_stranded(now, queue) {
+                self.decide_all(now);
+            }
         }
         if self.marked.is_empty() {
             return;
@@ -429,6 +473,7 @@ impl Network for Packet {
     }
 
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
+        self.watch(queue);
         self.take_in(crossing, queue);
     }
 
@@ -439,33 +484,8 @@ impl Network for Packet {
     fn losses(&self) -> Losses {
         self.transfers.as_ref().map_or(Losses::default(), |transfers| transfers.losses)
     }
-}
 
-impl Packet {
-    /// The event of the end of the sending of `index`.
-    fn tell_sent(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
-        self.tell_once(index, arrivals);
-        self.messages.release(index);
-    }
-
-    fn deliver(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
-        if self.messages.get(index).role != Role::Plain {
-            return self.deliver_transferred(index, arrivals);
-        }
-        // Over links without latency both may happen at the same time.
-        self.tell_once(index, arrivals);
-        let slot = self.messages.get(index);
-        let Slot { injected, message, .. } = *slot;
-        arrivals.push(Arrival { happening: Happening::Delivered, injected, message });
-        self.messages.release(index);
-    }
-
-    /// Tells that the message has been sent, if somebody wants to know and does not.
-    fn tell_once(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
-        let slot = self.messages.get_mut(index);
-        if !std::mem::replace(&mut slot.told, true) {
-            let Slot { injected, message, .. } = *slot;
-            arrivals.push(Arrival { happening: Happening::Sent, injected, message });
-        }
+    fn cut_off(&self) -> Vec<CutOff> {
+        self.waits_in_vain()
     }
 }

@@ -120,10 +120,26 @@ impl Packet {
         known
     }
 
-    /// Is the packet lost that `link` has just carried?
-    pub(super) fn loses(&self, link: u32) -> bool {
+    /// Is `packet` lost, whose tail would be at the end of `link` at `tail`?
+    pub(super) fn is_lost(&mut self, link: u32, tail: Time, packet: u32) -> bool {
+        let breaks = self.faults.as_ref().is_some_and(|faults| faults.breaks(link, tail));
+        if breaks {
+            self.lose_by_fault(packet);
+        } else if self.loses(link) {
+            self.lose(packet);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Does `link` lose the packet that it carries now?
+    fn loses(&self, link: u32) -> bool {
         let transfers = self.transfers.as_ref().expect("messages go by transfers");
         let Reliability { loss, seed, .. } = transfers.transport.reliability;
+        if loss == 0 {
+            return false;
+        }
         let place = self.ports[link as usize].packets;
         engine::random::at(seed, PURPOSE, link.into(), place) < loss
     }
@@ -142,6 +158,9 @@ impl Packet {
             return;
         }
         slot.holds += 1;
+        if let Some(faults) = &mut self.faults {
+            faults.timers += 1;
+        }
         let host = slot.ends().0.host;
         let transfers = self.transfers.as_ref().expect("messages go by transfers");
         let resent = transfers.resent.get(&(message, number)).copied().unwrap_or(0);
@@ -151,9 +170,20 @@ impl Packet {
 
     /// The answer to packet `number` of the slot `message` has been waited for long enough.
     pub(super) fn timed_out(&mut self, now: Time, message: u32, number: u32) {
+        if let Some(faults) = &mut self.faults {
+            faults.timers -= 1;
+        }
+        self.send_again(now, message, number);
+    }
+
+    /// Packet `number` of the slot `message` is sent again, unless it has been answered.
+    pub(super) fn send_again(&mut self, now: Time, message: u32, number: u32) {
         let slot = self.messages.get(message);
         let answered = slot.seen.get(number as usize / 64).is_none_or(|seen| seen >> (number % 64) & 1 == 1);
         if slot.open && !answered {
+            if self.faults.is_some() && self.waits_for_way(now, message, number) {
+                return;
+            }
             let transfers = self.transfers.as_mut().expect("messages go by transfers");
             *transfers.resent.entry((message, number)).or_insert(0) += 1;
             transfers.losses.resent += 1;

@@ -2,6 +2,7 @@
 
 use engine::{Queue, Time};
 
+use super::faults::Way;
 use super::{NONE, NOTHING, Packet, Step, owner, token};
 use crate::message::{Arrival, Message};
 
@@ -46,6 +47,11 @@ impl Packets {
     pub fn remove(&mut self, index: u32) {
         self.free.push(index);
     }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
 }
 
 impl Packet {
@@ -63,11 +69,17 @@ impl Packet {
             self.courses.resize(self.packets.all.len(), 0);
             self.courses[packet as usize] = course;
         }
+        if self.faults.is_some() {
+            self.set_way(packet, Way::default());
+        }
         packet
     }
 
     /// `packet` has passed the pipeline of the router that it has reached by channel `lane`.
     pub(super) fn ready(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
+        if self.faults.is_some() && self.is_lost_in_router(now, packet, lane, queue) {
+            return;
+        }
         if let Some(recorder) = &self.recorder {
             recorder.fetch_input(lane, packet);
         }
@@ -86,6 +98,15 @@ impl Packet {
             return;
         }
         (state.front, state.back) = (packet, packet);
+        self.call_front(now, lane, queue);
+    }
+
+    /// The new first packet of `lane`, if there is one, asks for its next channel as soon as it can.
+    #[inline]
+    pub(super) fn call_front(&mut self, now: Time, lane: u32, queue: &mut Queue) {
+        if self.lanes[lane as usize].front == NONE {
+            return;
+        }
         let link = self.link_of(lane);
         let port = &mut self.ports[link as usize];
         if port.line_idle_at <= now {
@@ -108,6 +129,9 @@ impl Packet {
     /// The first packet of `lane` asks for the channel that is next on its way.
     #[inline]
     pub(super) fn ask_onward(&mut self, lane: u32) {
+        if self.faults.is_some() && !self.can_go_on(lane) {
+            return;
+        }
         let state = &mut self.lanes[lane as usize];
         let wants = self.packets.all[state.front as usize].wants;
         state.wants = wants;

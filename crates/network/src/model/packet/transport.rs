@@ -124,8 +124,13 @@ fn of(arguments: &Arguments, name: &str, default: u64) -> Bytes {
 }
 
 impl Transport {
-    /// Of the arguments of `[transport]`; `None` if nothing answers packets, and nothing needs to.
-    pub fn read(arguments: &Arguments, options: &PacketOptions) -> Result<Option<Transport>, BuildError> {
+    /// Of the arguments of `[transport]`; `None` if nothing answers packets, and nothing needs to: packets are
+    /// lost neither by themselves nor by `faults`.
+    pub fn read(
+        arguments: &Arguments,
+        options: &PacketOptions,
+        faults: bool,
+    ) -> Result<Option<Transport>, BuildError> {
         let reliability = Reliability::read(arguments)?;
         let never = (Bytes(u64::MAX), Bytes(u64::MAX));
         let (get_above, get_up_to) = match arguments.text("protocol").as_deref() {
@@ -143,7 +148,7 @@ impl Transport {
                 reliability,
             }));
         }
-        if !reliability.is_lossy() {
+        if !reliability.is_lossy() && !faults {
             return Ok(None);
         }
         let acknowledgement = arguments.size("acknowledgement").unwrap_or(options.header);

@@ -321,6 +321,14 @@ impl Packet {
         }
     }
 
+    /// A packet of `size` bytes is dropped from the buffer of `lane`, whose room is free at `end`.
+    pub(super) fn note_dropped(&mut self, (now, end): (Time, Time), lane: u32, size: u32) {
+        let at = self.at(lane);
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.tables.advance(now);
+        recorder.inputs[lane as usize].leave((now, end), size, at, &mut recorder.tables);
+    }
+
     fn payload(&self, packet: &InTransit) -> u32 {
         let slot = self.messages.get(packet.message);
         slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number))).0 as u32

@@ -1,0 +1,485 @@
+//! Faults: what fails when, ways around it, and packets that are lost by it and sent again.
+
+mod common;
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use common::parts::{run_with, times};
+use engine::registry::find;
+use engine::{Bandwidth, Bytes, Duration, Time};
+use network::faults::{Elements, Failing, Faults, Planned, Rates, links_named, router_named};
+use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching, Transport};
+use network::routing::around::Around;
+use network::routing::escape::Escape;
+use network::topology::{LinkDefaults, TOPOLOGIES};
+use network::{Cut, Fabric, Grain, HostId, LinkId, Losses, Message, Network, Node, Part, Topology};
+use proptest::prelude::*;
+use support::{runner, topology, try_routing};
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+
+/// A network in which all links are alike: 4 GB/s, 100 ns.
+fn alike(kind: &str, text: &str) -> Box<dyn Topology> {
+    let (rate, latency) = (Bandwidth(4_000_000_000), Duration(LATENCY));
+    let links = LinkDefaults { bandwidth: rate, latency, host_bandwidth: rate, host_latency: latency };
+    let entry = find(TOPOLOGIES, "topology", kind).unwrap();
+    (entry.build)(&support::arguments(entry.parameters, text), &links).unwrap()
+}
+
+/// A network on which `faults` happen.
+fn failing(kind: &str, text: &str, routing: &str, faults: impl Fn(&dyn Topology) -> Faults) -> Arc<Fabric> {
+    let topology = alike(kind, text);
+    let inner = try_routing(routing, "", &*topology).unwrap();
+    let faults = faults(&*topology);
+    let routing = Box::new(Around::new(inner, &*topology, faults));
+    Arc::new(Fabric { topology, routing })
+}
+
+fn planned(topology: &dyn Topology, link: &str, fails_at: u64, returns_at: u64) -> Planned {
+    let what = Failing::Links(links_named(topology, link, None).unwrap());
+    Planned { what, fails_at: Time(fails_at), returns_at: Time(returns_at) }
+}
+
+fn given(planned: Vec<Planned>) -> Faults {
+    Faults { planned, ..Faults::default() }
+}
+
+const NEVER: u64 = u64::MAX;
+
+/// Six routers with a host each.
+const RING: &str = "size = 6";
+const LATENCY: u64 = 100 * NS;
+const BYTE: u64 = 250;
+
+fn options() -> PacketOptions {
+    PacketOptions {
+        payload: Bytes(1000),
+        header: Bytes(0),
+        flit: Bytes(1),
+        buffer: Some(Bytes(4000)),
+        switching: Switching::VirtualCutThrough,
+        arbitration: Arbitration::RoundRobin,
+        pipeline: Duration(0),
+    }
+}
+
+const TIMEOUT: u64 = 20 * US;
+
+/// Packets of 1000 B without a header, acknowledged by 10 B, sent again after 20 us.
+fn packets(fabric: &Arc<Fabric>) -> Packet {
+    let never = Bytes(u64::MAX);
+    let transport = Transport {
+        get_above: never,
+        get_up_to: never,
+        put_response: Bytes(10),
+        get_request: Bytes(10),
+        get_header: Bytes(10),
+        reliability: Reliability { timeout: Duration(TIMEOUT), doublings: 0, ..Reliability::LOSSLESS },
+    };
+    let hosts = Arc::new(common::transparent(2));
+    Packet::with_transport(fabric.clone(), hosts, options(), Some(transport), &Part::whole())
+}
+
+fn ring(faults: impl Fn(&dyn Topology) -> Vec<Planned>) -> Arc<Fabric> {
+    failing("ring", RING, "dimension-order", |topology| given(faults(topology)))
+}
+
+/// When messages of 1000 B are delivered, sent at these times between these hosts.
+fn delivered(packet: &mut Packet, messages: &[(u64, u32, u32)]) -> Vec<u64> {
+    let number = 0..messages.len() as u64;
+    let messages: Vec<_> = (messages.iter().zip(number))
+        .map(|((at, from, to), number)| (Time(*at), common::message((*from, 0), (*to, 0), 1000, number)))
+        .collect();
+    let all = common::drive_answered(packet, &messages).into_iter();
+    all.map(|(_, delivered)| delivered.map_or(NEVER, |at| at.0)).collect()
+}
+
+/// From host 0 to host 1 it is one hop; where the cable between them is down, five hops the other way.
+#[test]
+fn a_message_goes_the_other_way_round_a_broken_ring() {
+    let on_wire = 1000 * BYTE;
+    for (fails_at, hops) in [(0, 5), (10 * US, 5), (10 * US + 1, 1), (NEVER, 1)] {
+        let fabric = ring(|topology| vec![planned(topology, "(0) <-> (1)", fails_at.min(NEVER - 1), NEVER)]);
+        let mut packet = packets(&fabric);
+        // The tail of one that leaves before the failure must be over before it.
+        let at = 10 * US;
+        let late = fails_at == at + 1;
+        let times = delivered(&mut packet, &[(at, 0, 1)]);
+        let expected = at + (2 + if late { 5 } else { hops }) * LATENCY + on_wire;
+        let resent = if late { TIMEOUT + on_wire } else { 0 };
+        assert_eq!(times, [expected + resent], "fails at {fails_at}");
+        assert_eq!(packet.missing_credit(Time(NEVER - 1)), 0);
+    }
+}
+
+/// A packet whose tail has not come when its link fails is lost, and goes again a timeout after its tail has
+/// left the NIC: over the same link if that is back, else around. One that has set out for a way around
+/// takes the shortest that there is at each router, so a link that is back by then will do.
+#[test]
+fn a_packet_lost_on_its_way_is_sent_again() {
+    let on_wire = 1000 * BYTE;
+    // Its head is at router 0 at 100 ns, its tail at router 1 at 200 ns and 250 ns on the wire.
+    let tail = 2 * LATENCY + on_wire;
+    let sets_out = on_wire + TIMEOUT;
+    for (fails_at, returns_at, again, around, hops) in [
+        (tail, NEVER, false, false, 1),
+        (tail - 1, tail + 1, true, false, 1),
+        (tail - 1, sets_out, true, false, 1),
+        (tail - 1, sets_out + 1, true, true, 1),
+        (tail - 1, sets_out + LATENCY + 1, true, true, 5),
+        (LATENCY + 1, NEVER, true, true, 5),
+    ] {
+        let fabric = ring(|topology| vec![planned(topology, "(0) -> (1)", fails_at, returns_at)]);
+        let mut packet = packets(&fabric);
+        let times = delivered(&mut packet, &[(0, 0, 1)]);
+        let begins = if again { sets_out } else { 0 };
+        assert_eq!(times, [begins + (2 + hops) * LATENCY + on_wire], "fails at {fails_at}");
+        let losses = packet.losses();
+        let once = u64::from(again);
+        assert_eq!((losses.lost, losses.broken, losses.resent), (once, once, once));
+        assert_eq!(losses.rerouted, u64::from(around));
+        assert_eq!(losses.rerouted_messages, losses.rerouted);
+        assert_eq!(packet.missing_credit(Time(NEVER - 1)), 0);
+    }
+}
+
+/// What nobody knows yet goes on as before: a packet waits at the failed link until that is back or known to
+/// have failed.
+#[test]
+fn nothing_goes_around_before_the_failure_is_known() {
+    let on_wire = 1000 * BYTE;
+    let fails_at = 10 * US;
+    let fabric = |returns_at| {
+        failing("ring", RING, "dimension-order", |topology| Faults {
+            detection: Duration(2 * US),
+            ..given(vec![planned(topology, "(0) <-> (1)", fails_at, returns_at)])
+        })
+    };
+    // Back before anybody has noticed: it goes on at once.
+    let mut packet = packets(&fabric(fails_at + US));
+    let times = delivered(&mut packet, &[(fails_at, 0, 1)]);
+    assert_eq!(times, [fails_at + US + 2 * LATENCY + on_wire]);
+    assert_eq!(packet.losses().lost, 0);
+    // Known after 2 us: dropped, and sent again around; one that comes later goes around at once.
+    let mut packet = packets(&fabric(NEVER));
+    let later = fails_at + 2 * US;
+    let times = delivered(&mut packet, &[(fails_at, 0, 1), (later, 0, 1)]);
+    let around = 7 * LATENCY + on_wire;
+    assert_eq!(times, [fails_at + on_wire + TIMEOUT + around, later + around]);
+    assert_eq!((packet.losses().lost, packet.losses().resent), (1, 1));
+}
+
+/// A router that fails takes what is in its buffers, and cuts off its hosts until it is back.
+#[test]
+fn messages_to_a_failed_router_wait_until_it_returns() {
+    let on_wire = 1000 * BYTE;
+    let (fails_at, returns_at) = (10 * US, 50 * US);
+    let fabric = ring(|topology| {
+        let what = Failing::Router(router_named(topology, "(1)").unwrap());
+        vec![Planned { what, fails_at: Time(fails_at), returns_at: Time(returns_at) }]
+    });
+    let mut packet = packets(&fabric);
+    // To it, through it (two hops, or four the other way), from it, and past the one that waits.
+    let messages = [(fails_at, 0, 1), (fails_at, 5, 1), (20 * US, 0, 2), (20 * US, 1, 0), (20 * US, 0, 5)];
+    let times = delivered(&mut packet, &messages);
+    let takes = |hops: u64| (2 + hops) * LATENCY + on_wire;
+    let expected = [
+        returns_at + takes(1),
+        returns_at + takes(2),
+        20 * US + takes(4),
+        returns_at + takes(1),
+        // Behind the one to host 2 on the link of host 0.
+        20 * US + on_wire + takes(1),
+    ];
+    // The messages of hosts 0 and 5 to host 1 come by the same link of the ring: the second follows.
+    assert_eq!(times[..1], expected[..1]);
+    assert_eq!(times[2..], expected[2..]);
+    assert!(times[1] >= expected[1] && times[1] <= expected[1] + 2 * on_wire, "{times:?}");
+    assert_eq!(packet.losses().waited, 3);
+    assert_eq!(packet.losses().lost, 0);
+}
+
+/// Where nothing returns, the run ends, and the model says who waits.
+#[test]
+fn who_is_cut_off_is_told() {
+    let fabric = ring(|topology| vec![planned(topology, "host 1 <-> (1)", 3 * US, NEVER)]);
+    let mut packet = packets(&fabric);
+    let times = delivered(&mut packet, &[(5 * US, 0, 1), (5 * US, 1, 0), (5 * US, 0, 2)]);
+    assert_eq!(times[..2], [NEVER, NEVER]);
+    assert_eq!(times[2], 5 * US + 4 * LATENCY + 1000 * BYTE);
+    let cut_off: Vec<_> = packet.cut_off().iter().map(|cut| (cut.from.0, cut.to.0, cut.since.0)).collect();
+    assert_eq!(cut_off, [(0, 1, 5 * US), (1, 0, 5 * US)]);
+}
+
+/// Of two parallel links one does for both, without a way around.
+#[test]
+fn a_parallel_link_does_for_one_that_has_failed() {
+    let text = format!("{RING}\nlanes = 2");
+    let fabric = failing("ring", &text, "dimension-order", |topology| {
+        let lane = |lane| links_named(topology, "(0) <-> (1)", Some(lane)).unwrap();
+        assert_eq!([lane(0), lane(1)].map(|links| links.len()), [2, 2]);
+        let planned = Planned { what: Failing::Links(lane(1)), fails_at: Time(0), returns_at: Time::NEVER };
+        given(vec![planned])
+    });
+    let mut packet = packets(&fabric);
+    for at in 1..20 {
+        let at = at * 10 * US;
+        assert_eq!(delivered(&mut packet, &[(at, 0, 1)]), [at + 3 * LATENCY + 1000 * BYTE]);
+    }
+    assert_eq!(packet.losses().rerouted, 0);
+}
+
+/// Names are those of reports; what is wrong with others is told with names that would do.
+#[test]
+fn names_are_told_from_each_other() {
+    let ring = alike("ring", RING);
+    let links = |text, lane| links_named(&*ring, text, lane);
+    assert_eq!(links("host 2 -> (2)", None), Ok(vec![LinkId(2)]));
+    assert_eq!(links("(2)->host 2", None), Ok(vec![LinkId(8)]));
+    assert_eq!(links("( 0 ) <-> (1)", None).unwrap().len(), 2);
+    assert_eq!(router_named(&*ring, "(5)").map(|router| router.0), Ok(5));
+    for (text, lane, expected) in [
+        ("(0)", None, "write \"A -> B\""),
+        ("(0) -> (7)", None, "unknown router or host '(7)'; known: (0), (1), "),
+        ("(0) -> (2)", None, "no link leads from (0) to (2); links from (0) lead to (1), (5), host 0"),
+        ("(0) -> (1)", Some(1), "lane 1: one link leads from (0) to (1), and its lane is 0"),
+    ] {
+        let error = links(text, lane).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = router_named(&*ring, "host 1").unwrap_err();
+    assert!(error.contains("unknown router 'host 1'; known: (0), (1)"), "{error}");
+}
+
+fn at_random(to_failure: u64, to_repair: u64) -> Option<Rates> {
+    Some(Rates { to_failure: Duration(to_failure), to_repair: Duration(to_repair) })
+}
+
+/// Times between failures are exponential with the means that were asked for, for each cable its own, and do
+/// not change with what else fails.
+#[test]
+fn random_failures_keep_to_their_rates() {
+    let torus = topology("torus", "sizes = [4, 4, 4]");
+    let faults = Faults { cables: at_random(900 * US, 100 * US), seed: 7, ..Faults::default() };
+    let outages =
+        |faults: &Faults| Arc::new(Elements::new(&*torus, faults.clone())).outages(Time(300_000 * US));
+    let all = outages(&faults);
+    // 192 cables for 300 ms, one failure each millisecond.
+    let count = all.len() as f64 / (192.0 * 300.0);
+    assert!((count - 1.0).abs() < 0.02, "{count}");
+    let ended = all.iter().filter_map(|outage| Some(outage.returned_at?.since(outage.failed_at).seconds()));
+    let lengths: Vec<f64> = ended.collect();
+    let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+    assert!((mean / 100e-6 - 1.0).abs() < 0.02, "{mean}");
+    // Exponential: a share of 1/e is longer than the mean.
+    let longer = lengths.iter().filter(|length| **length > 100e-6).count() as f64 / lengths.len() as f64;
+    assert!((longer - (-1f64).exp()).abs() < 0.01, "{longer}");
+    let more = Faults { routers: at_random(5_000 * US, 100 * US), ..faults.clone() };
+    let links_alone: Vec<_> =
+        outages(&more).into_iter().filter(|outage| matches!(outage.what, Failing::Links(_))).collect();
+    assert_eq!(links_alone, all);
+    assert_ne!(outages(&Faults { seed: 8, ..faults }), all);
+}
+
+/// The channels that packets on ways around wait for, while the order stays.
+type Waits = BTreeMap<LinkId, Vec<LinkId>>;
+
+/// Walks from every host to every other through what is left, and notes what waits for what.
+fn walk_all(topology: &dyn Topology, escape: &mut Escape, waits: &mut Waits) {
+    for from in 0..topology.hosts() {
+        for to in (0..topology.hosts()).filter(|to| *to != from) {
+            let (from, to) = (HostId(from), HostId(to));
+            if !escape.joins(topology, from, to) {
+                continue;
+            }
+            let mut last = topology.up(from);
+            for hops in 0.. {
+                assert!(hops <= 2 * topology.routers(), "a way around ends");
+                let next = escape.next_link(topology, last, to, 1);
+                let next = next.expect("hosts of one piece reach each other");
+                assert!(!escape.is_down(next), "a way around is in service");
+                assert_eq!(topology.link(next).from, topology.link(last).to);
+                let between = |link| {
+                    matches!(
+                        (topology.link(link).from, topology.link(link).to),
+                        (Node::Router(_), Node::Router(_))
+                    )
+                };
+                if between(last) && between(next) {
+                    waits.entry(last).or_default().push(next);
+                    waits.entry(next).or_default();
+                }
+                if topology.link(next).to == Node::Host(to) {
+                    break;
+                }
+                last = next;
+            }
+        }
+    }
+}
+
+fn has_circle(waits: &mut Waits) -> bool {
+    let mut waiting: BTreeMap<LinkId, usize> = waits.keys().map(|link| (*link, 0)).collect();
+    for next in waits.values_mut() {
+        next.sort();
+        next.dedup();
+        next.iter().for_each(|next| *waiting.get_mut(next).unwrap() += 1);
+    }
+    let mut free: Vec<_> = waiting.iter().filter(|(_, count)| **count == 0).map(|(link, _)| *link).collect();
+    let mut taken = 0;
+    while let Some(link) = free.pop() {
+        taken += 1;
+        for next in &waits[&link] {
+            let count = waiting.get_mut(next).unwrap();
+            *count -= 1;
+            if *count == 0 {
+                free.push(*next);
+            }
+        }
+    }
+    taken < waits.len()
+}
+
+/// On every topology, through every random failure and return: all hosts of a piece reach each other, and
+/// the channel of ways around has no circle of waits, over all times in which one order holds.
+#[test]
+fn ways_around_are_complete_and_acyclic() {
+    let orders = std::cell::Cell::new(0);
+    for kind in TOPOLOGIES {
+        let mut runner = runner(12);
+        let strategy = (support::parameters(kind.name), any::<u64>(), any::<bool>());
+        let result = runner.run(&strategy, |(text, seed, routers)| {
+            let topology = topology(kind.name, &text);
+            if topology.hosts() > 100 {
+                return Ok(());
+            }
+            let inner = try_routing(topology.default_routing(), "", &*topology).unwrap();
+            let cables = at_random(700 * US, 300 * US);
+            let routers = if routers { at_random(900 * US, 100 * US) } else { None };
+            let around =
+                Around::new(inner, &*topology, Faults { cables, routers, seed, ..Faults::default() });
+            let mut escape = Escape::new(&around, &*topology);
+            let mut waits = Waits::new();
+            let mut order = escape.order();
+            walk_all(&*topology, &mut escape, &mut waits);
+            for _ in 0..25 {
+                if escape.advance(Time::LAST).is_none() {
+                    break;
+                }
+                if escape.order() != order {
+                    orders.set(orders.get() + 1);
+                    order = escape.order();
+                    prop_assert!(!has_circle(&mut waits));
+                    waits.clear();
+                }
+                walk_all(&*topology, &mut escape, &mut waits);
+            }
+            prop_assert!(!has_circle(&mut waits));
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+    }
+    assert!(orders.get() > 20, "new orders began: {}", orders.get());
+}
+
+/// Networks with parallel links, levels, groups, and choices on the way.
+const NETWORKS: [(&str, &str, &str); 9] = [
+    ("torus", "sizes = [4, 3]\nhosts_per_router = 2", "dimension-order"),
+    ("torus", "sizes = [3, 3]\nlanes = [2, 1, 1, 2]", "valiant"),
+    ("mesh", "sizes = [3, 3]", "minimal"),
+    ("hyperx", "sizes = [3, 3]", "ugal-l"),
+    ("fat-tree", "k = 4\nlevels = 3", "d-mod-k"),
+    ("fat-tree", "k = 4\nlevels = 3", "least-loaded-up"),
+    ("dragonfly", "routers_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1", "minimal"),
+    (
+        "dragonfly",
+        "routers_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1",
+        "progressive-adaptive",
+    ),
+    ("ring", "size = 5", "shortest-path"),
+];
+
+fn any_message() -> impl Strategy<Value = (Time, u32, u32, u64)> {
+    let size = prop_oneof![Just(0u64), 1..3_000u64, 1..40_000u64];
+    (0..400u64, any::<u32>(), any::<u32>(), size)
+        .prop_map(|(at, from, to, size)| (Time(at * US), from, to, size))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(11), ..Default::default() })]
+
+    /// Through failures and returns of links and routers each message is delivered once, in the same way
+    /// however the network is cut, and in the end every buffer is known to be empty.
+    #[test]
+    fn all_arrives_once_for_every_cut(
+        drawn in prop::collection::vec(any_message(), 1..40),
+        seed in any::<u64>(),
+        protocol in prop::sample::select(&["packet packets", "packet fma", "packet packets 0.05"]),
+        detection in 0..3u64,
+    ) {
+        for (kind, text, routing) in NETWORKS {
+            let fabric = failing(kind, text, routing, |_| Faults {
+                cables: at_random(400 * US, 60 * US),
+                routers: at_random(2_000 * US, 80 * US),
+                detection: Duration(detection * 700 * NS),
+                seed,
+                ..Faults::default()
+            });
+            let hosts_count = fabric.topology.hosts();
+            let messages: Vec<(Time, Message)> = drawn.iter().enumerate().map(|(number, (at, from, to, size))| {
+                (*at, common::message((from % hosts_count, 0), (to % hosts_count, 0), *size, number as u64))
+            }).collect();
+            let hosts = Arc::new(common::transparent(2));
+            let whole = Arc::new(Cut::whole());
+            let run = |cut: &Arc<Cut>| {
+                let parts = run_with(protocol, &fabric, &hosts, cut, &messages, |_| {});
+                let losses = parts.iter().map(|(_, network)| network.losses());
+                let losses = losses.reduce(|one, other| one + other).unwrap();
+                let logs: Vec<_> = parts.into_iter().map(|(log, _)| log).collect();
+                (times(&logs, messages.len()), losses)
+            };
+            let (alone, losses) = run(&whole);
+            for (number, times) in alone.iter().enumerate() {
+                prop_assert!(times.delivered < Time::NEVER, "{kind} {routing}: message {number} is lost");
+            }
+            let most = fabric.most_parts().unwrap_or(1);
+            for parts in [2, 3, 5] {
+                let weights = vec![1; hosts_count as usize];
+                let cut = Arc::new(Cut::new(&*fabric.topology, Grain::Routers, parts.min(most), &weights));
+                let (cut_up, cut_losses) = run(&cut);
+                prop_assert_eq!(&cut_up, &alone, "{} {} in {} parts", kind, routing, cut.parts());
+                prop_assert_eq!(cut_losses, losses, "{} {} in {} parts", kind, routing, cut.parts());
+            }
+        }
+    }
+
+    /// No credit is lost for ever.
+    #[test]
+    fn credits_are_conserved(drawn in prop::collection::vec(any_message(), 20..60), seed in any::<u64>()) {
+        let mut cost = Losses::default();
+        for (kind, text, routing) in NETWORKS {
+            let fabric = failing(kind, text, routing, |_| Faults {
+                cables: at_random(60 * US, 20 * US),
+                routers: at_random(300 * US, 10 * US),
+                seed,
+                ..Faults::default()
+            });
+            let hosts = fabric.topology.hosts();
+            let messages: Vec<_> = drawn.iter().enumerate().map(|(number, (at, from, to, size))| {
+                (*at, common::message((from % hosts, 0), (to % hosts, 0), *size, number as u64))
+            }).collect();
+            let mut packet = packets(&fabric);
+            let times = common::drive_answered(&mut packet, &messages);
+            prop_assert!(times.iter().all(|(sent, delivered)| sent.is_some() && delivered.is_some()));
+            prop_assert_eq!(packet.missing_credit(Time(u64::MAX - 1)), 0, "{} {}", kind, routing);
+            let losses = packet.losses();
+            prop_assert!(losses.broken == losses.lost, "{:?}", losses);
+            cost = cost + losses;
+        }
+        let Losses { broken, rerouted, waited, .. } = cost;
+        prop_assert!([broken, rerouted, waited].iter().all(|count| *count > 20), "too quiet: {cost:?}");
+    }
+}
