@@ -63,6 +63,30 @@ def test_latency_on_hopper(out):
         assert 1.27 <= find(compared, f"{end} delay of 4 bytes").ours <= 4.07
 
 
+def test_throughput_on_gemini(out):
+    compared = compare("gemini_throughput", out)
+    assert find(compared, "nearest nodes, 4 per node, 128 KiB").published == 6.75
+    assert (out / "gemini_throughput.png").exists()
+
+
+def test_allreduce_on_gemini_takes_no_less_than_possible(out):
+    compared = compare("gemini_allreduce", out)
+    assert sum("predicted" in result.what for result in compared) == 2
+
+
+def test_random_ring_and_bruck(out):
+    compare("nsim", out)
+    assert (out / "nsim_random_ring.png").exists()
+    assert (out / "nsim_bruck.png").exists()
+
+
+def test_peaks_of_the_pairwise_exchange(out):
+    compared = compare("nsim_pairwise", out)
+    # On 8 x 8 x 4 nodes: as many as y times z, z, and one.
+    assert [find(compared, f"{axis}+, peaks at half the axis").published for axis in "xyz"] == [32, 4, 1]
+    assert (out / "nsim_pairwise.png").exists()
+
+
 def test_lulesh_takes_as_long_as_recorded(out):
     total = find(compare("lulesh_hopper", out), "run time, dependencies, hopper")
     assert total.published == 54.47

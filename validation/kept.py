@@ -1,0 +1,48 @@
+"""Long runs: each in a process of its own, so that its memory is its own, and kept for the same build."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from hopcast import _core
+
+FACTS = ("makespan_s", "wall_s", "peak_rss_B", "packet_hops", "ranks", "threads")
+"""What is kept of every run, by the names of `report.json`."""
+
+
+def build() -> str:
+    """The digest of the compiled core: other builds run again."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:12]
+
+
+def facts(report) -> dict[str, Any]:
+    """What is kept of a report."""
+    return {name: report.summary[name] for name in FACTS}
+
+
+def kept(out: Path, name: str, run: Callable[..., dict[str, Any]], *args) -> dict[str, Any]:
+    """`run(*args)` in a process of its own, or what it gave before with this build of hopcast.
+
+    `run` is a function of a module and gives what JSON can hold.
+    """
+    file = out / "kept" / f"{name}-{build()}.json"
+    if not file.exists():
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as alone:
+            result = alone.submit(run, *args).result()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(result))
+    return json.loads(file.read_text())
+
+
+def speed(run: dict[str, Any]) -> str:
+    """How long a kept run took and what it needed, in words."""
+    rate = run["packet_hops"] / run["wall_s"] / 1e6
+    memory = run["peak_rss_B"] / 2**20
+    threads = f"{run['threads']} thread{'s' * (run['threads'] > 1)}"
+    return f"{run['wall_s']:.3g} s on {threads}, {memory:.0f} MiB, {rate:.1f} million packet-hops/s"
