@@ -1,13 +1,15 @@
 //! Packet-hops per second of CPU time, which a busy machine disturbs less than the criterion benches:
-//! `cargo run --release -p benches --example hops [2048|65536] [classes|links]`, with statistics over time
-//! in that detail.
+//! `cargo run --release -p benches --example hops [2048|65536|lanes|dragonfly] [classes|links]`, with
+//! statistics over time in that detail; `lanes` and `dragonfly` compare routings.
 
-use benches::fabrics::{nsim_hosts, nsim_packets, nsim_torus};
+use std::sync::Arc;
+
+use benches::fabrics::{double_torus, dragonfly, nsim_hosts, nsim_packets, nsim_torus};
 use benches::traffic::Traffic;
 use engine::Duration;
-use network::Network;
 use network::model::Packet;
 use network::statistics::{Detail, Options};
+use network::{Fabric, Network};
 
 /// User time of this process so far \[s\]; Linux alone tells.
 fn cpu_s() -> f64 {
@@ -28,12 +30,7 @@ fn statistics(detail: Detail) -> Options {
     }
 }
 
-fn main() {
-    let (sizes, rounds) = match std::env::args().nth(1).as_deref() {
-        Some("65536") => ([64, 32, 32], 4),
-        _ => ([16, 16, 8], 48),
-    };
-    let fabric = nsim_torus(&sizes);
+fn measure(name: &str, fabric: &Arc<Fabric>, rounds: u32) {
     let traffic = Traffic::shifts(fabric.topology.hosts(), rounds, 32 << 10);
     let detail = match std::env::args().nth(2).as_deref() {
         Some("classes") => Some(Detail::Classes),
@@ -49,10 +46,27 @@ fn main() {
         let outcome = traffic.run(&mut network);
         let (spent, hops) = (cpu_s() - before, network.packet_hops() as f64);
         println!(
-            "{} hosts: {:.2} million packet-hops/s, {:.2} events for each",
-            fabric.topology.hosts(),
+            "{name}: {:.2} million packet-hops/s, {:.2} events for each, {} simulated",
             hops / spent / 1e6,
             outcome.events as f64 / hops,
+            outcome.end,
         );
+    }
+}
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("65536") => measure("65,536 hosts", &nsim_torus(&[64, 32, 32]), 4),
+        Some("lanes") => {
+            for lanes in ["first", "hashed", "least-loaded"] {
+                measure(lanes, &double_torus(lanes), 48);
+            }
+        }
+        Some("dragonfly") => {
+            for routing in ["minimal", "valiant", "ugal-l", "ugal-g", "progressive-adaptive"] {
+                measure(routing, &dragonfly(routing), 96);
+            }
+        }
+        _ => measure("2,048 hosts", &nsim_torus(&[16, 16, 8]), 48),
     }
 }

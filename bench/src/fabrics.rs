@@ -22,11 +22,37 @@ pub fn fabric(kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
 }
 
 fn fabric_of(links: &LinkDefaults, kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
-    let arguments = Arguments(arguments.iter().cloned().collect());
-    let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&arguments, links).unwrap();
-    let routing = find(ROUTINGS, "routing", topology.default_routing()).unwrap();
-    let routing = (routing.build)(&Arguments::default(), &*topology, 0).unwrap();
-    Arc::new(Fabric { topology, routing })
+    Arc::new(routed(links, kind, arguments, None))
+}
+
+/// A routing of the registry, and its arguments.
+type Named<'a> = (&'a str, &'a [(&'static str, Value)]);
+
+fn routed(
+    links: &LinkDefaults,
+    kind: &str,
+    arguments: &[(&'static str, Value)],
+    routing: Option<Named>,
+) -> Fabric {
+    let of = |arguments: &[(&'static str, Value)]| Arguments(arguments.iter().cloned().collect());
+    let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&of(arguments), links).unwrap();
+    let (name, arguments) = routing.unwrap_or((topology.default_routing(), &[]));
+    let routing = (find(ROUTINGS, "routing", name).unwrap().build)(&of(arguments), &*topology, 0).unwrap();
+    Fabric { topology, routing }
+}
+
+/// A torus of 2,048 hosts with two links between neighbours, of which packets take one as `lanes` says.
+pub fn double_torus(lanes: &str) -> Arc<Fabric> {
+    let sizes = [("sizes", integers(&[16, 16, 8])), ("lanes", integers(&[2]))];
+    let arguments = [("lanes", Value::Text(lanes.into()))];
+    Arc::new(routed(&NSIM_LINKS, "torus", &sizes, Some(("dimension-order", &arguments))))
+}
+
+/// A dragonfly of 1,056 hosts with this routing.
+pub fn dragonfly(routing: &str) -> Arc<Fabric> {
+    let sizes = ["routers_per_group", "hosts_per_router", "global_links_per_router"];
+    let sizes: Vec<_> = sizes.into_iter().zip([8, 4, 4].map(Value::Integer)).collect();
+    Arc::new(routed(&NSIM_LINKS, "dragonfly", &sizes, Some((routing, &[]))))
 }
 
 fn integers(values: &[i64]) -> Value {
@@ -44,15 +70,17 @@ pub fn fat_tree(m: &[i64]) -> Arc<Fabric> {
     fabric("fat-tree", &[("m", integers(m)), ("w", integers(&w))])
 }
 
-/// The torus of the NSIM study (Table 3) of these sizes: 4 GB/s, 78 + 4 · 4 ns in a router, 10 ns of cable.
+/// Of the NSIM study (Table 3): 4 GB/s, 78 + 4 · 4 ns in a router, 10 ns of cable.
+const NSIM_LINKS: LinkDefaults = LinkDefaults {
+    bandwidth: Bandwidth(4_000_000_000),
+    latency: Duration::from_ns(104),
+    host_bandwidth: Bandwidth(4_000_000_000),
+    host_latency: Duration::from_ns(52),
+};
+
+/// The torus of the NSIM study of these sizes.
 pub fn nsim_torus(sizes: &[i64]) -> Arc<Fabric> {
-    let links = LinkDefaults {
-        bandwidth: Bandwidth(4_000_000_000),
-        latency: Duration::from_ns(104),
-        host_bandwidth: Bandwidth(4_000_000_000),
-        host_latency: Duration::from_ns(52),
-    };
-    fabric_of(&links, "torus", &[("sizes", integers(sizes)), ("hosts_per_router", Value::Integer(1))])
+    fabric_of(&NSIM_LINKS, "torus", &[("sizes", integers(sizes)), ("hosts_per_router", Value::Integer(1))])
 }
 
 /// Its packets: 2 KiB with a header of 32 B, flits of 16 B, buffers of four packets.

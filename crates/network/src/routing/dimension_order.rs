@@ -21,7 +21,7 @@ pub(super) const LANES: Parameter = Parameter {
     name: "lanes",
     kind: Kind::Choice(&["hashed", "pair", "first", "least-loaded"]),
     default: Some("\"hashed\""),
-    summary: "which of parallel links: by the message, by its pair of hosts, the first, or by load",
+    summary: "which of parallel links: by the message (or packet), by its pair of hosts, the first, or by load",
 };
 pub(super) const TIES: Parameter = Parameter {
     name: "ties",

@@ -21,6 +21,10 @@
 //! message first. Credits come back when the packet's tail has left the buffer, after the cable's
 //! latency; nothing is sent without them.
 //!
+//! Under an adaptive routing a packet that is the first of its channel may choose another link, or another
+//! way, before it asks: by the bytes that wait for an output, and those for which the buffers behind it
+//! have no room, at the end of the instant, before anything is granted ([`decisions`]).
+//!
 //! Messages are cut into packets of at most the maximum payload, each with its header, in whole flits.
 //! The processes of a host take turns at its NIC packet by packet; a process's own path is a server at
 //! R_C before the NIC, and one behind it at the receiver; the host's link is no faster than R_N. Copies
