@@ -164,13 +164,13 @@ def _links(draw, number: int) -> dict:
         "class": [("up 1", "down 1")[i % 2] for i in range(number)],
         "bandwidth_Bps": numpy.full(number, 12.5e9),
         "bytes": (busy * 12.5e9).astype(numpy.int64),
-        "messages": (busy * 1e5).astype(numpy.int64),
+        "transfers": (busy * 1e5).astype(numpy.int64),
         "busy_s": busy,
     }
 
 
 def _busiest(links: dict, makespan_s: float) -> list[dict]:
-    names = ("link", "from", "to", "class", "bytes", "messages", "busy_s")
+    names = ("link", "from", "to", "class", "bytes", "transfers", "busy_s")
     rows = [
         {name: _plain(links[name][place]) for name in names} for place in range(min(10, len(links["link"])))
     ]

@@ -200,8 +200,8 @@ pub struct LinkUse {
     pub link: LinkId,
     /// Bytes on the wire, headers included.
     pub bytes: Bytes,
-    /// Messages (or flows) that crossed it.
-    pub messages: u64,
+    /// Messages (flows) that crossed it; packets in a model that moves those.
+    pub transfers: u64,
     /// For how long at least one of them was on it \[ps\].
     pub busy: Duration,
 }

@@ -190,3 +190,26 @@ fn packets_take_the_free_way_up() {
     assert_eq!(last("least-loaded-up"), Some(Time(alone)));
     assert_eq!(last("d-mod-k"), Some(Time(alone + packets * wire)));
 }
+
+/// Models that move whole messages ask when one starts, and see the messages on the links: eight hosts of a
+/// group send to the next over one channel by minimal ways; by adaptive ones at most half of them share one.
+#[test]
+fn messages_choose_when_they_start() {
+    let (kind, text, ..) = BLOCKS[0];
+    let size = 1_000_000;
+    let messages: Vec<_> =
+        (0..8).map(|from| (Time(0), common::message((from, 0), (8 + from, 0), size, from.into()))).collect();
+    let last = |model: &str, routing: &str| {
+        let hosts = Arc::new(common::transparent(1));
+        let mut network = common::model(model, &fabric(kind, text, routing, ""), &hosts);
+        common::run(&mut *network, &messages).iter().map(|times| times.delivered).max().unwrap()
+    };
+    let alone = (size * 1000).div_ceil(7);
+    for routing in ADAPTIVE {
+        let minimal = last("flow", "minimal").0;
+        assert!(minimal > 8 * alone && minimal < 8 * alone + 2_000_000, "{minimal}");
+        let adaptive = last("flow", routing).0;
+        assert!(adaptive < 5 * alone, "{routing}: {adaptive} of {minimal}");
+        assert_eq!(last("loggp", routing), last("loggp", "minimal"), "{routing}");
+    }
+}

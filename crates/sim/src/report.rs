@@ -99,8 +99,8 @@ pub struct BusyLink {
     pub class: String,
     /// What it carried \[bytes on the wire\].
     pub bytes: u64,
-    /// Messages that crossed it.
-    pub messages: u64,
+    /// Messages that crossed it; packets in a model that moves those.
+    pub transfers: u64,
     /// For how long something was on it \[s\].
     pub busy_s: f64,
     /// Bytes over what it could have carried in the makespan \[0..1\].
@@ -287,7 +287,7 @@ fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLi
             to,
             class: names.class(used.link),
             bytes: used.bytes.0,
-            messages: used.messages,
+            transfers: used.transfers,
             busy_s: used.busy.seconds(),
             utilisation: if could > 0.0 { used.bytes.0 as f64 / could } else { 0.0 },
         }

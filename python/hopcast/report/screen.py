@@ -64,7 +64,7 @@ def screen(summary: dict, width: int) -> RenderableType:
         blocks += ["", _failure(summary["failure"])]
     blocks += ["", *_time(summary, width)]
     if summary.get("busiest_links"):
-        blocks += ["", _links(summary["busiest_links"][:_LINKS])]
+        blocks += ["", _links(summary["busiest_links"][:_LINKS], units.transfers(summary["model"]))]
     if summary.get("calls"):
         blocks += ["", _calls(summary["calls"])]
     blocks += ["", *_speed(summary)]
@@ -127,14 +127,14 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _links(links: list[dict]) -> Table:
-    table = _table("Busiest links", "class", "bytes", "messages", "used")
+def _links(links: list[dict], transfers: str) -> Table:
+    table = _table("Busiest links", "class", "bytes", transfers, "used")
     for link in links:
         table.add_row(
             Text(f"{link['from']} → {link['to']}"),
             Text(str(link["class"])),
             units.size(link["bytes"]),
-            units.count(link["messages"]),
+            units.count(link["transfers"]),
             units.percent(link["utilisation"]),
         )
     return table

@@ -82,6 +82,11 @@ def things(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def transfers(model: str) -> str:
+    """What is counted that crosses links, in a network model."""
+    return "packets" if model == "packet" else "messages"
+
+
 def tick(value: float) -> str:
     """A number of things beside an axis: "1.5 M"."""
     for scale, prefix in _DECIMAL:

@@ -101,7 +101,7 @@ impl Links {
             let same = later.link == first.link;
             if same {
                 first.bytes += later.bytes;
-                first.messages += later.messages;
+                first.transfers += later.transfers;
                 first.busy = first.busy.max(later.busy);
             }
             same
@@ -126,7 +126,7 @@ impl Links {
 
     /// The tables `links` (only those used) and `links_over_time`.
     pub fn tables(&self, names: &LinkNames) -> Vec<Table> {
-        let used: Vec<_> = self.totals.iter().filter(|link| link.messages > 0).collect();
+        let used: Vec<_> = self.totals.iter().filter(|link| link.transfers > 0).collect();
         let text =
             |of: &dyn Fn(LinkId) -> String| Column::Text(used.iter().map(|link| of(link.link)).collect());
         let mut tables = vec![Table::new(
@@ -138,7 +138,7 @@ impl Links {
                 ("class", text(&|link| names.class(link))),
                 ("bandwidth_Bps", Column::F64(used.iter().map(|link| names.bandwidth(link.link)).collect())),
                 ("bytes", Column::U64(used.iter().map(|link| link.bytes.0).collect())),
-                ("messages", Column::U64(used.iter().map(|link| link.messages).collect())),
+                ("transfers", Column::U64(used.iter().map(|link| link.transfers).collect())),
                 ("busy_s", Column::F64(used.iter().map(|link| link.busy.seconds()).collect())),
             ],
         )];
@@ -239,7 +239,7 @@ impl LinkNames<'_> {
 
 /// The busiest link first: by busy time, then bytes, then number.
 pub fn busiest(totals: &[LinkUse], most: usize) -> Vec<LinkUse> {
-    let mut used: Vec<_> = totals.iter().filter(|link| link.messages > 0).copied().collect();
+    let mut used: Vec<_> = totals.iter().filter(|link| link.transfers > 0).copied().collect();
     used.sort_by_key(|link| (std::cmp::Reverse((link.busy, link.bytes)), link.link));
     used.truncate(most);
     used
@@ -270,7 +270,7 @@ mod tests {
         let link = |number, busy, bytes| LinkUse {
             link: LinkId(number),
             bytes: Bytes(bytes),
-            messages: 1,
+            transfers: 1,
             busy: Duration(busy),
         };
         let order: Vec<u32> =

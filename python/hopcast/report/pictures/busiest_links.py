@@ -16,7 +16,8 @@ def draw(result: Result) -> Picture | None:
     if not links:
         return None
     canvas = Canvas(1080, 26 + 28 * len(links), "Busiest links")
-    for x, text in ((420, "how much of what it could carry it carried"), (960, "messages"), (1072, "bytes")):
+    crossed = units.transfers(result.summary["model"])
+    for x, text in ((420, "how much of what it could carry it carried"), (960, crossed), (1072, "bytes")):
         canvas.text(x, 14, text, anchor="start" if x == 420 else "end", class_="tick")
     across = Axis(0, 1, 420, 780)
     for row, link in enumerate(links):
@@ -33,7 +34,7 @@ def _row(canvas: Canvas, across: Axis, y: float, link: dict) -> None:
     title = f"link {link['link']}: busy for {units.seconds(link['busy_s'])}"
     canvas.bar(across(0), y + 4, across(share) - across(0), 14, "accent", title, rx=2)
     canvas.text(across(1) + 8, y + 15, units.percent(share), class_="number")
-    canvas.text(960, y + 15, units.count(link["messages"]), anchor="end", class_="number")
+    canvas.text(960, y + 15, units.count(link["transfers"]), anchor="end", class_="number")
     canvas.text(1072, y + 15, units.size(link["bytes"]), anchor="end", class_="number")
 
 

@@ -308,7 +308,7 @@ impl Links {
             let link_use = LinkUse {
                 link: LinkId(at as u32),
                 bytes: carried.bytes + on_the_way[at],
-                messages: carried.messages + flows,
+                transfers: carried.messages + flows,
                 busy,
             };
             observer.record(now, &link_use);

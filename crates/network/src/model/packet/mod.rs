@@ -441,7 +441,7 @@ impl Network for Packet {
             let link_use = LinkUse {
                 link: LinkId(at as u32),
                 bytes: Bytes(port.bytes),
-                messages: port.packets,
+                transfers: port.packets,
                 busy: port.busy.saturating_sub(to_come),
             };
             observer.record(now, &link_use);
