@@ -198,7 +198,7 @@ fn a_long_run_is_bounded() {
     let fabric = torus(&[4, 4]);
     let lanes = fabric.topology.links() * 2;
     for (rows, groups) in [(lanes * 16, lanes), (lanes * 8, lanes / 2), (16 * 16, 16), (16 * 15, 0)] {
-        let options = Options { periods: 20, rows, ..ALL };
+        let options = Options { periods: 20, rows, residence: Duration(NS), ..ALL };
         let statistics = statistics(&fabric, packets(4), &options, &[(0, 10, 5_000 * 2016)]);
         let end = statistics.until.0;
         let length = statistics.classes.length().0;
@@ -207,6 +207,8 @@ fn a_long_run_is_bounded() {
         let periods = |table: &Traffic| table.rows().map(|row| row.period).max().unwrap() as u32 + 1;
         let regions = Regions::of(&*fabric.topology, rows).count();
         assert!(periods(&statistics.regions) * regions <= rows);
+        assert!(periods(&statistics.classes) <= 20 && statistics.latency.count() <= 20);
+        assert!(statistics.slow.slowest().len() <= 10 && statistics.slow.count() > 10);
         match &statistics.by_place {
             None => assert_eq!(groups, 0),
             Some(places) => assert!(periods(places) <= rows / groups),

@@ -25,6 +25,7 @@ def draw(result: Result) -> Picture | None:
         "share of the links' time, idle for lack of credit",
         units.percent,
         periods.share("stall_s"),
+        least=0.01,
     )
     if not buffers.values.max():
         return None

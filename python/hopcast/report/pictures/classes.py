@@ -63,11 +63,16 @@ class Classes:
         return y + 20
 
     def chart(
-        self, canvas: Canvas, box: tuple[float, ...], values: numpy.ndarray, label: Callable[[float], str]
+        self,
+        canvas: Canvas,
+        box: tuple[float, ...],
+        values: numpy.ndarray,
+        label: Callable[[float], str],
+        least: float = 0.0,
     ) -> None:
-        """Lines of `values`, a row per class, in a box: left, right, top, bottom."""
+        """Lines of `values`, a row per class, in a box (left, right, top, bottom), at least up to `least`."""
         left, right, top, bottom = box
-        most = float(values[self.rows].max()) or 1.0
+        most = max(float(values[self.rows].max()), least) or 1.0
         across, up = Axis(0, float(self.edges[-1]), left, right), Axis(0, most, bottom, top)
         vertical_axis(canvas, up, left, right, lambda ticks: [label(tick) for tick in ticks], about=4)
         horizontal_axis(canvas, across, bottom + 4, bottom, time_labels, about=round((right - left) / 120))

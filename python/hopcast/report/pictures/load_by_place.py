@@ -14,7 +14,7 @@ def draw(result: Result) -> Picture | None:
     if regions is None:
         return None
     periods = regions.periods
-    busy = Quantity("Links busy", "share of their time", units.percent, periods.share("busy_s"))
+    busy = Quantity("Links busy", "share of their time", units.percent, periods.share("busy_s"), least=0.01)
     waiting = Quantity(
         "Queue waiting",
         "mean of a packet, for these links",

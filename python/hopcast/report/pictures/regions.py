@@ -46,6 +46,8 @@ class Quantity:
     words: Callable[[float], str]
     values: numpy.ndarray
     """By place and time."""
+    least: float = 0.0
+    """What the strongest colour stands for at the least, so that next to nothing looks like it."""
 
 
 class Regions:
@@ -83,7 +85,7 @@ class Regions:
         shown = [name for name in self.classes if anything[self._of(name)].any()]
         heights = [self._height(name) for name in shown]
         canvas = Canvas(1080, round(sum(height + 12 for height in heights)) + 74, label)
-        most = [_strongest(quantity.values) for quantity in quantities]
+        most = [max(_strongest(quantity.values), quantity.least) for quantity in quantities]
         for number, quantity in enumerate(quantities):
             _scale(canvas, _GUTTER + number * (_WIDTH + _GAP), quantity, most[number])
         y = 44.0

@@ -9,6 +9,8 @@ from hopcast.report.store import Result
 from hopcast.report.svg import Canvas
 
 _HEIGHT = 150
+_LEAST = 0.01
+"""To what share of one an axis goes at the least."""
 
 
 def draw(result: Result) -> Picture | None:
@@ -30,7 +32,8 @@ def draw(result: Result) -> Picture | None:
         left, y = 70 + number % 2 * 560, top + number // 2 * (_HEIGHT + 70) + 18
         canvas.text(left, y - 12, name, class_="name")
         canvas.text(left + 442, y - 12, meaning, anchor="end", class_="tick")
-        classes.chart(canvas, (left, left + 442, y, y + _HEIGHT), values, label)
+        least = _LEAST if label is _percent else 0.0
+        classes.chart(canvas, (left, left + 442, y, y + _HEIGHT), values, label, least)
     canvas.height = round(top + 2 * (_HEIGHT + 70) - 22)
     return Picture("Efficiency, waiting and buffers over time", _finding(classes, waiting), canvas.svg())
 
