@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import numbers
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hopcast import _core
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.outcome import Report, Tables
+from hopcast.signals import Signals
 
 if TYPE_CHECKING:
     from hopcast.processes import Peers
@@ -46,6 +44,7 @@ def run(
     time_shift: bool | None = None,
     threads: int = 1,
     statistics: str | None = None,
+    stop_at: str | None = None,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -66,6 +65,7 @@ def run(
     mode, time_shift: how a trace is replayed, see `hopcast run --help`.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
+    stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.
     out: a directory for report.html, report.json and the tables.
     quiet: shows no progress.
 
@@ -89,6 +89,7 @@ def run(
         time_shift=time_shift,
         threads=threads,
         statistics=statistics,
+        stop_at=stop_at,
     )
     report = simulate(job) if quiet else _simulate_watched(job)
     if out is not None:
@@ -127,6 +128,7 @@ class Job:
     time_shift: bool | None = None
     threads: int = 1
     statistics: str | None = None
+    stop_at: str | None = None
 
 
 def simulate(
@@ -158,8 +160,9 @@ def simulate(
         "time_shift": job.time_shift,
         "threads": min(job.threads, _MOST_THREADS),
         "statistics": job.statistics,
+        "stop_at": job.stop_at,
     }
-    watch = _Interrupts(progress, peers)
+    watch = _Watch(Signals(progress), peers)
     if callable(job.program):
         name = getattr(job.program, "__name__", type(job.program).__name__)
         return _simulate_function(request, name, job.program, job, watch)
@@ -176,8 +179,16 @@ def simulate(
         return _simulate_trace(request, name, watch)
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
     request |= {"workload": "pattern", "name": name, "arguments": written}
-    with watch:
+    with watch.signals:
         return _report(_core_run(request, None, watch))
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """Who is told of a run while it is under way, and the other processes that run it, if there are any."""
+
+    signals: Signals
+    peers: Peers | None
 
 
 def _check_options(job: Job) -> None:
@@ -194,6 +205,8 @@ def _check_options(job: Job) -> None:
             raise InputError(f"{name}: a whole number of at least {least}, not {value!r}")
     if not isinstance(job.model, str | None):
         raise InputError(f"model: a name such as 'flow', not {job.model!r}")
+    if not isinstance(job.stop_at, str | None):
+        raise InputError(f"stop_at: a time with its unit such as '2.5 ms', not {job.stop_at!r}")
     if callable(job.program) or not _is_trace(os.fspath(job.program)):
         for name, value, unset in (
             ("mode", job.mode, None),
@@ -222,10 +235,10 @@ def _check_ranks(ranks: int | None) -> None:
         raise InputError(f"ranks: a run has 1 to {_RANKS_MOST} ranks, not {ranks}")
 
 
-def _simulate_trace(request, name: str, watch: _Interrupts) -> Report | None:
+def _simulate_trace(request, name: str, watch: _Watch) -> Report | None:
     from hopcast.archive import opened
 
-    with opened(name) as place, watch:
+    with opened(name) as place, watch.signals:
         request |= {"workload": "trace", "name": place, "arguments": []}
         ended = _core_run(request, None, watch)
         if ended is not None:
@@ -234,14 +247,14 @@ def _simulate_trace(request, name: str, watch: _Interrupts) -> Report | None:
         return _report(ended)
 
 
-def _simulate_function(request, name, function, job: Job, watch: _Interrupts) -> Report | None:
+def _simulate_function(request, name, function, job: Job, watch: _Watch) -> Report | None:
     from hopcast.program import process
 
     if job.ranks is None:
         raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
     program = process.Program(function, job.ranks, job.args, job.kwargs)
     request |= {"workload": "program", "name": name, "arguments": []}
-    with process.running(program), watch:
+    with process.running(program), watch.signals:
         ended = _core_run(request, program, watch)
         if ended is None:
             return None
@@ -254,14 +267,14 @@ def _simulate_function(request, name, function, job: Job, watch: _Interrupts) ->
     return report
 
 
-def _core_run(request: dict, program, watch: _Interrupts):
+def _core_run(request: dict, program, watch: _Watch):
     """The core's run; what it says of itself becomes an exception of this package.
 
     Gives report, tables, what left a rank function, and greenlets that have not finished; `None` in a
     process that does not report.
     """
     try:
-        return _core.run(request, program, watch, watch.peers)
+        return _core.run(request, program, watch.signals, watch.peers)
     except InputError as error:
         error.all_know = True
         raise
@@ -287,7 +300,8 @@ def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> 
 
     report.error = error
     if isinstance(error, KeyboardInterrupt):  # a second Ctrl-C broke the rank off
-        report.summary |= {"failure": None, "partial": True}
+        stopped = {"by": "interrupt", "at_s": at_s, "behind": []}
+        report.summary |= {"failure": None, "partial": True, "stopped": stopped}
         return
     place = place_of_error(error)
     text = f"rank {rank} raised {type(error).__name__} at {at_s:.9g} s: {error}"
@@ -310,7 +324,7 @@ def _add_error(report: Report, rank: int, at_s: float, error: BaseException) -> 
 
 def raise_failure(report: Report) -> None:
     """Raises what a report says of a failed or stopped run."""
-    if report.partial and not report.failure:
+    if report.stopped and report.stopped["by"] == "interrupt":
         raise Interrupted(report) from report.error
     failure = report.failure
     if not failure:
@@ -327,39 +341,6 @@ def _stuck(rank: dict) -> str:
     call = f" in {rank['call']}" if rank["call"] else ""
     waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
     return f"  rank {rank['rank']}{place}{call} since {rank['since_s']:.9g} s{waits}"
-
-
-class _Interrupts:
-    """Turns Ctrl-C into an orderly end: the first asks the run to stop, a second one breaks it off."""
-
-    def __init__(
-        self, progress: Callable[[float, int, float | None], None] | None, peers: Peers | None = None
-    ):
-        self.peers = peers
-        self._progress = progress
-        self._asked = False
-        self._before: Any = None
-
-    def __enter__(self):
-        if threading.current_thread() is threading.main_thread():
-            with contextlib.suppress(ValueError):
-                self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def __exit__(self, *_error):
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _ask(self, _number, _frame):
-        if self._asked:
-            raise KeyboardInterrupt
-        self._asked = True
-
-    def __call__(self, now_s: float, events: int, share: float | None) -> bool:
-        """Told by the core where the run stands; gives whether it is to stop."""
-        if self._progress is not None:
-            self._progress(now_s, events, share)
-        return self._asked
 
 
 def _toml(value: Any) -> str:

@@ -40,6 +40,7 @@ def result(
         "platform": "fat-tree",
         "workload": "halo1d",
         "ranks": ranks,
+        "ranks_finished": ranks,
         "hosts": 2 * max(1, ranks // 16),
         "hosts_used": max(1, ranks // 16),
         "messages": messages,
@@ -78,6 +79,7 @@ def result(
         },
         "failure": failure,
         "partial": False,
+        "stopped": None,
     }
     return Result(summary, tables)
 
@@ -114,6 +116,8 @@ def _ranks(draw, ranks: int) -> dict:
         "bytes_sent": sent * 65_536,
         "messages_received": sent,
         "bytes_received": sent * 65_536,
+        "reached_s": compute + transfer + waiting,
+        "stands_in": [""] * ranks,
     }
 
 

@@ -30,9 +30,10 @@ mod _core {
     #[pymodule_export]
     use super::source::Clock;
 
-    /// The codes of operations, which rank programs and this crate agree on.
+    /// The numbers which Python and this crate agree on: codes of operations, wishes of a monitor.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::run::add_to(module)?;
         super::codes::add_to(module)
     }
 }

@@ -1,5 +1,6 @@
 //! Runs: a request from Python, a report and its tables back.
 
+use engine::Time;
 use mpi::{Rank, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -7,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use sim::observe::Detail;
 use sim::run::Alone;
 use sim::table::{Column, Table};
-use sim::{Control, Monitor, Peers, Progress, Request, Workload};
+use sim::{Control, InputError, Look, Monitor, Peers, Progress, Request, Workload};
 
 use crate::errors::{input_error, told_error};
 use crate::peers::Talker;
@@ -30,6 +31,7 @@ pub struct Job {
     compute_scale: f64,
     records: u32,
     threads: u32,
+    stop_at: Option<String>,
     mode: Option<String>,
     time_shift: Option<bool>,
     statistics: Option<String>,
@@ -46,6 +48,9 @@ impl Job {
             }
             other => return Err(PyValueError::new_err(format!("no workload is a '{other}'"))),
         };
+        let stop_at = self.stop_at.as_deref().map(str::parse::<Time>).transpose();
+        let stop_at =
+            stop_at.map_err(|error| input_error(InputError::whole("stop-at", error.to_string())))?;
         Ok(Request {
             platform: self.platform,
             overrides: self.overrides,
@@ -58,14 +63,16 @@ impl Job {
             compute_scale: self.compute_scale,
             threads: self.threads,
             statistics: self.statistics,
+            stop_at,
             detail: if self.records > 0 { Detail::Records(self.records) } else { Detail::Tables },
         })
     }
 }
 
-/// A Python function that is told where the run stands, and gives whether it is to stop.
+/// A Python function that is told where the run stands, and gives a number of [`WISHES`].
 struct Watch<'a, 'py> {
     function: &'a Bound<'py, PyAny>,
+    ranks: u32,
     /// What the function raised: it stops the run.
     error: Option<PyErr>,
 }
@@ -74,18 +81,30 @@ impl Monitor for Watch<'_, '_> {
     fn poll(&mut self, progress: Progress) -> Control {
         let told = self.function.py().check_signals();
         let told = told.and_then(|()| {
-            let Progress { now, events, share_done } = progress;
-            self.function.call1((now.seconds(), events, share_done))
+            let Progress { now, events, share_done, look } = progress;
+            let look = look.map(|Look { unfinished, in_flight, behind }| {
+                let behind = behind.map(|(reached, rank)| (reached.seconds(), rank.0));
+                (self.ranks, self.ranks - unfinished, in_flight, behind)
+            });
+            self.function.call1((now.seconds(), events, share_done, look))
         });
-        match told.and_then(|answer| answer.is_truthy()) {
-            Ok(false) => Control::Continue,
-            Ok(true) => Control::Stop,
+        match told.and_then(|wish| wish.extract::<usize>()) {
+            Ok(wish) => WISHES[wish].1,
             Err(error) => {
                 self.error = Some(error);
                 Control::Stop
             }
         }
     }
+}
+
+/// What the function may want: the constants of the module that say so.
+const WISHES: [(&str, Control); 3] =
+    [("GO_ON", Control::Continue), ("STOP", Control::Stop), ("LOOK", Control::Look)];
+
+/// Puts the numbers of [`WISHES`] into the module.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    (0..).zip(WISHES).try_for_each(|(number, (name, _)): (u8, _)| module.add(name, number))
 }
 
 /// `(report.json, tables, (rank, time, exception) or None, greenlets that have not finished)`.
@@ -114,7 +133,7 @@ pub fn run<'py>(
         (Ok(_), Some(told)) => return Err(told_error(&told)),
         (Ok(prepared), None) => prepared,
     };
-    let mut watch = Watch { function: monitor, error: None };
+    let mut watch = Watch { function: monitor, ranks: prepared.ranks(), error: None };
     let mut greenlets = None;
     if let Some(program) = program {
         program.setattr("host_of_rank", prepared.host_of_rank().to_vec())?;

@@ -17,5 +17,5 @@ pub use catalogue::catalogue;
 pub use config::{InputError, Platform};
 pub use report::{Outcome, Report};
 pub use request::{Prepared, Request, Sources, Workload, prepare, prepare_share};
-pub use run::{Control, Monitor, Peers, Progress};
+pub use run::{Control, Look, Monitor, Peers, Progress};
 pub use survey::{picture, survey};

@@ -6,7 +6,7 @@ use network::Fabric;
 use serde::Serialize;
 
 use crate::observe::{LinkNames, RankTotals, StatisticsReport};
-use crate::run::{End, Ended};
+use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
 
 /// Everything that a run says about itself; its fields are the keys of `report.json`.
@@ -26,6 +26,8 @@ pub struct Report {
     pub seed: u64,
     /// Ranks of the workload.
     pub ranks: u32,
+    /// Ranks that were done at the end.
+    pub ranks_finished: u32,
     /// Hosts of the platform.
     pub hosts: u32,
     /// Hosts that have a rank.
@@ -71,6 +73,8 @@ pub struct Report {
     pub failure: Option<FailureReport>,
     /// Whether the run was stopped before its end.
     pub partial: bool,
+    /// Why and where, if it was.
+    pub stopped: Option<StopReport>,
     /// Each means: check this before you trust the number.
     pub warnings: Vec<String>,
 }
@@ -154,6 +158,17 @@ pub struct StuckRank {
     pub place: Option<String>,
 }
 
+/// Where a run was stopped before its end.
+#[derive(Debug, Clone, Serialize)]
+pub struct StopReport {
+    /// "stop-at" for a time that was asked for, "interrupt" for a monitor.
+    pub by: &'static str,
+    /// Up to when everything has happened \[s\].
+    pub at_s: f64,
+    /// Some of the ranks that are not done, the one that is furthest behind first.
+    pub behind: Vec<StuckRank>,
+}
+
 /// What the builder of a run knows about it.
 #[derive(Debug, Clone, Default)]
 pub struct Title {
@@ -209,10 +224,23 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         }),
         _ => None,
     };
-    let partial = ended.end == End::Stopped;
+    let stopped = match ended.end {
+        End::Stopped(stop) => Some(StopReport {
+            by: if stop == Stop::Asked { "interrupt" } else { "stop-at" },
+            at_s: makespan.seconds(),
+            behind: ended.behind.iter().map(stuck).collect(),
+        }),
+        _ => None,
+    };
+    let partial = stopped.is_some();
+    let ranks = title.host_of_rank.len() as u32;
+    let ranks_finished = ranks - ended.unfinished.len() as u32;
     let mut warnings = title.warnings.clone();
     if partial {
-        warnings.push(format!("the run was stopped at {makespan}: this is a partial result"));
+        warnings.push(format!(
+            "the run was stopped at {makespan}, when {ranks_finished} of {ranks} ranks were done: \
+             this is a partial result"
+        ));
     }
     warnings.extend(ended.leftovers.iter().cloned());
     warnings.extend(ended.views.warnings());
@@ -223,7 +251,8 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         model: title.model.clone(),
         placement: title.placement.clone(),
         seed: title.seed,
-        ranks: title.host_of_rank.len() as u32,
+        ranks,
+        ranks_finished,
         hosts: fabric.topology.hosts(),
         hosts_used: hosts.len() as u32,
         makespan_s: makespan.seconds(),
@@ -246,6 +275,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
         failure,
         partial,
+        stopped,
         warnings,
     };
     Outcome { report, tables: tables(ended, &names, &title.host_of_rank) }
@@ -263,8 +293,22 @@ fn tables(ended: &Ended, names: &LinkNames, host_of_rank: &[u32]) -> Vec<Table> 
     let mut tables = ended.views.tables();
     let ranks = tables.iter_mut().find(|table| table.name == "ranks").expect("ranks are always kept");
     ranks.columns.insert(1, ("host", Column::U32(host_of_rank.to_vec())));
+    ranks.columns.extend(standings(ended));
     tables.extend(ended.links.tables(names));
     tables
+}
+
+/// How far each rank has come, and the call in which it stands if it is not done.
+fn standings(ended: &Ended) -> [(&'static str, Column); 2] {
+    let totals = ended.views.ranks.totals();
+    let mut reached: Vec<f64> = totals.iter().map(|totals| totals.finish.seconds()).collect();
+    let mut calls = vec![String::new(); totals.len()];
+    for standing in &ended.unfinished {
+        let rank = standing.rank.0 as usize;
+        reached[rank] = standing.reached.seconds();
+        calls[rank].clone_from(&standing.call);
+    }
+    [("reached_s", Column::F64(reached)), ("stands_in", Column::Text(calls))]
 }
 
 fn time_split(totals: &[RankTotals]) -> TimeSplit {

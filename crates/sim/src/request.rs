@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use engine::Time;
 use engine::registry::{Arguments, Entry, find};
 use mpi::Source;
 use network::Topology;
@@ -15,7 +16,9 @@ use crate::config::{self, Disk, InputError, Override};
 use crate::memory::{self, Size};
 use crate::observe::{Detail, restored, saved};
 use crate::report::{Outcome, Title, report};
-use crate::run::{Alone, Domain, End, Ended, InWindows, Monitor, Peers, domains_of, run, run_in_windows};
+use crate::run::{
+    Alone, Domain, End, Ended, InWindows, Monitor, Peers, Until, domains_of, run, run_in_windows,
+};
 use crate::trace;
 
 /// What a user asks for.
@@ -45,6 +48,8 @@ pub struct Request {
     pub detail: Detail,
     /// Threads to run on, 1 or more; never changes the result.
     pub threads: u32,
+    /// The simulated time at which the run ends, if some ranks are not done by then.
+    pub stop_at: Option<Time>,
 }
 
 /// What to run.
@@ -91,6 +96,7 @@ pub struct Prepared {
     /// How many domains there are in all processes.
     all: u32,
     operations: Operations,
+    until: Until,
     title: Title,
 }
 
@@ -164,7 +170,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         warnings,
         host_of_rank,
     };
-    Ok(Prepared { blueprint, domains, all, operations, title })
+    Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title })
 }
 
 /// One domain for each thread of each process, where the run can be cut: those of this process, and how many
@@ -322,7 +328,7 @@ impl Prepared {
             feeds.extend(self.operations.feed()?);
         }
         if self.all > 1 {
-            match run_in_windows(domains, self.all, &mut feeds, monitor, peers) {
+            match run_in_windows(domains, self.all, &mut feeds, monitor, self.until, peers) {
                 InWindows::Ended(ended) => return self.close(Some(*ended), &mut feeds, peers),
                 InWindows::Elsewhere => return self.close(None, &mut feeds, peers),
                 InWindows::FailedAhead => domains = vec![self.blueprint.whole()?],
@@ -331,8 +337,8 @@ impl Prepared {
         }
         let Some(domain) = domains.pop() else { return Ok(None) };
         let ended = match (feeds.first_mut(), program) {
-            (Some(feed), _) => run(domain, feed, monitor),
-            (None, Some(program)) => run(domain, program, monitor),
+            (Some(feed), _) => run(domain, feed, monitor, self.until),
+            (None, Some(program)) => run(domain, program, monitor, self.until),
             (None, None) => panic!("a program workload needs its program"),
         };
         self.close(Some(ended), &mut feeds, &mut Alone)

@@ -36,6 +36,7 @@ fn request(platform: &str, model: &str, ranks: Option<u32>, workload: Workload, 
         statistics: None,
         detail: Detail::Records(300),
         threads,
+        stop_at: None,
     }
 }
 

@@ -112,6 +112,7 @@ impl Scenario {
             statistics: None,
             detail: Detail::Records(1000),
             threads,
+            stop_at: None,
         }
     }
 

@@ -25,6 +25,7 @@ fn request(platform: &str, pattern: &str, bytes: &str, overrides: &[(&str, &str)
         statistics: None,
         detail: Detail::Screen,
         threads: 1,
+        stop_at: None,
     }
 }
 

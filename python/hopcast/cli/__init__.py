@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 
 import click
@@ -57,6 +58,9 @@ def main() -> None:
     """Runs the command line and ends the process with its exit code."""
     if is_silent():
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+    if hasattr(signal, "SIGUSR1"):
+        # A question to a run that does not listen yet, or no more, must not end it.
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal that cannot show "µ" shows "?"
     sys.exit(guarded(lambda: commands.main(prog_name="hopcast", standalone_mode=False)))

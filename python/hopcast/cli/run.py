@@ -11,6 +11,7 @@ import click
 
 from hopcast.cli import arguments, exits, overrides
 from hopcast.errors import InputError
+from hopcast.signals import without_end
 
 if TYPE_CHECKING:
     from hopcast.api import Job
@@ -29,6 +30,7 @@ _AS_THEY_ARE = (
     "time_shift",
     "threads",
     "statistics",
+    "stop_at",
 )
 _OF_TRACES = ("mode", "time_shift", "compute_scale")
 
@@ -54,6 +56,11 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     metavar="N",
     help="Threads to run on, best as many as there are free cores; under mpiexec, of each process. "
     "Never changes the result.",
+)
+@click.option(
+    "--stop-at",
+    metavar="TIME",
+    help="End the run at this simulated time, such as 2.5ms, with a report of what had happened by then.",
 )
 @click.option(
     "--seed",
@@ -126,7 +133,10 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
         raise
     if report is None:
         return exits.DONE
-    return _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})
+    interrupted = report.summary["stopped"] and report.summary["stopped"]["by"] == "interrupt"
+    with without_end() if interrupted else nullcontext():
+        code = _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})
+    return exits.INTERRUPTED if interrupted else code
 
 
 def _simulate(job: Job, peers: Peers | None, flags: dict) -> Report | None:
@@ -194,6 +204,4 @@ def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int
         page = write(report, out)
         if not (as_json or quiet):
             click.echo(f"Report  {page}")
-    if summary["partial"]:
-        return exits.INTERRUPTED
     return exits.PROGRAM_FAILED if summary["failure"] else exits.DONE

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hopcast.report import units
+from hopcast.report.html import stop
 from hopcast.report.store import Result, write_text
 
 _SETTINGS = ("workload", "platform", "model", "ranks", "hosts_used", "placement", "seed", "hopcast_version")
@@ -117,6 +118,8 @@ def _calls(a: dict, b: dict) -> Group:
 
 def _settings(a: dict, b: dict) -> Group:
     pairs = [(name, str(a.get(name, "—")), str(b.get(name, "—"))) for name in _SETTINGS]
+    if any(side.get("stopped") for side in (a, b)):
+        pairs.insert(0, ("partial", *(stop(side) or "no" for side in (a, b))))
     return Group("Settings", [Row(name, x, y, "" if x == y else "differs") for name, x, y in pairs])
 
 

@@ -32,6 +32,7 @@ def page(result: Result) -> str:
             parts=parts(result.summary),
             facts=facts(result.summary),
             pictures=pictures,
+            stop=stop(result.summary),
             stuck=((result.summary.get("failure") or {}).get("ranks") or [])[:_STUCK_SHOWN],
         )
     )
@@ -72,6 +73,16 @@ def _environment() -> Environment:
 def title(summary: dict) -> str:
     """What ran on what."""
     return f"{summary['workload']} on {summary['platform']}"
+
+
+def stop(summary: dict) -> str | None:
+    """Where a run was stopped before its end; None if it was not."""
+    stopped = summary.get("stopped")
+    if not stopped:
+        return None
+    words = {"stop-at": "as was asked for", "interrupt": "by an interrupt"}
+    done = f"{summary['ranks_finished']:,} of {units.things(summary['ranks'], 'rank')} done"
+    return f"stopped at {units.seconds(stopped['at_s'])} {words[stopped['by']]}, {done}"
 
 
 def parts(summary: dict) -> list[tuple[str, str, float]]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopcast.report import units
-from hopcast.report.html import parts, ranks_on_hosts, title
+from hopcast.report.html import parts, ranks_on_hosts, stop, title
 
 if TYPE_CHECKING:
     from hopcast.report.compare import Comparison
@@ -21,6 +21,7 @@ _WIDTH = 100
 _LINKS = 5
 _CALLS = 6
 _STUCK = 8
+_BEHIND = 3
 
 
 def show(summary: dict) -> None:
@@ -62,6 +63,8 @@ def screen(summary: dict, width: int) -> RenderableType:
     blocks: list[RenderableType] = [_head(summary)]
     if summary.get("failure"):
         blocks += ["", _failure(summary["failure"])]
+    if summary.get("stopped"):
+        blocks += ["", _stopped(summary)]
     blocks += ["", *_time(summary, width)]
     if summary.get("busiest_links"):
         blocks += ["", _links(summary["busiest_links"][:_LINKS], units.transfers(summary["model"]))]
@@ -83,14 +86,26 @@ def _failure(failure: dict) -> Text:
     text = Text("The simulated program failed\n", style="bold red")
     text.append(failure["text"], style="not bold")
     ranks = failure.get("ranks") or []
-    for rank in ranks[:_STUCK]:
+    return text.append(_standing(ranks[:_STUCK], len(ranks)))
+
+
+def _stopped(summary: dict) -> Text:
+    text = Text("A partial result: ", style="bold yellow").append(stop(summary), style="not bold")
+    unfinished = summary["ranks"] - summary["ranks_finished"]
+    return text.append(_standing(summary["stopped"]["behind"][:_BEHIND], unfinished))
+
+
+def _standing(ranks: list[dict], of: int) -> Text:
+    """Some ranks `of` so many, with the calls in which they stand."""
+    text = Text()
+    for rank in ranks:
         place = f" at {rank['place']}" if rank.get("place") else ""
         call = f": {rank['call']}" if rank["call"] else ""
         waits = f"\n    waits for {rank['waits_for']}" if rank["waits_for"] else ""
         line = f"\n  rank {rank['rank']}{place}, since {units.seconds(rank['since_s'])}{call}{waits}"
         text.append(line, style="default not bold")
-    if len(ranks) > _STUCK:
-        text.append(f"\n  … and {len(ranks) - _STUCK:,} more ranks", style="default not bold")
+    if of > len(ranks):
+        text.append(f"\n  … and {units.things(of - len(ranks), 'more rank')}", style="default not bold")
     return text
 
 

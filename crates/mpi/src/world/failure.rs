@@ -28,7 +28,7 @@ impl World {
         }
     }
 
-    fn blocked_rank(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
+    pub(super) fn blocked_rank(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
         let op = process.op.as_ref();
         let call = op.map_or("no call".into(), text::describe);
         let mut waits = Waits::default();

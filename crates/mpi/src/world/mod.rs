@@ -25,6 +25,7 @@ mod progress;
 mod receive;
 mod request;
 mod send;
+pub mod standing;
 mod text;
 mod wait;
 
@@ -161,6 +162,7 @@ pub struct World {
     failure: Option<Box<Failure>>,
     finished: u32,
     messages: u64,
+    arrived: u64,
     bytes: u64,
 }
 
@@ -189,6 +191,7 @@ impl World {
             failure: None,
             finished: 0,
             messages: 0,
+            arrived: 0,
             bytes: 0,
         }
     }
@@ -229,6 +232,11 @@ impl World {
             return;
         }
         let parcel = Parcel::unpack(&arrival.message.cargo);
+        if let (Happening::Delivered, Kind::Eager | Kind::CollectiveEager | Kind::Data) =
+            (arrival.happening, parcel.kind)
+        {
+            self.arrived += 1;
+        }
         let outcome = match (arrival.happening, parcel.kind) {
             (Happening::Sent, Kind::Data) => self.data_has_left(&parcel, context),
             (Happening::Sent, _) => Ok(()),
@@ -250,7 +258,12 @@ impl World {
 
     /// Are all ranks of this world done?
     pub fn finished(&self) -> bool {
-        self.finished as usize == self.processes.len()
+        self.unfinished() == 0
+    }
+
+    /// How many of them are not.
+    pub fn unfinished(&self) -> u32 {
+        self.processes.len() as u32 - self.finished
     }
 
     /// How the simulated program has failed, if it has.
@@ -271,6 +284,11 @@ impl World {
     /// Messages with payload sent so far, those of collectives included.
     pub fn messages(&self) -> u64 {
         self.messages
+    }
+
+    /// How many of the messages sent by any world have come to this one.
+    pub fn arrived(&self) -> u64 {
+        self.arrived
     }
 
     /// Payload sent so far \[bytes\].

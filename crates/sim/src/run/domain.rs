@@ -7,7 +7,8 @@ use mpi::world::{Context, Setup, World};
 use mpi::{Failure, Letter, Source};
 use network::{Arrival, Crossing, Fabric, Network};
 
-use super::POLL_MASK;
+use super::exchange::Note;
+use super::{Look, POLL_MASK, Progress};
 use crate::observe::{Detail, Links, Views};
 
 /// A part of a machine with its ranks in place, ready to run once.
@@ -23,7 +24,7 @@ pub struct Domain {
     failed_at: u64,
 }
 
-/// Is asked every 2¹⁶ events whether to stop.
+/// Is asked every 2¹⁴ events whether to stop.
 pub(super) type Poll<'a> = &'a mut dyn FnMut(&Domain, &dyn Source) -> bool;
 
 impl Domain {
@@ -104,6 +105,47 @@ impl Domain {
     /// Events handled.
     pub(super) fn events(&self) -> u64 {
         self.queue.popped()
+    }
+
+    /// When its next event is due.
+    pub(super) fn next_time(&mut self) -> Time {
+        self.queue.next_time()
+    }
+
+    /// How many of its ranks are not done.
+    pub(super) fn unfinished(&self) -> u32 {
+        self.world.unfinished()
+    }
+
+    /// Messages sent from here less those that have come to here: their sum over all domains is in flight.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.world.messages().wrapping_sub(self.world.arrived())
+    }
+
+    /// What others are to know of it, where the first of what it has `sent` is due then; with the rank that
+    /// is furthest behind only if someone `looked`, because finding it takes time.
+    pub(super) fn note(&mut self, source: &dyn Source, sent: Time, looked: bool) -> Note {
+        Note {
+            next: self.queue.next_time().min(sent),
+            events: self.events(),
+            share_done: source.share_done(),
+            ends: self.failed(),
+            looks: false,
+            unfinished: self.unfinished(),
+            in_flight: self.in_flight(),
+            behind: if looked { self.world.furthest_behind() } else { None },
+        }
+    }
+
+    /// A closer look at it, if it is the whole machine.
+    pub(super) fn look(&self) -> Look {
+        let behind = self.world.furthest_behind();
+        Look { unfinished: self.unfinished(), in_flight: self.in_flight(), behind }
+    }
+
+    /// Where it stands, if it is the whole machine.
+    pub(super) fn progress(&self, source: &dyn Source, look: Option<Look>) -> Progress {
+        Progress { now: self.now(), events: self.events(), share_done: source.share_done(), look }
     }
 
     /// Is something due later than can be counted?

@@ -5,7 +5,7 @@ use mpi::{PartCall, Source};
 
 use super::peers::Peers;
 use super::sum::Sum;
-use super::{Domain, Ended};
+use super::{Domain, Ended, Stop};
 use crate::observe::{Links, Views, restored, saved};
 
 /// The end of a run: of the domains of this process, whose sources are `sources`, and of those of others.
@@ -13,23 +13,28 @@ use crate::observe::{Links, Views, restored, saved};
 pub fn ended(
     mut domains: Vec<Domain>,
     sources: &[&dyn Source],
-    stopped: bool,
+    stop: Option<Stop>,
     wall_s: f64,
     peers: &mut dyn Peers,
 ) -> Option<Ended> {
-    let sums = domains.iter_mut().zip(sources).map(|(domain, source)| Sum::of(domain, *source, stopped));
+    let sums =
+        domains.iter_mut().zip(sources).map(|(domain, source)| Sum::of(domain, *source, stop.is_some()));
     let mut sum = sums.reduce(Sum::and).expect("a process has a domain");
     // When all have come to their end, and what each asks the others about a mismatched collective.
     let told = peers.share(saved(&(sum.now, sum.asked())));
     let told: Vec<(Time, Vec<PartCall>)> = told.iter().map(|told| restored(told)).collect();
-    let last = told.iter().map(|(now, _)| *now).max().expect("a run has a process");
+    let mut last = told.iter().map(|(now, _)| *now).max().expect("a run has a process");
+    if let Some(Stop::At(at)) = stop {
+        last = at;
+    }
+    sum.now = last;
     for part in told.iter().flat_map(|(_, asked)| asked) {
         let known = domains.iter().find_map(|domain| domain.world.part_call(part));
         sum.answers.extend(known.map(|call| (*part, call)));
     }
     let (views, links) = seen(domains, last);
     let (sum, views, links) = gather(sum, views, links, peers)?;
-    Some(sum.close(stopped, wall_s, views, links, peers.count()))
+    Some(sum.close(stop, wall_s, views, links, peers.count()))
 }
 
 /// What the observers of all domains of this process have seen, up to `last`.

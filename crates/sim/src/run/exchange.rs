@@ -7,9 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use engine::Time;
+use mpi::Rank;
 use network::Crossing;
 
 use super::peers::Parcel;
+use super::progress::{Look, Progress};
+
+/// Words of a note.
+pub const NOTE_WORDS: usize = 7;
 
 /// From one domain to another.
 #[derive(Debug, Default)]
@@ -19,6 +24,13 @@ pub struct Mail {
     /// Of the ranks.
     pub letters: Vec<Arc<[u64]>>,
 }
+
+/// A share that cannot be told, and nobody, as words.
+const UNKNOWN: u64 = u64::MAX;
+const NOBODY: (Time, Rank) = (Time::NEVER, Rank(u32::MAX));
+/// Bits of the flags.
+const ENDS: u64 = 1;
+const LOOKS: u64 = 2;
 
 /// Where a domain stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,18 +43,20 @@ pub struct Note {
     pub share_done: Option<f64>,
     /// Whether it can or may not go on.
     pub ends: bool,
+    /// Whether someone wants a closer look at all.
+    pub looks: bool,
+    /// Ranks that are not done.
+    pub unfinished: u32,
+    /// Messages sent less those that have come, modulo 2⁶⁴: summed over all domains, those in flight.
+    pub in_flight: u64,
+    /// The rank that is furthest behind, and how far it has come, if that was asked for.
+    pub behind: Option<(Time, Rank)>,
 }
 
 /// A note that another thread reads; in a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Pinned {
-    next: AtomicU64,
-    events: AtomicU64,
-    /// Bits of a number; all set where it cannot be told.
-    share_done: AtomicU64,
-    ends: AtomicU64,
-}
+struct Pinned([AtomicU64; NOTE_WORDS]);
 
 /// The mail and notes of the domains of this process.
 #[derive(Debug)]
@@ -58,31 +72,58 @@ pub struct Exchange {
     parcels: [Vec<Mutex<Parcel>>; 2],
 }
 
-const UNKNOWN: u64 = u64::MAX;
-
 impl Pinned {
     fn set(&self, note: Note) {
-        self.next.store(note.next.0, Ordering::Relaxed);
-        self.events.store(note.events, Ordering::Relaxed);
-        self.share_done.store(note.share_done.map_or(UNKNOWN, f64::to_bits), Ordering::Relaxed);
-        self.ends.store(note.ends.into(), Ordering::Relaxed);
+        let words = self.0.iter().zip(note.words());
+        words.for_each(|(pinned, word)| pinned.store(word, Ordering::Relaxed));
     }
 
     fn get(&self) -> Note {
-        let share = self.share_done.load(Ordering::Relaxed);
-        Note {
-            next: Time(self.next.load(Ordering::Relaxed)),
-            events: self.events.load(Ordering::Relaxed),
-            share_done: (share != UNKNOWN).then(|| f64::from_bits(share)),
-            ends: self.ends.load(Ordering::Relaxed) != 0,
-        }
+        Note::from_words(std::array::from_fn(|word| self.0[word].load(Ordering::Relaxed)))
     }
 }
 
 impl Note {
-    const NOTHING: Note = Note { next: Time::NEVER, events: 0, share_done: None, ends: false };
+    const NOTHING: Note = Note {
+        next: Time::NEVER,
+        events: 0,
+        share_done: None,
+        ends: false,
+        looks: false,
+        unfinished: 0,
+        in_flight: 0,
+        behind: None,
+    };
 
-    /// Both as one: the first event, the sum of events, the largest share, whether either ends.
+    fn flags(&self) -> u64 {
+        (ENDS * u64::from(self.ends)) | (LOOKS * u64::from(self.looks))
+    }
+
+    /// As words that [`Note::from_words`] reads.
+    pub fn words(&self) -> [u64; NOTE_WORDS] {
+        let (reached, behind) = self.behind.unwrap_or(NOBODY);
+        let share = self.share_done.map_or(UNKNOWN, f64::to_bits);
+        let ranks = u64::from(self.unfinished) << 32 | u64::from(behind.0);
+        [self.next.0, self.events, share, self.flags(), self.in_flight, reached.0, ranks]
+    }
+
+    /// The note of [`Note::words`].
+    pub fn from_words(words: [u64; NOTE_WORDS]) -> Note {
+        let [next, events, share, flags, in_flight, reached, ranks] = words;
+        let behind = (Time(reached), Rank(ranks as u32));
+        Note {
+            next: Time(next),
+            events,
+            share_done: (share != UNKNOWN).then(|| f64::from_bits(share)),
+            ends: flags & ENDS != 0,
+            looks: flags & LOOKS != 0,
+            unfinished: (ranks >> 32) as u32,
+            in_flight,
+            behind: (behind != NOBODY).then_some(behind),
+        }
+    }
+
+    /// Both as one: the first event, the sums of what is counted, the largest share, what either wants.
     fn and(self, other: Note) -> Note {
         Note {
             next: self.next.min(other.next),
@@ -93,7 +134,19 @@ impl Note {
                 (one, other) => one.or(other),
             },
             ends: self.ends || other.ends,
+            looks: self.looks || other.looks,
+            unfinished: self.unfinished + other.unfinished,
+            in_flight: self.in_flight.wrapping_add(other.in_flight),
+            behind: self.behind.into_iter().chain(other.behind).min(),
         }
+    }
+
+    /// Where the run stands at `now`, if this is the note of all of its domains; with a closer look if one
+    /// was asked for.
+    pub fn progress(&self, now: Time, looked: bool) -> Progress {
+        let Note { events, share_done, unfinished, in_flight, behind, .. } = *self;
+        let look = looked.then_some(Look { unfinished, in_flight, behind });
+        Progress { now, events, share_done, look }
     }
 }
 

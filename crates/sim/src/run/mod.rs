@@ -11,12 +11,14 @@ mod domain;
 mod end;
 mod exchange;
 mod peers;
+mod progress;
 mod sum;
 mod windows;
 
 use std::time::Instant;
 
-use engine::Time;
+use engine::{Duration, Time};
+use mpi::world::standing::Standing;
 use mpi::{Blocked, Failure, Source};
 
 use crate::observe::{Links, Views};
@@ -24,42 +26,8 @@ use crate::observe::{Links, Views};
 pub use domain::Domain;
 use end::ended;
 pub use peers::{Alone, Peers, domains_of};
+pub use progress::{Control, Look, Monitor, Progress, Stop, Until, Unwatched};
 use windows::Windows;
-
-/// Where a run stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Events handled so far.
-    pub events: u64,
-    /// How much of the workload is done \[0..1\], where it can tell.
-    pub share_done: Option<f64>,
-}
-
-/// What a monitor wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
-    /// Go on.
-    Continue,
-    /// Stop here, with a partial result.
-    Stop,
-}
-
-/// Is told now and then where the run stands, and may stop it.
-pub trait Monitor {
-    /// Called about every 2¹⁶ events; must not touch the simulation.
-    fn poll(&mut self, progress: Progress) -> Control;
-}
-
-/// Lets every run go on.
-pub struct Unwatched;
-
-impl Monitor for Unwatched {
-    fn poll(&mut self, _progress: Progress) -> Control {
-        Control::Continue
-    }
-}
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,8 +43,8 @@ pub enum End {
         /// See [`Failure::Deadlock`].
         blocked: Vec<Blocked>,
     },
-    /// A monitor stopped it.
-    Stopped,
+    /// It was stopped before its end.
+    Stopped(Stop),
     /// It goes beyond what can be counted: time beyond [`Time::LAST`], or payload beyond 16 EiB.
     Uncountable,
 }
@@ -85,8 +53,12 @@ pub enum End {
 pub struct Ended {
     /// How.
     pub end: End,
-    /// The time of the last event.
+    /// The time of the last event, or that at which it was to stop.
     pub now: Time,
+    /// The ranks that are not done.
+    pub unfinished: Vec<Standing>,
+    /// Of a run that was stopped, the ranks that are furthest behind, the last one first.
+    pub behind: Vec<Blocked>,
     /// Events handled.
     pub events: u64,
     /// Real time of the simulation alone \[s\].
@@ -113,20 +85,37 @@ pub struct Ended {
     pub processes: u32,
 }
 
-const POLL_MASK: u64 = (1 << 16) - 1;
+const POLL_MASK: u64 = (1 << 14) - 1;
 
-/// Runs one domain that is the whole machine to its end.
-pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monitor) -> Ended {
+/// Runs one domain that is the whole machine to its end, or as far as it is to go.
+pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monitor, until: Until) -> Ended {
     let started = started();
-    let mut stopped = false;
+    let mut stop = None;
     domain.start(source);
-    domain.advance(Time::LAST, source, &mut |domain, source| {
-        let (events, share_done) = (domain.events(), source.share_done());
-        stopped = monitor.poll(Progress { now: domain.now(), events, share_done }) == Control::Stop;
-        stopped
-    });
+    // Beyond the first end only what a run whose ranks are all done, or wait for each other, has left.
+    for end in [until.end(domain.unfinished()), Time::LAST] {
+        domain.advance(end, source, &mut |domain, source| {
+            let wants = monitor.poll(domain.progress(source, None));
+            let looked = match wants {
+                Control::Look => monitor.poll(domain.progress(source, Some(domain.look()))),
+                _ => wants,
+            };
+            stop = (looked == Control::Stop).then_some(Stop::Asked);
+            stop.is_some()
+        });
+        if stop.is_none() && !domain.failed() {
+            stop = until.stop(domain.next_time(), domain.unfinished());
+        }
+        if stop.is_some() {
+            break;
+        }
+    }
+    if stop == Some(Stop::Asked) {
+        // What is due at the same time happens, too, so that a run up to this time gives the same.
+        domain.advance(domain.now() + Duration(1), source, &mut |_, _| false);
+    }
     let wall_s = started.elapsed().as_secs_f64();
-    let ended = ended(vec![domain], &[source], stopped, wall_s, &mut Alone);
+    let ended = ended(vec![domain], &[source], stop, wall_s, &mut Alone);
     ended.expect("a process by itself reports")
 }
 
@@ -141,23 +130,25 @@ pub enum InWindows {
     FailedAhead,
 }
 
-/// Runs several domains, each with its source on a thread of its own, to their end: those of this process,
-/// of `all`.
+/// Runs several domains, each with its source on a thread of its own, to their end, or as far as they are to
+/// go: those of this process, of `all`.
 pub fn run_in_windows<S: Source + Send>(
     domains: Vec<Domain>,
     all: u32,
     sources: &mut [S],
     monitor: &mut dyn Monitor,
+    until: Until,
     peers: &mut dyn Peers,
 ) -> InWindows {
     let started = started();
-    let (domains, stopped) = Windows::new(&domains, all, peers).run(domains, sources, monitor, peers);
+    let windows = Windows::new(&domains, all, until, peers);
+    let (domains, stop) = windows.run(domains, sources, monitor, peers);
     if peers.count() == 1 && domains.iter().any(Domain::failed) {
         return InWindows::FailedAhead;
     }
     let wall_s = started.elapsed().as_secs_f64();
     let sources: Vec<&dyn Source> = sources.iter().map(|source| source as &dyn Source).collect();
-    match ended(domains, &sources, stopped, wall_s, peers) {
+    match ended(domains, &sources, stop, wall_s, peers) {
         Some(ended) => InWindows::Ended(Box::new(ended)),
         None => InWindows::Elsewhere,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{Key, Time};
 use network::Crossing;
 
-use super::exchange::Note;
+use super::exchange::{NOTE_WORDS, Note};
 
 /// How the processes of a run talk, each with some of its domains. All of them make the same calls in the
 /// same order; a process that cannot go on ends all of them.
@@ -75,11 +75,8 @@ impl Parcel {
 
     /// With `note` in front, for the process that it goes to; leaves nothing behind.
     pub fn seal(&mut self, note: &Note) -> Vec<u8> {
-        let mut sealed = Parcel(Vec::with_capacity(self.0.len() + 32));
-        sealed.word(note.next.0);
-        sealed.word(note.events);
-        sealed.word(note.share_done.map_or(u64::MAX, f64::to_bits));
-        sealed.word(note.ends.into());
+        let mut sealed = Parcel(Vec::with_capacity(self.0.len() + 8 * NOTE_WORDS));
+        note.words().into_iter().for_each(|word| sealed.word(word));
         sealed.0.append(&mut self.0);
         sealed.0
     }
@@ -102,9 +99,7 @@ impl<'a> Opened<'a> {
     /// The note, and what follows.
     pub fn new(sealed: &'a [u8]) -> (Note, Opened<'a>) {
         let mut opened = Opened { left: sealed };
-        let [next, events, share, ends] = std::array::from_fn(|_| opened.word());
-        let share_done = (share != u64::MAX).then(|| f64::from_bits(share));
-        (Note { next: Time(next), events, share_done, ends: ends != 0 }, opened)
+        (Note::from_words(std::array::from_fn(|_| opened.word())), opened)
     }
 
     fn word(&mut self) -> u64 {
@@ -136,13 +131,18 @@ impl Iterator for Opened<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpi::Rank;
 
     #[test]
     fn what_is_sealed_is_opened() {
         let crossing =
             |to| Crossing { to, at: Time(9), key: Key::from_word(u64::MAX - 1), words: [to.into(); 14] };
         for share_done in [None, Some(0.0), Some(0.75)] {
-            let note = Note { next: Time::NEVER, events: 7, share_done, ends: true };
+            let behind = share_done.map(|_| (Time(5), Rank(6)));
+            let (ends, looks) = (behind.is_some(), behind.is_none());
+            let (next, in_flight) = (Time::NEVER, u64::MAX);
+            let note =
+                Note { next, events: 7, share_done, ends, looks, unfinished: u32::MAX, in_flight, behind };
             let mut parcel = Parcel::default();
             parcel.crossing(&crossing(3));
             parcel.letter(u32::MAX, &[]);
@@ -163,7 +163,7 @@ mod tests {
                 format!("{:?}", crossing(4)),
             ];
             assert_eq!((read, items), (note, expected.to_vec()));
-            assert_eq!(parcel.seal(&note).len(), 32);
+            assert_eq!(parcel.seal(&note).len(), 8 * NOTE_WORDS);
         }
     }
 

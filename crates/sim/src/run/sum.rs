@@ -3,11 +3,12 @@
 use engine::Time;
 use engine::hash::Digest;
 use mpi::world::leftover::Leftovers;
+use mpi::world::standing::Standing;
 use mpi::{Blocked, Failure, PartCall, Rank, Source};
 use network::deadlock::{self, Wait};
 use serde::{Deserialize, Serialize};
 
-use super::{Domain, End, Ended};
+use super::{Domain, End, Ended, Stop};
 use crate::observe::{Links, Views};
 
 /// One or more domains at their end.
@@ -37,8 +38,15 @@ pub struct Sum {
     blocked: Vec<Blocked>,
     /// The channels of the network that cannot.
     waits: Vec<Wait>,
+    /// The ranks that are not done.
+    unfinished: Vec<Standing>,
+    /// Of a run that was stopped, those furthest behind.
+    behind: Vec<Blocked>,
     domains: u32,
 }
+
+/// More of the ranks that are furthest behind are in the table of ranks.
+const MOST_BEHIND: usize = 8;
 
 impl Sum {
     /// Of one domain.
@@ -64,6 +72,8 @@ impl Sum {
             hidden: if stuck { world.hidden_mismatch().into_iter().collect() } else { Vec::new() },
             blocked: if stuck { world.blocked(source) } else { Vec::new() },
             waits: if stopped || domain.failed() { Vec::new() } else { deadlock::waits(&*domain.network) },
+            unfinished: world.standings().collect(),
+            behind: if stopped { world.behind(MOST_BEHIND, source) } else { Vec::new() },
             domains: 1,
         }
     }
@@ -87,6 +97,8 @@ impl Sum {
         self.hidden.extend(other.hidden);
         self.blocked.extend(other.blocked);
         self.waits.extend(other.waits);
+        self.unfinished.extend(other.unfinished);
+        self.behind.extend(other.behind);
         self.domains += other.domains;
         self
     }
@@ -103,10 +115,19 @@ impl Sum {
     }
 
     /// The end of the run, if these are all of its domains.
-    pub fn close(mut self, stopped: bool, wall_s: f64, views: Views, links: Links, processes: u32) -> Ended {
+    pub fn close(
+        mut self,
+        stop: Option<Stop>,
+        wall_s: f64,
+        views: Views,
+        links: Links,
+        processes: u32,
+    ) -> Ended {
         self.digests.sort_unstable();
         self.blocked.sort_by_key(|blocked| blocked.rank);
-        let end = self.end(stopped);
+        self.behind.sort_by_key(|behind| (behind.since, behind.rank));
+        self.behind.truncate(MOST_BEHIND);
+        let end = self.end(stop);
         let outcome_hash = self.outcome_hash(&end);
         let failed_ahead = processes > 1 && self.failed.is_some();
         let at = self.failed.as_ref().map_or(self.now, |(at, ..)| *at);
@@ -120,6 +141,8 @@ impl Sum {
         Ended {
             end,
             now: at,
+            unfinished: self.unfinished,
+            behind: self.behind,
             events: self.events,
             wall_s,
             outcome_hash,
@@ -135,12 +158,12 @@ impl Sum {
         }
     }
 
-    fn end(&mut self, stopped: bool) -> End {
+    fn end(&mut self, stop: Option<Stop>) -> End {
         if let Some((.., failure)) = &self.failed {
             return End::Failed(self.in_full(failure));
         }
-        if stopped {
-            return End::Stopped;
+        if let Some(stop) = stop {
+            return End::Stopped(stop);
         }
         if self.goes_beyond || self.bytes == u64::MAX {
             return End::Uncountable;

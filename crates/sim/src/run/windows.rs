@@ -9,7 +9,7 @@ use network::Crossing;
 use super::barrier::{Barrier, Broken};
 use super::exchange::{Exchange, Note};
 use super::peers::{Item, Opened, Peers, domains_of};
-use super::{Control, Domain, Monitor, POLL_MASK, Progress};
+use super::{Control, Domain, Monitor, POLL_MASK, Progress, Stop, Until};
 
 /// A run in windows: the side of one process.
 pub struct Windows {
@@ -21,14 +21,15 @@ pub struct Windows {
     process_of: Vec<u32>,
     me: u32,
     lookahead: Duration,
+    until: Until,
 }
 
-/// Is asked between windows, and within long ones, whether to stop; knows the events of all domains.
-type Ask<'a> = &'a mut dyn FnMut(Progress) -> bool;
+/// Is asked between windows, and within long ones, what to do; knows the events of all domains.
+type Ask<'a> = &'a mut dyn FnMut(Progress) -> Control;
 
 impl Windows {
     /// For `domains` of this process, of so many. Between them everything takes time.
-    pub fn new(domains: &[Domain], all: u32, peers: &dyn Peers) -> Windows {
+    pub fn new(domains: &[Domain], all: u32, until: Until, peers: &dyn Peers) -> Windows {
         let lookahead = domains.iter().map(Domain::lookahead).min().expect("a process has a domain");
         assert!(lookahead > Duration::ZERO, "nothing gets from one domain to another in no time");
         let (me, processes) = (peers.rank(), peers.count());
@@ -41,41 +42,41 @@ impl Windows {
             process_of: process_of.collect(),
             me,
             lookahead,
+            until,
         }
     }
 
     /// Runs them to their end; the first on this thread, where the monitor is. Says whether they were made
-    /// to end, by a monitor or a failure, of this process or another.
+    /// to end before, by the time that was set, or by a monitor or a failure of this process or another.
     pub fn run<S: Source + Send>(
         &self,
         domains: Vec<Domain>,
         sources: &mut [S],
         monitor: &mut dyn Monitor,
         peers: &mut dyn Peers,
-    ) -> (Vec<Domain>, bool) {
-        let mut stopped = false;
+    ) -> (Vec<Domain>, Option<Stop>) {
         let mut polled = 0;
         let mut ask = |progress: Progress| {
-            if progress.events > polled + POLL_MASK {
-                polled = progress.events;
-                stopped |= monitor.poll(progress) == Control::Stop;
+            if progress.events <= polled + POLL_MASK && progress.look.is_none() {
+                return Control::Continue;
             }
-            stopped
+            polled = progress.events;
+            monitor.poll(progress)
         };
         let mut pairs = domains.into_iter().zip(sources).enumerate();
         let (_, (mut first, source)) = pairs.next().expect("a run has a domain");
-        let mut cut_short = false;
+        let mut stop = None;
         let mut all = std::thread::scope(|scope| {
             let others: Vec<_> = pairs
                 .map(|(me, (mut domain, source))| {
                     scope.spawn(move || {
                         // A broken barrier is told of by the thread that broke it.
-                        let _ = self.run_one(me, &mut domain, source, &mut |_| false, None);
+                        let _ = self.run_one(me, &mut domain, source, &mut |_| Control::Continue, None);
                         domain
                     })
                 })
                 .collect();
-            cut_short = self.run_one(0, &mut first, source, &mut ask, Some(peers)) == Ok(true);
+            stop = self.run_one(0, &mut first, source, &mut ask, Some(peers)).ok().flatten();
             let join = |other: std::thread::ScopedJoinHandle<'_, Domain>| match other.join() {
                 Ok(domain) => domain,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -83,10 +84,12 @@ impl Windows {
             others.into_iter().map(join).collect::<Vec<_>>()
         });
         all.insert(0, first);
-        (all, cut_short)
+        (all, stop)
     }
 
-    /// One domain's side of the run. Says whether it was made to end.
+    /// One domain's side of the run. Says why it ended before its time, if it did.
+    ///
+    /// A window that was begun is ended: so all domains stop at the same time.
     fn run_one(
         &self,
         me: usize,
@@ -94,35 +97,44 @@ impl Windows {
         source: &mut dyn Source,
         ask: Ask,
         mut peers: Option<&mut dyn Peers>,
-    ) -> Result<bool, Broken> {
+    ) -> Result<Option<Stop>, Broken> {
         let _guard = self.barrier.guard();
         let mut crossings = Vec::new();
-        let (mut parity, mut before) = (0, 0);
+        let (mut parity, mut before, mut looked) = (0, 0, false);
         domain.start(source);
-        let mut ends = false;
+        let (mut ends, mut looks) = (false, false);
         loop {
             let sent = self.send(parity, me, domain, &mut crossings);
-            let next = domain.queue.next_time().min(sent);
-            let (events, share_done) = (domain.events(), source.share_done());
-            self.exchange.post(parity, me, Note { next, events, share_done, ends: ends || domain.failed() });
+            let note = domain.note(source, sent, looked);
+            let note = Note { looks, ends: ends || note.ends, ..note };
+            self.exchange.post(parity, me, note);
             self.barrier.wait()?;
             let all = self.meet(parity, &mut peers)?;
-            if all.ends || all.next >= Time::LAST {
-                return Ok(all.ends);
+            if all.ends {
+                return Ok(Some(Stop::Asked));
+            }
+            let stop = self.until.stop(all.next, all.unfinished);
+            if stop.is_some() || all.next >= Time::LAST {
+                return Ok(stop);
             }
             self.receive(parity, me, domain);
-            let end = all.next + self.lookahead;
-            let others = all.events - events;
+            let end = (all.next + self.lookahead).min(self.until.end(all.unfinished));
+            let others = all.events - note.events;
+            looks = false;
+            let mut heed = |wants: Control| {
+                ends |= wants == Control::Stop;
+                looks |= wants == Control::Look;
+            };
             domain.advance(end, source, &mut |domain, _| {
                 let events = others + domain.events();
-                ends |= ask(Progress { now: domain.now(), events, share_done: all.share_done });
-                ends
+                heed(ask(Progress { events, ..all.progress(domain.now(), false) }));
+                false
             });
-            if me == 0 && all.events != before {
+            if me == 0 && (looked || all.events != before) {
                 before = all.events;
-                let Note { events, share_done, .. } = all;
-                ends |= ask(Progress { now: domain.now(), events, share_done });
+                heed(ask(all.progress(domain.now(), looked)));
             }
+            looked = all.looks;
             parity = 1 - parity;
         }
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use sim::report::Outcome;
 use sim::run::Unwatched;
-use sim::{InputError, Peers, Request, prepare_share};
+use sim::{InputError, Monitor, Peers, Request, prepare_share};
 
 /// The numbers of domains that runs are compared on, besides one.
 pub const CUTS: [u32; 3] = [2, 3, 8];
@@ -95,12 +95,22 @@ impl Peers for Linked {
 
 /// Runs `request` in so many processes; the first reports.
 pub fn run_in_processes(request: &Request, count: u32) -> Result<Outcome, InputError> {
+    watch_in_processes(request, count, |_| Unwatched)
+}
+
+/// The same, each process with its own monitor.
+pub fn watch_in_processes<M: Monitor>(
+    request: &Request,
+    count: u32,
+    monitor: impl Fn(u32) -> M + Sync,
+) -> Result<Outcome, InputError> {
     let run = |mut peers: Linked| -> Result<Option<Outcome>, InputError> {
-        prepare_share(request, &peers)?.run_share(None, &mut Unwatched, &mut peers)
+        let mut monitor = monitor(peers.rank());
+        prepare_share(request, &peers)?.run_share(None, &mut monitor, &mut peers)
     };
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> =
-            Linked::all(count).into_iter().map(|peers| scope.spawn(move || run(peers))).collect();
+            Linked::all(count).into_iter().map(|peers| scope.spawn(|| run(peers))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let mut reports = Vec::new();

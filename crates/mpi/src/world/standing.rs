@@ -1,0 +1,56 @@
+//! Where ranks stand while a run is under way.
+
+use engine::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::operation::Rank;
+use crate::record::Blocked;
+use crate::source::Source;
+use crate::world::process::{Process, Standing as State};
+use crate::world::{World, text};
+
+/// Where a rank stands that is not done. Of several, the one that is furthest behind comes first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Standing {
+    /// When the call before the present one returned: so far the rank has come.
+    pub reached: Time,
+    /// Whose.
+    pub rank: Rank,
+    /// The call in which it stands: an MPI function, "compute" or "sleep"; empty between two calls.
+    pub call: String,
+}
+
+impl World {
+    /// The ranks of this world that are not done, in the order of ranks.
+    pub fn standings(&self) -> impl Iterator<Item = Standing> {
+        let stands = |(rank, process): (u32, &Process)| Standing {
+            reached: process.call.begin,
+            rank: Rank(rank),
+            call: process.op.as_ref().map_or("", text::name).to_string(),
+        };
+        self.under_way().map(stands)
+    }
+
+    /// The rank that is furthest behind, and how far it has come.
+    pub fn furthest_behind(&self) -> Option<(Time, Rank)> {
+        self.under_way().map(|(rank, process)| (process.call.begin, Rank(rank))).min()
+    }
+
+    /// The `most` ranks that are furthest behind, with their calls in words.
+    pub fn behind(&self, most: usize, source: &dyn Source) -> Vec<Blocked> {
+        let mut ranks: Vec<_> = self.under_way().collect();
+        ranks.sort_by_key(|(rank, process)| (process.call.begin, *rank));
+        let in_words = |(rank, process): &(u32, &Process)| {
+            let mut words = self.blocked_rank(*rank, process, source);
+            if process.standing != State::Blocked {
+                (words.waits_for, words.ranks) = (String::new(), Vec::new());
+            }
+            words
+        };
+        ranks.iter().take(most).map(in_words).collect()
+    }
+
+    fn under_way(&self) -> impl Iterator<Item = (u32, &Process)> {
+        self.processes.iter().filter(|(_, process)| process.standing != State::Finished)
+    }
+}

@@ -1,0 +1,84 @@
+//! Where a run stands, who is told, and what may end it before its time.
+
+use engine::{Duration, Time};
+use mpi::Rank;
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Events handled so far.
+    pub events: u64,
+    /// How much of the workload is done \[0..1\], where it can tell.
+    pub share_done: Option<f64>,
+    /// More, once after a monitor has asked for it with [`Control::Look`].
+    pub look: Option<Look>,
+}
+
+/// A closer look at all ranks of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Ranks that are not done.
+    pub unfinished: u32,
+    /// Messages that were sent and have not come yet, those of collectives included.
+    pub in_flight: u64,
+    /// Of the ranks that are not done, the one that is furthest behind, and how far it has come.
+    pub behind: Option<(Time, Rank)>,
+}
+
+/// What a monitor wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// Go on, and tell more: the monitors of all processes get a [`Look`] soon.
+    Look,
+    /// Stop here, with a partial result.
+    Stop,
+}
+
+/// Is told now and then where the run stands, and may stop it.
+pub trait Monitor {
+    /// Called about every 2¹⁴ events; must not touch the simulation.
+    fn poll(&mut self, progress: Progress) -> Control;
+}
+
+/// Lets every run go on.
+pub struct Unwatched;
+
+impl Monitor for Unwatched {
+    fn poll(&mut self, _progress: Progress) -> Control {
+        Control::Continue
+    }
+}
+
+/// Why a run was stopped before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// A monitor asked for it.
+    Asked,
+    /// It has come to the time up to which it was to go.
+    At(Time),
+}
+
+/// Up to when a run goes that has ranks which are not done; `None` for no such time. What is due at that
+/// time itself still happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Until(pub Option<Time>);
+
+impl Until {
+    /// Only what is due before that may happen now.
+    pub(super) fn end(self, unfinished: u32) -> Time {
+        match self.0 {
+            Some(at) if unfinished > 0 => at + Duration(1),
+            _ => Time::LAST,
+        }
+    }
+
+    /// Whether to stop before the next event, which is due at `next`.
+    pub(super) fn stop(self, next: Time, unfinished: u32) -> Option<Stop> {
+        let at = self.0.filter(|at| unfinished > 0 && *at < next && next < Time::NEVER)?;
+        Some(Stop::At(at))
+    }
+}

@@ -1,0 +1,248 @@
+//! A run that is stopped, at a time or by a monitor, leaves what had happened by then, and nothing else,
+//! however it is cut; and a monitor may look closer.
+
+mod cuts;
+
+use std::sync::{Arc, Mutex};
+
+use cuts::{CUTS, assert_same, is_cut, run_in_processes, watch_in_processes};
+use engine::{Bytes, Duration, Time};
+use mpi::operation::{CommId, Peer, Receive, Start, TagMatch, Work};
+use mpi::{Completion, Op, Rank, Source};
+use sim::observe::Detail;
+use sim::report::Outcome;
+use sim::run::Unwatched;
+use sim::table::Column;
+use sim::{Control, Look, Monitor, Progress, Request, Sources, Workload, prepare};
+
+fn request(model: &str, pattern: &str, arguments: &[(&str, &str)]) -> Request {
+    let arguments = arguments.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    Request {
+        platform: "hopper".to_string(),
+        overrides: Vec::new(),
+        workload: Workload::Pattern { name: pattern.to_string(), arguments },
+        ranks: Some(24),
+        model: Some(model.to_string()),
+        seed: 7,
+        placement: Some("random".to_string()),
+        processes_per_host: Some(2),
+        compute_scale: 1.0,
+        detail: Detail::Records(1_000_000),
+        threads: 1,
+        statistics: None,
+        stop_at: None,
+    }
+}
+
+fn watch(request: &Request, monitor: &mut dyn Monitor) -> Outcome {
+    let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
+    prepared.run(None, monitor).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(request: &Request) -> Outcome {
+    watch(request, &mut Unwatched)
+}
+
+fn f64s<'a>(outcome: &'a Outcome, table: &str, column: &str) -> &'a [f64] {
+    let table = outcome.tables.iter().find(|found| found.name == table).unwrap();
+    match &table.columns.iter().find(|(name, _)| *name == column).unwrap().1 {
+        Column::F64(values) => values,
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+/// Every cut and every number of processes stops with the same report and the same tables.
+#[test]
+fn a_time_to_stop_at_stops_every_cut_at_the_same() {
+    for (model, pattern, bytes) in [
+        ("postal", "allreduce", "100 KB"),
+        ("max_rate", "halo3d", "20 KB"),
+        ("loggp", "alltoall", "1 KB"),
+        ("packet", "alltoall", "5 KB"),
+    ] {
+        let statistics = (model == "packet").then(|| "links".to_string());
+        let request = Request { statistics, ..request(model, pattern, &[("bytes", bytes)]) };
+        let all = run(&request).report;
+        for share in [0.03, 0.7] {
+            let at = Time((all.makespan_s * share * 1e12) as u64);
+            let what = format!("{pattern} under {model} until {at}");
+            let request = Request { stop_at: Some(at), ..request.clone() };
+            let whole = run(&request);
+            let stopped = whole.report.stopped.as_ref().expect(&what);
+            assert!(whole.report.partial && whole.report.failure.is_none(), "{what}");
+            assert_eq!((stopped.by, stopped.at_s), ("stop-at", at.seconds()), "{what}");
+            assert_eq!(whole.report.makespan_s, at.seconds(), "{what}");
+            assert_ne!(whole.report.outcome_hash, all.outcome_hash, "{what}");
+            for threads in CUTS {
+                let parts = run(&Request { threads, ..request.clone() });
+                assert!(is_cut(&parts), "{what}: {:?}", parts.report.warnings);
+                assert_same(&parts, &whole, &format!("{what} on {threads} threads"));
+            }
+            for processes in [2, 3] {
+                let parts = run_in_processes(&Request { threads: 2, ..request.clone() }, processes);
+                assert_same(&parts.unwrap(), &whole, &format!("{what} in {processes} processes"));
+            }
+        }
+    }
+}
+
+/// What a partial run holds is what the whole run did until then: the calls that had ended, and for each rank
+/// when the last of them did.
+#[test]
+fn a_partial_run_is_the_beginning_of_the_whole() {
+    for model in ["loggp", "flow", "packet"] {
+        let request = request(model, "halo2d", &[("bytes", "20 KB"), ("iterations", "3")]);
+        let whole = run(&request);
+        let at = whole.report.makespan_s * 0.6;
+        let part = run(&Request { stop_at: Some(Time((at * 1e12) as u64)), ..request });
+        let ended = |outcome: &Outcome| {
+            let ends = f64s(outcome, "call_records", "end_s").iter();
+            let mut ends: Vec<f64> = ends.copied().filter(|end| *end <= at).collect();
+            ends.sort_by(f64::total_cmp);
+            ends
+        };
+        assert!(!ended(&part).is_empty() && ended(&part).len() < f64s(&whole, "call_records", "end_s").len());
+        assert_eq!(f64s(&part, "call_records", "end_s").len(), ended(&part).len(), "{model}");
+        assert_eq!(ended(&part), ended(&whole), "{model}");
+        let reached = f64s(&part, "ranks", "reached_s");
+        let last = ended(&part).last().copied();
+        assert_eq!(reached.iter().copied().max_by(f64::total_cmp), last, "{model}");
+        let behind = &part.report.stopped.as_ref().unwrap().behind;
+        let least = reached.iter().copied().min_by(f64::total_cmp).unwrap();
+        assert_eq!((behind.len(), behind[0].since_s), (8, least), "{model}");
+        assert!(behind.is_sorted_by(|one, other| one.since_s <= other.since_s), "{model}");
+        assert!(behind.iter().all(|rank| rank.call.starts_with("MPI_")), "{model}: {behind:?}");
+    }
+}
+
+/// A run whose ranks are all done in time is a whole one, even if the network has something left to do.
+#[test]
+fn a_time_to_stop_at_that_is_late_changes_nothing() {
+    for model in ["loggp", "packet"] {
+        let request = request(model, "alltoall", &[("bytes", "5 KB")]);
+        let whole = run(&request);
+        assert_eq!(f64s(&whole, "ranks", "reached_s"), f64s(&whole, "ranks", "finish_s"));
+        let last = Time((whole.report.makespan_s * 1e12).round() as u64);
+        for (stop_at, threads) in [(last, 1), (last, 3), (Time::LAST, 1), (Time::LAST, 3)] {
+            let again = run(&Request { stop_at: Some(stop_at), threads, ..request.clone() });
+            assert!(!again.report.partial && again.report.ranks_finished == 24);
+            assert_same(&again, &whole, &format!("{model} until {stop_at} on {threads} threads"));
+        }
+        let before = run(&Request { stop_at: Some(Time(last.0 - 1)), ..request.clone() });
+        assert!(before.report.partial && before.report.ranks_finished < 24);
+    }
+}
+
+/// Computes for a microsecond, then waits for a message that nobody sends.
+struct Stuck(Vec<bool>);
+
+impl Source for Stuck {
+    fn next(&mut self, rank: Rank, _done: &Completion) -> Op {
+        if std::mem::replace(&mut self.0[rank.0 as usize], true) {
+            let from = Peer::Rank((rank.0 + 1) % 24);
+            let receive = Receive { comm: CommId::WORLD, from, tag: TagMatch::Any, capacity: Bytes(8) };
+            return Op::Receive(receive, Start::Blocking);
+        }
+        Op::Compute(Work::Time(Duration::from_ns(1_000)))
+    }
+}
+
+/// A deadlock is a deadlock, before the time to stop and at it.
+#[test]
+fn a_deadlock_before_the_time_to_stop_at_is_told() {
+    let sources = Sources(Arc::new(|| Box::new(Stuck(vec![false; 24]))));
+    let request = request("loggp", "ring", &[]);
+    let request = Request { workload: Workload::Sources("stuck".to_string(), sources), ..request };
+    let until = |ns: u64, threads| {
+        run(&Request { stop_at: Some(Time(ns * 1_000)), threads, ..request.clone() }).report
+    };
+    for threads in [1, 3] {
+        let before = until(999, threads);
+        assert!(before.partial && before.failure.is_none());
+        assert_eq!(before.stopped.unwrap().behind[0].call, "compute");
+        for late in [1_000, 2_000] {
+            let late = until(late, threads);
+            assert_eq!((late.failure.unwrap().kind, late.partial), ("deadlock", false));
+        }
+    }
+}
+
+/// Does what it is told to when so many events have been handled; keeps what it is told.
+struct After<'a> {
+    events: u64,
+    wants: Control,
+    told: &'a Mutex<Vec<Progress>>,
+}
+
+impl Monitor for After<'_> {
+    fn poll(&mut self, progress: Progress) -> Control {
+        self.told.lock().unwrap().push(progress);
+        if progress.events < self.events {
+            return Control::Continue;
+        }
+        // Asked for once.
+        self.events = u64::MAX;
+        self.wants
+    }
+}
+
+const EVENTS: u64 = 50_000;
+
+fn long() -> Request {
+    let arguments = [("iterations", "400"), ("bytes", "4 KB")];
+    Request { ranks: Some(64), detail: Detail::Tables, ..request("loggp", "halo3d", &arguments) }
+}
+
+/// A run that a monitor stops, in whichever process, is the one up to the time at which it stopped.
+#[test]
+fn a_run_that_is_stopped_is_one_up_to_that_time() {
+    for (threads, processes) in [(1, 1), (3, 1), (1, 2), (2, 3)] {
+        let request = Request { threads, ..long() };
+        let told = Mutex::new(Vec::new());
+        let stops = |events| After { events, wants: Control::Stop, told: &told };
+        let stopped = match processes {
+            1 => watch(&request, &mut stops(EVENTS)),
+            // The last process asks.
+            _ => watch_in_processes(&request, processes, |rank| {
+                stops(if rank + 1 == processes { EVENTS } else { u64::MAX })
+            })
+            .unwrap(),
+        };
+        let what = format!("{threads} threads in {processes} processes");
+        assert_eq!(stopped.report.stopped.as_ref().expect(&what).by, "interrupt", "{what}");
+        assert!((EVENTS..2 * EVENTS).contains(&stopped.report.events), "{what}");
+        let at = Time((stopped.report.makespan_s * 1e12).round() as u64);
+        let mut until = run(&Request { stop_at: Some(at), ..long() });
+        until.report.stopped.as_mut().unwrap().by = "interrupt";
+        assert_same(&stopped, &until, &what);
+    }
+}
+
+/// Every process hears of a closer look that one of them asks for, once, and that it is of all ranks.
+#[test]
+fn a_closer_look_is_at_all_ranks() {
+    for (threads, processes) in [(1, 1), (3, 1), (1, 2), (2, 3)] {
+        let request = Request { threads, ..long() };
+        let told = Mutex::new(Vec::new());
+        let looks = |events| After { events, wants: Control::Look, told: &told };
+        let what = format!("{threads} threads in {processes} processes");
+        let outcome = match processes {
+            1 => watch(&request, &mut looks(EVENTS)),
+            _ => watch_in_processes(&request, processes, |rank| {
+                looks(if rank == 0 { EVENTS } else { u64::MAX })
+            })
+            .unwrap(),
+        };
+        assert!(!outcome.report.partial, "{what}");
+        let told = told.into_inner().unwrap();
+        let looked: Vec<(Time, Look)> = told.iter().filter_map(|told| Some((told.now, told.look?))).collect();
+        assert_eq!(looked.len(), processes as usize, "{what}");
+        for (now, look) in looked {
+            assert_eq!(look.unfinished, 64, "{what}");
+            // Nobody sends more than its six halves of a halo ahead.
+            assert!((1..=64 * 6 * 2).contains(&look.in_flight), "{what}: {look:?}");
+            let (reached, rank) = look.behind.expect(&what);
+            assert!(reached > Time::ZERO && reached <= now && rank.0 < 64, "{what}: {look:?} at {now}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+"""What a user tells a run that is under way, by signals: to stop, or to say where it stands."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hopcast._core import GO_ON, LOOK, STOP
+
+Look = tuple[int, int, int, tuple[float, int] | None]
+"""All ranks, those that are done, messages in flight, and of the ranks that are not done how far [s] which
+has come that is furthest behind."""
+
+_AGAIN_S = 0.5
+"""Less after the first, another Ctrl-C is the same one: a launcher passes it on to those who had it, too."""
+
+
+class Signals:
+    """Heeds signals while a run is under way, and is asked by the core what to do.
+
+    The first Ctrl-C, or SIGTERM, asks the run to stop in order; a second Ctrl-C breaks it off. SIGUSR1 asks
+    where it stands. What the program that calls us has set for the latter two stays.
+    """
+
+    def __init__(self, progress: Callable[[float, int, float | None], None] | None):
+        """`progress`: see `hopcast.api.simulate`."""
+        self._progress = progress
+        self._stop = False
+        self._asked_at_s = 0.0
+        self._look = False
+        self._begin_s = time.monotonic()
+        self._before_look = (self._begin_s, 0)
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Signals:
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        with contextlib.suppress(ValueError):
+            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
+        for name, handler in (("SIGTERM", self._end), ("SIGUSR1", self._tell)):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.SIG_IGN):
+                self._before[number] = signal.signal(number, handler)
+        return self
+
+    def __exit__(self, *_error) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _interrupt(self, _number, _frame) -> None:
+        now_s = time.monotonic()
+        if self._asked_at_s and now_s > self._asked_at_s + _AGAIN_S:
+            raise KeyboardInterrupt
+        self._stop, self._asked_at_s = True, self._asked_at_s or now_s
+
+    def _end(self, _number, _frame) -> None:
+        self._stop = True
+
+    def _tell(self, _number, _frame) -> None:
+        self._look = True
+
+    def __call__(self, now_s: float, events: int, share: float | None, look: Look | None) -> int:
+        """Told by the core where the run stands; gives what it is to do."""
+        if self._progress is not None:
+            self._progress(now_s, events, share)
+        if look is not None:
+            self._say_status(now_s, events, share, look)
+        if self._stop:
+            return STOP
+        wanted, self._look = self._look, False
+        return LOOK if wanted else GO_ON
+
+    def _say_status(self, now_s: float, events: int, share: float | None, look: Look) -> None:
+        real_s = time.monotonic()
+        before_s, before = self._before_look
+        self._before_look = (real_s, events)
+        rate = (events - before) / max(1e-9, real_s - before_s)
+        wipe = "\r\x1b[2K" if sys.stderr.isatty() else ""
+        sys.stderr.write(wipe + status(now_s, events, rate, real_s - self._begin_s, share, look))
+        sys.stderr.flush()
+
+
+def status(
+    simulated_s: float, events: int, rate: float, elapsed_s: float, share: float | None, look: Look
+) -> str:
+    """Where a run stands, in two lines: at `rate` events per second, after `elapsed_s` of real time."""
+    from hopcast.cli.progress import line
+    from hopcast.report import units
+
+    first = f"{units.seconds(elapsed_s, 3)}: {line(simulated_s, events, rate, elapsed_s, share)}"
+    ranks, done, in_flight, behind = look
+    second = f"{done:,} of {units.things(ranks, 'rank')} done, {units.things(in_flight, 'message')} in flight"
+    if behind is not None:
+        reached_s, rank = behind
+        second += f", furthest behind is rank {rank:,}, in its call since {units.seconds(reached_s)}"
+    return f"{first}\n{second}\n"
+
+
+@contextlib.contextmanager
+def without_end() -> Iterator[None]:
+    """Lets no SIGTERM end the process, while it writes what a run has left that was ended by one."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
