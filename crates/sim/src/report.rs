@@ -5,7 +5,7 @@ use mpi::Failure;
 use network::Fabric;
 use serde::Serialize;
 
-use crate::observe::{LinkNames, RankTotals, StatisticsReport};
+use crate::observe::{FaultsReport, LinkNames, RankTotals, StatisticsReport};
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
 
@@ -69,6 +69,8 @@ pub struct Report {
     pub calls: Vec<CallTotal>,
     /// What statistics over time say in short, if they were asked for.
     pub statistics: Option<StatisticsReport>,
+    /// What failed and what it has cost, where something can fail.
+    pub faults: Option<FaultsReport>,
     /// How the simulated program failed, if it did.
     pub failure: Option<FailureReport>,
     /// Whether the run was stopped before its end.
@@ -133,7 +135,8 @@ pub struct CallTotal {
 /// How the simulated program failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct FailureReport {
-    /// "deadlock", "truncation", "mismatch", "abort", "misuse", or "gridlock" of the network.
+    /// "deadlock", "truncation", "mismatch", "abort", "misuse", or, of the
+    /// network, "gridlock" or "unreachable".
     pub kind: &'static str,
     /// In words.
     pub text: String,
@@ -222,6 +225,11 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
             text: format!("the network is in a deadlock: {why}"),
             ranks: blocked.iter().map(stuck).collect(),
         }),
+        End::CutOff { who, blocked } => Some(FailureReport {
+            kind: "unreachable",
+            text: format!("no way is left, and none returns: {}", crate::observe::cut_off(fabric, who)),
+            ranks: blocked.iter().map(stuck).collect(),
+        }),
         _ => None,
     };
     let stopped = match ended.end {
@@ -244,6 +252,11 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     }
     warnings.extend(ended.leftovers.iter().cloned());
     warnings.extend(ended.views.warnings());
+    if ended.end == End::Finished && !ended.cut_off.is_empty() {
+        let who = crate::observe::cut_off(fabric, &ended.cut_off);
+        warnings.push(format!("messages were never delivered, because no way was left: {who}"));
+    }
+    let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
     let report = Report {
         hopcast_version: env!("CARGO_PKG_VERSION"),
         platform: title.platform.clone(),
@@ -273,12 +286,15 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         busiest_links: busiest_links(ended, &names, makespan),
         calls: call_totals(ended),
         statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
+        faults,
         failure,
         partial,
         stopped,
         warnings,
     };
-    Outcome { report, tables: tables(ended, &names, &title.host_of_rank) }
+    let mut tables = tables(ended, &names, &title.host_of_rank);
+    tables.extend(faults_table);
+    Outcome { report, tables }
 }
 
 /// When the last rank was done; where not all are, the time of the last event.

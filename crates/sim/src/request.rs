@@ -144,6 +144,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         let size = Size::of(topology, platform.host_parameters(), ranks, per_rank);
         size.check(&model, memory::machine(), platform.topology_place())
     };
+    platform.check_faults(&model)?;
     warnings.extend(platform.unheard(&model));
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
     let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;

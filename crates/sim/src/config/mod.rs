@@ -2,6 +2,7 @@
 
 mod document;
 mod error;
+mod faults;
 mod files;
 mod flags;
 mod host;

@@ -9,15 +9,16 @@ use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::Processor;
 use mpi::{Progress, Protocol, Setup};
 use network::model::{MODELS, ROUTER, TRANSPORT};
-use network::routing::ROUTINGS;
+use network::routing::around::Around;
+use network::routing::{ROUTINGS, Routing};
 use network::statistics::{Detail, Options};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
-use super::HostNames;
 use super::error::{InputError, unknown};
 use super::read::Checked;
 use super::sections::{Content, section};
+use super::{HostNames, faults};
 use crate::placement::{PLACEMENTS, RANKS, Request};
 
 /// A platform file, checked.
@@ -137,7 +138,19 @@ impl Platform {
         let checked = named.unwrap_or(&default);
         let routing = (entry(ROUTINGS, checked).build)(&checked.arguments, &*topology, seed)
             .map_err(|error| checked.build_error(&error))?;
+        let faults = faults::faults(self.of("faults"), &self.all("faults.planned"), &*topology, seed)?;
+        let routing = if faults.is_empty() {
+            routing
+        } else {
+            Box::new(Around::new(routing, &*topology, faults)) as Box<dyn Routing>
+        };
         Ok(Fabric { topology, routing })
+    }
+
+    /// Refuses faults in a `model` that does not simulate them.
+    pub fn check_faults(&self, model: &str) -> Result<(), InputError> {
+        let refused = || faults::refused(self.of("faults"), &self.all("faults.planned"), model);
+        if model == "packet" { Ok(()) } else { refused().map_or(Ok(()), Err) }
     }
 
     /// What every host is like.
@@ -363,6 +376,10 @@ impl Platform {
 
     fn find(&self, name: &str) -> Option<&Checked> {
         self.sections.iter().find(|checked| checked.name == name)
+    }
+
+    fn all(&self, name: &str) -> Vec<&Checked> {
+        self.sections.iter().filter(|checked| checked.name == name).collect()
     }
 
     fn of(&self, name: &str) -> &Checked {

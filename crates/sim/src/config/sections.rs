@@ -11,6 +11,7 @@ use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
 
+use super::faults::{FAULTS, PLANNED};
 use crate::placement::PLACEMENTS;
 
 /// One section.
@@ -70,7 +71,12 @@ const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Para
 }
 
 /// A parameter with a default, as TOML text; `""` means that it may be missing.
-const fn optional(name: &'static str, kind: Kind, default: &'static str, summary: &'static str) -> Parameter {
+pub(super) const fn optional(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    summary: &'static str,
+) -> Parameter {
     Parameter { name, kind, default: Some(default), summary }
 }
 
@@ -279,6 +285,7 @@ pub fn sections() -> &'static [Section] {
             Section { name: name.to_string(), summary, content }
         };
         let regimes = "What a message costs, by its size. Default: one regime, free";
+        let planned = "What fails at a given time. Default: nothing";
         let mut sections = vec![
             keys("", TOP, "What the platform is"),
             model("topology", choices(TOPOLOGIES), None, "Hosts, routers and links"),
@@ -301,6 +308,12 @@ pub fn sections() -> &'static [Section] {
             keys("compute", COMPUTE, "The processor of one process"),
             model("placement", choices(PLACEMENTS), Some("linear"), "Which rank runs where"),
             keys("statistics", STATISTICS, "What is kept of traffic over time, for the report"),
+            keys(
+                "faults",
+                FAULTS,
+                "Links and routers that fail and return, as the packet model simulates it",
+            ),
+            Section { content: Content::Repeated(PLANNED), ..keys("faults.planned", PLANNED, planned) },
             keys("hosts", HOSTS, "What the hosts are called in recorded runs"),
         ];
         let own = |entry: &'static Entry<_>| {

@@ -3,6 +3,7 @@
 //! Adding one is a file here and a line in [`OBSERVERS`].
 
 mod calls;
+mod faults;
 mod histogram;
 mod latency;
 mod links;
@@ -19,6 +20,7 @@ use mpi::Record;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use calls::{CallSummary, CallTotals, Calls};
+pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use links::{LinkNames, Links, busiest};
 pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;

@@ -20,6 +20,7 @@ use std::time::Instant;
 use engine::{Duration, Time};
 use mpi::world::standing::Standing;
 use mpi::{Blocked, Failure, Source};
+use network::faults::CutOff;
 
 use crate::observe::{Links, Views};
 
@@ -40,6 +41,13 @@ pub enum End {
     Gridlock {
         /// The cycle of channels.
         why: String,
+        /// See [`Failure::Deadlock`].
+        blocked: Vec<Blocked>,
+    },
+    /// Messages find no way to their hosts, and these ranks are not done.
+    CutOff {
+        /// From where to where, and since when.
+        who: Vec<CutOff>,
         /// See [`Failure::Deadlock`].
         blocked: Vec<Blocked>,
     },
@@ -73,6 +81,8 @@ pub struct Ended {
     pub packet_hops: u64,
     /// See [`network::Network::losses`].
     pub losses: network::Losses,
+    /// Hosts that messages still wait to reach.
+    pub cut_off: Vec<CutOff>,
     /// What the program has left undone, and what else to know of its end, in sentences.
     pub leftovers: Vec<String>,
     /// What was seen of ranks.

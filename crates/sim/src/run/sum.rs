@@ -6,6 +6,7 @@ use mpi::world::leftover::Leftovers;
 use mpi::world::standing::Standing;
 use mpi::{Blocked, Failure, PartCall, Rank, Source};
 use network::deadlock::{self, Wait};
+use network::faults::CutOff;
 use serde::{Deserialize, Serialize};
 
 use super::{Domain, End, Ended, Stop};
@@ -42,6 +43,8 @@ pub struct Sum {
     unfinished: Vec<Standing>,
     /// Of a run that was stopped, those furthest behind.
     behind: Vec<Blocked>,
+    /// Hosts to which messages find no way.
+    cut_off: Vec<CutOff>,
     domains: u32,
 }
 
@@ -74,6 +77,7 @@ impl Sum {
             waits: if stopped || domain.failed() { Vec::new() } else { deadlock::waits(&*domain.network) },
             unfinished: world.standings().collect(),
             behind: if stopped { world.behind(MOST_BEHIND, source) } else { Vec::new() },
+            cut_off: domain.network.cut_off(),
             domains: 1,
         }
     }
@@ -99,6 +103,7 @@ impl Sum {
         self.waits.extend(other.waits);
         self.unfinished.extend(other.unfinished);
         self.behind.extend(other.behind);
+        self.cut_off.extend(other.cut_off);
         self.domains += other.domains;
         self
     }
@@ -127,6 +132,7 @@ impl Sum {
         self.blocked.sort_by_key(|blocked| blocked.rank);
         self.behind.sort_by_key(|behind| (behind.since, behind.rank));
         self.behind.truncate(MOST_BEHIND);
+        self.cut_off.sort_unstable();
         let end = self.end(stop);
         let outcome_hash = self.outcome_hash(&end);
         let failed_ahead = processes > 1 && self.failed.is_some();
@@ -150,6 +156,7 @@ impl Sum {
             bytes: self.bytes,
             packet_hops: self.packet_hops,
             losses: self.losses,
+            cut_off: self.cut_off,
             leftovers,
             views,
             links,
@@ -172,6 +179,10 @@ impl Sum {
             && let Some(why) = deadlock::in_words(&self.waits)
         {
             return End::Gridlock { why, blocked: std::mem::take(&mut self.blocked) };
+        }
+        if !self.finished && !self.cut_off.is_empty() {
+            let (who, blocked) = (self.cut_off.clone(), std::mem::take(&mut self.blocked));
+            return End::CutOff { who, blocked };
         }
         // That of the lowest rank, so that it does not depend on the cut.
         let found = if self.finished { &self.unmet } else { &self.hidden };
