@@ -172,8 +172,10 @@ impl Packet {
         let inner = self.inner();
         let Some(faults) = &mut self.faults else { return };
         if faults.told_at == Time::NEVER && faults.next < Time::NEVER {
+            // At times that do not depend on who asks first, so that the run ends at the same for every cut.
             let now = queue.now();
-            faults.told_at = faults.next.min(now + faults.patience).max(now);
+            let round = Time((now.0 / faults.patience.0 + 1) * faults.patience.0);
+            faults.told_at = faults.next.min(round).max(now);
             queue.push(faults.told_at, inner, token(Step::Changed, NOTHING, NOTHING));
         }
     }
