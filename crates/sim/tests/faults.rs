@@ -12,10 +12,10 @@ use sim::{InputError, Request, Workload, prepare};
 
 /// Cables and routers that fail often.
 const OFTEN: &[(&str, &str)] = &[
-    ("faults.link_time_to_failure", "400 us"),
-    ("faults.link_time_to_repair", "60 us"),
-    ("faults.router_time_to_failure", "3 ms"),
-    ("faults.router_time_to_repair", "40 us"),
+    ("faults.link_time_to_failure", "100 us"),
+    ("faults.link_time_to_repair", "20 us"),
+    ("faults.router_time_to_failure", "700 us"),
+    ("faults.router_time_to_repair", "15 us"),
     ("faults.detection", "500 ns"),
     ("transport.timeout", "20 us"),
 ];
@@ -27,7 +27,7 @@ fn request(platform: &str, overrides: &[(&str, &str)]) -> Request {
         overrides: overrides.iter().map(text).collect(),
         workload: Workload::Pattern {
             name: "alltoall".to_string(),
-            arguments: vec![("bytes".to_string(), "64 KiB".to_string())],
+            arguments: vec![("bytes".to_string(), "16 KiB".to_string())],
         },
         ranks: Some(12),
         model: Some("packet".to_string()),
@@ -58,7 +58,6 @@ fn faults_are_the_same_for_every_cut() {
         ("nsim-torus", "topology.sizes=[4, 3, 2] dimension-order", "packets"),
         ("nsim-torus", "topology.sizes=[4, 3, 2] valiant", "fma"),
         ("nsim-torus", "topology.sizes=[4, 3, 2] ugal-l", "fma-get"),
-        ("nsim-torus", "topology.sizes=[4, 3, 2] shortest-path", "packets"),
     ] {
         let (topology, routing) = kind.rsplit_once(' ').unwrap();
         let (key, sizes) = topology.split_once('=').unwrap();
@@ -74,10 +73,8 @@ fn faults_are_the_same_for_every_cut() {
             assert!(is_cut(&parts), "{kind}: {:?}", parts.report.warnings);
             assert_same(&parts, &whole, &format!("{kind} on {threads} threads"));
         }
-        for processes in [2, 3] {
-            let parts = run_in_processes(&request, processes).unwrap_or_else(|error| panic!("{error}"));
-            assert_same_in_processes(&parts, &whole, &format!("{kind} in {processes} processes"));
-        }
+        let parts = run_in_processes(&request, 2).unwrap_or_else(|error| panic!("{error}"));
+        assert_same_in_processes(&parts, &whole, &format!("{kind} in 2 processes"));
         let other = run(&Request { seed: 8, ..request });
         assert_ne!(other.report.outcome_hash, whole.report.outcome_hash, "other faults with another seed");
     }
