@@ -36,6 +36,7 @@ fn request(platform: &str, overrides: &[(&str, &str)]) -> Request {
         processes_per_host: Some(1),
         compute_scale: 1.0,
         statistics: None,
+        stop_at: None,
         detail: Detail::Tables,
         threads: 1,
     }
