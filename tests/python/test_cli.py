@@ -30,10 +30,11 @@ def hopcast(*words: object, cwd: Path | None = None) -> subprocess.CompletedProc
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small report."""
+    """A small report, with all that a report may have."""
     place = tmp_path_factory.mktemp("reports") / "small"
-    flags = ["run", "crossbar", "-n", "8", "--records", "100", "--quiet", "--out"]
-    done = hopcast(*flags, place, "halo1d", "--bytes", "4KiB")
+    flags = ["run", "crossbar", "-n", "8", "--ppn", "1", "--records", "100", "--quiet", "--out", place]
+    statistics = ["--model", "packet", "--statistics", "links", "--set", "statistics.residence=1ns"]
+    done = hopcast(*flags, *statistics, "halo1d", "--bytes", "4KiB")
     assert done.returncode == 0, done.stderr
     return place
 
@@ -251,6 +252,12 @@ def test_out_writes_every_part_of_the_report(report: Path) -> None:
     for rank in ranks.to_pylist():
         parts = rank["compute_s"] + rank["transfer_s"] + rank["waiting_s"]
         assert parts == pytest.approx(rank["finish_s"], rel=1e-9)
+
+
+def test_statistics_without_a_place_to_write_them_are_refused() -> None:
+    done = hopcast("run", "crossbar", "-n", 4, "--model", "packet", "--statistics", "links", "ring")
+    assert done.returncode == 2
+    assert "--statistics links keeps tables, which are written with --out DIR" in done.stderr
 
 
 def test_out_refuses_what_is_no_report_before_it_runs(tmp_path: Path) -> None:
