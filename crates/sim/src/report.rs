@@ -218,20 +218,6 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let mut hosts = title.host_of_rank.clone();
     hosts.sort_unstable();
     hosts.dedup();
-    let failure = match &ended.end {
-        End::Failed(failure) => Some(failure_report(failure, ended.now)),
-        End::Gridlock { why, blocked } => Some(FailureReport {
-            kind: "gridlock",
-            text: format!("the network is in a deadlock: {why}"),
-            ranks: blocked.iter().map(stuck).collect(),
-        }),
-        End::CutOff { who, blocked } => Some(FailureReport {
-            kind: "unreachable",
-            text: format!("no way is left, and none returns: {}", crate::observe::cut_off(fabric, who)),
-            ranks: blocked.iter().map(stuck).collect(),
-        }),
-        _ => None,
-    };
     let stopped = match ended.end {
         End::Stopped(stop) => Some(StopReport {
             by: if stop == Stop::Asked { "interrupt" } else { "stop-at" },
@@ -243,19 +229,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let partial = stopped.is_some();
     let ranks = title.host_of_rank.len() as u32;
     let ranks_finished = ranks - ended.unfinished.len() as u32;
-    let mut warnings = title.warnings.clone();
-    if partial {
-        warnings.push(format!(
-            "the run was stopped at {makespan}, when {ranks_finished} of {ranks} ranks were done: \
-             this is a partial result"
-        ));
-    }
-    warnings.extend(ended.leftovers.iter().cloned());
-    warnings.extend(ended.views.warnings());
-    if ended.end == End::Finished && !ended.cut_off.is_empty() {
-        let who = crate::observe::cut_off(fabric, &ended.cut_off);
-        warnings.push(format!("messages were never delivered, because no way was left: {who}"));
-    }
+    let warnings = warnings(fabric, ended, title, ranks_finished);
     let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
     let report = Report {
         hopcast_version: env!("CARGO_PKG_VERSION"),
@@ -287,7 +261,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         calls: call_totals(ended),
         statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
         faults,
-        failure,
+        failure: failure(fabric, ended),
         partial,
         stopped,
         warnings,
@@ -295,6 +269,43 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let mut tables = tables(ended, &names, &title.host_of_rank);
     tables.extend(faults_table);
     Outcome { report, tables }
+}
+
+/// How the run failed, if it did.
+fn failure(fabric: &Fabric, ended: &Ended) -> Option<FailureReport> {
+    Some(match &ended.end {
+        End::Failed(failure) => failure_report(failure, ended.now),
+        End::Gridlock { why, blocked } => FailureReport {
+            kind: "gridlock",
+            text: format!("the network is in a deadlock: {why}"),
+            ranks: blocked.iter().map(stuck).collect(),
+        },
+        End::CutOff { who, blocked } => FailureReport {
+            kind: "unreachable",
+            text: format!("no way is left, and none returns: {}", crate::observe::cut_off(fabric, who)),
+            ranks: blocked.iter().map(stuck).collect(),
+        },
+        End::Finished | End::Stopped(_) | End::Uncountable => return None,
+    })
+}
+
+/// What to check before the numbers are trusted.
+fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) -> Vec<String> {
+    let mut warnings = title.warnings.clone();
+    if matches!(ended.end, End::Stopped(_)) {
+        warnings.push(format!(
+            "the run was stopped at {}, when {ranks_finished} of {} ranks were done: this is a partial result",
+            makespan(ended),
+            title.host_of_rank.len(),
+        ));
+    }
+    warnings.extend(ended.leftovers.iter().cloned());
+    warnings.extend(ended.views.warnings());
+    if ended.end == End::Finished && !ended.cut_off.is_empty() {
+        let who = crate::observe::cut_off(fabric, &ended.cut_off);
+        warnings.push(format!("messages were never delivered, because no way was left: {who}"));
+    }
+    warnings
 }
 
 /// When the last rank was done; where not all are, the time of the last event.
