@@ -13,6 +13,16 @@ from hopcast.report import Result
 CALLS = ("MPI_Waitall", "MPI_Allreduce", "MPI_Isend", "MPI_Irecv", "MPI_Barrier")
 
 
+_FAULTS = {
+    "kind": ["link", "router", "link", "link"],
+    "name": ["(0) <-> (1)", "(2)", "(0) <-> (1)", "(2) -> (1)"],
+    "failed_s": [0.0, 1e-6, 2e-6, 3e-6],
+    "until_s": [1e-6, 1e3, 1e3, 4e-6],
+    "returned": [1, 0, 0, 1],
+    "planned": [1, 0, 0, 0],
+}
+
+
 def result(
     ranks: int, *, seed: int = 7, failure: dict | None = None, warnings: tuple[str, ...] = ()
 ) -> Result:
@@ -31,6 +41,7 @@ def result(
         "message_latency": _latency(draw),
         "call_records": _records(min(ranks, 16)),
         **_statistics(draw, links),
+        "faults": pyarrow.table(_FAULTS),
     }
     messages = int(per_rank["messages_sent"].sum())
     summary = {
@@ -76,6 +87,19 @@ def result(
             "latency_p90_s": 2e-5,
             "latency_p99_s": 8e-5,
             "latency_max_s": 2e-3,
+        },
+        "faults": {
+            "links_failed": 3,
+            "routers_failed": 1,
+            "packets_lost": 12,
+            "packets_resent": 12,
+            "packets_rerouted": 1_234,
+            "messages_rerouted": 56,
+            "waits": 1,
+            "outages": [
+                {"kind": "link", "name": "(0) <-> (1)", "failed_s": 0.0, "returned_s": 1e-6, "planned": True},
+                {"kind": "router", "name": "(2)", "failed_s": 1e-6, "returned_s": None, "planned": False},
+            ],
         },
         "failure": failure,
         "partial": False,

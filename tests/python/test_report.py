@@ -15,8 +15,8 @@ import pytest
 from hopcast.errors import InputError
 from hopcast.report import Result, read, store, units, write
 from hopcast.report.compare import compare
-from hopcast.report.html import comparison_page, page
-from hopcast.report.pictures import PICTURES, matrix
+from hopcast.report.html import comparison_page, failures, page
+from hopcast.report.pictures import PICTURES, faults, matrix
 from hopcast.report.pictures.histogram import Histogram
 from hopcast.report.pictures.periods import Periods
 from hopcast.report.svg import Axis
@@ -63,6 +63,22 @@ def test_every_picture_is_drawn_where_there_are_data_and_none_where_there_are_no
     assert all(draw(result) is not None for draw in PICTURES)
     bare = Result({**result.summary, "calls": [], "busiest_links": []}, {})
     assert all(draw(bare) is None for draw in PICTURES)
+
+
+def test_what_failed_is_told() -> None:
+    result = made_up.result(4)
+    sentence = (
+        "3 link failures and 1 router failure: 12 packets lost by it, 12 sent again; "
+        "1,234 packets of 56 messages went around; 1 wait until there was a way."
+    )
+    assert failures(result.summary["faults"]) == sentence
+    nothing = result.summary["faults"] | {"links_failed": 0, "routers_failed": 0}
+    assert failures(nothing) == "Nothing failed during the run."
+    picture = faults.draw(result)
+    assert picture is not None
+    # Two failures of one cable are on one line; what never returned is down until the end.
+    assert picture.svg.count("(0) &lt;-&gt; (1)") == 1
+    assert picture.svg.count(units.percent(1.0)) == 2
 
 
 def test_a_run_that_did_not_end_does_not_claim_that_its_ranks_finished() -> None:

@@ -210,6 +210,8 @@ impl Outcome {
 }
 
 const MOST_BUSIEST: usize = 10;
+/// So many packets are sent again for each that is lost before a warning says so.
+const MOST_IN_VAIN: u64 = 2;
 
 /// Makes the report of a run that has ended.
 pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
@@ -301,6 +303,13 @@ fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) 
     }
     warnings.extend(ended.leftovers.iter().cloned());
     warnings.extend(ended.views.warnings());
+    let network::Losses { lost, resent, .. } = ended.losses;
+    if resent > MOST_IN_VAIN * lost {
+        warnings.push(format!(
+            "{resent} packets were sent again, and only {lost} had been lost: answers take longer than \
+             transport.timeout; a longer one would spare the network"
+        ));
+    }
     if ended.end == End::Finished && !ended.cut_off.is_empty() {
         let who = crate::observe::cut_off(fabric, &ended.cut_off);
         warnings.push(format!("messages were never delivered, because no way was left: {who}"));

@@ -85,6 +85,21 @@ def stop(summary: dict) -> str | None:
     return f"stopped at {units.seconds(stopped['at_s'])} {words[stopped['by']]}, {done}"
 
 
+def failures(short: dict) -> str:
+    """What failed and what it has cost, in a sentence; `short` is what the report says of faults."""
+    counts = [(short["links_failed"], "link failure"), (short["routers_failed"], "router failure")]
+    failed = [units.things(count, noun) for count, noun in counts if count]
+    if not failed:
+        return "Nothing failed during the run."
+    lost = units.things(short["packets_lost"], "packet")
+    again = units.count(short["packets_resent"])
+    around = units.things(short["packets_rerouted"], "packet")
+    of = units.things(short["messages_rerouted"], "message")
+    waits = f"; {units.things(short['waits'], 'wait')} until there was a way" if short["waits"] else ""
+    cost = f"{lost} lost by it, {again} sent again; {around} of {of} went around{waits}"
+    return f"{' and '.join(failed)}: {cost}."
+
+
 def parts(summary: dict) -> list[tuple[str, str, float]]:
     """Compute, transfer and waiting: (name, what it is, share of the ranks' time)."""
     time = summary.get("time") or {}

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hopcast.report import units
-from hopcast.report.html import parts, ranks_on_hosts, stop, title
+from hopcast.report.html import failures, parts, ranks_on_hosts, stop, title
 
 if TYPE_CHECKING:
     from hopcast.report.compare import Comparison
@@ -20,6 +20,7 @@ _BLOCKS = {"compute": "█", "transfer": "▓", "waiting": "░"}
 _WIDTH = 100
 _LINKS = 5
 _CALLS = 6
+_OUTAGES = 5
 _STUCK = 8
 _BEHIND = 3
 
@@ -68,6 +69,8 @@ def screen(summary: dict, width: int) -> RenderableType:
     blocks += ["", *_time(summary, width)]
     if summary.get("busiest_links"):
         blocks += ["", _links(summary["busiest_links"][:_LINKS], units.transfers(summary["model"]))]
+    if summary.get("faults"):
+        blocks += ["", *_faults(summary["faults"])]
     if summary.get("calls"):
         blocks += ["", _calls(summary["calls"])]
     blocks += ["", *_speed(summary)]
@@ -153,6 +156,22 @@ def _links(links: list[dict], transfers: str) -> Table:
             units.percent(link["utilisation"]),
         )
     return table
+
+
+def _faults(short: dict) -> list[RenderableType]:
+    lines: list[RenderableType] = [Text(failures(short))]
+    outages = short["outages"][:_OUTAGES]
+    if outages:
+        table = _table("What failed", "from", "to")
+        for outage in outages:
+            until = "—" if outage["returned_s"] is None else units.seconds(outage["returned_s"], 3)
+            name = Text(f"{outage['kind']} {outage['name']}")
+            table.add_row(name, units.seconds(outage["failed_s"], 3), until)
+        lines.append(table)
+    more = short["links_failed"] + short["routers_failed"] - len(outages)
+    if more > 0:
+        lines.append(Text(f"… and {more:,} more", style="dim"))
+    return lines
 
 
 def _calls(calls: list[dict]) -> Table:

@@ -33,6 +33,7 @@ TABLES = (
     "latency_periods",
     "network_latency",
     "slow_packets",
+    "faults",
 )
 """The tables that a report may have; each is `NAME.parquet` in its directory."""
 

@@ -9,6 +9,7 @@ from hopcast.report.pictures import (
     buffers_by_place,
     busiest_links,
     call_durations,
+    faults,
     latency_over_time,
     links_over_time,
     load_by_place,
@@ -36,6 +37,7 @@ PICTURES = (
     load_of_routers.draw,
     latency_over_time.draw,
     slow_packets.draw,
+    faults.draw,
     matrix.draw,
     message_latency.draw,
 )
