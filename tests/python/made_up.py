@@ -23,6 +23,21 @@ _FAULTS = {
 }
 
 
+_FAILED = {
+    "links_failed": 3,
+    "routers_failed": 1,
+    "packets_lost": 12,
+    "packets_resent": 12,
+    "packets_rerouted": 1_234,
+    "messages_rerouted": 56,
+    "waits": 1,
+    "outages": [
+        {"kind": "link", "name": "(0) <-> (1)", "failed_s": 0.0, "returned_s": 1e-6, "planned": True},
+        {"kind": "router", "name": "(2)", "failed_s": 1e-6, "returned_s": None, "planned": False},
+    ],
+}
+
+
 def result(
     ranks: int, *, seed: int = 7, failure: dict | None = None, warnings: tuple[str, ...] = ()
 ) -> Result:
@@ -41,7 +56,6 @@ def result(
         "message_latency": _latency(draw),
         "call_records": _records(min(ranks, 16)),
         **_statistics(draw, links),
-        "faults": pyarrow.table(_FAULTS),
     }
     messages = int(per_rank["messages_sent"].sum())
     summary = {
@@ -88,24 +102,12 @@ def result(
             "latency_p99_s": 8e-5,
             "latency_max_s": 2e-3,
         },
-        "faults": {
-            "links_failed": 3,
-            "routers_failed": 1,
-            "packets_lost": 12,
-            "packets_resent": 12,
-            "packets_rerouted": 1_234,
-            "messages_rerouted": 56,
-            "waits": 1,
-            "outages": [
-                {"kind": "link", "name": "(0) <-> (1)", "failed_s": 0.0, "returned_s": 1e-6, "planned": True},
-                {"kind": "router", "name": "(2)", "failed_s": 1e-6, "returned_s": None, "planned": False},
-            ],
-        },
+        "faults": _FAILED,
         "failure": failure,
         "partial": False,
         "stopped": None,
     }
-    return Result(summary, tables)
+    return Result(summary, tables | {"faults": pyarrow.table(_FAULTS)})
 
 
 def deadlock(ranks: int) -> dict:
