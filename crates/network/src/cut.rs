@@ -113,7 +113,7 @@ impl Cut {
         let ends = least(0..hosts) + least(hosts..2 * hosts);
         let crossing = |id: &u32| {
             let link = topology.link(LinkId(*id));
-            self.of_node(link.from) != self.of_node(link.to)
+            link.is_between_routers() && self.of_node(link.from) != self.of_node(link.to)
         };
         let border = (2 * hosts..topology.links()).filter(crossing);
         let border = border.map(|id| topology.link(LinkId(id)).latency).min().unwrap_or(FOREVER);

@@ -2,6 +2,7 @@
 
 use engine::{Bandwidth, Duration};
 
+use crate::nics::NicPair;
 use crate::routing::{Load, Routing, Sight};
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -23,13 +24,23 @@ pub struct Idle {
 }
 
 impl Fabric {
-    /// Writes the links from `from` to `to`, injection and ejection link included, into `path`.
+    /// Writes the links from `from` to `to`, those of the first NICs included, into `path`.
     ///
     /// `from != to`. `key` is the message's number at its sender: random routings draw from the
     /// stream that it names, so a route does not depend on anything else.
     pub fn route(&self, from: HostId, to: HostId, key: u64, load: &dyn Load, path: &mut Vec<LinkId>) {
         path.clear();
         self.routing.route(&*self.topology, from, to, key, load, path);
+    }
+
+    /// Lets `path`, a route from `from` to `to`, begin and end at these NICs.
+    pub fn take_nics(&self, nics: NicPair, from: HostId, to: HostId, path: &mut [LinkId]) {
+        if nics == NicPair::FIRST {
+            return;
+        }
+        let [first, .., last] = path else { panic!("a route has the links of both hosts: {path:?}") };
+        *first = self.topology.nic_up(from, nics.from);
+        *last = self.topology.nic_down(to, nics.to);
     }
 
     /// Into how many parts a model that simulates routers can cut it, or why into none: adaptive routings

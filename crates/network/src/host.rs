@@ -2,12 +2,14 @@
 //!
 //! A message of n bytes passes: sender overhead → the process's path to the NIC (rate R_C, its own)
 //! → the NIC (rate R_N, shared by the host's processes) → network → NIC → receiver. With k processes
-//! sending at once the aggregate rate is `min(R_N, R_Cb + (k-1) R_Ci)` (four parameters), which is
+//! sending at once over one NIC the aggregate rate is `min(R_N, R_Cb + (k-1) R_Ci)` (four parameters), which is
 //! `min(R_N, k R_C)` (three) where `R_Cb = R_Ci = R_C`.
 //!
 //! Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes" (EuroMPI 2016).
 
 use engine::{Bandwidth, Bytes, Duration};
+
+use crate::nics::Nics;
 
 /// The rates of one protocol regime, chosen by message size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,12 +22,12 @@ pub struct Regime {
     pub receive_overhead: Duration,
     /// What the protocol adds to the path's latency, on no CPU.
     pub latency: Duration,
-    /// R_C (or R_Cb): the path of one process to its NIC.
+    /// R_C (or R_Cb): the path of one process to a NIC; to each of several it has one.
     pub process_rate: Bandwidth,
     /// R_Ci − R_Cb \[B/s\], may be negative: what each further active process of the host adds, less
     /// one full `process_rate`. Zero gives the three-parameter model.
     pub process_rate_change: f64,
-    /// R_N: the NIC, shared by all processes of the host; `Bandwidth::INFINITE` where the link limits.
+    /// R_N: a NIC and its DMA engine, shared by all processes of the host; `Bandwidth::INFINITE` where the link limits.
     pub nic_rate: Bandwidth,
 }
 
@@ -49,6 +51,8 @@ pub struct HostParameters {
     pub memory: Memory,
     /// The regimes in order of size; at least one, the last without limit.
     pub regimes: Vec<Regime>,
+    /// How many NICs, and what they do for each message.
+    pub nics: Nics,
     /// The least time from one message to the next at a NIC (LogGP's g).
     pub nic_gap: Duration,
     /// Payload bytes of a full packet, and its bytes on the wire: 64 and 96 on Gemini. Equal values

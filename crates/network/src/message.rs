@@ -4,6 +4,7 @@ use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
 use serde::{Deserialize, Serialize};
 
 use crate::faults::CutOff;
+use crate::nics::NicPair;
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 
@@ -26,6 +27,8 @@ pub struct Message {
     pub from: Endpoint,
     /// Where it goes.
     pub to: Endpoint,
+    /// The NICs that it leaves and comes by; `None` lets the platform choose. Within a host without meaning.
+    pub nics: Option<NicPair>,
     /// Index of the protocol regime, into the platform's regimes, whose rates hold for it.
     pub regime: u8,
     /// Whether to report [`Happening::Sent`], too.

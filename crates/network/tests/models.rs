@@ -9,7 +9,7 @@ use common::graph::Graph;
 use common::parts;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::Cutting;
-use network::{Cut, Fabric, HostParameters, Memory, Message, Regime};
+use network::{Cut, Fabric, HostParameters, Memory, Message, NicChoice, NicPair, Nics, Regime};
 use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
@@ -17,7 +17,7 @@ const PROCESSES: u16 = 3;
 const RING: u32 = 7;
 
 /// A ring of routers with a chord, whose links differ.
-fn fabric() -> Arc<Fabric> {
+fn fabric(nics: Nics) -> Arc<Fabric> {
     let mut edges: Vec<_> = (0..ROUTERS)
         .map(|at| {
             let bandwidth = Bandwidth(1_000_000_000 + u64::from(at) * 37_000_001);
@@ -26,10 +26,11 @@ fn fabric() -> Arc<Fabric> {
         .collect();
     edges.push((0, 3, Bandwidth(700_000_000), Duration(50_000)));
     let host_link = (Bandwidth(1_100_000_000), Duration(20_000));
-    Graph { routers: ROUTERS, hosts_per_router: 2, host_link, edges, routes: BTreeMap::new() }.fabric()
+    Graph { routers: ROUTERS, hosts_per_router: 2, host_link, edges, routes: BTreeMap::new() }
+        .fabric_with(nics.count)
 }
 
-fn hosts() -> Arc<HostParameters> {
+fn hosts(nics: Nics) -> Arc<HostParameters> {
     let regime = |latency, process_rate, nic_rate| Regime {
         latency: Duration(latency),
         process_rate: Bandwidth(process_rate),
@@ -49,6 +50,7 @@ fn hosts() -> Arc<HostParameters> {
             regime(20_000, 1_700_000_000, Bandwidth(900_000_000)),
             regime(30_000, 3_600_000_000, Bandwidth(850_000_000)),
         ],
+        nics,
         nic_gap: Duration(40_000),
         packet_payload: Bytes(64),
         packet_wire: Bytes(96),
@@ -65,13 +67,36 @@ fn any_message() -> impl Strategy<Value = (Time, Message)> {
     )
 }
 
+/// One NIC, or some that messages choose in any way.
+fn any_nics() -> impl Strategy<Value = Nics> {
+    let choice = prop::sample::select(NicChoice::NAMES).prop_map(|name| NicChoice::named(name).unwrap());
+    let setup = prop_oneof![Just(0u64), 1..2_000_000u64];
+    let nics = (2..=4u8, choice, setup);
+    let several = nics.prop_map(|(count, choice, setup)| Nics { count, choice, setup: Duration(setup) });
+    prop_oneof![Just(Nics::ONE), several]
+}
+
+/// Lets some messages name their NICs.
+fn name_nics(messages: &mut [(Time, Message)], named: &[(u8, u8)], nics: Nics) {
+    for ((_, message), (from, to)) in messages.iter_mut().zip(named) {
+        if *from < nics.count && *to < nics.count {
+            message.nics = Some(NicPair { from: *from, to: *to });
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default() })]
 
     /// `run` checks that each message is delivered once, unchanged, and that sent comes before.
     #[test]
-    fn every_message_is_delivered_once(mut messages in prop::collection::vec(any_message(), 1..60)) {
-        let (fabric, hosts) = (fabric(), hosts());
+    fn every_message_is_delivered_once(
+        mut messages in prop::collection::vec(any_message(), 1..60),
+        nics in any_nics(),
+        named in prop::collection::vec((0..8u8, 0..8u8), 60),
+    ) {
+        let (fabric, hosts) = (fabric(nics), hosts(nics));
+        name_nics(&mut messages, &named, nics);
         for (number, (_, message)) in messages.iter_mut().enumerate() {
             message.cargo[0] = number as u64;
         }
@@ -93,8 +118,11 @@ proptest! {
         mut messages in prop::collection::vec(any_message(), 1..60),
         weights in prop::collection::vec(0..4u32, (2 * ROUTERS) as usize),
         parts in 2..7u32,
+        nics in any_nics(),
+        named in prop::collection::vec((0..8u8, 0..8u8), 60),
     ) {
-        let (fabric, hosts) = (fabric(), hosts());
+        let (fabric, hosts) = (fabric(nics), hosts(nics));
+        name_nics(&mut messages, &named, nics);
         for (number, (at, message)) in messages.iter_mut().enumerate() {
             message.cargo[0] = number as u64;
             // Many at the same time, so that ties are decided.
@@ -125,7 +153,7 @@ proptest! {
         let host_link = (Bandwidth(1_900_000_001), Duration(20_000));
         let edges = edges.collect();
         let graph = Graph { routers: RING, hosts_per_router: 1, host_link, edges, routes: BTreeMap::new() };
-        let (fabric, hosts) = (graph.fabric(), hosts());
+        let (fabric, hosts) = (graph.fabric(), hosts(Nics::ONE));
         for (number, (_, message)) in messages.iter_mut().enumerate() {
             message.cargo[0] = number as u64;
             message.from.host.0 %= RING;
@@ -145,8 +173,8 @@ proptest! {
 
     /// Alone on the network a message takes the same time in every model, to the picosecond.
     #[test]
-    fn all_models_agree_on_an_idle_network((at, message) in any_message()) {
-        let (fabric, hosts) = (fabric(), hosts());
+    fn all_models_agree_on_an_idle_network((at, message) in any_message(), nics in any_nics()) {
+        let (fabric, hosts) = (fabric(nics), hosts(nics));
         for name in common::fluid_models() {
             let mut model = common::model(&name, &fabric, &hosts);
             let alone = model.idle_time(&message);
@@ -159,7 +187,7 @@ proptest! {
                 let idle = fabric.idle(message.from.host, message.to.host);
                 let path = idle.bandwidth.scaled(64.0 / 96.0);
                 let rate = path.min(regime.process_rate).min(regime.nic_rate);
-                idle.latency + regime.latency + rate.transfer(message.size)
+                nics.setup + idle.latency + regime.latency + rate.transfer(message.size)
             };
             prop_assert_eq!(alone, by_hand, "{}", name);
         }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{HostParameters, Memory, Message, Regime};
+use network::{HostParameters, Memory, Message, NicChoice, NicPair, Nics, Regime};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -33,6 +33,9 @@ struct Scenario {
 struct Host {
     processes: u16,
     regimes: Vec<HostRegime>,
+    nics: u8,
+    nic_choice: String,
+    nic_setup: String,
     nic_gap: String,
     packet: [u64; 2],
     memory: [String; 3],
@@ -43,6 +46,9 @@ impl Default for Host {
         Host {
             processes: 1,
             regimes: vec![HostRegime::default()],
+            nics: 1,
+            nic_choice: "round-robin".into(),
+            nic_setup: "0 ns".into(),
             nic_gap: "0 ns".into(),
             packet: [1, 1],
             memory: ["0 ns".into(), "infinite".into(), "infinite".into()],
@@ -81,6 +87,8 @@ struct Sending {
     at: String,
     #[serde(default)]
     regime: u8,
+    /// Of the source, and of the destination.
+    nics: Option<[u8; 2]>,
     /// The routers on the way, where it is not the shortest.
     via: Option<String>,
     delivered: String,
@@ -159,6 +167,11 @@ impl Scenario {
                 total_bandwidth: read(total),
             },
             regimes: regimes.collect(),
+            nics: Nics {
+                count: self.host.nics,
+                choice: NicChoice::named(&self.host.nic_choice).expect("a known choice"),
+                setup: read(&self.host.nic_setup),
+            },
             nic_gap: read(&self.host.nic_gap),
             packet_payload: Bytes(self.host.packet[0]),
             packet_wire: Bytes(self.host.packet[1]),
@@ -166,13 +179,14 @@ impl Scenario {
     }
 
     fn check(&self, place: &str) {
-        let (fabric, hosts) = (self.graph().fabric(), self.hosts().into());
+        let (fabric, hosts) = (self.graph().fabric_with(self.host.nics), self.hosts().into());
         let messages: Vec<(Time, Message)> = (self.messages.iter().enumerate())
             .map(|(number, sending)| {
                 let (from, to) = sending.from_to.split_once("->").expect("from_to is \"A -> B\"");
                 let (from, to) = (self.endpoint(from), self.endpoint(to));
                 let mut message = common::message(from, to, read::<Bytes>(&sending.size).0, number as u64);
                 message.regime = sending.regime;
+                message.nics = sending.nics.map(|[from, to]| NicPair { from, to });
                 message.notify_sent = sending.sent.is_some();
                 (read(&sending.at), message)
             })

@@ -1,7 +1,7 @@
 //! What a message meets when nothing else is on the network: the law that all models share.
 //!
 //! ```text
-//! T(n) = latency of the path + latency of the regime + n / min(R_C, R_N, bandwidth of the path)
+//! T(n) = set-up of the NIC + latency of the path + latency of the regime + n / min(R_C, R_N, bandwidth of the path)
 //! ```
 //!
 //! It is the postal model (Hockney 1994) with cut-through: the size counts once, however many links
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use engine::{Bandwidth, Bytes, Duration};
 
 use crate::message::Message;
+use crate::topology::HostId;
 use crate::{Fabric, HostParameters, Part};
 
 /// The fabric and the hosts, for messages that are alone on them.
@@ -27,6 +28,8 @@ pub(super) struct Alone {
 /// An idle path from process to process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Path {
+    /// Of the NIC, before anything leaves.
+    pub setup: Duration,
     /// Of the links and the regime, or of the memory.
     pub latency: Duration,
     /// Of the narrowest part, for payload.
@@ -36,7 +39,7 @@ pub(super) struct Path {
 impl Path {
     /// How long `size` takes on it.
     pub fn time(self, size: Bytes) -> Duration {
-        self.latency + self.bandwidth.transfer(size)
+        self.setup + self.latency + self.bandwidth.transfer(size)
     }
 }
 
@@ -45,6 +48,7 @@ impl Alone {
         let (payload, wire) = (hosts.packet_payload.0, hosts.packet_wire.0);
         assert!(0 < payload && payload <= wire, "a packet has a payload, and is no shorter than it");
         assert!(!hosts.regimes.is_empty(), "a platform has at least one regime");
+        assert_eq!(hosts.nics.count, fabric.topology.nics(), "a topology has the links of all NICs");
         Alone { fabric, payload_share: payload as f64 / wire as f64, hosts }
     }
 
@@ -52,15 +56,22 @@ impl Alone {
     pub fn path(&self, message: &Message) -> Path {
         if message.from.host == message.to.host {
             let memory = &self.hosts.memory;
-            return Path { latency: memory.latency, bandwidth: memory.bandwidth.min(memory.total_bandwidth) };
+            let bandwidth = memory.bandwidth.min(memory.total_bandwidth);
+            return Path { setup: Duration::ZERO, latency: memory.latency, bandwidth };
         }
         let regime = &self.hosts.regimes[usize::from(message.regime)];
         let idle = self.fabric.idle(message.from.host, message.to.host);
         let bandwidth = self.payload_bandwidth(idle.bandwidth);
         Path {
+            setup: self.hosts.nics.setup,
             latency: idle.latency + regime.latency,
             bandwidth: bandwidth.min(regime.process_rate).min(regime.nic_rate),
         }
+    }
+
+    /// The place of a NIC among all.
+    pub fn nic(&self, host: HostId, nic: u8) -> u32 {
+        host.0 * u32::from(self.hosts.nics.count) + u32::from(nic)
     }
 
     /// The payload bandwidth of a link that carries `wire` bytes per second.

@@ -8,6 +8,7 @@ use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
 
 use crate::Part;
 use crate::message::{Arrival, Crossing, Endpoint, Happening, Message};
+use crate::nics::NicPair;
 use crate::topology::HostId;
 
 /// What is due at a slot (or, where the model says so, at a host).
@@ -164,15 +165,21 @@ impl<S> InFlight<S> {
 
 /// A message in words.
 pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14] {
-    let Message { from, to, regime, notify_sent, size, cargo } = message;
+    let Message { from, to, nics, regime, notify_sent, size, cargo } = message;
     let mut words = [0; 14];
     words[0] = u64::from(from.host.0) << 32 | u64::from(to.host.0);
     words[1] = u64::from(from.process) << 48 | u64::from(to.process) << 32;
     words[1] |= u64::from(*regime) << 1 | u64::from(*notify_sent);
+    if let Some(NicPair { from, to }) = nics {
+        words[1] |= NICS | u64::from(*from) << 24 | u64::from(*to) << 16;
+    }
     words[2..5].copy_from_slice(&[size.0, injected.0, luggage]);
     words[5..10].copy_from_slice(cargo);
     words
 }
+
+/// That a message has chosen its NICs.
+const NICS: u64 = 1 << 9;
 
 /// What [`pack`] was given.
 pub(super) fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
@@ -180,6 +187,8 @@ pub(super) fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
     let message = Message {
         from: end(words[0] >> 32, words[1] >> 48),
         to: end(words[0], words[1] >> 32),
+        nics: (words[1] & NICS != 0)
+            .then_some(NicPair { from: (words[1] >> 24) as u8, to: (words[1] >> 16) as u8 }),
         regime: (words[1] >> 1) as u8,
         notify_sent: words[1] & 1 == 1,
         size: Bytes(words[2]),
@@ -195,10 +204,12 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked() {
         let end = |host, process| Endpoint { host: HostId(host), process };
-        for notify_sent in [false, true] {
+        let nics = [None, Some(NicPair { from: u8::MAX, to: 0 }), Some(NicPair { from: 1, to: u8::MAX })];
+        for (notify_sent, nics) in [false, true].into_iter().flat_map(|sent| nics.map(|nics| (sent, nics))) {
             let message = Message {
                 from: end(u32::MAX - 1, u16::MAX - 2),
                 to: end(u32::MAX - 3, u16::MAX - 4),
+                nics,
                 regime: u8::MAX,
                 notify_sent,
                 size: Bytes(u64::MAX - 5),

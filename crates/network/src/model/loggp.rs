@@ -1,12 +1,13 @@
 //! LogGP: NICs that send and receive one message after the other.
 //!
 //! ```text
-//! sending NIC    begins at b = max(handed over, free);  free again at b + max(g, n G)
+//! sending NIC    prepares until p = max(handed over, last p) + D
+//!                begins at b = max(p, free);  free again at b + max(g, n G)
 //! wire           the last byte is at the receiver at a = b + L + n G
 //! receiving NIC  begins at c = max(a − n G, free);  free again at c + max(g, n G);  delivered at c + n G
 //! ```
 //!
-//! with g the hosts' `nic_gap`, `1/G = min(R_C, R_N, bandwidth of the path)` and L the latency of path
+//! with g the hosts' `nic_gap`, D the set-up of their NICs, `1/G = min(R_C, R_N, bandwidth of the path)` and L the latency of path
 //! and regime. The overhead o is time of the processor and is spent above the network. The receiving
 //! NIC takes messages in the order in which their last bytes would be there. Copies between processes
 //! of one host share a memory bus in the same way: each takes it for `n / total bandwidth`.
@@ -24,23 +25,28 @@ use engine::{Duration, Observer, Queue, Time, Token};
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open, owner, token};
 use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::nics::Chooser;
 use crate::{Fabric, HostParameters, Part};
 
 /// LogGP, with L and G taken from the platform.
 pub struct LogGP {
     alone: Alone,
-    /// The state of each host.
+    chooser: Chooser,
+    /// The state of each NIC.
     stations: Vec<Station>,
+    /// When the memory of each host is free.
+    memories: Vec<Time>,
     /// With each message, how long a NIC transfers it (n G).
     flight: InFlight<Duration>,
 }
 
-/// When the parts of a host are free.
+/// When the parts of a NIC are free.
 #[derive(Debug, Default, Clone, Copy)]
 struct Station {
+    /// When what it has been given so far is prepared.
+    prepared: Time,
     sending: Time,
     receiving: Time,
-    memory: Time,
 }
 
 impl LogGP {
@@ -51,10 +57,13 @@ impl LogGP {
 
     /// The same for one part of the network.
     pub fn of_part(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, part: &Part) -> LogGP {
-        let stations = vec![Station::default(); fabric.topology.hosts() as usize];
+        let count = fabric.topology.hosts();
+        let stations = vec![Station::default(); count as usize * usize::from(hosts.nics.count)];
+        let chooser = Chooser::new(hosts.nics, count);
+        let memories = vec![Time::ZERO; count as usize];
         let alone = Alone::new(fabric, hosts);
         let flight = InFlight::new(part.clone(), alone.lookahead(part));
-        LogGP { alone, stations, flight }
+        LogGP { alone, chooser, stations, memories, flight }
     }
 
     pub(super) fn build(
@@ -69,7 +78,7 @@ impl LogGP {
     fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
         let bus = self.alone.hosts.memory.total_bandwidth.transfer(message.size);
-        let free = &mut self.stations[message.from.host.0 as usize].memory;
+        let free = &mut self.memories[message.from.host.0 as usize];
         let begin = now.max(*free);
         *free = begin + bus;
         let sent = begin + path.bandwidth.transfer(message.size);
@@ -81,7 +90,8 @@ impl LogGP {
     fn receive(&mut self, now: Time, index: u32) -> Option<Time> {
         let slot = self.flight.get(index);
         let transfer = slot.state;
-        let free = &mut self.stations[slot.message.to.host.0 as usize].receiving;
+        let nic = self.alone.nic(slot.message.to.host, slot.message.nic_pair().to);
+        let free = &mut self.stations[nic as usize].receiving;
         // Its last byte came no sooner than one transfer after the start of the run.
         let begin = Time(now.0 - transfer.0).max(*free);
         *free = begin + transfer.max(self.alone.hosts.nic_gap);
@@ -97,9 +107,13 @@ impl Network for LogGP {
         }
         let path = self.alone.path(message);
         let transfer = path.bandwidth.transfer(message.size);
-        let free = &mut self.stations[message.from.host.0 as usize].sending;
-        let begin = now.max(*free);
-        *free = begin + transfer.max(self.alone.hosts.nic_gap);
+        let (alone, stations) = (&self.alone, &mut self.stations);
+        let load = |nic| stations[alone.nic(message.from.host, nic) as usize].sending.max(now).0;
+        let message = &self.chooser.settle(message, load);
+        let station = &mut stations[alone.nic(message.from.host, message.nic_pair().from) as usize];
+        station.prepared = now.max(station.prepared) + path.setup;
+        let begin = station.prepared.max(station.sending);
+        station.sending = begin + transfer.max(alone.hosts.nic_gap);
         let sent = begin + transfer;
         let index = self.flight.insert(now, message, transfer);
         self.flight.schedule(index, sent, Step::AtReceiver, sent + path.latency, transfer.0, queue);

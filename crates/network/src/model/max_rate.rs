@@ -4,7 +4,7 @@
 //! T(k, n) = s + k n / min(R_N, R_Cb + (k−1) R_Ci)        k processes of a host send n bytes each
 //! ```
 //!
-//! s is the latency of path and regime, R_Cb the `process_rate`, R_Ci = R_Cb + `process_rate_change`;
+//! s is the set-up of the NIC and the latency of path and regime, R_Cb the `process_rate`, R_Ci = R_Cb + `process_rate_change`;
 //! with R_Ci = R_Cb these are the three-parameter model's min(R_N, k R_C). The formula is for equal
 //! messages that start together. Simulated is what yields it for any others: with k processes active,
 //!
@@ -16,6 +16,10 @@
 //! where R_C and R_N are those of each message's regime, and c_i is no more than the bandwidth of the
 //! path. Copies between processes of one host share its memory by the same law: c = bandwidth,
 //! R_N = total bandwidth.
+//!
+//! Each NIC of a host is such a station by itself: k is the number of processes that send over it, and a
+//! process sends one message after the other over each. The set-up of a NIC ends no transfer later: it is
+//! added to the latency.
 //!
 //! Assumes that neither fabric nor receivers are ever the limit. Where a fitted R_Ci < 0 makes the
 //! aggregate rate negative (the published short regime of the Cray XE6 from k = 5), it stays at its
@@ -34,6 +38,7 @@ use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::process_rates::ProcessRates;
 use super::rate::{Rate, Work, fair_share};
 use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::nics::Chooser;
 use crate::topology::HostId;
 use crate::{Fabric, HostParameters, Part};
 
@@ -43,7 +48,8 @@ const NONE: u32 = u32::MAX;
 pub struct MaxRate {
     alone: Alone,
     rates: ProcessRates,
-    /// Of each host its NIC, then its memory.
+    chooser: Chooser,
+    /// Of each host its NICs, then its memory.
     stations: Vec<Station>,
     flight: InFlight<Transfer>,
     /// The active messages of the station in hand.
@@ -56,6 +62,8 @@ struct Station {
     /// The list of those messages, linked through [`Transfer::next_active`].
     first: u32,
     active: u32,
+    /// Those, and the messages that wait behind them.
+    messages: u32,
     /// The version of its event that counts.
     version: u32,
     /// When it last took stock.
@@ -64,7 +72,8 @@ struct Station {
     wakes: Time,
 }
 
-const IDLE: Station = Station { first: NONE, active: 0, version: 0, since: Time::ZERO, wakes: Time::NEVER };
+const IDLE: Station =
+    Station { first: NONE, active: 0, messages: 0, version: 0, since: Time::ZERO, wakes: Time::NEVER };
 
 /// What is kept for a message.
 #[derive(Debug, Clone, Copy)]
@@ -107,11 +116,13 @@ impl MaxRate {
 
     /// The same for one part of the network.
     pub fn of_part(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, part: &Part) -> MaxRate {
-        let stations = vec![IDLE; 2 * fabric.topology.hosts() as usize];
+        let count = fabric.topology.hosts();
+        let stations = vec![IDLE; (usize::from(hosts.nics.count) + 1) * count as usize];
+        let chooser = Chooser::new(hosts.nics, count);
         let rates = ProcessRates::new(&hosts);
         let alone = Alone::new(fabric, hosts);
         let flight = InFlight::new(part.clone(), alone.lookahead(part));
-        MaxRate { alone, rates, stations, flight, active: Vec::new() }
+        MaxRate { alone, rates, chooser, stations, flight, active: Vec::new() }
     }
 
     pub(super) fn build(
@@ -133,6 +144,7 @@ impl MaxRate {
     /// Puts a message behind those of its process, or among the active ones.
     fn enqueue(&mut self, station: usize, index: u32) -> Place {
         let process = self.flight.get(index).message.from.process;
+        self.stations[station].messages += 1;
         let mut other = self.stations[station].first;
         while other != NONE {
             let slot = self.flight.get(other);
@@ -178,6 +190,7 @@ impl MaxRate {
             let mut index = self.active[position];
             while self.flight.get(index).state.left == Work::ZERO {
                 let Transfer { latency, next_queued, last_queued, .. } = self.flight.get(index).state;
+                self.stations[station].messages -= 1;
                 self.flight.schedule(index, now, Step::Delivered, now + latency, 0, queue);
                 index = next_queued;
                 if index == NONE {
@@ -204,7 +217,8 @@ impl MaxRate {
         if count == 0 {
             return;
         }
-        let of_memory = station % 2 == 1;
+        let nics = usize::from(self.alone.hosts.nics.count);
+        let of_memory = station % (nics + 1) == nics;
         let (rates, flight) = (&self.rates, &mut self.flight);
         let kind =
             |index: u32, flight: &InFlight<Transfer>| rates.kind(&flight.get(index).message, of_memory);
@@ -256,10 +270,18 @@ impl Network for MaxRate {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
         let limit = Rate::of(path.bandwidth);
-        let transfer = Transfer { left: Work::of(message.size), limit, latency: path.latency, ..ARRIVING };
-        let of_memory = message.from.host == message.to.host;
-        let station = 2 * message.from.host.0 as usize + usize::from(of_memory);
-        let index = self.flight.insert(now, message, transfer);
+        let transfer =
+            Transfer { left: Work::of(message.size), limit, latency: path.setup + path.latency, ..ARRIVING };
+        let stations = usize::from(self.alone.hosts.nics.count) + 1;
+        let first = stations * message.from.host.0 as usize;
+        let (station, index) = if message.from.host == message.to.host {
+            (first + stations - 1, self.flight.insert(now, message, transfer))
+        } else {
+            let load = |nic| u64::from(self.stations[first + usize::from(nic)].messages);
+            let message = self.chooser.settle(message, load);
+            let index = self.flight.insert(now, &message, transfer);
+            (first + usize::from(message.nic_pair().from), index)
+        };
         if self.enqueue(station, index) == Place::Active {
             self.advance(now, station, queue);
         }

@@ -1,10 +1,10 @@
 //! The postal model: every message as if it were alone.
 //!
 //! ```text
-//! T(n) = s + n / R,   s = latency of path and regime,   R = min(R_C, R_N, bandwidth of the path)
+//! T(n) = s + n / R,   s = set-up of the NIC, latency of path and regime,   R = min(R_C, R_N, bandwidth of the path)
 //! ```
 //!
-//! Assumes that messages never meet: not in the fabric, not at a NIC, not in a process. It holds for
+//! Assumes that messages never meet: not in the fabric, not at a NIC (one or several are the same), not in a process. It holds for
 //! one pair of processes at a time; with k senders on a host it is wrong by up to a factor k.
 //!
 //! Source: Hockney, "The communication challenge for MPP" (Parallel Computing 20, 1994), as "classic
@@ -52,7 +52,7 @@ impl Postal {
 impl Network for Postal {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
-        let sent = now + path.bandwidth.transfer(message.size);
+        let sent = now + path.setup + path.bandwidth.transfer(message.size);
         let index = self.flight.insert(now, message, ());
         self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, 0, queue);
     }

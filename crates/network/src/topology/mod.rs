@@ -13,6 +13,7 @@ pub mod hypercube;
 pub mod hyperx;
 pub mod mesh;
 pub mod ring;
+pub mod several_nics;
 pub mod survey;
 pub mod torus;
 
@@ -31,7 +32,7 @@ pub struct HostId(pub u32);
 pub struct RouterId(pub u32);
 
 /// A directed link, numbered from 0: for h hosts, links `0..h` go up from the hosts to their
-/// routers, `h..2h` down to them, the rest run between routers.
+/// routers, `h..2h` down to them, the rest run between routers; behind those are the links of further NICs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LinkId(pub u32);
 
@@ -57,6 +58,13 @@ pub struct Link {
     pub latency: Duration,
     /// Its class, an index into [`Topology::classes`] ("x+", "up 2", "global", …).
     pub class: u16,
+}
+
+impl Link {
+    /// Does it run between two routers, not to or from a host?
+    pub fn is_between_routers(&self) -> bool {
+        matches!((self.from, self.to), (Node::Router(_), Node::Router(_)))
+    }
 }
 
 /// Bandwidth and latency of a kind of link where the topology's own parameters are silent
@@ -195,11 +203,31 @@ pub trait Topology: Send + Sync {
         })
     }
 
-    /// The link from `host` up to its router.
+    /// How many NICs each host has.
+    fn nics(&self) -> u8 {
+        1
+    }
+    /// The NIC of its host, from 0, at which the link `id` begins or ends; 0 between routers.
+    fn nic_of(&self, id: LinkId) -> u8 {
+        let _ = id;
+        0
+    }
+    /// The link up from `nic` of `host`, below [`Topology::nics`].
+    fn nic_up(&self, host: HostId, nic: u8) -> LinkId {
+        assert_eq!(nic, 0, "a host of this topology has one NIC");
+        self.up(host)
+    }
+    /// The link down to `nic` of `host`, below [`Topology::nics`].
+    fn nic_down(&self, host: HostId, nic: u8) -> LinkId {
+        assert_eq!(nic, 0, "a host of this topology has one NIC");
+        self.down(host)
+    }
+
+    /// The link from `host` up to its router: that of its first NIC.
     fn up(&self, host: HostId) -> LinkId {
         LinkId(host.0)
     }
-    /// The link from its router down to `host`.
+    /// The link from its router down to `host`: that of its first NIC.
     fn down(&self, host: HostId) -> LinkId {
         LinkId(self.hosts() + host.0)
     }

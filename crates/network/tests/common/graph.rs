@@ -9,6 +9,7 @@ use engine::{Bandwidth, Duration};
 use network::fabric::Idle;
 use network::routing::{Load, Routing};
 use network::topology::Formula;
+use network::topology::several_nics::with_nics;
 use network::{Fabric, HostId, Link, LinkId, Node, RouterId, Topology};
 
 /// Routers with the same number of hosts on each; edges become two directed links.
@@ -24,8 +25,13 @@ pub struct Graph {
 
 impl Graph {
     pub fn fabric(self) -> Arc<Fabric> {
+        self.fabric_with(1)
+    }
+
+    /// With so many NICs on each host.
+    pub fn fabric_with(self, nics: u8) -> Arc<Fabric> {
         let routing = Box::new(Fixed(self.clone()));
-        Arc::new(Fabric { topology: Box::new(self), routing })
+        Arc::new(Fabric { topology: with_nics(Box::new(self), nics), routing })
     }
 
     fn edge(&self, from: u32, to: u32) -> LinkId {

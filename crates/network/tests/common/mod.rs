@@ -10,7 +10,8 @@ use engine::registry::{Arguments, Value};
 use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
 use network::model::MODELS;
 use network::{
-    Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Part, Regime,
+    Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Nics, Part,
+    Regime,
 };
 
 /// A model, as a platform file would name it: `"flow"`, or with a sharing `"flow equal_share"`; or with a
@@ -67,6 +68,7 @@ pub fn transparent(processes: u16) -> HostParameters {
             total_bandwidth: Bandwidth::INFINITE,
         },
         regimes: vec![regime()],
+        nics: Nics::ONE,
         nic_gap: Duration(0),
         packet_payload: Bytes(1),
         packet_wire: Bytes(1),
@@ -92,6 +94,7 @@ pub fn message(from: (u32, u16), to: (u32, u16), size: u64, number: u64) -> Mess
     Message {
         from: end(from),
         to: end(to),
+        nics: None,
         regime: 0,
         notify_sent: true,
         size: Bytes(size),
@@ -157,7 +160,10 @@ pub fn drive_answered(
         }
         for arrival in arrivals.drain(..) {
             let number = arrival.message.cargo[0] as usize;
-            assert_eq!((arrival.injected, arrival.message), messages[number]);
+            let (at, message) = messages[number];
+            // The network chooses for messages that name no NICs.
+            let nics = message.nics.or(arrival.message.nics);
+            assert_eq!((arrival.injected, arrival.message), (at, Message { nics, ..message }));
             match arrival.happening {
                 Happening::Sent => {
                     assert_eq!(sent[number].replace(event.time), None, "sent once");

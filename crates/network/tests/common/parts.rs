@@ -123,7 +123,9 @@ impl Domain {
             }
             for arrival in arrivals.drain(..) {
                 let number = arrival.message.cargo[0];
-                assert_eq!((arrival.injected, arrival.message), messages[number as usize]);
+                let (at, message) = messages[number as usize];
+                let nics = message.nics.or(arrival.message.nics);
+                assert_eq!((arrival.injected, arrival.message), (at, Message { nics, ..message }));
                 self.log.push((event.time, number, arrival.happening));
             }
         }

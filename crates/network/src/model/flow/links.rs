@@ -3,6 +3,7 @@
 use engine::{Bytes, Duration, Observer, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
+use crate::message::Endpoint;
 use crate::message::LinkUse;
 use crate::model::alone::Alone;
 use crate::model::process_rates::ProcessRates;
@@ -101,6 +102,7 @@ pub(super) struct Links {
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
     processes: u32,
+    nics: u32,
     /// First numbers of: the processes' ways out, their ways in, their copies, the hosts' memories.
     out: Option<u32>,
     into: Option<u32>,
@@ -121,6 +123,7 @@ impl Links {
             clocks: Vec::new(),
             carried: Vec::with_capacity(topology.links() as usize),
             processes,
+            nics: alone.hosts.nics.count.into(),
             out: None,
             into: None,
             copy: None,
@@ -145,7 +148,7 @@ impl Links {
             let link = topology.link(LinkId(id));
             let rate = Rate::of(alone.payload_bandwidth(link.bandwidth));
             let mut class = UNIFORM;
-            if id < 2 * topology.hosts() {
+            if !link.is_between_routers() {
                 widest = widest.max(rate);
                 let known = nics.iter().find(|(known, _)| *known == rate).map(|(_, class)| *class);
                 class = known.unwrap_or_else(|| {
@@ -161,7 +164,7 @@ impl Links {
         widest
     }
 
-    /// The processes' own paths to and from their NICs, unless the NIC is always narrower.
+    /// The processes' own paths to and from the NICs, unless the NIC is always narrower.
     fn add_paths(&mut self, alone: &Alone, classes: &mut Classes, widest: Rate) {
         let regimes = &alone.hosts.regimes;
         let rates = ProcessRates::new(&alone.hosts);
@@ -173,17 +176,17 @@ impl Links {
         };
         let changes = regimes.iter().any(|regime| regime.process_rate_change != 0.0);
         let most = if changes { self.processes as usize } else { 1 };
-        let hosts = alone.fabric.topology.hosts();
+        let nics = alone.fabric.topology.hosts() * self.nics;
         let mut add = |active| classes.add(&path(active).collect::<Vec<_>>());
         if (1..=most).any(is_limit) {
             self.out_classes = (1..=most).map(&mut add).collect();
-            self.active = vec![0; if most > 1 { hosts as usize } else { 0 }];
+            self.active = vec![0; if most > 1 { nics as usize } else { 0 }];
             let class = self.out_classes[0];
-            self.out = Some(self.add_hosts(hosts * self.processes, classes.capacity(class), class));
+            self.out = Some(self.add_hosts(nics * self.processes, classes.capacity(class), class));
         }
         if is_limit(1) {
             let class = classes.add(&path(1).collect::<Vec<_>>());
-            self.into = Some(self.add_hosts(hosts * self.processes, classes.capacity(class), class));
+            self.into = Some(self.add_hosts(nics * self.processes, classes.capacity(class), class));
         }
     }
 
@@ -218,14 +221,23 @@ impl Links {
         path.extend(self.memory.map(|first| LinkId(first + host.0)));
     }
 
-    /// The way out of a process, if it can be a limit.
-    pub fn way_out(&self, host: HostId, process: u16) -> Option<LinkId> {
-        self.out.map(|first| LinkId(first + host.0 * self.processes + u32::from(process)))
+    /// The place of a NIC among all.
+    pub fn nic(&self, host: HostId, nic: u8) -> u32 {
+        host.0 * self.nics + u32::from(nic)
     }
 
-    /// The way into a process, if it can be a limit.
-    pub fn way_in(&self, host: HostId, process: u16) -> Option<LinkId> {
-        self.into.map(|first| LinkId(first + host.0 * self.processes + u32::from(process)))
+    /// The way out of a process to a NIC of its host, if it can be a limit.
+    pub fn way_out(&self, from: Endpoint, nic: u8) -> Option<LinkId> {
+        self.out.map(|first| LinkId(first + self.way(from, nic)))
+    }
+
+    /// The way from a NIC into a process, if it can be a limit.
+    pub fn way_in(&self, to: Endpoint, nic: u8) -> Option<LinkId> {
+        self.into.map(|first| LinkId(first + self.way(to, nic)))
+    }
+
+    fn way(&self, end: Endpoint, nic: u8) -> u32 {
+        self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }
 
     /// The latency of a link; those inside hosts have none.
@@ -233,18 +245,18 @@ impl Links {
         self.carried.get(link.0 as usize).map_or(Duration::ZERO, |carried| carried.latency)
     }
 
-    /// A process of `host` has begun to send (its way out was empty), or has ended. Where the rate of
+    /// A process has begun to send over `nic` (its way out was empty), or has ended. Where the rate of
     /// each changes with their number, gives the range of links for which it does.
-    pub fn count_active(&mut self, host: HostId, begins: bool) -> Option<std::ops::Range<u32>> {
-        let active = self.active.get_mut(host.0 as usize)?;
-        let first = self.out? + host.0 * self.processes;
+    pub fn count_active(&mut self, nic: u32, begins: bool) -> Option<std::ops::Range<u32>> {
+        let active = self.active.get_mut(nic as usize)?;
+        let first = self.out? + nic * self.processes;
         *active = if begins { *active + 1 } else { *active - 1 };
         Some(first..first + self.processes)
     }
 
-    /// The class of the ways out of `host` as it is now.
-    pub fn out_class(&self, host: HostId) -> u16 {
-        self.out_classes[usize::from(self.active[host.0 as usize].max(1)) - 1]
+    /// The class of the ways out to `nic` as it is now.
+    pub fn out_class(&self, nic: u32) -> u16 {
+        self.out_classes[usize::from(self.active[nic as usize].max(1)) - 1]
     }
 
     /// The share of each flow on `link` if all were equal.

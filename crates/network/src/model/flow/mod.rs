@@ -16,7 +16,8 @@
 //!
 //! At a NIC, and on a process's path to it, flows of different regimes share time: a flow at rate x
 //! takes x / R of it, with its own regime's R. A host's NIC and its link are one, narrower of both.
-//! With four parameters, the ways out of a host's k sending processes carry `(R_Cb + (k−1) R_Ci) / k`.
+//! A process has a path to each NIC of its host, and the set-up of a NIC is added to the latency.
+//! With four parameters, the ways out to a NIC over which k processes send carry `(R_Cb + (k−1) R_Ci) / k`.
 //! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
 //! host share its memory. Messages without content take the latency alone, and no share.
 //!
@@ -48,6 +49,8 @@ use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::{Rate, Work};
 use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::nics::Chooser;
+use crate::routing::Load;
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
@@ -74,6 +77,7 @@ pub struct Flow {
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
+    chooser: Chooser,
     /// How many messages each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
@@ -94,14 +98,15 @@ impl Flow {
         let mut classes = Classes::new(alone.hosts.regimes.len());
         let links = Links::new(&alone, &mut classes);
         Flow {
-            alone,
             sharing,
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
             max_min: MaxMin::default(),
             risen: Vec::new(),
+            chooser: Chooser::new(alone.hosts.nics, count),
             sent: vec![0; count as usize],
             route: Vec::new(),
+            alone,
         }
     }
 
@@ -119,9 +124,19 @@ impl Flow {
         Ok(Box::new(Flow::new(fabric, hosts, sharing)))
     }
 
+    /// The message with its NICs: the load of one is the number of flows on its link up.
+    fn settled(&mut self, message: &Message) -> Message {
+        let host = message.from.host;
+        if host == message.to.host {
+            return *message;
+        }
+        let (topology, links) = (&self.alone.fabric.topology, &self.streams.links);
+        self.chooser.settle(message, |nic| links.of(topology.nic_up(host, nic)))
+    }
+
     /// Writes the links of `message` into `route`, and gives its latency.
     fn find_route(&mut self, message: &Message) -> Duration {
-        let (from, to) = (message.from, message.to);
+        let (from, to, nics) = (message.from, message.to, message.nic_pair());
         let links = &self.streams.links;
         if from.host == to.host {
             self.route.clear();
@@ -130,15 +145,17 @@ impl Flow {
         }
         let number = &mut self.sent[from.host.0 as usize];
         self.alone.fabric.route(from.host, to.host, u64::from(*number), links, &mut self.route);
+        self.alone.fabric.take_nics(nics, from.host, to.host, &mut self.route);
         *number = number.wrapping_add(1);
-        let latency: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
+        let on_links: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
         let is_limit = |link: &LinkId| {
             let class = links.all[link.0 as usize].class;
             self.streams.classes.alone(class, message.regime) != Rate::INFINITE
         };
-        self.route.extend(links.way_out(from.host, from.process).filter(is_limit));
-        self.route.extend(links.way_in(to.host, to.process).filter(is_limit));
-        latency + self.alone.hosts.regimes[usize::from(message.regime)].latency
+        self.route.extend(links.way_out(from, nics.from).filter(is_limit));
+        self.route.extend(links.way_in(to, nics.to).filter(is_limit));
+        let hosts = &self.alone.hosts;
+        hosts.nics.setup + on_links + hosts.regimes[usize::from(message.regime)].latency
     }
 
     /// Asks for events at the first ends of what the noted links hold back.
@@ -195,6 +212,7 @@ impl Flow {
 
 impl Network for Flow {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let message = &self.settled(message);
         let latency = self.find_route(message);
         let flow = self.flight.insert(now, message, latency);
         if message.size.0 == 0 || self.streams.is_unlimited(&self.route) {

@@ -7,7 +7,7 @@ use super::classes::{Classes, UNLIMITED};
 use super::links::{Entry, Links};
 use crate::message::Message;
 use crate::model::rate::{Rate, Work};
-use crate::topology::{HostId, LinkId};
+use crate::topology::LinkId;
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -106,8 +106,8 @@ impl Streams {
                 alone = false;
             } else {
                 self.links.begin(now, *link);
-                if Some(*link) == self.links.way_out(message.from.host, message.from.process) {
-                    self.count_active(message.from.host, true);
+                if Some(*link) == self.links.way_out(message.from, message.nic_pair().from) {
+                    self.count_active(message, true);
                 }
             }
         }
@@ -248,8 +248,8 @@ impl Streams {
             if empty {
                 link.level = 0;
                 self.links.end(now, LinkId(at));
-                if Some(LinkId(at)) == self.links.way_out(message.from.host, message.from.process) {
-                    self.count_active(message.from.host, false);
+                if Some(LinkId(at)) == self.links.way_out(message.from, message.nic_pair().from) {
+                    self.count_active(message, false);
                 }
             } else if link.keeps > 0 || self.sharing == Sharing::EqualShare {
                 self.change(at);
@@ -268,11 +268,12 @@ impl Streams {
         }
     }
 
-    /// A process of `host` begins or ends to send: where that changes what the others can send, their
+    /// The process of `message` begins or ends to send over its NIC: where that changes what the others can send, their
     /// ways out change.
-    fn count_active(&mut self, host: HostId, begins: bool) {
-        let Some(ways) = self.links.count_active(host, begins) else { return };
-        let class = self.links.out_class(host);
+    fn count_active(&mut self, message: &Message, begins: bool) {
+        let nic = self.links.nic(message.from.host, message.nic_pair().from);
+        let Some(ways) = self.links.count_active(nic, begins) else { return };
+        let class = self.links.out_class(nic);
         for at in ways {
             let link = &mut self.links.all[at as usize];
             if link.class == class {

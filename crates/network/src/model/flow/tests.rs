@@ -11,7 +11,7 @@ use super::links::Entry;
 use super::{Flow, Sharing};
 use crate::routing::ROUTINGS;
 use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
-use crate::{Endpoint, Fabric, HostParameters, Memory, Message, Network, Regime};
+use crate::{Endpoint, Fabric, HostParameters, Memory, Message, Network, Nics, Regime};
 
 fn fabric(kind: &str, arguments: &[(&'static str, &[i64])]) -> Arc<Fabric> {
     let links = LinkDefaults {
@@ -47,6 +47,7 @@ fn hosts(nic_rates: [u64; 2]) -> Arc<HostParameters> {
             total_bandwidth: Bandwidth(8_000_000_000),
         },
         regimes: nic_rates.map(regime).to_vec(),
+        nics: Nics::ONE,
         nic_gap: Duration::ZERO,
         packet_payload: Bytes(64),
         packet_wire: Bytes(96),
@@ -100,6 +101,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
             let message = Message {
                 from: end(),
                 to: end(),
+                nics: None,
                 regime: (random.next_u32() % 2) as u8,
                 notify_sent: false,
                 size: Bytes(1 + u64::from(random.next_u32() % 100_000)),

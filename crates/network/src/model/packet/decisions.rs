@@ -119,7 +119,7 @@ impl Packet {
             Turn::Course(_) if !self.is_open(&self.links[taken as usize..]) => {}
             Turn::Course(course) => {
                 self.paths.remove(state.path);
-                let path = self.keep_path() + taken;
+                let path = self.keep_path(state.message) + taken;
                 self.courses[packet as usize] = course;
                 let wants = self.paths.lane(path);
                 let state = &mut self.packets.all[packet as usize];

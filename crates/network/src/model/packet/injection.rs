@@ -37,11 +37,22 @@ impl Packet {
         let number = &mut self.sent[message.from.host.0 as usize];
         let index = self.messages.insert(now, message, *number, packets);
         *number = number.wrapping_add(1);
-        self.enqueue(now, self.process(message.from), index, queue);
+        self.enqueue(now, index, queue);
     }
 
-    /// Puts the message at `index` behind the others of `process`.
-    pub(super) fn enqueue(&mut self, now: Time, process: u32, index: u32, queue: &mut Queue) {
+    /// Puts the message at `index` behind the others of its process at its NIC.
+    pub(super) fn enqueue(&mut self, now: Time, index: u32, queue: &mut Queue) {
+        let slot = self.messages.get_mut(index);
+        let (from, own) = (slot.ends().0, slot.nics().from);
+        let nic = self.alone.nic(from.host, own) as usize;
+        if let Some(prepared) = self.prepared.get_mut(nic) {
+            *prepared = now.max(*prepared) + self.alone.hosts.nics.setup;
+            slot.prepared = *prepared;
+        }
+        if let Some(waiting) = self.waiting.get_mut(nic) {
+            *waiting += slot.carried(slot.left).0;
+        }
+        let process = self.process_at(from, own);
         let sender = &mut self.senders[process as usize];
         if sender.front == NONE {
             (sender.front, sender.back) = (index, index);
@@ -64,12 +75,14 @@ impl Packet {
         let payload = slot.carried(slot.left.min(self.options.payload));
         let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
         let on_path = regime.process_rate.transfer(payload);
+        // The links of a host's NICs are alike; the first's has the number of the host.
         let on_link = self.kind(slot.ends().0.host.0).transfer(self.next_size(slot));
         let on_link = on_link.max(regime.nic_rate.transfer(payload));
+        let begin = if slot.number == 0 { now.max(slot.prepared) } else { now };
         let filled_at = &mut self.senders[process as usize].filled_at;
-        *filled_at = now.max(*filled_at) + on_path;
+        *filled_at = begin.max(*filled_at) + on_path;
         // The packet may begin to leave when the rest of it will not be late.
-        let ready = now.max(Time(filled_at.0.saturating_sub(on_link.0)));
+        let ready = begin.max(Time(filled_at.0.saturating_sub(on_link.0)));
         if ready == now {
             return Some(self.request_injection(now, process));
         }
@@ -123,7 +136,7 @@ impl Packet {
         let Fabric { topology, routing } = &*self.alone.fabric;
         self.links.clear();
         routing.course(&**topology, from.host, to.host, key, course, &mut self.links);
-        self.keep_path()
+        self.keep_path(message)
     }
 
     /// What names the random choices of packet `number` of `message`.
@@ -132,11 +145,14 @@ impl Packet {
         u64::from(id) << 32 | if self.route_each { u64::from(number) } else { 0 }
     }
 
-    /// Keeps the path of the links in [`Packet::links`], with their channels.
-    pub(super) fn keep_path(&mut self) -> u32 {
-        let Fabric { topology, routing } = &*self.alone.fabric;
-        let (links, channels) = (&self.links, &mut self.path_channels);
-        routing.channels(&**topology, links, channels);
+    /// Keeps the path of the links in [`Packet::links`], a route of `message`, by its NICs and with its channels.
+    pub(super) fn keep_path(&mut self, message: u32) -> u32 {
+        let slot = self.messages.get(message);
+        let ((from, to), nics) = (slot.ends(), slot.nics());
+        let fabric = &*self.alone.fabric;
+        let (links, channels) = (&mut self.links, &mut self.path_channels);
+        fabric.routing.channels(&*fabric.topology, links, channels);
+        fabric.take_nics(nics, from.host, to.host, links);
         let count = self.channels;
         let path = links.iter().zip(channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
         self.paths.insert(path)
@@ -158,6 +174,10 @@ impl Packet {
         let slot = self.messages.get_mut(message);
         let payload = slot.left.min(most);
         let (path, number) = (slot.path, slot.number);
+        if !self.waiting.is_empty() {
+            let nic = self.alone.nic(slot.ends().0.host, slot.nics().from);
+            self.waiting[nic as usize] -= slot.carried(payload).0;
+        }
         slot.left = Bytes(slot.left.0 - payload.0);
         slot.number += 1;
         if self.route_each {

@@ -11,6 +11,8 @@ use crate::message::{Arrival, Happening, Message};
 pub(super) struct Slot {
     pub message: Message,
     pub injected: Time,
+    /// When its NIC is ready for its first byte.
+    pub prepared: Time,
     /// What has not been sent.
     pub left: Bytes,
     /// The number of its next packet.
@@ -53,6 +55,7 @@ impl Messages {
         let slot = Slot {
             message: *message,
             injected: now,
+            prepared: Time::ZERO,
             left: message.size,
             number: 0,
             id,

@@ -26,8 +26,10 @@
 //! have no room, at the end of the instant, before anything is granted ([`decisions`]).
 //!
 //! Messages are cut into packets of at most the maximum payload, each with its header, in whole flits.
-//! The processes of a host take turns at its NIC packet by packet; a process's own path is a server at
-//! R_C before the NIC, and one behind it at the receiver; the host's link is no faster than R_N. Copies
+//! The processes of a host take turns at each of its NICs packet by packet; a process's own path to a NIC is
+//! a server at R_C before the NIC, and one behind it at the receiver; the NIC's link is no faster than R_N,
+//! its DMA engine. Before the first packet of a message a NIC prepares the transfer, one message after the
+//! other. Copies
 //! between processes of a host wait for the sender's copies and for the host's memory, first come,
 //! first served.
 //!
@@ -66,7 +68,8 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
 use crate::faults::CutOff;
-use crate::message::{Arrival, Cargo, Crossing, LinkUse, Losses, Message, Network};
+use crate::message::{Arrival, Cargo, Crossing, Endpoint, LinkUse, Losses, Message, Network};
+use crate::nics::{Chooser, NicChoice};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
@@ -101,11 +104,16 @@ pub struct Packet {
     ports: Vec<Port>,
     /// Of each link its virtual channels.
     lanes: Vec<Channel>,
-    /// Of each host its processes; behind all of those, where NICs send by themselves, the NICs.
+    chooser: Chooser,
+    /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
     senders: Vec<Sender>,
-    /// Of all hosts.
+    /// Of all NICs.
     processes: u32,
-    /// When the path of a process has taken in what has come so far; only where it has a rate.
+    /// When each NIC has prepared what it has been given so far; only where that takes time.
+    prepared: Vec<Time>,
+    /// Payload that has not left each NIC \[bytes\]; only where it is asked for.
+    waiting: Vec<u64>,
+    /// When the path from a NIC to a process has taken in what has come so far; only where it has a rate.
     taken: Vec<Time>,
     memory: MemoryQueues,
     credits: Credits,
@@ -246,13 +254,16 @@ impl Packet {
         );
         let channels = u32::from(fabric.routing.channel_count());
         let (count, links) = (topology.hosts(), topology.links());
-        let processes = count * u32::from(hosts.processes.max(1));
+        let nics = count * u32::from(hosts.nics.count);
+        let slots = u32::from(hosts.processes.max(1));
+        let processes = nics * slots;
+        let by_nic = |is_needed: bool| if is_needed { nics as usize } else { 0 };
         let lanes = links as usize * channels as usize;
         assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
         let (kinds, ports) = ports::all(topology, &hosts, &options);
         let wire = options.wire(Bytes(0));
         let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
-        let nics = if transport.is_some() { count } else { 0 };
+        let answering = by_nic(transport.is_some());
         let border = Border::new(part, topology, (&kinds, &ports), least);
         let credit = options.credit();
         let rated = hosts.regimes.iter().any(|regime| regime.process_rate != engine::Bandwidth::INFINITE);
@@ -261,10 +272,13 @@ impl Packet {
             kinds,
             ports,
             lanes: vec![Channel::new(credit); lanes],
-            senders: vec![Sender::IDLE; (processes + nics) as usize],
+            chooser: Chooser::new(hosts.nics, count),
+            senders: vec![Sender::IDLE; processes as usize + answering],
             processes,
+            prepared: vec![Time::ZERO; by_nic(hosts.nics.setup > Duration::ZERO)],
+            waiting: vec![0; by_nic(hosts.nics.count > 1 && hosts.nics.choice == NicChoice::LeastLoaded)],
             taken: if rated { vec![Time::ZERO; processes as usize] } else { Vec::new() },
-            memory: MemoryQueues::new(count, processes),
+            memory: MemoryQueues::new(count, count * slots),
             credits: Credits::default(),
             paths: Paths::default(),
             packets: Packets::default(),
@@ -317,9 +331,15 @@ impl Packet {
         self.lanes.iter().map(|lane| buffer.0 - u64::from(self.credits.known(now, lane))).sum()
     }
 
-    /// The slot of a process among all.
-    fn process(&self, end: crate::Endpoint) -> u32 {
+    /// The place of a process among those of all hosts.
+    fn process(&self, end: Endpoint) -> u32 {
         end.host.0 * u32::from(self.alone.hosts.processes.max(1)) + u32::from(end.process)
+    }
+
+    /// The place of a process among those at all NICs, of which it is at `nic` of its host.
+    fn process_at(&self, end: Endpoint, nic: u8) -> u32 {
+        let slots = u32::from(self.alone.hosts.processes.max(1));
+        self.alone.nic(end.host, nic) * slots + u32::from(end.process)
     }
 
     /// Notes that the output `link` has something to decide at the end of this instant.
@@ -359,8 +379,12 @@ impl Network for Packet {
         self.keep_up(now, queue);
         self.watch(queue);
         if message.from.host == message.to.host {
-            self.copy(now, message, queue);
-        } else if self.transfers.is_some() {
+            return self.copy(now, message, queue);
+        }
+        let (alone, waiting) = (&self.alone, &self.waiting);
+        let load = |nic| waiting[alone.nic(message.from.host, nic) as usize];
+        let message = &self.chooser.settle(message, load);
+        if self.transfers.is_some() {
             self.begin_transfers(now, message, queue);
         } else {
             self.begin(now, message, queue);
@@ -426,13 +450,18 @@ impl Network for Packet {
         let sum = |time: &dyn Fn(Bytes) -> Duration| time(full) * (packets - 1) + time(last);
         let on_links = sum(&|payload| idle.bandwidth.transfer(self.options.wire(payload)));
         let on_host = sum(&|payload| host.transfer(payload));
+        let setup = self.alone.hosts.nics.setup;
         let transport = self.transfers.as_ref().map(|transfers| &transfers.transport);
         if let Some(transport) = transport.filter(|transport| transport.gets(message.size)) {
             let ways = (idle.latency, fabric.idle(message.to.host, message.from.host).latency);
             let on_link = |bytes| idle.bandwidth.transfer(bytes);
-            return regime.latency + transport.time_to_get(&self.options, message.size, ways, &on_link);
+            // The source prepares its notice, the destination its requests.
+            let setups = setup * 2;
+            return setups
+                + regime.latency
+                + transport.time_to_get(&self.options, message.size, ways, &on_link);
         }
-        idle.latency + regime.latency + on_links.max(on_host)
+        setup + idle.latency + regime.latency + on_links.max(on_host)
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {

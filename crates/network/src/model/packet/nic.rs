@@ -1,5 +1,5 @@
 //! What NICs send by themselves: responses, and what is sent again. Each NIC has a queue of packets, which
-//! takes turns with its host's processes.
+//! takes turns with its host's processes. What answers a request leaves by the NIC that the request has come by.
 
 use engine::Time;
 
@@ -11,7 +11,7 @@ impl Packet {
     /// The NIC of the host where packets of `message` start sends number `number` of them.
     pub(super) fn send_by_nic(&mut self, now: Time, message: u32, number: u32) {
         let slot = self.messages.get(message);
-        let (role, host) = (slot.role, slot.ends().0.host);
+        let (role, host, own) = (slot.role, slot.ends().0.host, slot.nics().from);
         let payload = self.options.payload_of(slot.message.size, u64::from(number));
         let size = self.wire_of(role, payload);
         let path = self.path_of(message, number);
@@ -21,7 +21,7 @@ impl Packet {
             slot.path = path;
         }
         let packet = self.begin_packet(message, number, size, path, 0);
-        let nic = self.processes + host.0;
+        let nic = self.processes + self.alone.nic(host, own);
         let sender = &mut self.senders[nic as usize];
         if sender.front == NONE {
             (sender.front, sender.back) = (packet, packet);

@@ -15,6 +15,7 @@ use super::transport::Transport;
 use super::{NONE, NOTHING, Packet, Step, owner, token};
 use crate::Endpoint;
 use crate::message::{Arrival, Happening, Losses, Message};
+use crate::nics::NicPair;
 
 /// What a transfer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,12 @@ impl Slot {
     pub fn ends(&self) -> (Endpoint, Endpoint) {
         let Message { from, to, .. } = self.message;
         if self.role.is_backwards() { (to, from) } else { (from, to) }
+    }
+
+    /// The NICs by which its packets leave and come.
+    pub fn nics(&self) -> NicPair {
+        let nics = self.message.nic_pair();
+        if self.role.is_backwards() { nics.reversed() } else { nics }
     }
 
     /// What its packets carry of `payload`.
@@ -171,7 +178,7 @@ impl Packet {
         let begun = transfers.begun.entry(pair(ends)).or_insert(0);
         slot.id = *begun;
         *begun = begun.wrapping_add(1);
-        self.enqueue(now, self.process(ends.0), index, queue);
+        self.enqueue(now, index, queue);
     }
 
     /// How many transactions make a transfer.

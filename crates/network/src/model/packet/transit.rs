@@ -214,7 +214,7 @@ impl Packet {
     /// if that were its last.
     pub(super) fn take_in_payload(&mut self, now: Time, message: &Message, number: u32) -> Time {
         let regime = self.alone.hosts.regimes[usize::from(message.regime)];
-        let process = self.process(message.to);
+        let process = self.process_at(message.to, message.nic_pair().to);
         let mut at = now;
         if let Some(taken) = self.taken.get_mut(process as usize) {
             let payload = self.options.payload_of(message.size, u64::from(number));

@@ -1,0 +1,145 @@
+//! The NICs of a host: how many, which of them a message takes, what they do for each message.
+//!
+//! Each NIC has a link of its own to the host's router and one back. A message leaves by one NIC of its
+//! source and comes by one of its destination: those that it names, else those of the platform's choice.
+//!
+//! ```text
+//! round-robin    the n-th message of a host that names none: NIC n mod K, at both ends
+//! process        NIC (slot of the process) mod K, each end by its own process
+//! destination    NIC (number of the destination host) mod K, at both ends
+//! least-loaded   the NIC of the source that has least to send, the first of several, at both ends
+//! ```
+//!
+//! Before the first byte of a message leaves, its NIC needs the set-up time: it fetches the descriptor of the
+//! transfer, and prepares one message after the other while others are being sent.
+//!
+//! Assumes that messages are not split over NICs, and that all NICs of a host are at one router.
+//!
+//! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.2: programs name the NICs of
+//! both ends for each message; Liu, Vishnu, Panda, "Building multirail InfiniBand clusters: MPI-level design
+//! and performance evaluation" (SC 2004), for the choices by turns, by process and by load.
+
+use engine::Duration;
+
+use crate::message::Message;
+use crate::topology::HostId;
+
+/// The NICs of every host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nics {
+    /// K, how many \[1..=[`Nics::MOST`]\].
+    pub count: u8,
+    /// Which of them messages take that name none.
+    pub choice: NicChoice,
+    /// Of a NIC for each message, before its first byte leaves.
+    pub setup: Duration,
+}
+
+impl Nics {
+    /// The most NICs of a host.
+    pub const MOST: u8 = 64;
+    /// One, that is always ready.
+    pub const ONE: Nics = Nics { count: 1, choice: NicChoice::RoundRobin, setup: Duration::ZERO };
+}
+
+/// Which NICs messages take that name none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NicChoice {
+    /// In turns.
+    RoundRobin,
+    /// Each process has one.
+    Process,
+    /// By the destination host.
+    Destination,
+    /// By what waits at each.
+    LeastLoaded,
+}
+
+impl NicChoice {
+    /// What the choices are called in platform files.
+    pub const NAMES: &[&str] = &["round-robin", "process", "destination", "least-loaded"];
+
+    /// The choice of that name, one of [`NicChoice::NAMES`].
+    pub fn named(name: &str) -> Option<NicChoice> {
+        let all = [NicChoice::RoundRobin, NicChoice::Process, NicChoice::Destination, NicChoice::LeastLoaded];
+        NicChoice::NAMES.iter().position(|known| *known == name).map(|at| all[at])
+    }
+}
+
+/// The NICs of a message, each below the hosts' number of NICs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NicPair {
+    /// Of the source.
+    pub from: u8,
+    /// Of the destination.
+    pub to: u8,
+}
+
+impl NicPair {
+    /// The first NICs.
+    pub const FIRST: NicPair = NicPair { from: 0, to: 0 };
+
+    /// The same number at both ends.
+    pub fn same(nic: u8) -> NicPair {
+        NicPair { from: nic, to: nic }
+    }
+
+    /// Of what goes the other way.
+    pub fn reversed(self) -> NicPair {
+        NicPair { from: self.to, to: self.from }
+    }
+}
+
+/// Chooses NICs.
+#[derive(Debug)]
+pub(crate) struct Chooser {
+    nics: Nics,
+    /// Of each host: whose turn it is; only where they take turns.
+    turns: Vec<u8>,
+}
+
+impl Chooser {
+    pub fn new(nics: Nics, hosts: u32) -> Chooser {
+        assert!((1..=Nics::MOST).contains(&nics.count), "a host has 1 to {} NICs", Nics::MOST);
+        let turns = nics.count > 1 && nics.choice == NicChoice::RoundRobin;
+        Chooser { nics, turns: vec![0; if turns { hosts as usize } else { 0 }] }
+    }
+
+    /// `message` with its NICs. `load` says what waits at each NIC of its source, in any one unit.
+    pub fn settle(&mut self, message: &Message, load: impl Fn(u8) -> u64) -> Message {
+        let count = self.nics.count;
+        if let Some(NicPair { from, to }) = message.nics {
+            assert!(from < count && to < count, "NICs {from} and {to} of hosts that have {count}");
+            return *message;
+        }
+        if count == 1 {
+            return *message;
+        }
+        let by = |number: u32| (number % u32::from(count)) as u8;
+        let pair = match self.nics.choice {
+            NicChoice::RoundRobin => NicPair::same(self.next_turn(message.from.host)),
+            NicChoice::Process => {
+                NicPair { from: by(message.from.process.into()), to: by(message.to.process.into()) }
+            }
+            NicChoice::Destination => NicPair::same(by(message.to.host.0)),
+            NicChoice::LeastLoaded => {
+                NicPair::same((0..count).min_by_key(|nic| load(*nic)).expect("there is a NIC"))
+            }
+        };
+        Message { nics: Some(pair), ..*message }
+    }
+
+    fn next_turn(&mut self, host: HostId) -> u8 {
+        let turn = &mut self.turns[host.0 as usize];
+        let nic = *turn;
+        *turn = if nic + 1 == self.nics.count { 0 } else { nic + 1 };
+        nic
+    }
+}
+
+impl Message {
+    /// The NICs that it takes: the first ones, where hosts have no others.
+    pub(crate) fn nic_pair(&self) -> NicPair {
+        self.nics.unwrap_or(NicPair::FIRST)
+    }
+}
