@@ -7,7 +7,7 @@ use engine::{Bandwidth, Bytes, Duration};
 use network::model::{Arbitration, PacketOptions, Switching};
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Fabric, HostParameters, Memory, Regime};
+use network::{Fabric, HostParameters, Memory, Nics, Regime};
 
 const LINKS: LinkDefaults = LinkDefaults {
     bandwidth: Bandwidth(10_000_000_000),
@@ -122,6 +122,7 @@ pub fn hosts() -> Arc<HostParameters> {
             process_rate_change: 0.0,
             nic_rate: Bandwidth(9_000_000_000),
         }],
+        nics: Nics::ONE,
         nic_gap: Duration::from_ns(50),
         packet_payload: Bytes(1),
         packet_wire: Bytes(1),

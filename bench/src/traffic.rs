@@ -179,6 +179,7 @@ impl Run<'_> {
             let message = Message {
                 from: end(process),
                 to: end(to),
+                nics: None,
                 regime: 0,
                 notify_sent: false,
                 size: bytes,

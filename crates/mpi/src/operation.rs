@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Bytes, Duration, Time};
+pub use network::NicPair;
 use serde::{Deserialize, Serialize};
 
 use crate::collective::Collective;
@@ -68,6 +69,29 @@ pub enum SendMode {
     Ready,
 }
 
+/// How a message gets from the user's memory to another host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copying {
+    /// The NICs read and write the user's memory. The sender waits for the receive first, by rendezvous.
+    ZeroCopy,
+    /// Both ranks copy: the NICs read and write MPI's own memory.
+    TwoCopy,
+}
+
+/// What a message between hosts says of its way; where it is silent, the platform decides.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Via {
+    /// The NICs of both hosts.
+    pub nics: Option<NicPair>,
+    /// Whether it is copied.
+    pub copying: Option<Copying>,
+}
+
+impl Via {
+    /// As the platform says.
+    pub const PLATFORM: Via = Via { nics: None, copying: None };
+}
+
 /// One message to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Send {
@@ -81,6 +105,8 @@ pub struct Send {
     pub bytes: Bytes,
     /// Its mode.
     pub mode: SendMode,
+    /// Its way between hosts.
+    pub via: Via,
     /// Its content.
     pub data: Data,
 }

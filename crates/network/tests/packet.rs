@@ -10,8 +10,9 @@ use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
 use network::routing::{ROUTINGS, Routing};
+use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Cut, Fabric, Grain, HostParameters, Message, Network, Topology};
+use network::{Cut, Fabric, Grain, HostParameters, Message, Network, NicChoice, NicPair, Nics, Topology};
 use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte.
@@ -231,6 +232,14 @@ fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
     })
 }
 
+/// One NIC, or some that messages choose in any way and that take time for each.
+fn any_nics() -> impl Strategy<Value = Nics> {
+    let choice = prop::sample::select(NicChoice::NAMES).prop_map(|name| NicChoice::named(name).unwrap());
+    let several = (2..=3u8, choice, prop::sample::select(&[0, 64_000u64]));
+    let several = several.prop_map(|(count, choice, setup)| Nics { count, choice, setup: Duration(setup) });
+    prop_oneof![Just(Nics::ONE), several]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..Default::default() })]
 
@@ -263,6 +272,8 @@ proptest! {
         mut messages in prop::collection::vec(any_message(27), 1..120),
         count in 2..9u32,
         rated in any::<bool>(),
+        nics in any_nics(),
+        named in prop::collection::vec((0..8u8, 0..8u8), 120),
         name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05"]),
     ) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
@@ -274,12 +285,16 @@ proptest! {
             hosts.regimes[0].process_rate = Bandwidth(1_700_000_000);
             hosts.regimes[0].nic_rate = Bandwidth(2_900_000_000);
         }
+        hosts.nics = nics;
+        for ((_, message), (from, to)) in messages.iter_mut().zip(named) {
+            message.nics = (from.max(to) < nics.count).then_some(NicPair { from, to });
+        }
         let hosts = Arc::new(hosts);
         for (kind, text, routings) in CUT_NETWORKS {
             for (routing, parameters) in *routings {
             let topology = support::topology(kind, text);
             let routing = support::try_routing(routing, parameters, &*topology).unwrap();
-            let fabric = Arc::new(Fabric { topology, routing });
+            let fabric = Arc::new(Fabric { topology: with_nics(topology, nics.count), routing });
             let Ok(most) = fabric.most_parts() else { continue };
             let count = count.min(most);
             let (whole, carried) = parts::run_and_count(name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);

@@ -10,8 +10,9 @@ use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching, Transport};
 use network::routing::ROUTINGS;
+use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Fabric, Message, Network, Part};
+use network::{Fabric, HostParameters, Message, Network, NicChoice, NicPair, Nics, Part};
 use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte.
@@ -98,6 +99,40 @@ fn a_message_is_got() {
         assert_eq!(times, [(Time(delivered + WAY + 32 * BYTE), Time(delivered))], "{size}");
         assert_eq!(packet.packet_hops(), 2 * (1 + transactions + 1) * LINKS);
         assert_eq!(packet.idle_time(&message), Duration(delivered));
+    }
+}
+
+/// What answers a request leaves by the NIC that it has come by, and a message comes by that which it names:
+/// the links of others carry nothing. Each transfer waits for its set-up: a GET has two before the data.
+#[test]
+fn transfers_keep_their_nics() {
+    const SETUP: u64 = 70_000;
+    for (transport, size, setups) in [(PUT, 6400, 1), (GET, 6400, 2)] {
+        let nics = Nics { count: 3, choice: NicChoice::RoundRobin, setup: Duration(SETUP) };
+        let base = Arc::into_inner(torus(&[8, 8])).unwrap();
+        let fabric = Arc::new(Fabric { topology: with_nics(base.topology, 3), ..base });
+        let hosts = Arc::new(HostParameters { nics, ..common::transparent(2) });
+        let mut packet =
+            Packet::with_transport(fabric.clone(), hosts, options(), Some(transport), &Part::whole());
+        packet.keep_hops();
+        let nics = Some(NicPair { from: 2, to: 1 });
+        let message = Message { nics, ..common::message((0, 0), (19, 0), size, 0) };
+        let times = run(&mut packet, &[(Time(0), message)]);
+        let alone = network(&torus(&[8, 8]), options(), transport).idle_time(&message);
+        assert_eq!(times[0].1, Time(0) + alone + Duration(setups * SETUP));
+        assert_eq!(packet.idle_time(&message), times[0].1.since(Time(0)));
+        let (source, target) = (network::HostId(0), network::HostId(19));
+        let topology = &fabric.topology;
+        let used = [
+            topology.nic_up(source, 2),
+            topology.nic_down(target, 1),
+            topology.nic_up(target, 1),
+            topology.nic_down(source, 2),
+        ];
+        for hop in packet.take_hops() {
+            let link = topology.link(hop.link);
+            assert!(link.is_between_routers() || used.contains(&hop.link), "{hop:?}");
+        }
     }
 }
 

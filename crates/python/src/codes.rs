@@ -26,7 +26,8 @@ codes! {
     COMPUTE_FLOPS = 1;
     /// (seconds since the start)
     SLEEP_UNTIL = 2;
-    /// (comm, dest, tag, nbytes, mode, payload)
+    /// (comm, dest, tag, nbytes, mode, payload, via): via is None, or (the NICs of both hosts or None, whether it is
+    /// zero-copy or None)
     SEND = 3;
     /// As `SEND`, and (request)
     ISEND = 4;
@@ -38,7 +39,7 @@ codes! {
     IRECV = 7;
     /// As `IRECV`
     RECV_INIT = 8;
-    /// (comm, dest, tag, nbytes, payload, source, receive tag, room or None, whether the status is wanted)
+    /// (comm, dest, tag, nbytes, payload, source, receive tag, room or None, whether the status is wanted, via)
     SENDRECV = 9;
     /// (comm, source, tag)
     PROBE = 10;

@@ -6,7 +6,8 @@ use engine::{Bytes, Duration, Time};
 use mpi::Op;
 use mpi::collective::{Collective, Sizes};
 use mpi::operation::{
-    CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Request, Send, Start, TagMatch, Work,
+    CartGrid, CommId, Copying, Neighbours, NewComm, NicPair, Peer, Receive, Request, Send, Start, TagMatch,
+    Via, Work,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -90,7 +91,7 @@ impl<'py> Decoder<'py> {
             codes::RECV => (Op::Receive(receive(&fields, 2)?, Start::Blocking), fields.flag_reply(5)?),
             codes::SENDRECV => (self.send_receive(&fields)?, fields.flag_reply(9)?),
             codes::ISEND => {
-                (Op::Send(self.send(&fields)?, Start::Request(fields.request(7)?)), Reply::Nothing)
+                (Op::Send(self.send(&fields)?, Start::Request(fields.request(8)?)), Reply::Nothing)
             }
             codes::IRECV => {
                 (Op::Receive(receive(&fields, 2)?, Start::Request(fields.request(5)?)), Reply::Nothing)
@@ -115,7 +116,7 @@ impl<'py> Decoder<'py> {
         Ok(match code {
             codes::SLEEP_UNTIL => (Op::SleepUntil(Time(duration(fields.get(1)?, "time")?.0)), Reply::Nothing),
             codes::SEND_INIT => {
-                (Op::Send(self.send(fields)?, Start::Persistent(fields.request(7)?)), Reply::Nothing)
+                (Op::Send(self.send(fields)?, Start::Persistent(fields.request(8)?)), Reply::Nothing)
             }
             codes::RECV_INIT => {
                 (Op::Receive(receive(fields, 2)?, Start::Persistent(fields.request(5)?)), Reply::Nothing)
@@ -144,6 +145,7 @@ impl<'py> Decoder<'py> {
             tag: send_tag(fields.get(3)?)?,
             bytes: Bytes(length(fields, 4)?),
             mode: MODES[fields.get::<usize>(5)?],
+            via: via(fields.any(7)?)?,
             data: self.payloads.keep(fields.any(6)?),
         })
     }
@@ -156,6 +158,7 @@ impl<'py> Decoder<'py> {
             tag: send_tag(fields.get(3)?)?,
             bytes: Bytes(length(fields, 4)?),
             mode: MODES[codes::STANDARD as usize],
+            via: via(fields.any(10)?)?,
             data: self.payloads.keep(fields.any(5)?),
         };
         Ok(Op::SendReceive(send, receive))
@@ -250,6 +253,22 @@ fn destination(rank: Option<i64>) -> PyResult<Peer> {
             .map(Peer::Rank)
             .map_err(|_| PyValueError::new_err(format!("dest is a rank or PROC_NULL, not {rank}"))),
     }
+}
+
+/// None, or NICs and whether it is zero-copy.
+fn via(value: Bound<'_, PyAny>) -> PyResult<Via> {
+    if value.is_none() {
+        return Ok(Via::PLATFORM);
+    }
+    let (nics, zero_copy): (Option<(i64, i64)>, Option<bool>) = value.extract()?;
+    let nic = |number: i64| {
+        u8::try_from(number).map_err(|_| {
+            PyValueError::new_err(format!("nic is the number of a NIC, from 0 on, not {number}"))
+        })
+    };
+    let pair = |(from, to)| Ok::<_, PyErr>(NicPair { from: nic(from)?, to: nic(to)? });
+    let copying = |zero_copy| if zero_copy { Copying::ZeroCopy } else { Copying::TwoCopy };
+    Ok(Via { nics: nics.map(pair).transpose()?, copying: zero_copy.map(copying) })
 }
 
 fn source(rank: i64) -> PyResult<Peer> {

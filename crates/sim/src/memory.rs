@@ -23,8 +23,10 @@ pub struct Size {
     pub slots: u16,
     /// Whether a copy within a host is limited by more than the host's whole memory.
     pub copies_alone: bool,
-    /// Links of the platform.
-    pub links: u32,
+    /// NICs of a host.
+    pub nics: u8,
+    /// Links of the platform, those of all NICs included.
+    pub links: u64,
     /// Ranks of the workload.
     pub ranks: u32,
     /// What the source of operations keeps for a rank \[bytes\].
@@ -41,8 +43,8 @@ struct Coefficients {
 
 /// Of every model. A refusal proposes the first that fits well.
 const COEFFICIENTS: &[Coefficients] = &[
-    // A station with three times.
-    Coefficients { model: "loggp", link: 0, host: 24, slot: 0 },
+    // A station with three times, and a memory with one.
+    Coefficients { model: "loggp", link: 0, host: 32, slot: 0 },
     // Two stations of 32 B.
     Coefficients { model: "max_rate", link: 0, host: 64, slot: 0 },
     Coefficients { model: "postal", link: 0, host: 0, slot: 0 },
@@ -64,7 +66,9 @@ impl Size {
             hosts: topology.hosts(),
             slots: hosts.processes,
             copies_alone: hosts.memory.bandwidth < hosts.memory.total_bandwidth,
-            links: topology.links(),
+            nics: hosts.nics.count,
+            links: u64::from(topology.links())
+                + 2 * u64::from(topology.hosts()) * u64::from(hosts.nics.count - 1),
             ranks,
             source_per_rank,
         }
@@ -74,14 +78,18 @@ impl Size {
     fn least(&self, model: &str) -> u64 {
         let ranks = u64::from(self.ranks) * (PER_RANK + self.source_per_rank);
         let Some(each) = COEFFICIENTS.iter().find(|each| each.model == model) else { return ranks };
-        let slots = if self.copies_alone || model == "packet" { u64::from(self.slots) } else { 0 };
-        ranks + u64::from(self.links) * each.link + u64::from(self.hosts) * (each.host + slots * each.slot)
+        let slots = match model {
+            "packet" => u64::from(self.slots) * u64::from(self.nics),
+            _ if self.copies_alone => self.slots.into(),
+            _ => 0,
+        };
+        ranks + self.links * each.link + u64::from(self.hosts) * (each.host + slots * each.slot)
     }
 
     /// Refuses what does not fit into `memory` \[bytes\] in `model`, or cannot be numbered. `platform` is
     /// what an error is about.
     pub fn check(&self, model: &str, memory: u64, platform: &str) -> Result<(), InputError> {
-        let Size { hosts, links, ranks, slots, .. } = *self;
+        let Size { hosts, links, ranks, slots, nics, .. } = *self;
         let least = self.least(model);
         if least > memory {
             let fits = COEFFICIENTS.iter().find(|other| self.least(other.model) <= memory / 2);
@@ -97,6 +105,14 @@ impl Size {
         if u64::from(hosts) * u64::from(slots) > u64::from(u32::MAX) {
             let reason =
                 format!("{hosts} hosts with {slots} process slots each are more than {} slots", u32::MAX);
+            return Err(InputError::whole(platform, reason));
+        }
+        let most = u64::from(u32::MAX);
+        if links > most || u64::from(hosts) * u64::from(slots) * u64::from(nics) > most {
+            let reason = format!(
+                "{hosts} hosts with {nics} NICs and {slots} process slots each: a network has at most {most} links, \
+                 and as many slots at NICs"
+            );
             return Err(InputError::whole(platform, reason));
         }
         Ok(())
@@ -132,6 +148,7 @@ mod tests {
             hosts: 1_000_000_000,
             slots,
             copies_alone: true,
+            nics: 1,
             links: 2_000_000_000,
             ranks: 4,
             source_per_rank: 0,
@@ -157,6 +174,17 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "x: 1000000000 hosts with 128 process slots each are more than 4294967295 slots"
+        );
+    }
+
+    #[test]
+    fn the_links_and_slots_of_all_nics_can_be_numbered() {
+        let size = Size { nics: 3, links: 6_000_000_000, ..huge(1) };
+        let error = size.check("postal", 200 * GIB, "x").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x: 1000000000 hosts with 3 NICs and 1 process slots each: a network has at most 4294967295 links, \
+             and as many slots at NICs"
         );
     }
 

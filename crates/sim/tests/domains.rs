@@ -11,7 +11,7 @@ use cuts::{CUTS, assert_same, is_cut};
 use engine::{Bytes, Duration};
 use mpi::collective::{Collective, Kind, Sizes};
 use mpi::operation::{
-    CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Send, SendMode, Start, TagMatch, Work,
+    CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Send, SendMode, Start, TagMatch, Via, Work,
 };
 use mpi::{Completion, Op, Rank, Source};
 use sim::observe::Detail;
@@ -229,7 +229,7 @@ fn operation(step: Step, comm: CommId) -> Op {
         ),
         Step::Send(_, to, bytes) => {
             let (to, bytes, mode) = (Peer::Rank(to), Bytes(bytes), SendMode::Standard);
-            Op::Send(Send { to, tag: 0, comm, bytes, mode, data: 0 }, Start::Blocking)
+            Op::Send(Send { to, tag: 0, comm, bytes, mode, via: Via::PLATFORM, data: 0 }, Start::Blocking)
         }
         Step::Receive(_, capacity) => Op::Receive(
             Receive { from: Peer::Any, tag: TagMatch::Any, comm, capacity: Bytes(capacity) },

@@ -8,7 +8,7 @@ use common::drive;
 use common::writer::{Value, Writer, set, status};
 use engine::{Bytes, Duration, Time};
 use mpi::collective::{Kind, Sizes};
-use mpi::operation::{CartGrid, CommId, NewComm, Peer, Request, SendMode, Start, TagMatch, Until, Work};
+use mpi::operation::{CartGrid, CommId, NewComm, Peer, Request, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::{Op, Rank};
 use workload::trace::{self, Clocks, Mode, Replay, ReplayOptions, TraceFile};
 
@@ -136,7 +136,15 @@ fn messages_carry_bytes_and_small_dense_requests() {
     });
     let send = |tag, to, mode, start| {
         Op::Send(
-            mpi::operation::Send { to, tag, comm: CommId::WORLD, bytes: Bytes(80), mode, data: 0 },
+            mpi::operation::Send {
+                to,
+                tag,
+                comm: CommId::WORLD,
+                bytes: Bytes(80),
+                mode,
+                via: Via::PLATFORM,
+                data: 0,
+            },
             start,
         )
     };

@@ -41,43 +41,53 @@ def _buffer_contents(buf):
     return len(content), content
 
 
+def _via(nic, zero_copy):
+    """The way of a message between hosts, as the core reads it: None where the platform decides."""
+    if nic is None:
+        return None if zero_copy is None else (None, zero_copy)
+    return ((nic, nic) if isinstance(nic, int) else tuple(nic), zero_copy)
+
+
 def _blocking_send(mode):
-    def send(self, obj=None, dest=None, tag=0, *, nbytes=None):
+    def send(self, obj=None, dest=None, tag=0, *, nbytes=None, nic=None, zero_copy=None):
         if obj is None and nbytes is not None:
             payload = None
         else:
             nbytes, payload = _contents(obj, nbytes)
-        self._switch((SEND, self._id, dest, tag, nbytes, mode, payload))
+        via = None if nic is None and zero_copy is None else _via(nic, zero_copy)
+        self._switch((SEND, self._id, dest, tag, nbytes, mode, payload, via))
 
     return send
 
 
 def _nonblocking_send(mode):
-    def isend(self, obj=None, dest=None, tag=0, *, nbytes=None):
+    def isend(self, obj=None, dest=None, tag=0, *, nbytes=None, nic=None, zero_copy=None):
         if obj is None and nbytes is not None:
             payload = None
         else:
             nbytes, payload = _contents(obj, nbytes)
+        via = None if nic is None and zero_copy is None else _via(nic, zero_copy)
         process = self._process
         request = process.take_request()
-        self._switch((ISEND, self._id, dest, tag, nbytes, mode, payload, request))
+        self._switch((ISEND, self._id, dest, tag, nbytes, mode, payload, via, request))
         return Request(process, request)
 
     return isend
 
 
 def _persistent_send(mode):
-    def send_init(self, obj=None, dest=None, tag=0, *, nbytes=None):
+    def send_init(self, obj=None, dest=None, tag=0, *, nbytes=None, nic=None, zero_copy=None):
         """The object is packed at each start, so that it may change in between."""
+        via = _via(nic, zero_copy)
         process = self._process
         request = process.take_request()
         if obj is None and nbytes is not None:
-            self._switch((SEND_INIT, self._id, dest, tag, nbytes, mode, None, request))
+            self._switch((SEND_INIT, self._id, dest, tag, nbytes, mode, None, via, request))
             return Prequest(process, request)
 
         def contents():
             length, payload = _contents(obj, nbytes)
-            return self._id, dest, tag, length, mode, payload
+            return self._id, dest, tag, length, mode, payload, via
 
         return Prequest(process, request, contents=contents)
 
@@ -85,28 +95,31 @@ def _persistent_send(mode):
 
 
 def _blocking_buffer_send(mode):
-    def Send(self, buf, dest, tag=0):
+    def Send(self, buf, dest, tag=0, *, nic=None, zero_copy=None):
         length, content = _buffer_contents(buf)
-        self._switch((SEND, self._id, dest, tag, length, mode, content))
+        self._switch((SEND, self._id, dest, tag, length, mode, content, _via(nic, zero_copy)))
 
     return Send
 
 
 def _nonblocking_buffer_send(mode):
-    def Isend(self, buf, dest, tag=0):
+    def Isend(self, buf, dest, tag=0, *, nic=None, zero_copy=None):
         length, content = _buffer_contents(buf)
+        via = _via(nic, zero_copy)
         request = self._process.take_request()
-        self._switch((ISEND, self._id, dest, tag, length, mode, content, request))
+        self._switch((ISEND, self._id, dest, tag, length, mode, content, via, request))
         return Request(self._process, request)
 
     return Isend
 
 
 def _persistent_buffer_send(mode):
-    def Send_init(self, buf, dest, tag=0):
+    def Send_init(self, buf, dest, tag=0, *, nic=None, zero_copy=None):
+        via = _via(nic, zero_copy)
+
         def contents():
             length, content = _buffer_contents(buf)
-            return self._id, dest, tag, length, mode, content
+            return self._id, dest, tag, length, mode, content, via
 
         return Prequest(self._process, self._process.take_request(), contents=contents)
 
@@ -160,6 +173,10 @@ class PointToPoint(Base):
 
     `nbytes=` alone sends a phantom: a message of that length without contents, which is received as None.
     With an object it overrides the object's own length.
+
+    Sends to other hosts may say how they go there, beyond mpi4py; otherwise the platform decides. `nic=`: the
+    number of a NIC, from 0 on, at both hosts, or a pair of the sender's and the receiver's. `zero_copy=True`:
+    NICs read and write the ranks' own memory, and the send waits for its receive; `False`: both ranks copy.
     """
 
     __slots__ = ()
@@ -217,14 +234,16 @@ class PointToPoint(Base):
         status=None,
         *,
         nbytes=None,
+        nic=None,
+        zero_copy=None,
     ):
         """Sends and receives at the same time; gives what was received."""
         if sendobj is None and nbytes is not None:
             payload = None
         else:
             nbytes, payload = _contents(sendobj, nbytes)
-        want = status is not None
-        operation = (SENDRECV, self._id, dest, sendtag, nbytes, payload, source, recvtag, None, want)
+        about = status is not None, _via(nic, zero_copy)
+        operation = (SENDRECV, self._id, dest, sendtag, nbytes, payload, source, recvtag, None, *about)
         return unpack(_settle(self._switch(operation), status))
 
     def Recv(self, buf, source=ANY_SOURCE, tag=ANY_TAG, status=None):
@@ -251,13 +270,23 @@ class PointToPoint(Base):
         return kind(process, request, finish)
 
     def Sendrecv(
-        self, sendbuf, dest, sendtag=0, recvbuf=None, source=ANY_SOURCE, recvtag=ANY_TAG, status=None
+        self,
+        sendbuf,
+        dest,
+        sendtag=0,
+        recvbuf=None,
+        source=ANY_SOURCE,
+        recvtag=ANY_TAG,
+        status=None,
+        *,
+        nic=None,
+        zero_copy=None,
     ):
         """Sends one buffer and receives into another at the same time."""
         length, content = _buffer_contents(sendbuf)
         array = as_array(recvbuf)
-        want = status is not None
-        operation = (SENDRECV, self._id, dest, sendtag, length, content, source, recvtag, array.nbytes, want)
+        sent = SENDRECV, self._id, dest, sendtag, length, content
+        operation = (*sent, source, recvtag, array.nbytes, status is not None, _via(nic, zero_copy))
         fill(array, _settle(self._switch(operation), status))
 
     def Sendrecv_replace(self, buf, dest, sendtag=0, source=ANY_SOURCE, recvtag=ANY_TAG, status=None):

@@ -52,7 +52,8 @@ impl World {
         loop {
             let op = context.source.next(Rank(rank), &self.completion);
             self.processes[rank as usize].call = Call::new(context.now);
-            let answered = self.progress(rank, &op, context)?;
+            let entered = self.enter(rank, &op, context.now);
+            let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
                 Flow::Return(at) if at.max(answered) <= context.now => {
                     self.finish(rank, &op, context)?;
@@ -74,6 +75,18 @@ impl World {
             process.op = Some(op);
             return Ok(());
         }
+    }
+
+    /// A call begins: what it does comes after its overhead. Computing is no call, and recorded calls say
+    /// themselves what they took.
+    fn enter(&mut self, rank: u32, op: &Op, now: Time) -> Time {
+        let cost = self.setup.protocol.call_overhead;
+        if cost == Duration::ZERO
+            || matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Finish)
+        {
+            return now;
+        }
+        self.processes[rank as usize].engage(now, cost)
     }
 
     /// Begins one operation.

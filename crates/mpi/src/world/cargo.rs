@@ -23,12 +23,17 @@ pub(crate) enum Kind {
 const KINDS: [Kind; 6] =
     [Kind::Eager, Kind::Request, Kind::CollectiveEager, Kind::CollectiveRequest, Kind::Clear, Kind::Data];
 
+/// Set in the first word: ranks are below 2³¹.
+const COPIED: u64 = 1 << 63;
+
 /// The content of a [`Cargo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
     pub kind: Kind,
     /// Sent in ready mode.
     pub ready: bool,
+    /// Its receiver copies the payload out of MPI's own memory.
+    pub copied: bool,
     /// World rank of the one who sends this very message.
     pub source: u32,
     /// World rank.
@@ -51,10 +56,10 @@ pub(crate) struct Parcel {
 
 impl Parcel {
     pub fn pack(&self) -> Cargo {
-        debug_assert!(self.context < 1 << 28);
+        debug_assert!(self.context < 1 << 28 && self.source < 1 << 31);
         let kind = self.kind as u64 | u64::from(self.ready) << 3;
         [
-            u64::from(self.source) << 32 | u64::from(self.dest),
+            COPIED * u64::from(self.copied) | u64::from(self.source) << 32 | u64::from(self.dest),
             kind << 60 | u64::from(self.context) << 32 | u64::from(self.tag),
             u64::from(self.high) << 32 | u64::from(self.low),
             self.word,
@@ -66,6 +71,7 @@ impl Parcel {
         Parcel {
             kind: KINDS[(cargo[1] >> 60 & 7) as usize],
             ready: cargo[1] >> 63 == 1,
+            copied: cargo[0] & COPIED != 0,
             source: Parcel::source_of(cargo),
             dest: cargo[0] as u32,
             context: (cargo[1] >> 32) as u32 & ((1 << 28) - 1),
@@ -78,7 +84,7 @@ impl Parcel {
     }
 
     pub fn source_of(cargo: &Cargo) -> u32 {
-        (cargo[0] >> 32) as u32
+        (cargo[0] >> 32) as u32 & !(1 << 31)
     }
 }
 
@@ -89,10 +95,11 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked() {
         for kind in KINDS {
-            for ready in [false, true] {
+            for (ready, copied) in [(false, false), (false, true), (true, false), (true, true)] {
                 let parcel = Parcel {
                     kind,
                     ready,
+                    copied,
                     source: 0x7FFF_FFFE,
                     dest: 0x7FFF_FFFD,
                     context: (1 << 28) - 1,

@@ -17,11 +17,11 @@ use network::Arrival;
 
 use crate::cartesian::NOBODY;
 use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step};
-use crate::operation::{CommId, Neighbours};
+use crate::operation::{CommId, Neighbours, Via};
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Pattern};
-use crate::world::process::{Incoming, Outgoing, Target};
+use crate::world::process::{Copies, Incoming, Outgoing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::receive::Received;
 use crate::world::{Context, Outcome, World, text};
@@ -188,7 +188,8 @@ impl World {
         let begin = state.at.max(context.now);
         let eager = self.is_eager(rank, dest, bytes);
         let payload = if eager { bytes } else { Bytes(0) };
-        let cost = self.overheads(payload).0;
+        let copied = self.is_two_copy(rank, dest, bytes, Via::PLATFORM);
+        let cost = self.overheads(payload).0 + self.copy_of(bytes, eager && copied);
         let process = &mut self.processes[rank as usize];
         let at = process.engage(begin, cost);
         let handle = if eager {
@@ -207,11 +208,14 @@ impl World {
                 sent: begin,
                 target: Target::Round(instance),
                 cleared: false,
+                copies: Copies::of(copied, false),
+                nics: None,
             }) as u32
         };
         let parcel = Parcel {
             kind: if eager { Kind::CollectiveEager } else { Kind::CollectiveRequest },
             ready: false,
+            copied: eager && copied,
             source: rank,
             dest,
             context: comm,
@@ -313,7 +317,11 @@ impl World {
         let size = Bytes(early.bytes);
         let mut cost = self.overheads(size).1;
         if awaited.combine {
+            // Out of MPI's own memory, where it is two-copy.
             cost += self.setup.reduce_rate.transfer(size);
+        } else {
+            let copied = self.is_two_copy(key.source, rank, size, Via::PLATFORM);
+            cost += self.copy_of(size, copied);
         }
         let at = self.processes[rank as usize].engage(context.now, cost);
         let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };

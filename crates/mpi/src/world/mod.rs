@@ -104,9 +104,14 @@ pub struct Protocol {
     pub eager_limit: Bytes,
     /// The same between processes of one host.
     pub memory_eager_limit: Bytes,
-    /// At which MPI copies between the user's memory and its own: into the buffer of a buffered send,
-    /// and out of it when an eager message had come before its receive.
+    /// The longest payload between hosts that is copied by both ranks, through MPI's own memory; the NICs
+    /// read and write the user's memory for longer ones.
+    pub two_copy_limit: Bytes,
+    /// At which MPI copies between the user's memory and its own: two-copy messages at both ends, a buffered
+    /// send into its buffer, and an eager message that had come before its receive.
     pub copy_rate: Bandwidth,
+    /// CPU time of every call, before what it does.
+    pub call_overhead: Duration,
     /// CPU time of a test or probe that finds nothing, so that a loop of them lets time pass. Above 0.
     pub poll: Duration,
     /// When a rank answers the messages of handshakes.
@@ -114,13 +119,15 @@ pub struct Protocol {
 }
 
 impl Default for Protocol {
-    /// Eager up to 8 KiB (16 KiB in memory), copies that take no time, 100 ns for a poll, asynchronous
+    /// Eager up to 8 KiB (16 KiB in memory), no copies and none that take time, 100 ns for a poll, asynchronous
     /// progress: for tests and examples; a platform states its own.
     fn default() -> Protocol {
         Protocol {
             eager_limit: Bytes(8192),
             memory_eager_limit: Bytes(16_384),
+            two_copy_limit: Bytes(0),
             copy_rate: Bandwidth::INFINITE,
+            call_overhead: Duration::ZERO,
             poll: Duration::from_ns(100),
             progress: Progress::Asynchronous,
         }

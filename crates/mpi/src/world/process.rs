@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::hash::{Digest, Map};
 use engine::{Duration, Time};
-use network::Arrival;
+use network::{Arrival, NicPair};
 use slab::Slab;
 
 use crate::operation::{CommId, Data, Neighbours, Op};
@@ -198,6 +198,32 @@ pub(crate) struct Outgoing {
     pub target: Target,
     /// Whether its data is on its way.
     pub cleared: bool,
+    /// Who still has to copy it.
+    pub copies: Copies,
+    /// The NICs that it takes, if it says so.
+    pub nics: Option<NicPair>,
+}
+
+/// Who copies the data of a rendezvous, between the user's memory and MPI's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copies {
+    /// Nobody: zero-copy.
+    Neither,
+    /// Its receiver; its sender has copied it into a buffer.
+    Receiver,
+    /// Both.
+    Both,
+}
+
+impl Copies {
+    /// Of a message that is two-copy, or not, and that its sender has in a buffer, or not.
+    pub fn of(copied: bool, buffered: bool) -> Copies {
+        match (copied, buffered) {
+            (false, _) => Copies::Neither,
+            (true, true) => Copies::Receiver,
+            (true, false) => Copies::Both,
+        }
+    }
 }
 
 /// A rendezvous receive that has matched.

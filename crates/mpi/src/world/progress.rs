@@ -127,7 +127,7 @@ impl World {
                     self.processes[rank as usize].incoming[incoming as usize].since = now;
                     self.send_clearance(rank, incoming, outgoing, arrived, context);
                 }
-                Unanswered::Clear { parcel, injected } => self.send_data(&parcel, injected, context),
+                Unanswered::Clear { parcel, injected } => self.send_data(&parcel, injected, context)?,
                 Unanswered::Round { instance } => self.advance(rank, instance, context)?,
             }
         }

@@ -115,7 +115,8 @@ impl World {
         };
         let process = &mut self.processes[rank as usize];
         if let Some(posting) = process.posted.take_receive(key, |_| true) {
-            return self.meet(rank, key, &envelope, posting, Duration::ZERO, context);
+            let copy = self.copy_of(Bytes(envelope.bytes), parcel.copied);
+            return self.meet(rank, key, &envelope, posting, copy, context);
         }
         if parcel.ready {
             let reason = format!(
@@ -147,7 +148,7 @@ impl World {
     }
 
     /// A message and its receive have met. `copy` is the time to move an eager message that had come
-    /// before its receive.
+    /// before its receive, or that is two-copy.
     fn meet(
         &mut self,
         rank: u32,
@@ -222,6 +223,7 @@ impl World {
         let parcel = Parcel {
             kind: Kind::Clear,
             ready: false,
+            copied: false,
             source: rank,
             dest: incoming.source,
             context: incoming.context,
@@ -248,6 +250,8 @@ impl World {
         let mut cost = self.overheads(size).1;
         if incoming.combine {
             cost += self.setup.reduce_rate.transfer(size);
+        } else {
+            cost += self.copy_of(size, parcel.copied);
         }
         let at = self.processes[rank as usize].engage(context.now, cost);
         let key = Key { context: incoming.context, source: incoming.source, tag: incoming.tag };

@@ -5,15 +5,29 @@
 //!   the data has left its memory. Synchronous sends are always sent so. Requests and clearances are
 //!   messages without payload and cost the overheads of the shortest regime.
 //!
+//! Between hosts a message is **two-copy** up to a size, or by its own word: both ranks copy it, one into MPI's
+//! own memory before it leaves, the other out of it when it has come; its sender is done when it has copied.
+//! Others are **zero-copy**: the NICs read and write the user's memory. One that asks for that goes by
+//! rendezvous whatever its size, for its sender must know where to. An eager message that is not two-copy is
+//! copied by its receiver only if it had come before its receive. With m the copy rate:
+//!
+//! ```text
+//! two-copy, eager     T(n) = o_s + n/m + network(n) + o_r + n/m
+//! zero-copy           T(n) = o_s(0) + network(0) + o_r(0) + o_s(0) + network(0) + o_r(0) + o_s + network(n) + o_r
+//! ```
+//!
 //! The overheads of one rank are spent one after the other. Source: MPI 4.0, section 3.4; the
-//! protocols are those of MPICH's and Open MPI's point-to-point layers.
+//! protocols are those of MPICH's and Open MPI's point-to-point layers; two and no copies as in Miwa et al.,
+//! "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and 3.2, and with eager messages and rendezvous as
+//! in Liu, Wu, Panda, "High performance RDMA-based MPI implementation over InfiniBand" (IJPP 32(3), 2004).
+//! Assumes that copies of different ranks do not slow each other.
 
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{Arrival, Message};
+use network::{Arrival, Message, NicPair};
 
-use crate::operation::{CommId, Peer, Send, SendMode};
+use crate::operation::{CommId, Copying, Peer, Send, SendMode, Via};
 use crate::world::cargo::{Kind, Parcel};
-use crate::world::process::{Outgoing, Target};
+use crate::world::process::{Copies, Outgoing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::{Context, Outcome, World};
 
@@ -42,9 +56,14 @@ impl World {
             self.complete(rank, target, now, now, None, context)?;
             return Ok(Begun { at: now, riding: false });
         };
-        let eager = send.mode != SendMode::Synchronous && self.is_eager(rank, dest, send.bytes);
+        self.check_nics(rank, send.via.nics)?;
+        let copied = self.is_two_copy(rank, dest, send.bytes, send.via);
+        let direct = send.via.copying == Some(Copying::ZeroCopy) && !self.are_together(rank, dest);
+        let eager = send.mode != SendMode::Synchronous && !direct && self.is_eager(rank, dest, send.bytes);
         let payload = if eager { send.bytes } else { Bytes(0) };
-        let (cost, copy) = (self.overheads(payload).0, self.copy(send));
+        // The data of a rendezvous is copied when its receiver is ready, unless its sender shall not wait.
+        let copies = send.mode == SendMode::Buffered || eager && copied;
+        let (cost, copy) = (self.overheads(payload).0, self.copy_of(send.bytes, copies));
         let process = &mut self.processes[rank as usize];
         let at = process.engage(now, cost + copy);
         let channel = process.channels.entry(dest);
@@ -63,11 +82,14 @@ impl World {
                 sent: now,
                 target: waiting,
                 cleared: false,
+                copies: Copies::of(copied, send.mode == SendMode::Buffered),
+                nics: send.via.nics,
             }) as u32
         };
         let parcel = Parcel {
             kind: if eager { Kind::Eager } else { Kind::Request },
             ready: send.mode == SendMode::Ready,
+            copied: eager && copied,
             source: rank,
             dest,
             context: send.comm.0,
@@ -77,7 +99,7 @@ impl World {
             word: if eager { send.data } else { send.bytes.0 },
             sent: now,
         };
-        let message = self.message(&parcel, payload, false);
+        let message = Message { nics: send.via.nics, ..self.message(&parcel, payload, false) };
         let is_local = eager || send.mode == SendMode::Buffered;
         let ride = ride && (is_local || target != Target::Call);
         let riding = self.transmit(&message, at, ride, context) && ride;
@@ -101,21 +123,26 @@ impl World {
     ) -> Outcome<()> {
         let process = &mut self.processes[parcel.dest as usize];
         if process.has_seen(context.now) {
-            self.send_data(parcel, arrival.injected, context);
-        } else {
-            process.answer_later(Unanswered::Clear { parcel: *parcel, injected: arrival.injected });
+            return self.send_data(parcel, arrival.injected, context);
         }
+        process.answer_later(Unanswered::Clear { parcel: *parcel, injected: arrival.injected });
         Ok(())
     }
 
     /// Sends the data for which `parcel`, sent at `injected`, is the clearance.
-    pub(super) fn send_data(&mut self, parcel: &Parcel, injected: Time, context: &mut Context) {
+    pub(super) fn send_data(
+        &mut self,
+        parcel: &Parcel,
+        injected: Time,
+        context: &mut Context,
+    ) -> Outcome<()> {
         let rank = parcel.dest;
         let outgoing = &mut self.processes[rank as usize].outgoing[parcel.low as usize];
         outgoing.cleared = true;
         let outgoing = *outgoing;
         let size = Bytes(outgoing.bytes);
-        let cost = self.overheads(Bytes(0)).1 + self.overheads(size).0;
+        let copies = outgoing.copies == Copies::Both;
+        let cost = self.overheads(Bytes(0)).1 + self.overheads(size).0 + self.copy_of(size, copies);
         let at = self.processes[rank as usize].engage(context.now, cost);
         // The request had been on its way, and so was the answer; between them the receive was late.
         self.cover(rank, outgoing.target, outgoing.sent, Time(parcel.word));
@@ -123,6 +150,7 @@ impl World {
         let data = Parcel {
             kind: Kind::Data,
             ready: false,
+            copied: outgoing.copies != Copies::Neither,
             source: rank,
             dest: outgoing.dest,
             context: outgoing.context,
@@ -132,9 +160,15 @@ impl World {
             word: outgoing.data,
             sent: outgoing.sent,
         };
-        let message = self.message(&data, size, true);
+        let message = Message { nics: outgoing.nics, ..self.message(&data, size, !copies) };
         self.count(size);
         self.transmit(&message, at, false, context);
+        if !copies {
+            return Ok(());
+        }
+        // It is in MPI's own memory then: what the network does with it is no matter of the sender's.
+        self.processes[rank as usize].outgoing.remove(parcel.low as usize);
+        self.complete(rank, outgoing.target, injected, at, None, context)
     }
 
     /// The data of a rendezvous has left the sender's memory.
@@ -165,10 +199,39 @@ impl World {
 
     /// Is a payload of `bytes` sent without asking?
     pub(super) fn is_eager(&self, from: u32, to: u32, bytes: Bytes) -> bool {
-        let placement = &self.setup.placement;
-        let is_local = placement[from as usize].host == placement[to as usize].host;
         let protocol = &self.setup.protocol;
+        let is_local = self.are_together(from, to);
         bytes <= if is_local { protocol.memory_eager_limit } else { protocol.eager_limit }
+    }
+
+    /// Are they on one host?
+    fn are_together(&self, one: u32, other: u32) -> bool {
+        let placement = &self.setup.placement;
+        placement[one as usize].host == placement[other as usize].host
+    }
+
+    /// Do both ranks copy a payload of `bytes`?
+    pub(super) fn is_two_copy(&self, from: u32, to: u32, bytes: Bytes, via: Via) -> bool {
+        let copies = match via.copying {
+            None => bytes <= self.setup.protocol.two_copy_limit,
+            Some(copying) => copying == Copying::TwoCopy,
+        };
+        copies && !self.are_together(from, to)
+    }
+
+    /// Do the hosts have these NICs?
+    fn check_nics(&self, rank: u32, nics: Option<NicPair>) -> Outcome<()> {
+        let count = self.setup.host.nics.count;
+        let Some(NicPair { from, to }) = nics else { return Ok(()) };
+        let nic = from.max(to);
+        if nic < count {
+            return Ok(());
+        }
+        let have = match count {
+            1 => "a host has one, NIC 0".to_string(),
+            count => format!("a host has {count}, NICs 0 to {}", count - 1),
+        };
+        Err(self.misuse(rank, format!("NIC {nic} is asked for, but {have}")))
     }
 
     /// CPU time of the sender and of the receiver for a message of `size`.
@@ -183,6 +246,7 @@ impl World {
         Message {
             from: self.setup.placement[parcel.source as usize],
             to: self.setup.placement[parcel.dest as usize],
+            nics: None,
             regime: self.setup.host.regime_of(size) as u8,
             notify_sent,
             size,
@@ -196,13 +260,9 @@ impl World {
         self.bytes = self.bytes.saturating_add(size.0);
     }
 
-    /// What buffering costs.
-    fn copy(&self, send: &Send) -> Duration {
+    /// What it costs that a rank copies `bytes`, if it does.
+    pub(super) fn copy_of(&self, bytes: Bytes, copies: bool) -> Duration {
         let rate = self.setup.protocol.copy_rate;
-        if send.mode == SendMode::Buffered && rate != Bandwidth::INFINITE {
-            rate.transfer(send.bytes)
-        } else {
-            Duration::ZERO
-        }
+        if copies && rate != Bandwidth::INFINITE { rate.transfer(bytes) } else { Duration::ZERO }
     }
 }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue, Time, Token};
 use mpi::collective::{Collective, Kind, Selection, Sizes};
 use mpi::compute::Processor;
-use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Work};
+use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
 use network::message::LinkUse;
-use network::{Arrival, Endpoint, Happening, HostId, HostParameters, Memory, Message, Network, Regime};
+use network::{Arrival, Endpoint, Happening, HostId, HostParameters, Memory, Message, Network, Nics, Regime};
 
 /// Of the wire \[ps\].
 pub const LATENCY: u64 = 1_000_000;
@@ -151,6 +151,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         processes: 1,
         memory,
         regimes: vec![regime(EAGER, 0), regime(u64::MAX, 1)],
+        nics: Nics::ONE,
         nic_gap: Duration::ZERO,
         packet_payload: Bytes(1),
         packet_wire: Bytes(1),
@@ -259,6 +260,7 @@ pub fn to(rank: u32, bytes: u64, tag: u32) -> Send {
         comm: CommId::WORLD,
         bytes: Bytes(bytes),
         mode: SendMode::Standard,
+        via: Via::PLATFORM,
         data: u64::from(tag) + 1_000,
     }
 }

@@ -1,7 +1,7 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
 use engine::{Bandwidth, Bytes, Duration};
-use network::{HostParameters, Memory, Regime};
+use network::{HostParameters, Memory, NicChoice, Nics, Regime};
 
 use super::error::InputError;
 use super::read::Checked;
@@ -27,6 +27,11 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
             total_bandwidth: rate(memory, "total_bandwidth"),
         },
         regimes: regimes(sections_read)?,
+        nics: Nics {
+            count: nic.arguments.integer("count").expect("has a default") as u8,
+            choice: nic.arguments.text("choice").and_then(|name| NicChoice::named(&name)).expect("known"),
+            setup: nic.arguments.time("setup").expect("has a default"),
+        },
         nic_gap: nic.arguments.time("gap").expect("has a default"),
         packet_payload,
         packet_wire,

@@ -12,6 +12,7 @@ use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
 use network::statistics::{Detail, Options};
+use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
@@ -129,7 +130,7 @@ impl Platform {
 
     /// The same, if the topology `fits`.
     pub fn fabric_that(&self, seed: u64, fits: Fits) -> Result<Fabric, InputError> {
-        let topology = self.topology_that(fits)?;
+        let topology = with_nics(self.topology_that(fits)?, self.hosts.nics.count);
         let named = self.find("routing");
         let mut default =
             Checked { kind: Some(topology.default_routing()), ..self.of("topology").silent("routing") };
@@ -257,7 +258,9 @@ impl Platform {
         Protocol {
             eager_limit: mpi.size("eager_limit").expect("has a default"),
             memory_eager_limit: mpi.size("memory_eager_limit").expect("has a default"),
+            two_copy_limit: mpi.size("two_copy_limit").expect("has a default"),
             copy_rate: mpi.bandwidth("copy_rate").expect("has a default"),
+            call_overhead: mpi.time("call_overhead").expect("has a default"),
             poll: mpi.time("poll").expect("has a default"),
             progress: mpi.text("progress").and_then(|name| Progress::named(&name)).expect("a known choice"),
         }

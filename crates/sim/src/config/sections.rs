@@ -10,6 +10,7 @@ use mpi::collective::{ALGORITHMS, Kind as Collective};
 use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
+use network::{NicChoice, Nics};
 
 use super::faults::{FAULTS, PLANNED};
 use crate::placement::PLACEMENTS;
@@ -159,8 +160,29 @@ const MEMORY: &[Parameter] = &[
 ];
 
 const NIC: &[Parameter] = &[
-    required("bandwidth", Kind::Bandwidth, "Of the link between a host and its router, each direction"),
-    required("latency", Kind::Time, "Of the link between a host and its router, each direction"),
+    required("bandwidth", Kind::Bandwidth, "Of the link between a NIC and its host's router, each direction"),
+    required("latency", Kind::Time, "Of the link between a NIC and its host's router, each direction"),
+    optional(
+        "count",
+        Kind::Integer(1, Nics::MOST as i64),
+        "1",
+        "NICs of a host, each with a link of its own to the router and back",
+    ),
+    optional(
+        "choice",
+        Kind::Choice(NicChoice::NAMES),
+        "round-robin",
+        "Which NICs a message takes that names none: the host's in turns; that of each process, its slot modulo \
+         count; by the number of the destination host; that with least to send. But for `process` it comes by the \
+         NIC of the same number",
+    ),
+    optional(
+        "setup",
+        Kind::Time,
+        "0 ns",
+        "Of a NIC for each message before its first byte leaves, on no process: the set-up of its DMA engine. One \
+         message after the other in `packet` and `loggp`, a latency in other models",
+    ),
     optional(
         "gap",
         Kind::Time,
@@ -190,11 +212,25 @@ const MPI: &[Parameter] = &[
         "The same within a host. Default: Open MPI's btl_sm_eager_limit",
     ),
     optional(
+        "two_copy_limit",
+        Kind::Size,
+        "0 B",
+        "Longest message between hosts that both processes copy, through MPI's own memory (two-copy); NICs read \
+         and write the program's memory for longer ones (zero-copy)",
+    ),
+    optional(
         "copy_rate",
         Kind::Bandwidth,
         "infinite",
-        "Rate at which MPI copies between the program's memory and its own: buffered sends, and eager messages \
-         that came before their receive",
+        "Rate at which MPI copies between the program's memory and its own: two-copy messages at both ends, \
+         buffered sends, and eager messages that came before their receive",
+    ),
+    optional(
+        "call_overhead",
+        Kind::Time,
+        "0 ns",
+        "Time of the process for each MPI call, beside that for each message; not for calls of recorded runs that \
+         do not communicate",
     ),
     optional(
         "poll",

@@ -215,11 +215,14 @@ impl LinkNames<'_> {
 
     /// The names of both ends.
     pub fn ends(&self, link: LinkId) -> (String, String) {
+        let topology = &self.fabric.topology;
+        let nic = topology.nic_of(link);
         let name = |node| match node {
+            Node::Host(host) if topology.nics() > 1 => format!("host {} NIC {nic}", host.0),
             Node::Host(host) => format!("host {}", host.0),
-            Node::Router(router) => self.fabric.topology.router_name(router),
+            Node::Router(router) => topology.router_name(router),
         };
-        let link = self.fabric.topology.link(link);
+        let link = topology.link(link);
         (name(link.from), name(link.to))
     }
 

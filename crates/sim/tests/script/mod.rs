@@ -1,6 +1,6 @@
 //! Programs of scenarios, one line for each rank: `0: send 1 1 GB; receive 1; compute 2 us`.
 //!
-//! `send`, `isend`, `ssend TO SIZE`; `receive`, `ireceive FROM|any`; `sendreceive TO SIZE FROM`; `wait`
+//! `send`, `isend`, `ssend TO SIZE`, of those `nic FROM TO`, `zero-copy` or `two-copy` behind it; `receive`, `ireceive FROM|any`; `sendreceive TO SIZE FROM`; `wait`
 //! (for all requests so far); `compute TIME`; `barrier`; `bcast SIZE`, `reduce SIZE`, `allreduce SIZE`,
 //! each with an algorithm behind if wanted. A rank range `2-5:` gives several ranks one line, in which
 //! `+n` and `-n` name ranks relative to its own.
@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use engine::Bytes;
 use mpi::collective::{self, Collective, Kind, Sizes};
-use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Work};
+use mpi::operation::{
+    CommId, Copying, NicPair, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work,
+};
 use mpi::{Completion, Op, Rank, Source};
 
 /// The remaining operations of each rank.
@@ -90,8 +92,23 @@ fn peer(word: &str, rank: u32) -> Option<u32> {
 
 fn send(words: &[&str], rank: u32, mode: SendMode) -> Option<Send> {
     let to = Peer::Rank(peer(words[1], rank)?);
-    let bytes = words[2..].join(" ").parse().ok()?;
-    Some(Send { to, tag: 0, comm: CommId::WORLD, bytes, mode, data: 0 })
+    let (size, mut rest) = words[2..].split_at(2);
+    let mut via = Via::PLATFORM;
+    while let Some((word, more)) = rest.split_first() {
+        rest = more;
+        match *word {
+            "zero-copy" => via.copying = Some(Copying::ZeroCopy),
+            "two-copy" => via.copying = Some(Copying::TwoCopy),
+            "nic" => {
+                let (pair, more) = rest.split_at(2);
+                via.nics = Some(NicPair { from: pair[0].parse().ok()?, to: pair[1].parse().ok()? });
+                rest = more;
+            }
+            _ => return None,
+        }
+    }
+    let bytes = size.join(" ").parse().ok()?;
+    Some(Send { to, tag: 0, comm: CommId::WORLD, bytes, mode, via, data: 0 })
 }
 
 fn receive(word: &str, rank: u32) -> Option<Receive> {

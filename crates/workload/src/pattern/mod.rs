@@ -15,7 +15,7 @@ mod uniform;
 
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use engine::{Bytes, Duration};
-use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Tag, TagMatch, Work};
+use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Tag, TagMatch, Via, Work};
 use mpi::{Completion, Op, Rank, Source};
 
 /// What every pattern is told besides its own parameters.
@@ -164,7 +164,15 @@ impl Common {
 }
 
 fn send(to: u32, tag: Tag, bytes: Bytes) -> Send {
-    Send { to: Peer::Rank(to), tag, comm: CommId::WORLD, bytes, mode: SendMode::Standard, data: 0 }
+    Send {
+        to: Peer::Rank(to),
+        tag,
+        comm: CommId::WORLD,
+        bytes,
+        mode: SendMode::Standard,
+        via: Via::PLATFORM,
+        data: 0,
+    }
 }
 
 fn receive(from: u32, tag: Tag, capacity: Bytes) -> Receive {

@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use engine::hash::Map;
 use engine::{Bytes, Duration};
 use mpi::Op;
-use mpi::operation::{CommId, Peer, Receive, Send, SendMode, Start, TagMatch, Until};
+use mpi::operation::{CommId, Peer, Receive, Send, SendMode, Start, TagMatch, Until, Via};
 
 use super::calls::{CALLS, Call};
 use super::comms::{Comm, Comms};
@@ -275,7 +275,7 @@ impl State {
             to => Peer::Rank(self.rank(to)?),
         };
         let comm = self.comms.get(self.int(record, "comm")?)?.id;
-        Ok(Send { to, tag, comm, bytes, mode, data: 0 })
+        Ok(Send { to, tag, comm, bytes, mode, via: Via::PLATFORM, data: 0 })
     }
 
     fn receive(&self, record: &Record, tag: &str, received: Option<Status>) -> Result<Receive, Reason> {
