@@ -48,8 +48,8 @@ const COEFFICIENTS: &[Coefficients] = &[
     // Two stations of 32 B.
     Coefficients { model: "max_rate", link: 0, host: 64, slot: 0 },
     Coefficients { model: "postal", link: 0, host: 0, slot: 0 },
-    // A link with its buffers and credits; a process with its turn at the NIC.
-    Coefficients { model: "packet", link: 150, host: 8, slot: 32 },
+    // A link with its buffers and credits.
+    Coefficients { model: "packet", link: 150, host: 8, slot: 0 },
     // A link with its flows; the memory of a host is a link of 128 B, and the copies of a process are one.
     Coefficients { model: "flow", link: 100, host: 128, slot: 128 },
 ];
@@ -78,11 +78,7 @@ impl Size {
     fn least(&self, model: &str) -> u64 {
         let ranks = u64::from(self.ranks) * (PER_RANK + self.source_per_rank);
         let Some(each) = COEFFICIENTS.iter().find(|each| each.model == model) else { return ranks };
-        let slots = match model {
-            "packet" => u64::from(self.slots) * u64::from(self.nics),
-            _ if self.copies_alone => self.slots.into(),
-            _ => 0,
-        };
+        let slots = if self.copies_alone { u64::from(self.slots) } else { 0 };
         ranks + self.links * each.link + u64::from(self.hosts) * (each.host + slots * each.slot)
     }
 

@@ -87,6 +87,18 @@ fn hopper_has_the_latencies_of_its_paper() {
     assert_eq!(latency(2), "1378.75 ns".parse().unwrap());
 }
 
+/// A message leaves a node of Tofu D by one of its six interfaces, at 6.8 GB/s; together they have 40.8 GB/s.
+#[test]
+fn tofu_has_six_interfaces() {
+    let platform = preset("tofu");
+    let fabric = platform.fabric(1).unwrap();
+    let topology = &fabric.topology;
+    assert_eq!(topology.nics(), 6);
+    let rates = (0..6).map(|nic| topology.link(topology.nic_up(HostId(7), nic)).bandwidth.0);
+    assert_eq!(rates.sum::<u64>(), 40_800_000_000);
+    assert_eq!(fabric.idle(HostId(0), HostId(7)).bandwidth.0, 6_800_000_000);
+}
+
 /// Sizes that the papers print: hosts, routers.
 #[test]
 fn machines_have_their_published_sizes() {

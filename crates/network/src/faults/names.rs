@@ -1,12 +1,13 @@
 //! Links and routers by the names that reports give them.
 
-use crate::topology::{HostId, LinkId, Node, RouterId, Topology};
+use crate::topology::{HostId, Link, LinkId, Node, RouterId, Topology};
 
 /// So many known names are listed in an error.
 const NAMED: u32 = 6;
 
 /// The links that `text` names: `A -> B` is all links from A to B, `A <-> B` those in both directions; A and
-/// B are routers or hosts. `lane` takes one of parallel links in each direction, from 0.
+/// B are routers or hosts; a host's are those of all its NICs. `lane` takes one of parallel links in each
+/// direction, from 0.
 pub fn links_named(topology: &dyn Topology, text: &str, lane: Option<u32>) -> Result<Vec<LinkId>, String> {
     let both = text.split_once("<->");
     let (from, to) = both.or_else(|| text.split_once("->")).ok_or_else(|| {
@@ -18,7 +19,18 @@ pub fn links_named(topology: &dyn Topology, text: &str, lane: Option<u32>) -> Re
     if both.is_some() {
         links.extend(one_way(topology, to, from, lane)?);
     }
-    Ok(links)
+    Ok(links.into_iter().flat_map(|link| of_all_nics(topology, link)).collect())
+}
+
+/// The links that are there where a network of one NIC on each host has `link`.
+fn of_all_nics(topology: &dyn Topology, link: LinkId) -> Vec<LinkId> {
+    let Link { from, to, .. } = topology.link(link);
+    let all = 0..topology.nics();
+    match (from, to) {
+        (Node::Host(host), _) => all.map(|nic| topology.nic_up(host, nic)).collect(),
+        (_, Node::Host(host)) => all.map(|nic| topology.nic_down(host, nic)).collect(),
+        _ => vec![link],
+    }
 }
 
 /// The router that `text` names.

@@ -2,8 +2,8 @@
 
 use engine::{Bandwidth, Duration, Queue, Time};
 
-use super::injection::Sender;
 use super::options::{Arbitration, Switching};
+use super::senders::Sender;
 use super::transit::InTransit;
 use super::{Hop, NONE, NOTHING, Packet, Step, owner, token};
 use crate::topology::LinkId;
@@ -75,7 +75,7 @@ impl Packet {
     fn look(&self, now: Time, requester: u32) -> (u32, u32, bool, u32) {
         let senders = self.lanes.len() as u32;
         if requester >= senders {
-            let sender = &self.senders[(requester - senders) as usize];
+            let sender = &self.senders[requester - senders];
             return (sender.wants, sender.size, true, sender.next);
         }
         let lane = &self.lanes[requester as usize];
@@ -104,8 +104,8 @@ impl Packet {
         let senders = self.lanes.len() as u32;
         let injects = requester >= senders;
         let (wants, next) = if injects {
-            let Sender { wants, next, .. } = self.senders[(requester - senders) as usize];
-            self.senders[(requester - senders) as usize].wants = NONE;
+            let Sender { wants, next, .. } = self.senders[requester - senders];
+            self.senders[requester - senders].wants = NONE;
             (wants, next)
         } else {
             let lane = &mut self.lanes[requester as usize];
@@ -142,7 +142,7 @@ impl Packet {
         match before {
             NONE => self.ports[link as usize].requests = next,
             lane if lane < senders => self.lanes[lane as usize].next = next,
-            sender => self.senders[(sender - senders) as usize].next = next,
+            sender => self.senders[sender - senders].next = next,
         }
     }
 

@@ -3,32 +3,11 @@
 use engine::{Bytes, Queue, Time};
 
 use super::messages::Slot;
+use super::senders::Sender;
 use super::transfer::Role;
 use super::{NONE, Packet, Step, token};
 use crate::Fabric;
 use crate::message::Message;
-
-/// A process that sends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sender {
-    /// Its messages, first
-    pub front: u32,
-    /// and last.
-    pub back: u32,
-    /// The channel that its next packet asks for; `NONE` while that is not ready.
-    pub wants: u32,
-    /// Bytes of that packet on the wire.
-    pub size: u32,
-    /// The next request for the same link.
-    pub next: u32,
-    /// When its path has moved all packets so far to the NIC.
-    filled_at: Time,
-}
-
-impl Sender {
-    pub const IDLE: Sender =
-        Sender { front: NONE, back: NONE, wants: NONE, size: 0, next: NONE, filled_at: Time::ZERO };
-}
 
 impl Packet {
     /// A message to another host.
@@ -53,7 +32,12 @@ impl Packet {
             *waiting += slot.carried(slot.left).0;
         }
         let process = self.process_at(from, own);
-        let sender = &mut self.senders[process as usize];
+        self.line_up_message(now, process, index, queue);
+    }
+
+    /// The same for one that its NIC knows.
+    pub(super) fn line_up_message(&mut self, now: Time, process: u32, index: u32, queue: &mut Queue) {
+        let sender = &mut self.senders[process];
         if sender.front == NONE {
             (sender.front, sender.back) = (index, index);
             if let Some(link) = self.fill(now, process, queue) {
@@ -71,7 +55,7 @@ impl Packet {
         if self.faults.is_some() && !self.has_message(now, process) {
             return None;
         }
-        let slot = self.messages.get(self.senders[process as usize].front);
+        let slot = self.messages.get(self.senders[process].front);
         let payload = slot.carried(slot.left.min(self.options.payload));
         let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
         let on_path = regime.process_rate.transfer(payload);
@@ -79,7 +63,7 @@ impl Packet {
         let on_link = self.kind(slot.ends().0.host.0).transfer(self.next_size(slot));
         let on_link = on_link.max(regime.nic_rate.transfer(payload));
         let begin = if slot.number == 0 { now.max(slot.prepared) } else { now };
-        let filled_at = &mut self.senders[process as usize].filled_at;
+        let filled_at = &mut self.senders[process].filled_at;
         *filled_at = begin.max(*filled_at) + on_path;
         // The packet may begin to leave when the rest of it will not be late.
         let ready = begin.max(Time(filled_at.0.saturating_sub(on_link.0)));
@@ -92,7 +76,7 @@ impl Packet {
 
     /// The next packet of `process` asks for its host's link, which this gives.
     pub(super) fn request_injection(&mut self, now: Time, process: u32) -> u32 {
-        let message = self.senders[process as usize].front;
+        let message = self.senders[process].front;
         let first = self.route(message);
         let size = self.next_size(self.messages.get(message));
         self.ask(now, process, first, size)
@@ -111,7 +95,7 @@ impl Packet {
         let link = self.link_of(wants);
         let requests = &mut self.ports[link as usize].requests;
         let next = std::mem::replace(requests, self.lanes.len() as u32 + sender);
-        let state = &mut self.senders[sender as usize];
+        let state = &mut self.senders[sender];
         (state.wants, state.size, state.next) = (wants, size, next);
         link
     }
@@ -169,7 +153,7 @@ impl Packet {
 
     /// Cuts the next packet off the first message of `process`.
     fn cut_packet(&mut self, process: u32) -> u32 {
-        let Sender { front: message, size, .. } = self.senders[process as usize];
+        let Sender { front: message, size, .. } = self.senders[process];
         let most = self.options.payload;
         let slot = self.messages.get_mut(message);
         let payload = slot.left.min(most);
@@ -195,13 +179,13 @@ impl Packet {
             return self.ask_again(now, sender);
         }
         let process = sender;
-        let message = self.senders[process as usize].front;
+        let message = self.senders[process].front;
         let slot = self.messages.get(message);
         if slot.left.0 == 0 {
             if slot.role == Role::Plain && slot.message.notify_sent {
                 queue.push(end, super::owner(slot.message.from.host), token(Step::Sent, message, 0));
             }
-            let sender = &mut self.senders[process as usize];
+            let sender = &mut self.senders[process];
             sender.front = slot.next;
             if sender.front == NONE {
                 sender.back = NONE;

@@ -56,6 +56,7 @@ mod options;
 mod paths;
 mod ports;
 mod reliability;
+mod senders;
 mod statistics;
 mod transfer;
 mod transit;
@@ -76,11 +77,11 @@ use crate::{Fabric, HostParameters, Part};
 use border::Border;
 use credits::Credits;
 use faults::Faults;
-use injection::Sender;
 use memory::MemoryQueues;
 use messages::Messages;
 use paths::Paths;
 use ports::{Kind, Lane as Channel, Port};
+use senders::Senders;
 use statistics::Recorder;
 use transfer::Transfers;
 use transit::Packets;
@@ -106,7 +107,8 @@ pub struct Packet {
     lanes: Vec<Channel>,
     chooser: Chooser,
     /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
-    senders: Vec<Sender>,
+    senders: Senders,
+    sender_count: u32,
     /// Of all NICs.
     processes: u32,
     /// When each NIC has prepared what it has been given so far; only where that takes time.
@@ -263,7 +265,7 @@ impl Packet {
         let (kinds, ports) = ports::all(topology, &hosts, &options);
         let wire = options.wire(Bytes(0));
         let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
-        let answering = by_nic(transport.is_some());
+        let senders = processes + by_nic(transport.is_some()) as u32;
         let border = Border::new(part, topology, (&kinds, &ports), least);
         let credit = options.credit();
         let rated = hosts.regimes.iter().any(|regime| regime.process_rate != engine::Bandwidth::INFINITE);
@@ -273,7 +275,8 @@ impl Packet {
             ports,
             lanes: vec![Channel::new(credit); lanes],
             chooser: Chooser::new(hosts.nics, count),
-            senders: vec![Sender::IDLE; processes as usize + answering],
+            senders: Senders::new(senders),
+            sender_count: senders,
             processes,
             prepared: vec![Time::ZERO; by_nic(hosts.nics.setup > Duration::ZERO)],
             waiting: vec![0; by_nic(hosts.nics.count > 1 && hosts.nics.choice == NicChoice::LeastLoaded)],
@@ -488,7 +491,7 @@ impl Network for Packet {
 
     fn keep_statistics(&mut self, options: &Options) -> bool {
         let (topology, part) = (&*self.alone.fabric.topology, &self.border.part);
-        let recorder = Recorder::new(options, topology, part, self.channels, self.senders.len() as u32);
+        let recorder = Recorder::new(options, topology, part, self.channels, self.sender_count);
         self.recorder = Some(Box::new(recorder));
         true
     }

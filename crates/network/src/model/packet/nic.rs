@@ -3,7 +3,7 @@
 
 use engine::Time;
 
-use super::injection::Sender;
+use super::senders::Sender;
 use super::transit::InTransit;
 use super::{NONE, Packet};
 
@@ -22,7 +22,7 @@ impl Packet {
         }
         let packet = self.begin_packet(message, number, size, path, 0);
         let nic = self.processes + self.alone.nic(host, own);
-        let sender = &mut self.senders[nic as usize];
+        let sender = &mut self.senders[nic];
         if sender.front == NONE {
             (sender.front, sender.back) = (packet, packet);
             let link = self.ask(now, nic, self.paths.lane(path), size);
@@ -35,7 +35,7 @@ impl Packet {
 
     /// Takes the first packet from the queue of a NIC, which has been granted its link.
     pub(super) fn leave_nic(&mut self, nic: u32) -> u32 {
-        let sender = &mut self.senders[nic as usize];
+        let sender = &mut self.senders[nic];
         let packet = sender.front;
         sender.front = std::mem::replace(&mut self.packets.all[packet as usize].next, NONE);
         packet
@@ -43,7 +43,7 @@ impl Packet {
 
     /// The next packet of a NIC asks for its link, if there is one.
     pub(super) fn ask_again(&mut self, now: Time, nic: u32) {
-        let Sender { front, .. } = self.senders[nic as usize];
+        let Sender { front, .. } = self.senders[nic];
         if front != NONE {
             let InTransit { wants, size, .. } = self.packets.all[front as usize];
             self.ask(now, nic, wants, size);
@@ -52,7 +52,7 @@ impl Packet {
 
     /// The message of the first packet of `sender`.
     pub(super) fn message_of(&self, sender: u32) -> u32 {
-        let front = self.senders[sender as usize].front;
+        let front = self.senders[sender].front;
         if sender < self.processes { front } else { self.packets.all[front as usize].message }
     }
 }

@@ -19,7 +19,8 @@
 //! all of them, so that nothing depends on how the network is cut. Where something is on its way they are
 //! events of the queue; where nothing is, they wait until something comes.
 //!
-//! Assumes that a failed link is as good as new when it is back, and that hosts do not fail: the ranks on a
+//! Assumes that a failed link is as good as new when it is back, that the links of a host's NICs fail together,
+//! and that hosts do not fail: the ranks on a
 //! router that is down compute on.
 
 mod ways;
@@ -262,7 +263,7 @@ impl Packet {
         while at != requester {
             before = at;
             at = match at.checked_sub(senders) {
-                Some(sender) => self.senders[sender as usize].next,
+                Some(sender) => self.senders[sender].next,
                 None => self.lanes[at as usize].next,
             };
         }
@@ -277,7 +278,7 @@ impl Packet {
         while at != NONE {
             requesters.push(at);
             at = match at.checked_sub(senders) {
-                Some(sender) => self.senders[sender as usize].next,
+                Some(sender) => self.senders[sender].next,
                 None => self.lanes[at as usize].next,
             };
         }
@@ -296,11 +297,11 @@ impl Packet {
     /// The link that `sender` asks for is known to be down.
     fn call_back(&mut self, now: Time, sender: u32, link: u32, queue: &mut Queue) {
         let requester = self.lanes.len() as u32 + sender;
-        let next = self.senders[sender as usize].next;
-        self.senders[sender as usize].wants = NONE;
+        let next = self.senders[sender].next;
+        self.senders[sender].wants = NONE;
         self.forget(link, requester, next);
         if sender < self.processes {
-            let front = self.senders[sender as usize].front;
+            let front = self.senders[sender].front;
             let path = std::mem::replace(&mut self.messages.get_mut(front).path, NONE);
             self.paths.remove(path);
             if let Some(link) = self.fill(now, sender, queue) {
@@ -309,7 +310,7 @@ impl Packet {
             return;
         }
         // What a NIC sends by itself: requests wait for a way, responses are asked for again.
-        while self.senders[sender as usize].front != NONE {
+        while self.senders[sender].front != NONE {
             let packet = self.leave_nic(sender);
             let super::transit::InTransit { message, number, .. } = self.packets.all[packet as usize];
             if matches!(self.messages.get(message).role, Role::Request(_)) {

@@ -26,12 +26,15 @@ impl Packet {
             let parallel = faults.known.parallel(LinkId(state.wants / self.channels));
             parallel.map(|link| link.0 * self.channels + state.wants % self.channels)
         } else if order == faults.known.order() {
-            let to = self.messages.get(state.message).ends().1.host;
-            let key = u64::from(self.messages.get(state.message).id) << 32 | u64::from(state.number);
+            let slot = self.messages.get(state.message);
+            let (to, nic) = (slot.ends().1.host, slot.nics().to);
+            let key = u64::from(slot.id) << 32 | u64::from(state.number);
             let last = LinkId(lane / self.channels);
             let next = faults.known.next_link(topology, last, to, key);
-            let channel = |link: LinkId| if link.0 < 2 * topology.hosts() { 0 } else { self.channels - 1 };
-            next.map(|link| link.0 * self.channels + channel(link))
+            next.map(|link| match link == topology.down(to) {
+                true => topology.nic_down(to, nic).0 * self.channels,
+                false => link.0 * self.channels + self.channels - 1,
+            })
         } else {
             None
         };
@@ -98,11 +101,12 @@ impl Packet {
     /// Where a packet goes on its `way`: its place among the paths.
     pub(in super::super) fn find_way(&mut self, message: u32, number: u32, course: u32, way: Way) -> u32 {
         if way.order > 0 {
-            let up = self.alone.fabric.topology.up(self.messages.get(message).ends().0.host);
+            let slot = self.messages.get(message);
+            let up = self.alone.fabric.topology.nic_up(slot.ends().0.host, slot.nics().from);
             return self.paths.insert(std::iter::once(up.0 * self.channels));
         }
         self.draw_links(message, number, course, way.attempt);
-        self.keep_path()
+        self.keep_path(message)
     }
 
     /// Puts the links of the routing's draw number `attempt` into [`Packet::links`].
@@ -117,12 +121,12 @@ impl Packet {
     /// The first messages of `process` to where no way leads wait for one. Is there another?
     pub(in super::super) fn has_message(&mut self, now: Time, process: u32) -> bool {
         loop {
-            let message = self.senders[process as usize].front;
+            let message = self.senders[process].front;
             if message == NONE || self.has_way(message) {
                 return message != NONE;
             }
             let next = std::mem::replace(&mut self.messages.get_mut(message).next, NONE);
-            let sender = &mut self.senders[process as usize];
+            let sender = &mut self.senders[process];
             sender.front = next;
             if next == NONE {
                 sender.back = NONE;
@@ -134,7 +138,7 @@ impl Packet {
     /// The next packet of `process` is ready, and asks for its link.
     pub(in super::super) fn filled(&mut self, now: Time, process: u32, queue: &mut Queue) {
         self.watch(queue);
-        let front = self.senders[process as usize].front;
+        let front = self.senders[process].front;
         if self.has_way(front) {
             let link = self.request_injection(now, process);
             self.mark(link);
@@ -219,7 +223,7 @@ impl Packet {
                 continue;
             }
             match waiting {
-                Waiting::Message { process, message } => self.enqueue(now, process, message, queue),
+                Waiting::Message { process, message } => self.line_up_message(now, process, message, queue),
                 Waiting::Again { message, number } => self.send_again(now, message, number),
             }
         }

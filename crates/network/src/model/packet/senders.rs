@@ -1,0 +1,66 @@
+//! Who sends: processes at NICs, and NICs by themselves. Their numbers follow from their hosts', so that turns
+//! do not depend on who came first; most hosts of a large platform may have none that does.
+
+use std::ops::{Index, IndexMut};
+
+use engine::Time;
+
+use super::NONE;
+
+/// A process that sends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sender {
+    /// Its messages, first
+    pub front: u32,
+    /// and last.
+    pub back: u32,
+    /// The channel that its next packet asks for; `NONE` while that is not ready.
+    pub wants: u32,
+    /// Bytes of that packet on the wire.
+    pub size: u32,
+    /// The next request for the same link.
+    pub next: u32,
+    /// When its path has moved all packets so far to the NIC.
+    pub filled_at: Time,
+}
+
+impl Sender {
+    pub const IDLE: Sender =
+        Sender { front: NONE, back: NONE, wants: NONE, size: 0, next: NONE, filled_at: Time::ZERO };
+}
+
+/// All of them, in pages that are there once somebody on them sends.
+#[derive(Debug, Default)]
+pub(super) struct Senders {
+    pages: Vec<Box<[Sender]>>,
+}
+
+const PAGE_BITS: u32 = 10;
+const PAGE: usize = 1 << PAGE_BITS;
+
+impl Senders {
+    /// Places for `count`.
+    pub fn new(count: u32) -> Senders {
+        let mut pages = Vec::new();
+        pages.resize_with((count as usize).div_ceil(PAGE), Box::default);
+        Senders { pages }
+    }
+}
+
+impl Index<u32> for Senders {
+    type Output = Sender;
+    /// Of one that has sent before.
+    fn index(&self, number: u32) -> &Sender {
+        &self.pages[(number >> PAGE_BITS) as usize][number as usize % PAGE]
+    }
+}
+
+impl IndexMut<u32> for Senders {
+    fn index_mut(&mut self, number: u32) -> &mut Sender {
+        let page = &mut self.pages[(number >> PAGE_BITS) as usize];
+        if page.is_empty() {
+            *page = vec![Sender::IDLE; PAGE].into();
+        }
+        &mut page[number as usize % PAGE]
+    }
+}
