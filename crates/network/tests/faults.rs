@@ -13,8 +13,12 @@ use network::faults::{Elements, Failing, Faults, Planned, Rates, links_named, ro
 use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching, Transport};
 use network::routing::around::Around;
 use network::routing::escape::Escape;
+use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Cut, Fabric, Grain, HostId, LinkId, Losses, Message, Network, Node, Part, Topology};
+use network::{
+    Cut, Fabric, Grain, HostId, HostParameters, LinkId, Losses, Message, Network, NicChoice, Nics, Node,
+    Part, Topology,
+};
 use proptest::prelude::*;
 use support::{runner, topology, try_routing};
 
@@ -31,7 +35,16 @@ fn alike(kind: &str, text: &str) -> Box<dyn Topology> {
 
 /// A network on which `faults` happen.
 fn failing(kind: &str, text: &str, routing: &str, faults: impl Fn(&dyn Topology) -> Faults) -> Arc<Fabric> {
-    let topology = alike(kind, text);
+    failing_with(1, (kind, text, routing), faults)
+}
+
+/// The same with so many NICs on each host.
+fn failing_with(
+    nics: u8,
+    (kind, text, routing): (&str, &str, &str),
+    faults: impl Fn(&dyn Topology) -> Faults,
+) -> Arc<Fabric> {
+    let topology = with_nics(alike(kind, text), nics);
     let inner = try_routing(routing, "", &*topology).unwrap();
     let faults = faults(&*topology);
     let routing = Box::new(Around::new(inner, &*topology, faults));
@@ -240,6 +253,10 @@ fn names_are_told_from_each_other() {
     assert_eq!(links("host 2 -> (2)", None), Ok(vec![LinkId(2)]));
     assert_eq!(links("(2)->host 2", None), Ok(vec![LinkId(8)]));
     assert_eq!(links("( 0 ) <-> (1)", None).unwrap().len(), 2);
+    let two = with_nics(alike("ring", RING), 2);
+    let cables = links_named(&*two, "host 2 <-> (2)", None).unwrap();
+    let first = ring.links();
+    assert_eq!(cables, [2, first + 2, 8, first + 8].map(LinkId), "a host's links fail for all its NICs");
     assert_eq!(router_named(&*ring, "(5)").map(|router| router.0), Ok(5));
     for (text, lane, expected) in [
         ("(0)", None, "write \"A -> B\""),
@@ -419,9 +436,10 @@ proptest! {
         seed in any::<u64>(),
         protocol in prop::sample::select(&["packet packets", "packet fma", "packet packets 0.05"]),
         detection in 0..3u64,
+        nics in 1..4u8,
     ) {
         for (kind, text, routing) in NETWORKS {
-            let fabric = failing(kind, text, routing, |_| Faults {
+            let fabric = failing_with(nics, (kind, text, routing), |_| Faults {
                 cables: at_random(400 * US, 60 * US),
                 routers: at_random(2_000 * US, 80 * US),
                 detection: Duration(detection * 700 * NS),
@@ -432,7 +450,8 @@ proptest! {
             let messages: Vec<(Time, Message)> = drawn.iter().enumerate().map(|(number, (at, from, to, size))| {
                 (*at, common::message((from % hosts_count, 0), (to % hosts_count, 0), *size, number as u64))
             }).collect();
-            let hosts = Arc::new(common::transparent(2));
+            let nics = Nics { count: nics, choice: NicChoice::LeastLoaded, setup: Duration(300 * NS) };
+            let hosts = Arc::new(HostParameters { nics, ..common::transparent(2) });
             let whole = Arc::new(Cut::whole());
             let run = |cut: &Arc<Cut>| {
                 let parts = run_with(protocol, &fabric, &hosts, cut, &messages, |_| {});
