@@ -23,9 +23,6 @@ pub(crate) enum Kind {
 const KINDS: [Kind; 6] =
     [Kind::Eager, Kind::Request, Kind::CollectiveEager, Kind::CollectiveRequest, Kind::Clear, Kind::Data];
 
-/// Set in the first word: ranks are below 2³¹.
-const COPIED: u64 = 1 << 63;
-
 /// The content of a [`Cargo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
@@ -34,7 +31,7 @@ pub(crate) struct Parcel {
     pub ready: bool,
     /// Its receiver copies the payload out of MPI's own memory.
     pub copied: bool,
-    /// World rank of the one who sends this very message.
+    /// World rank, below 2³¹, of the one who sends this very message.
     pub source: u32,
     /// World rank.
     pub dest: u32,
@@ -59,7 +56,7 @@ impl Parcel {
         debug_assert!(self.context < 1 << 28 && self.source < 1 << 31);
         let kind = self.kind as u64 | u64::from(self.ready) << 3;
         [
-            COPIED * u64::from(self.copied) | u64::from(self.source) << 32 | u64::from(self.dest),
+            u64::from(self.copied) << 63 | u64::from(self.source) << 32 | u64::from(self.dest),
             kind << 60 | u64::from(self.context) << 32 | u64::from(self.tag),
             u64::from(self.high) << 32 | u64::from(self.low),
             self.word,
@@ -71,7 +68,7 @@ impl Parcel {
         Parcel {
             kind: KINDS[(cargo[1] >> 60 & 7) as usize],
             ready: cargo[1] >> 63 == 1,
-            copied: cargo[0] & COPIED != 0,
+            copied: cargo[0] >> 63 == 1,
             source: Parcel::source_of(cargo),
             dest: cargo[0] as u32,
             context: (cargo[1] >> 32) as u32 & ((1 << 28) - 1),
