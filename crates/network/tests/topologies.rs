@@ -3,6 +3,7 @@
 mod support;
 
 use network::topology::TOPOLOGIES;
+use network::topology::several_nics::with_nics;
 use network::{HostId, LinkId, Node, RouterId, Topology};
 use support::{distances, links, topology, try_topology};
 
@@ -12,6 +13,44 @@ fn on_every_topology(check: impl Fn(&dyn Topology)) {
         let mut runner = support::runner(60);
         let result = runner.run(&support::parameters(entry.name), |text| {
             check(&*topology(entry.name, &text));
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+    }
+}
+
+/// Further NICs of a host have links like those of the first, at the same router, behind all others.
+#[test]
+fn several_nics_are_like_the_first() {
+    let check = |base: Box<dyn Topology>| {
+        let (hosts, own) = (base.hosts(), base.links());
+        let first: Vec<_> = (0..own).map(|id| (base.link(LinkId(id)), base.position(LinkId(id)))).collect();
+        let (classes, expected) = (base.classes(), base.formula().links + 4 * u64::from(hosts));
+        let several = with_nics(base, 3);
+        assert_eq!((several.nics(), several.classes()), (3, classes));
+        assert_eq!((u64::from(several.links()), several.formula().links), (expected, expected));
+        let mut seen = vec![false; several.links() as usize];
+        for host in (0..hosts).map(HostId) {
+            for nic in 0..3 {
+                let links = [several.nic_up(host, nic), several.nic_down(host, nic)];
+                let alike = [several.up(host), several.down(host)];
+                for (link, alike) in links.into_iter().zip(alike) {
+                    let (of_first, position) = first[alike.0 as usize];
+                    assert_eq!((several.link(link), several.position(link)), (of_first, position));
+                    assert_eq!((several.nic_of(link), link == alike), (nic, nic == 0));
+                    assert!(!std::mem::replace(&mut seen[link.0 as usize], true), "{link:?} twice");
+                }
+            }
+        }
+        for id in (2 * hosts..own).map(LinkId) {
+            assert_eq!(several.link(id), first[id.0 as usize].0);
+            assert!(several.link(id).is_between_routers() && !seen[id.0 as usize]);
+        }
+    };
+    for entry in TOPOLOGIES {
+        let mut runner = support::runner(10);
+        let result = runner.run(&support::parameters(entry.name), |text| {
+            check(topology(entry.name, &text));
             Ok(())
         });
         result.unwrap_or_else(|error| panic!("{}: {error}", entry.name));

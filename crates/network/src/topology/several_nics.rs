@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::ops::Range;
 
-use super::{Formula, HostId, Link, LinkId, RouterId, Topology};
+use super::{Formula, HostId, Link, LinkId, Positions, RouterId, Topology};
 
 /// A topology with `count` NICs on each host.
 struct SeveralNics {
@@ -25,6 +25,12 @@ impl SeveralNics {
     /// The links of the further NICs: those up of the second NICs, those down, those of the third …
     fn further(&self) -> u32 {
         2 * self.base.hosts() * (u32::from(self.count) - 1)
+    }
+
+    /// The link `id`, or that of its host's first NIC in the same direction.
+    fn first_of(&self, id: LinkId) -> LinkId {
+        let further = id.0.checked_sub(self.base.links());
+        further.map_or(id, |further| LinkId(further % (2 * self.base.hosts())))
     }
 
     fn link_of(&self, host: HostId, nic: u8, down: u32) -> LinkId {
@@ -48,11 +54,7 @@ impl Topology for SeveralNics {
         self.base.links() + self.further()
     }
     fn link(&self, id: LinkId) -> Link {
-        let own = self.base.links();
-        if id.0 < own {
-            return self.base.link(id);
-        }
-        self.base.link(LinkId((id.0 - own) % (2 * self.base.hosts())))
+        self.base.link(self.first_of(id))
     }
     fn classes(&self) -> Vec<String> {
         self.base.classes()
@@ -78,6 +80,12 @@ impl Topology for SeveralNics {
     }
     fn unit(&self) -> u32 {
         self.base.unit()
+    }
+    fn positions(&self, class: u16) -> Positions {
+        self.base.positions(class)
+    }
+    fn position(&self, id: LinkId) -> u32 {
+        self.base.position(self.first_of(id))
     }
     fn as_any(&self) -> &dyn Any {
         self.base.as_any()
