@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Bytes, Duration, Time};
-pub use network::NicPair;
+pub use network::{NicPair, Nics};
 use serde::{Deserialize, Serialize};
 
 use crate::collective::Collective;

@@ -6,8 +6,8 @@ use engine::{Bytes, Duration, Time};
 use mpi::Op;
 use mpi::collective::{Collective, Sizes};
 use mpi::operation::{
-    CartGrid, CommId, Copying, Neighbours, NewComm, NicPair, Peer, Receive, Request, Send, Start, TagMatch,
-    Via, Work,
+    CartGrid, CommId, Copying, Neighbours, NewComm, NicPair, Nics, Peer, Receive, Request, Send, Start,
+    TagMatch, Via, Work,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -261,9 +261,11 @@ fn via(value: Bound<'_, PyAny>) -> PyResult<Via> {
         return Ok(Via::PLATFORM);
     }
     let (nics, zero_copy): (Option<(i64, i64)>, Option<bool>) = value.extract()?;
+    let most = Nics::MOST - 1;
     let nic = |number: i64| {
-        u8::try_from(number).map_err(|_| {
-            PyValueError::new_err(format!("nic is the number of a NIC, from 0 on, not {number}"))
+        let known = u8::try_from(number).ok().filter(|nic| *nic <= most);
+        known.ok_or_else(|| {
+            PyValueError::new_err(format!("nic is the number of a NIC, 0 to {most}, not {number}"))
         })
     };
     let pair = |(from, to)| Ok::<_, PyErr>(NicPair { from: nic(from)?, to: nic(to)? });

@@ -237,6 +237,8 @@ def test_an_object_is_not_received_into_a_buffer(go):
         (lambda comm: comm.send(nbytes=1.5, dest=0), "whole number of bytes"),
         (lambda comm: comm.send(nbytes=8, dest=-7), "dest is a rank or PROC_NULL, not -7"),
         (lambda comm: comm.send(nbytes=8, dest=0, tag=-3), "a tag is 0 to"),
+        (lambda comm: comm.send(nbytes=8, dest=0, nic=-1), "nic is the number of a NIC, 0 to 63, not -1"),
+        (lambda comm: comm.isend(nbytes=8, dest=0, nic=(0, 64)), "0 to 63, not 64"),
         (lambda comm: comm.recv(source=-9), "source is a rank, ANY_SOURCE or PROC_NULL"),
         (lambda comm: comm.compute(seconds=-1), "0 or more"),
         (lambda comm: comm.compute(), "takes seconds="),

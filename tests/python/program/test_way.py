@@ -102,12 +102,3 @@ def test_a_nic_that_is_not_there_fails_the_program(go):
         go(program, 2, set=TWO_NICS)
     with pytest.raises(hopcast.ProgramFailure, match="NIC 2 is asked for, but a host has one, NIC 0"):
         go(program, 2)
-
-
-@pytest.mark.parametrize("nic", [-1, (0, -1), 1000])
-def test_a_number_that_no_nic_has(go, nic):
-    def program(comm):
-        with pytest.raises(ValueError, match=r"nic is the number of a NIC, from 0 on, not -?1"):
-            comm.send(nbytes=8, dest=1, nic=nic)
-
-    go(program, 2)
