@@ -109,3 +109,10 @@ def without_end() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def leave_it_to_the_first() -> None:
+    """From now on no signal ends this process, which has done its share of a run and waits for the first,
+    whom the same signal asks for a report."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)

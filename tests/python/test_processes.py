@@ -126,9 +126,9 @@ LONG = "hopper -n 48 --ppn 4 --model loggp --out report halo2d --iterations 1000
 
 
 @contextlib.contextmanager
-def long_run(folder: Path) -> Iterator[tuple[subprocess.Popen, list[int]]]:
+def long_run(folder: Path, words: str = LONG) -> Iterator[tuple[subprocess.Popen, list[int]]]:
     """A launch that goes on for hours, and the numbers of its two processes, once they simulate."""
-    line = [MPIEXEC, "-n", "2", HOPCAST, "run", *LONG.split()]
+    line = [MPIEXEC, "-n", "2", HOPCAST, "run", *words.split()]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     launched = subprocess.Popen(line, env=CLEAN, cwd=folder, start_new_session=True, **pipes)
     processes: list[int] = []
@@ -199,6 +199,19 @@ def test_ctrl_c_leaves_a_partial_report(tmp_path: Path) -> None:
     at = f"{report.summary['makespan_s'] * 1e12:.0f}ps"
     again = launch(1, *LONG.replace("--out report", f"--json --stop-at {at}").split())
     assert json.loads(again.stdout)["outcome_hash"] == report.summary["outcome_hash"]
+
+
+def test_ctrl_c_leaves_a_partial_report_of_a_program_that_the_first_process_runs(tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(
+        "def main(comm):\n    while True:\n        comm.compute(seconds=1e-6)\n        comm.allreduce(1)\n"
+    )
+    with long_run(tmp_path, "crossbar -n 8 --out report endless.py") as (launched, processes):
+        targets = sorted(processes) if MPI == "Open MPI" else [launched.pid]
+        for target in targets:
+            os.kill(target, signal.SIGINT)
+        out, err = launched.communicate(timeout=60)
+    assert "A partial result: stopped at " in out, err
+    assert read(tmp_path / "report").summary["ranks_finished"] == 0
 
 
 def test_the_launcher_passes_on_who_asks_where_the_run_stands(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import click
 
 from hopcast.cli import arguments, exits, overrides
 from hopcast.errors import InputError
-from hopcast.signals import without_end
+from hopcast.signals import leave_it_to_the_first, without_end
 
 if TYPE_CHECKING:
     from hopcast.api import Job
@@ -132,6 +132,7 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
             peers.tell(error)
         raise
     if report is None:
+        leave_it_to_the_first()
         return exits.DONE
     interrupted = report.summary["stopped"] and report.summary["stopped"]["by"] == "interrupt"
     with without_end() if interrupted else nullcontext():
