@@ -15,11 +15,20 @@ use sim::run::Unwatched;
 use sim::table::Column;
 use sim::{Control, Look, Monitor, Progress, Request, Sources, Workload, prepare};
 
+/// 72 hosts.
+const SMALL: [(&str, &str); 5] = [
+    ("groups", "9"),
+    ("routers_per_group", "4"),
+    ("hosts_per_router", "2"),
+    ("global_links_per_router", "2"),
+    ("global_links_per_pair", "1"),
+];
+
 fn request(model: &str, pattern: &str, arguments: &[(&str, &str)]) -> Request {
     let arguments = arguments.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     Request {
-        platform: "hopper".to_string(),
-        overrides: Vec::new(),
+        platform: "dragonfly".to_string(),
+        overrides: SMALL.map(|(key, value)| (format!("topology.{key}"), value.to_string())).to_vec(),
         workload: Workload::Pattern { name: pattern.to_string(), arguments },
         ranks: Some(24),
         model: Some(model.to_string()),

@@ -207,8 +207,9 @@ impl Sum {
         failure
     }
 
-    /// How the program failed, if it did, and per rank what happened to it, in the order of ranks. Where it
-    /// failed while other ranks went on, only the failure: how far they have come is no part of the outcome.
+    /// How the program failed, if it did, when the run was stopped, if it was, and per rank what happened to
+    /// it, in the order of ranks. Where it failed while other ranks went on, only the failure: how far they
+    /// have come is no part of the outcome.
     fn outcome_hash(&self, end: &End) -> u64 {
         let mut all = Digest::default();
         if let End::Failed(failure) = end {
@@ -216,6 +217,9 @@ impl Sum {
             if let Failure::Deadlock(blocked) = failure {
                 blocked.iter().for_each(|blocked| all.fold_text(&blocked.call));
             }
+        }
+        if let End::Stopped(_) = end {
+            all.fold(self.now.0);
         }
         match &self.failed {
             Some((at, ..)) => all.fold(at.0),
