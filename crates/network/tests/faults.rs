@@ -35,15 +35,12 @@ fn alike(kind: &str, text: &str) -> Box<dyn Topology> {
 
 /// A network on which `faults` happen.
 fn failing(kind: &str, text: &str, routing: &str, faults: impl Fn(&dyn Topology) -> Faults) -> Arc<Fabric> {
-    failing_with(1, (kind, text, routing), faults)
+    failing_with(1, [kind, text, routing], faults)
 }
 
 /// The same with so many NICs on each host.
-fn failing_with(
-    nics: u8,
-    (kind, text, routing): (&str, &str, &str),
-    faults: impl Fn(&dyn Topology) -> Faults,
-) -> Arc<Fabric> {
+fn failing_with(nics: u8, named: [&str; 3], faults: impl Fn(&dyn Topology) -> Faults) -> Arc<Fabric> {
+    let [kind, text, routing] = named;
     let topology = with_nics(alike(kind, text), nics);
     let inner = try_routing(routing, "", &*topology).unwrap();
     let faults = faults(&*topology);
@@ -255,8 +252,7 @@ fn names_are_told_from_each_other() {
     assert_eq!(links("( 0 ) <-> (1)", None).unwrap().len(), 2);
     let two = with_nics(alike("ring", RING), 2);
     let cables = links_named(&*two, "host 2 <-> (2)", None).unwrap();
-    let first = ring.links();
-    assert_eq!(cables, [2, first + 2, 8, first + 8].map(LinkId), "a host's links fail for all its NICs");
+    assert_eq!(cables, [2, ring.links() + 2, 8, ring.links() + 8].map(LinkId), "of all NICs");
     assert_eq!(router_named(&*ring, "(5)").map(|router| router.0), Ok(5));
     for (text, lane, expected) in [
         ("(0)", None, "write \"A -> B\""),
@@ -439,7 +435,7 @@ proptest! {
         nics in 1..4u8,
     ) {
         for (kind, text, routing) in NETWORKS {
-            let fabric = failing_with(nics, (kind, text, routing), |_| Faults {
+            let fabric = failing_with(nics, [kind, text, routing], |_| Faults {
                 cables: at_random(400 * US, 60 * US),
                 routers: at_random(2_000 * US, 80 * US),
                 detection: Duration(detection * 700 * NS),

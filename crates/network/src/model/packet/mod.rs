@@ -58,6 +58,7 @@ mod ports;
 mod reliability;
 mod senders;
 mod statistics;
+mod steps;
 mod transfer;
 mod transit;
 mod transport;
@@ -83,6 +84,7 @@ use paths::Paths;
 use ports::{Kind, Lane as Channel, Port};
 use senders::Senders;
 use statistics::Recorder;
+use steps::{NOTHING, Step, open, token};
 use transfer::Transfers;
 use transit::Packets;
 
@@ -164,55 +166,6 @@ pub struct Hop {
     pub begin: Time,
     /// When its tail had left.
     pub end: Time,
-}
-
-/// What an event of this model says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// A packet may ask for its next link: the packet, the channel that it has come by.
-    Ready,
-    /// A transmission has ended: the output that may choose again, the link whose line is idle.
-    Idle,
-    /// The tail of a packet is at its host.
-    Arrived,
-    /// A process has its next packet ready.
-    Filled,
-    /// A message is sent.
-    Sent,
-    /// A message is delivered.
-    Delivered,
-    /// A packet should have been answered: its slot, its number.
-    TimedOut,
-    /// Something may have failed or returned.
-    Changed,
-}
-
-const STEPS: [Step; 8] = [
-    Step::Ready,
-    Step::Idle,
-    Step::Arrived,
-    Step::Filled,
-    Step::Sent,
-    Step::Delivered,
-    Step::TimedOut,
-    Step::Changed,
-];
-const STEP_BITS: u32 = 3;
-const INDEX_BITS: u32 = 30;
-/// No index in a token.
-const NOTHING: u32 = (1 << INDEX_BITS) - 1;
-
-fn token(step: Step, first: u32, second: u32) -> Token {
-    debug_assert!(first <= NOTHING && second <= NOTHING);
-    let payload = (u64::from(first) << INDEX_BITS | u64::from(second)) << STEP_BITS | step as u64;
-    Token::new(Lane::Network, payload)
-}
-
-fn open(token: Token) -> (Step, u32, u32) {
-    let payload = token.payload();
-    let step = STEPS[(payload & ((1 << STEP_BITS) - 1)) as usize];
-    let index = |shift: u32| (payload >> shift) as u32 & NOTHING;
-    (step, index(STEP_BITS + INDEX_BITS), index(STEP_BITS))
 }
 
 /// The owner of what is told of messages to `host`.
