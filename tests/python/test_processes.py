@@ -107,6 +107,15 @@ def test_a_deadlock_is_found_across_processes(tmp_path: Path) -> None:
     assert report["warnings"][0].startswith("2 processes: one thread is used: the ranks of such a program")
 
 
+def test_a_program_stops_at_a_time(tmp_path: Path) -> None:
+    program = tmp_path / "endless.py"
+    program.write_text("def main(comm):\n    while True:\n        comm.barrier()\n")
+    words = ["crossbar", "-n", "4", "--stop-at", "50us", "--json", str(program)]
+    one, two = (json.loads(launch(processes, *words).stdout) for processes in (1, 2))
+    assert one["stopped"]["at_s"] == 50e-6 and one["calls"][0]["count"] > 4
+    assert _without_real(one) | {"warnings": two["warnings"]} == _without_real(two)
+
+
 def test_bad_input_is_said_once() -> None:
     done = launch(3, "nowhere", "-n", "4", "ring")
     assert done.returncode == 2
