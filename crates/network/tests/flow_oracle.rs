@@ -1,4 +1,5 @@
 //! The flow model against an oracle: plain progressive filling over all flows at every change.
+//! Drawn are random graphs with messages between all hosts, and many processes of few hosts by unlike regimes.
 
 mod common;
 
@@ -21,6 +22,9 @@ enum Part {
     Copy(u32, u16),
     Memory(u32),
 }
+
+/// More than any bandwidth that is drawn \[B/s\].
+const UNLIMITED: f64 = 1e14;
 
 struct Oracle<'a> {
     fabric: &'a Fabric,
@@ -69,6 +73,8 @@ impl Oracle<'_> {
             let nic = if link < 2 * hosts { regime.nic_rate.0 as f64 } else { f64::INFINITY };
             parts.push((Part::Link(link), own.min(nic)));
         }
+        // What is without limit for a message is no part that it shares, however others share it.
+        parts.retain(|(_, rate)| *rate < UNLIMITED);
         parts
     }
 
@@ -116,6 +122,14 @@ impl Oracle<'_> {
         rates.into_iter().map(Option::unwrap).collect()
     }
 
+    /// Adds what the links have carried when `moved` bytes of the message have left.
+    fn carry(&self, message: &Message, moved: f64, carried: &mut [f64]) {
+        if message.from.host != message.to.host {
+            let wire = self.hosts.packet_wire.0 as f64 / self.hosts.packet_payload.0 as f64;
+            self.route(message).iter().for_each(|link| carried[*link as usize] += moved * wire);
+        }
+    }
+
     /// When each message has left its sender \[ps\], and at each of `looks` what each link has carried.
     fn simulate(&self, messages: &[(Time, Message)], looks: &[u64]) -> (Vec<f64>, Vec<Vec<f64>>) {
         let mut arrivals: Vec<usize> = (0..messages.len()).collect();
@@ -139,10 +153,7 @@ impl Oracle<'_> {
             for (at, flow) in running.iter_mut().enumerate() {
                 let moved = (rates[at] * (next - now) / 1e12).min(flow.left);
                 flow.left -= moved;
-                if flow.message.from.host != flow.message.to.host {
-                    let wire = self.hosts.packet_wire.0 as f64 / self.hosts.packet_payload.0 as f64;
-                    self.route(&flow.message).iter().for_each(|link| carried[*link as usize] += moved * wire);
-                }
+                self.carry(&flow.message, moved, &mut carried);
             }
             now = next;
             running.retain(|flow| {
@@ -156,6 +167,12 @@ impl Oracle<'_> {
             while arrivals.peek().is_some_and(|number| messages[*number].0.0 as f64 <= now) {
                 let number = arrivals.next().unwrap();
                 let message = messages[number].1;
+                if self.parts(&message, 1).is_empty() {
+                    // Nothing limits it.
+                    ends[number] = now;
+                    self.carry(&message, message.size.0 as f64, &mut carried);
+                    continue;
+                }
                 running.push(Running { number, message, left: message.size.0 as f64 });
             }
             if look <= now {
@@ -231,7 +248,7 @@ fn any_bandwidth() -> impl Strategy<Value = Bandwidth> {
 fn any_graph() -> impl Strategy<Value = Graph> {
     let tree = prop::collection::vec((any::<prop::sample::Index>(), any_bandwidth()), 1..9);
     let more = prop::collection::vec((any::<[prop::sample::Index; 2]>(), any_bandwidth()), 0..6);
-    (tree, more, 1..3u32, any_bandwidth()).prop_map(|(tree, more, hosts_per_router, host)| {
+    (tree, more, 1..3u32, any_rate()).prop_map(|(tree, more, hosts_per_router, host)| {
         let mut edges: Vec<(u32, u32, Bandwidth, Duration)> = Vec::new();
         for (at, (parent, bandwidth)) in tree.iter().enumerate() {
             edges.push((parent.index(at + 1) as u32, at as u32 + 1, *bandwidth, Duration(0)));
@@ -248,22 +265,26 @@ fn any_graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-fn any_hosts() -> impl Strategy<Value = HostParameters> {
-    let regime = (any_bandwidth(), any_bandwidth(), prop_oneof![Just(0.0), -300_000_000.0..300_000_000.0])
-        .prop_map(|(process_rate, nic_rate, process_rate_change)| Regime {
-            process_rate,
-            nic_rate,
-            process_rate_change,
-            ..common::regime()
+/// Of a host: without limit now and then, or in some regimes, so that their flows take nothing of it.
+fn any_rate() -> impl Strategy<Value = Bandwidth> {
+    prop_oneof![3 => any_bandwidth(), 1 => Just(Bandwidth::INFINITE)]
+}
+
+/// Hosts of so many processes and regimes, each regime with rates of its own.
+fn any_hosts(processes: u16, regimes: usize) -> impl Strategy<Value = HostParameters> {
+    let change = prop_oneof![Just(0.0), -300_000_000.0..300_000_000.0];
+    let regime =
+        (any_bandwidth(), any_rate(), change).prop_map(|(process_rate, nic_rate, process_rate_change)| {
+            Regime { process_rate, nic_rate, process_rate_change, ..common::regime() }
         });
     let packet = prop::sample::select(vec![(1, 1), (64, 96)]);
-    (prop::collection::vec(regime, 2), any_bandwidth(), any_bandwidth(), packet).prop_map(
-        |(regimes, bandwidth, total_bandwidth, (payload, wire))| HostParameters {
+    (prop::collection::vec(regime, regimes), any_bandwidth(), any_bandwidth(), packet).prop_map(
+        move |(regimes, bandwidth, total_bandwidth, (payload, wire))| HostParameters {
             regimes,
             memory: Memory { latency: Duration(0), bandwidth, total_bandwidth },
             packet_payload: Bytes(payload),
             packet_wire: Bytes(wire),
-            ..common::transparent(2)
+            ..common::transparent(processes)
         },
     )
 }
@@ -271,12 +292,49 @@ fn any_hosts() -> impl Strategy<Value = HostParameters> {
 /// `(when, from, to, size, regime)`, the hosts by an index into those that there are.
 type Sending = (u64, (prop::sample::Index, u16), (prop::sample::Index, u16), u64, u8);
 
-fn any_sending() -> impl Strategy<Value = Sending> {
-    let end = || (any::<prop::sample::Index>(), 0..2u16);
+fn any_sending(processes: u16, regimes: u8) -> impl Strategy<Value = Sending> {
+    let end = move || (any::<prop::sample::Index>(), 0..processes);
     // Many at the same time, and sizes that end together.
     let at = prop_oneof![Just(0u64), Just(1_000_000_000), 0..4_000_000_000u64];
     let size = prop_oneof![Just(1_000_000u64), 1..100_000u64, 1..5_000_000u64];
-    (at, end(), end(), size, 0..2u8)
+    (at, end(), end(), size, 0..regimes)
+}
+
+/// Both ways of sharing beside the oracle; all are sent by the first `senders` hosts.
+fn check(
+    graph: Graph,
+    hosts: HostParameters,
+    sendings: &[Sending],
+    senders: usize,
+    looks: &[u64],
+) -> Result<(), TestCaseError> {
+    let count = (graph.routers * graph.hosts_per_router) as usize;
+    let (fabric, hosts) = (graph.fabric(), Arc::new(hosts));
+    let message = |(number, sending): (usize, &Sending)| {
+        let (at, from, to, size, regime) = *sending;
+        let from = (from.0.index(senders.min(count)) as u32, from.1);
+        let to = (to.0.index(count) as u32, to.1);
+        (Time(at), Message { regime, ..common::message(from, to, size, number as u64) })
+    };
+    let messages: Vec<(Time, Message)> = sendings.iter().enumerate().map(message).collect();
+    for (name, equal_share) in [("flow max_min", false), ("flow equal_share", true)] {
+        let oracle = Oracle { fabric: &fabric, hosts: &hosts, equal_share };
+        let (ends, carried) = oracle.simulate(&messages, looks);
+        let (found, seen) = simulate(name, &fabric, &hosts, &messages, looks);
+        for (number, (end, found)) in ends.iter().zip(&found).enumerate() {
+            let near = (end - found).abs() <= 100.0 + end * 1e-9;
+            prop_assert!(near, "{}: message {} ends at {}, oracle {}", name, number, found, end);
+        }
+        // Each flow on a link rounds its part to a byte; ends differ by picoseconds.
+        let slack = 2.0 * messages.len() as f64;
+        for (look, (carried, seen)) in looks.iter().zip(carried.iter().zip(&seen)) {
+            for (link, (carried, seen)) in carried.iter().zip(seen).enumerate() {
+                let near = (carried - seen).abs() <= slack;
+                prop_assert!(near, "{}: link {} at {}: {} B, oracle {} B", name, link, look, seen, carried);
+            }
+        }
+    }
+    Ok(())
 }
 
 proptest! {
@@ -285,35 +343,25 @@ proptest! {
     #[test]
     fn flows_run_as_the_oracle_says(
         graph in any_graph(),
-        hosts in any_hosts(),
-        sendings in prop::collection::vec(any_sending(), 1..50),
+        hosts in any_hosts(2, 2),
+        sendings in prop::collection::vec(any_sending(2, 2), 1..50),
         mut looks in prop::collection::vec(1..6_000_000_000u64, 0..8),
     ) {
         looks.sort_unstable();
-        let count = (graph.routers * graph.hosts_per_router) as usize;
-        let (fabric, hosts) = (graph.fabric(), Arc::new(hosts));
-        let messages: Vec<(Time, Message)> = sendings.iter().enumerate().map(|(number, sending)| {
-            let (at, from, to, size, regime) = *sending;
-            let end = |(host, process): (prop::sample::Index, u16)| (host.index(count) as u32, process);
-            let message = common::message(end(from), end(to), size, number as u64);
-            (Time(at), Message { regime, ..message })
-        }).collect();
-        for (name, equal_share) in [("flow max_min", false), ("flow equal_share", true)] {
-            let oracle = Oracle { fabric: &fabric, hosts: &hosts, equal_share };
-            let (ends, carried) = oracle.simulate(&messages, &looks);
-            let (found, seen) = simulate(name, &fabric, &hosts, &messages, &looks);
-            for (number, (end, found)) in ends.iter().zip(&found).enumerate() {
-                let near = (end - found).abs() <= 100.0 + end * 1e-9;
-                prop_assert!(near, "{}: message {} ends at {}, oracle {}", name, number, found, end);
-            }
-            // Each flow on a link rounds its part to a byte; ends differ by picoseconds.
-            let slack = 2.0 * messages.len() as f64;
-            for (look, (carried, seen)) in looks.iter().zip(carried.iter().zip(&seen)) {
-                for (link, (carried, seen)) in carried.iter().zip(seen).enumerate() {
-                    let near = (carried - seen).abs() <= slack;
-                    prop_assert!(near, "{}: link {} at {}: {} B, oracle {} B", name, link, look, seen, carried);
-                }
-            }
-        }
+        check(graph, hosts, &sendings, usize::MAX, &looks)?;
+    }
+
+    /// Many processes of one or two hosts send by regimes whose rates differ: each link of theirs has flows of
+    /// unlike weights, and what a process gets changes with every other one that begins or ends.
+    #[test]
+    fn many_senders_of_a_host_run_as_the_oracle_says(
+        graph in any_graph(),
+        hosts in any_hosts(12, 4),
+        sendings in prop::collection::vec(any_sending(12, 4), 8..70),
+        senders in 1..3usize,
+        mut looks in prop::collection::vec(1..20_000_000_000u64, 0..4),
+    ) {
+        looks.sort_unstable();
+        check(graph, hosts, &sendings, senders, &looks)?;
     }
 }

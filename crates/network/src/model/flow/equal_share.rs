@@ -14,7 +14,7 @@ use engine::Time;
 
 use super::links::Entry;
 use super::streams::Streams;
-use crate::model::rate::Rate;
+use crate::model::rate::{Rate, Weight};
 
 /// Finds the rates after the changes in `streams`; `risen` is working memory.
 pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
@@ -44,9 +44,10 @@ pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
         for position in streams.links.all[at as usize].keeps as usize.. {
             let Some(entry) = streams.links.all[at as usize].flows.get(position).copied() else { break };
             let rate = streams.rate(entry.flow);
+            let class = streams.links.all[at as usize].class;
             if rate == Rate::INFINITE {
                 hold(narrowest(&entry, streams), now, streams);
-            } else if share < rate {
+            } else if share < rate && streams.classes.weight(class, entry.regime) != Weight(0) {
                 streams.note(streams.all[entry.flow as usize].bottleneck);
                 hold(entry.place(), now, streams);
             }
@@ -67,9 +68,13 @@ fn share(at: u32, streams: &Streams) -> Rate {
     link.flows.iter().map(alone).fold(share, Rate::min)
 }
 
-/// The hop of the flow of `entry` where its share is least.
+/// The hop of the flow of `entry` where its share is least, of those of which it takes something.
 fn narrowest(entry: &Entry, streams: &Streams) -> usize {
-    let share = |hop: &usize| streams.links.all[streams.hops[*hop] as usize].level;
+    let share = |hop: &usize| {
+        let link = &streams.links.all[streams.hops[*hop] as usize];
+        let takes_part = streams.classes.weight(link.class, entry.regime) != Weight(0);
+        if takes_part { link.level } else { u64::MAX }
+    };
     entry.hops().min_by_key(share).expect("a flow has links")
 }
 

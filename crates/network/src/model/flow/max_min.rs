@@ -145,10 +145,13 @@ impl MaxMin {
             streams.links.all[at as usize].flows = flows;
         }
         if top > level.0 || fresh > 0 {
+            let class = streams.links.all[at as usize].class;
             for position in keeps..streams.links.all[at as usize].flows.len() as u32 {
                 let entry = streams.links.all[at as usize].flows[position as usize];
                 let rate = streams.rate(entry.flow);
-                if rate > level {
+                // What takes nothing of the link is not in its way.
+                let takes_part = EQUAL || streams.classes.weight(class, entry.regime) != Weight(0);
+                if rate > level && takes_part {
                     streams.hold_back(at, position, now);
                     let before = if rate == Rate::INFINITE { Rate(0) } else { rate };
                     self.change::<EQUAL>(&entry, before, level, streams);

@@ -215,7 +215,7 @@ impl Network for Flow {
         let message = &self.settled(message);
         let latency = self.find_route(message);
         let flow = self.flight.insert(now, message, latency);
-        if message.size.0 == 0 || self.streams.is_unlimited(&self.route) {
+        if message.size.0 == 0 || self.streams.is_unlimited(&self.route, message.regime) {
             let bytes = self.alone.wire_bytes(message.size);
             self.route.iter().for_each(|link| self.streams.links.carry(*link, bytes));
             return self.flight.schedule(flow, now, Step::Delivered, now + latency, 0, queue);

@@ -6,7 +6,7 @@ use super::Sharing;
 use super::classes::{Classes, UNLIMITED};
 use super::links::{Entry, Links};
 use crate::message::Message;
-use crate::model::rate::{Rate, Work};
+use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::LinkId;
 
 pub(super) const NONE: u32 = u32::MAX;
@@ -79,8 +79,12 @@ impl Streams {
     }
 
     /// Does nothing on `path` limit a message of `regime`?
-    pub fn is_unlimited(&self, path: &[LinkId]) -> bool {
-        path.iter().all(|link| self.links.capacities[link.0 as usize] == UNLIMITED)
+    pub fn is_unlimited(&self, path: &[LinkId], regime: u8) -> bool {
+        path.iter().all(|link| {
+            let class = self.links.all[link.0 as usize].class;
+            let takes_part = self.classes.weight(class, regime) != Weight(0);
+            !takes_part || self.links.capacities[link.0 as usize] == UNLIMITED
+        })
     }
 
     /// Begins the flow of `message` in slot `flow` over the links of `path`, which passes none twice.
