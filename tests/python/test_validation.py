@@ -87,6 +87,14 @@ def test_peaks_of_the_pairwise_exchange(out):
     assert (out / "nsim_pairwise.png").exists()
 
 
+def test_saturation_is_within_what_theory_brackets(out):
+    compared = compare("saturation", out)
+    assert find(compared, "torus, tornado: load of the fullest link").published == 3.0
+    assert find(compared, "dragonfly, next group, minimal: load of a global link").published == 8.0
+    assert (out / "saturation_torus.png").exists()
+    assert (out / "saturation_dragonfly.png").exists()
+
+
 def test_lulesh_takes_as_long_as_recorded(out):
     total = find(compare("lulesh_hopper", out), "run time, dependencies, hopper")
     assert total.published == 54.47
