@@ -80,6 +80,11 @@ const TIMEOUT: u64 = 20 * US;
 
 /// Packets of 1000 B without a header, acknowledged by 10 B, sent again after 20 us.
 fn packets(fabric: &Arc<Fabric>) -> Packet {
+    packets_through(fabric, 4000)
+}
+
+/// The same, through buffers of that size.
+fn packets_through(fabric: &Arc<Fabric>, buffer: u64) -> Packet {
     let never = Bytes(u64::MAX);
     let transport = Transport {
         get_above: never,
@@ -90,7 +95,8 @@ fn packets(fabric: &Arc<Fabric>) -> Packet {
         reliability: Reliability { timeout: Duration(TIMEOUT), doublings: 0, ..Reliability::LOSSLESS },
     };
     let hosts = Arc::new(common::transparent(2));
-    Packet::with_transport(fabric.clone(), hosts, options(), Some(transport), &Part::whole())
+    let options = PacketOptions { buffer: Some(Bytes(buffer)), ..options() };
+    Packet::with_transport(fabric.clone(), hosts, options, Some(transport), &Part::whole())
 }
 
 fn ring(faults: impl Fn(&dyn Topology) -> Vec<Planned>) -> Arc<Fabric> {
@@ -471,9 +477,13 @@ proptest! {
         }
     }
 
-    /// No credit is lost for ever.
+    /// No credit is lost for ever, and nothing waits in a circle, not even in buffers of a single packet.
     #[test]
-    fn credits_are_conserved(drawn in prop::collection::vec(any_message(), 20..60), seed in any::<u64>()) {
+    fn credits_are_conserved(
+        drawn in prop::collection::vec(any_message(), 20..60),
+        seed in any::<u64>(),
+        buffer in prop::sample::select(&[1000, 4000]),
+    ) {
         let mut cost = Losses::default();
         for (kind, text, routing) in NETWORKS {
             let fabric = failing(kind, text, routing, |_| Faults {
@@ -486,7 +496,7 @@ proptest! {
             let messages: Vec<_> = drawn.iter().enumerate().map(|(number, (at, from, to, size))| {
                 (*at, common::message((from % hosts, 0), (to % hosts, 0), *size, number as u64))
             }).collect();
-            let mut packet = packets(&fabric);
+            let mut packet = packets_through(&fabric, buffer);
             let times = common::drive_answered(&mut packet, &messages);
             prop_assert!(times.iter().all(|(sent, delivered)| sent.is_some() && delivered.is_some()));
             prop_assert_eq!(packet.missing_credit(Time(u64::MAX - 1)), 0, "{} {}", kind, routing);
