@@ -188,6 +188,23 @@ fn nothing_goes_around_before_the_failure_is_known() {
     assert_eq!((packet.losses().lost, packet.losses().resent), (1, 1));
 }
 
+/// A message that waits for its host's own link goes on when that is back, long after anything has happened.
+#[test]
+fn a_message_waits_for_the_link_of_its_host() {
+    let (fails_at, returns_at) = (10 * US, 900 * US);
+    for detection in [0, 5 * US, 2_000 * US] {
+        let fabric = failing("ring", RING, "dimension-order", |topology| Faults {
+            detection: Duration(detection),
+            ..given(vec![planned(topology, "host 0 <-> (0)", fails_at, returns_at)])
+        });
+        let mut packet = packets(&fabric);
+        let times = delivered(&mut packet, &[(11 * US, 0, 1)]);
+        // Who waits for a way hears of the return when all do; who has asked for the link goes on at once.
+        let known = if detection == 5 * US { detection } else { 0 };
+        assert_eq!(times, [returns_at + known + 3 * LATENCY + 1000 * BYTE], "detection {detection}");
+    }
+}
+
 /// A router that fails takes what is in its buffers, and cuts off its hosts until it is back.
 #[test]
 fn messages_to_a_failed_router_wait_until_it_returns() {
@@ -498,7 +515,15 @@ proptest! {
             }).collect();
             let mut packet = packets_through(&fabric, buffer);
             let times = common::drive_answered(&mut packet, &messages);
-            prop_assert!(times.iter().all(|(sent, delivered)| sent.is_some() && delivered.is_some()));
+            let done = times.iter().all(|(sent, delivered)| sent.is_some() && delivered.is_some());
+            prop_assert!(
+                done,
+                "{kind} {routing}: {:?} waits {:?}, missing {}, cut off {:?}",
+                network::deadlock::describe(&[&packet]),
+                packet.waits(),
+                packet.missing_credit(Time(u64::MAX - 1)),
+                packet.cut_off()
+            );
             prop_assert_eq!(packet.missing_credit(Time(u64::MAX - 1)), 0, "{} {}", kind, routing);
             let losses = packet.losses();
             prop_assert!(losses.broken == losses.lost, "{:?}", losses);

@@ -160,7 +160,9 @@ impl Packet {
         slot.holds += 1;
         if let Some(faults) = &mut self.faults {
             faults.timers += 1;
+            self.watch(queue);
         }
+        let slot = self.messages.get(message);
         let host = slot.ends().0.host;
         let transfers = self.transfers.as_ref().expect("messages go by transfers");
         let resent = transfers.resent.get(&(message, number)).copied().unwrap_or(0);

@@ -256,6 +256,9 @@ impl Packet {
         let index = self.messages.insert(come.injected, &come.message, come.key.1, 1);
         let slot = self.messages.get_mut(index);
         (slot.role, slot.origin, slot.holds) = (Role::Response(kind), come.origin, 0);
+        if self.faults.is_some() && self.drops_response(index) {
+            return;
+        }
         self.send_by_nic(now, index, come.number);
     }
 

@@ -183,10 +183,12 @@ impl Packet {
 
     /// The queue has told of a change, or asks whether to go on with that.
     pub(super) fn changed(&mut self, queue: &mut Queue) {
-        let moving = self.packets.count() > 0;
         let faults = self.fault();
         faults.told_at = Time::NEVER;
-        if moving || faults.timers > 0 || faults.waiting.iter().any(|(.., hope)| *hope) {
+        let waits = faults.timers > 0 || faults.waiting.iter().any(|(.., hope)| *hope);
+        // What waits for its host's link is no packet yet.
+        let asks = || self.senders.iter().any(|sender| sender.wants != NONE);
+        if waits || self.packets.count() > 0 || asks() {
             self.watch(queue);
         }
     }

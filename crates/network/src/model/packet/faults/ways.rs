@@ -156,6 +156,19 @@ impl Packet {
         waits
     }
 
+    /// Whether no way leads to where the response in the slot `message` goes: it is dropped then.
+    pub(in super::super) fn drops_response(&mut self, message: u32) -> bool {
+        if self.has_way(message) {
+            return false;
+        }
+        let losses = &mut self.transfers.as_mut().expect("messages go by transfers").losses;
+        losses.lost += 1;
+        losses.broken += 1;
+        self.messages.get_mut(message).holds = 1;
+        self.release(message);
+        true
+    }
+
     /// No way leads to where something wants to go.
     pub(super) fn wait_anew(&mut self, now: Time, waiting: Waiting) {
         self.wait(now, waiting);
