@@ -45,6 +45,11 @@ impl Senders {
         pages.resize_with((count as usize).div_ceil(PAGE), Box::default);
         Senders { pages }
     }
+
+    /// Those that have sent before, and some others.
+    pub fn iter(&self) -> impl Iterator<Item = &Sender> {
+        self.pages.iter().flatten()
+    }
 }
 
 impl Index<u32> for Senders {
