@@ -2,9 +2,10 @@
 //!
 //! None of the three depends on how a run was cut into domains, so neither does the order in which
 //! things that can touch each other happen. Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
-//! algorithms for the shortest path problem" (JACM 37(2), 1990): events lie in buckets by the highest
-//! hexadecimal digit in which their time differs from that of the last one popped, and by that digit, so
-//! each moves at most 16 times, in practice once or twice, without comparisons.
+//! algorithms for the shortest path problem" (JACM 37(2), 1990), with digits of eight bits: time is cut
+//! into blocks of 256 ps; events lie in buckets by the highest digit in which the number of their block
+//! differs from that of the open block, and by that digit. The events of a block are sorted when it is
+//! opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -78,6 +79,14 @@ pub struct Event {
     pub token: Token,
 }
 
+impl Event {
+    /// Time and key as one number.
+    #[inline]
+    fn order(&self) -> u128 {
+        u128::from(self.time.0) << 64 | u128::from(self.key.0)
+    }
+}
+
 impl PartialOrd for Event {
     fn partial_cmp(&self, other: &Event) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
@@ -85,12 +94,18 @@ impl PartialOrd for Event {
 }
 impl Ord for Event {
     fn cmp(&self, other: &Event) -> std::cmp::Ordering {
-        (self.time, self.key).cmp(&(other.time, other.key))
+        self.order().cmp(&other.order())
     }
 }
 
-/// Digits of a time, and values of a digit.
-const DIGITS: usize = 16;
+/// The bits of a time below the number of its block.
+const BLOCK_BITS: u32 = 8;
+/// The bits of a digit of that number,
+const DIGIT_BITS: usize = 8;
+/// the values of a digit,
+const VALUES: usize = 1 << DIGIT_BITS;
+/// and how many digits there are.
+const DIGITS: usize = 64usize.div_ceil(DIGIT_BITS) - 1;
 
 /// Earlier than every event in the buckets, so that later ones do not make it known.
 const UNKNOWN: Time = Time::ZERO;
@@ -100,16 +115,19 @@ const UNKNOWN: Time = Time::ZERO;
 pub struct Queue {
     /// The time of the last event popped.
     now: Time,
-    /// Bucket `16 i + d`: events whose time differs from `now` first in digit `i`, where it has `d`.
+    /// The number of the open block. Nothing is in a bucket of this block or an earlier one.
+    block: u64,
+    /// Bucket `256 i + d`: events whose block differs from the open one first in digit `i`, where it has `d`.
     buckets: Vec<Vec<Event>>,
     /// Which of the digits have buckets that hold something,
-    levels: u16,
+    levels: u8,
     /// and which of their buckets, one bit each.
-    filled: [u16; DIGITS],
+    filled: [[u64; VALUES / 64]; DIGITS],
+    /// Emptied buckets, whose memory is used again.
+    spare: Vec<Vec<Event>>,
     /// The time of the earliest event in the buckets; [`UNKNOWN`] until someone asks.
     earliest: Time,
-    /// Events due exactly at `now`, the first last: many ranks often do the same at the same time, and
-    /// sorting them once is quicker than a heap.
+    /// Events of the open block, the first last.
     due: Vec<Event>,
     /// Those of them that came after the others were sorted.
     late: BinaryHeap<Reverse<Event>>,
@@ -123,9 +141,11 @@ impl Default for Queue {
     fn default() -> Queue {
         Queue {
             now: Time::ZERO,
-            buckets: vec![Vec::new(); DIGITS * DIGITS],
+            block: 0,
+            buckets: vec![Vec::new(); DIGITS * VALUES],
             levels: 0,
-            filled: [0; DIGITS],
+            filled: [[0; VALUES / 64]; DIGITS],
+            spare: Vec::new(),
             earliest: Time::NEVER,
             due: Vec::new(),
             late: BinaryHeap::new(),
@@ -143,6 +163,7 @@ impl Queue {
     }
 
     /// Schedules `token` at `at`, which is not before the event being handled.
+    #[inline]
     pub fn push(&mut self, at: Time, owner: Owner, token: Token) {
         let key = self.stamp(owner);
         self.place(at, key, token);
@@ -150,6 +171,7 @@ impl Queue {
 
     /// The key of the next event of `owner`, for one that [`Queue::place`] puts elsewhere: into the queue
     /// of the domain that it crosses to, where it is in the same order as if there were one queue.
+    #[inline]
     pub fn stamp(&mut self, owner: Owner) -> Key {
         let index = owner.0 as usize;
         if index >= self.sequences.len() {
@@ -161,10 +183,17 @@ impl Queue {
     }
 
     /// Schedules `token` at `at` under a key that this queue or another one has stamped.
+    #[inline]
     pub fn place(&mut self, at: Time, key: Key, token: Token) {
         assert!(at >= self.now, "an event at {at} was scheduled in the past of {}", self.now);
         self.length += 1;
-        self.insert(Event { time: at, key, token });
+        let event = Event { time: at, key, token };
+        if at.0 >> BLOCK_BITS <= self.block {
+            self.late.push(Reverse(event));
+        } else {
+            self.earliest = self.earliest.min(at);
+            self.insert(event);
+        }
     }
 
     /// Takes the first event, and moves time to it.
@@ -173,15 +202,25 @@ impl Queue {
     }
 
     /// Takes the first event if it is due before `end`, and moves time to it.
+    #[inline]
     pub fn pop_before(&mut self, end: Time) -> Option<Event> {
-        if self.instant_is_over() {
-            self.advance(end)?;
+        if self.due.is_empty() && self.late.is_empty() {
+            self.open_before(end)?;
         }
-        let event = match (self.due.last(), self.late.peek()) {
-            (Some(due), Some(Reverse(late))) if late < due => self.late.pop().map(|Reverse(event)| event),
-            (None, _) => self.late.pop().map(|Reverse(event)| event),
-            _ => self.due.pop(),
-        }?;
+        let late = match (self.due.last(), self.late.peek()) {
+            (Some(due), Some(Reverse(late))) => late < due,
+            (due, _) => due.is_none(),
+        };
+        let event = if late { self.late.peek()?.0 } else { *self.due.last()? };
+        if event.time >= end {
+            return None;
+        }
+        if late {
+            self.late.pop();
+        } else {
+            self.due.pop();
+        }
+        self.now = event.time;
         self.length -= 1;
         self.popped += 1;
         Some(event)
@@ -189,8 +228,8 @@ impl Queue {
 
     /// When the first event is due; [`Time::NEVER`] without events. Time does not move.
     pub fn next_time(&mut self) -> Time {
-        if !self.instant_is_over() {
-            return self.now;
+        if let Some(time) = self.next_open() {
+            return time;
         }
         if self.earliest == UNKNOWN {
             self.earliest = self.find_earliest();
@@ -204,8 +243,9 @@ impl Queue {
     }
 
     /// Has everything that was due at [`Queue::now`] been taken?
+    #[inline]
     pub fn instant_is_over(&self) -> bool {
-        self.due.is_empty() && self.late.is_empty()
+        self.next_open().is_none_or(|time| time > self.now)
     }
 
     /// How many events wait.
@@ -223,66 +263,79 @@ impl Queue {
         self.popped
     }
 
-    fn insert(&mut self, event: Event) {
-        let differing = event.time.0 ^ self.now.0;
-        if differing == 0 {
-            self.late.push(Reverse(event));
-        } else {
-            let level = (63 - differing.leading_zeros()) as usize / 4;
-            let digit = (event.time.0 >> (4 * level)) as usize % DIGITS;
-            self.levels |= 1 << level;
-            self.filled[level] |= 1 << digit;
-            self.earliest = self.earliest.min(event.time);
-            self.buckets[level * DIGITS + digit].push(event);
+    /// The time of the first event in the open block.
+    #[inline]
+    fn next_open(&self) -> Option<Time> {
+        let due = self.due.last().map(|event| event.time);
+        match self.late.peek() {
+            Some(Reverse(late)) => Some(due.unwrap_or(Time::NEVER).min(late.time)),
+            None => due,
         }
+    }
+
+    /// Puts an event behind the open block into its bucket.
+    #[inline]
+    fn insert(&mut self, event: Event) {
+        let block = event.time.0 >> BLOCK_BITS;
+        let level = (63 - (block ^ self.block).leading_zeros()) as usize / DIGIT_BITS;
+        let digit = (block >> (DIGIT_BITS * level)) as usize % VALUES;
+        let bucket = &mut self.buckets[level * VALUES + digit];
+        if bucket.is_empty() {
+            self.levels |= 1 << level;
+            self.filled[level][digit / 64] |= 1 << (digit % 64);
+            *bucket = self.spare.pop().unwrap_or_default();
+        }
+        bucket.push(event);
     }
 
     /// The lowest bucket that is filled: its digit, and the value of that.
     fn lowest(&self) -> Option<(usize, usize)> {
         let level = self.levels.trailing_zeros() as usize;
-        (self.levels != 0).then(|| (level, self.filled[level].trailing_zeros() as usize))
+        let words = self.filled.get(level)?;
+        let word = words.iter().position(|word| *word != 0)?;
+        Some((level, word * 64 + words[word].trailing_zeros() as usize))
     }
 
     /// The time of the earliest event in the buckets: it is in the lowest that is filled.
     fn find_earliest(&self) -> Time {
         let Some((level, digit)) = self.lowest() else { return Time::NEVER };
-        let bucket = &self.buckets[level * DIGITS + digit];
-        if level == 0 {
-            // They differ from each other in no digit.
-            return bucket[0].time;
-        }
+        let bucket = &self.buckets[level * VALUES + digit];
         bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event")
     }
 
-    /// Moves time to the earliest pending event, if that is before `end`, and spreads its bucket over the
-    /// lower ones.
-    fn advance(&mut self, end: Time) -> Option<()> {
-        let earliest = self.next_time();
-        if earliest >= end {
-            return None;
-        }
-        let (level, digit) = self.lowest()?;
-        let number = level * DIGITS + digit;
-        self.filled[level] &= !(1 << digit);
-        self.levels &= !(u16::from(self.filled[level] == 0) << level);
-        self.now = earliest;
-        self.earliest = UNKNOWN;
-        if level == 0 {
-            std::mem::swap(&mut self.due, &mut self.buckets[number]);
-        } else {
-            let mut bucket = std::mem::take(&mut self.buckets[number]);
-            for event in bucket.drain(..) {
-                if event.time == self.now {
-                    self.due.push(event);
-                } else {
-                    self.insert(event);
+    /// Opens the block of the earliest event, if it begins before `end`: spreads buckets over lower ones,
+    /// until one is a single block.
+    fn open_before(&mut self, end: Time) -> Option<()> {
+        while self.due.is_empty() {
+            let (level, digit) = self.lowest()?;
+            let below = DIGIT_BITS * level;
+            // With the digit of the bucket, and zeros behind it.
+            let above = self.block.checked_shr((below + DIGIT_BITS) as u32).unwrap_or(0);
+            let block = (above << DIGIT_BITS | digit as u64) << below;
+            if block << BLOCK_BITS >= end.0 {
+                return None;
+            }
+            self.block = block;
+            self.earliest = UNKNOWN;
+            let words = &mut self.filled[level];
+            words[digit / 64] &= !(1 << (digit % 64));
+            self.levels &= !(u8::from(words.iter().all(|word| *word == 0)) << level);
+            let mut bucket = std::mem::take(&mut self.buckets[level * VALUES + digit]);
+            if level == 0 {
+                std::mem::swap(&mut self.due, &mut bucket);
+            } else {
+                for event in bucket.drain(..) {
+                    if event.time.0 >> BLOCK_BITS == block {
+                        self.due.push(event);
+                    } else {
+                        self.insert(event);
+                    }
                 }
             }
-            // The emptied vector goes back, so that its memory is used again.
-            self.buckets[number] = bucket;
+            self.spare.push(bucket);
         }
         if self.due.len() > 1 {
-            self.due.sort_unstable_by_key(|event| Reverse(event.key));
+            self.due.sort_unstable_by_key(|event| Reverse(event.order()));
         }
         Some(())
     }
