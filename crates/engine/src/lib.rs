@@ -5,11 +5,13 @@
 
 pub mod hash;
 pub mod observer;
+pub mod prefetch;
 pub mod queue;
 pub mod random;
 pub mod registry;
 pub mod units;
 
 pub use observer::Observer;
+pub use prefetch::prefetch;
 pub use queue::{Event, Key, Lane, Owner, Queue, Token};
 pub use units::{Bandwidth, Bytes, Duration, FlopRate, Time};

@@ -99,7 +99,7 @@ impl Ord for Event {
 }
 
 /// The bits of a time below the number of its block.
-const BLOCK_BITS: u32 = 8;
+const BLOCK_BITS: u32 = 9;
 /// The bits of a digit of that number,
 const DIGIT_BITS: usize = 8;
 /// the values of a digit,
@@ -246,6 +246,13 @@ impl Queue {
     #[inline]
     pub fn instant_is_over(&self) -> bool {
         self.next_open().is_none_or(|time| time > self.now)
+    }
+
+    /// What is mostly going to be taken `ahead` events after the next one, if that is known yet.
+    #[inline]
+    pub fn upcoming(&self, ahead: usize) -> Option<Token> {
+        let index = self.due.len().checked_sub(1 + ahead)?;
+        Some(self.due[index].token)
     }
 
     /// How many events wait.

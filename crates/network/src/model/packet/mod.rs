@@ -43,6 +43,7 @@
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and Table 3; Dally and
 //! Towles, "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 to 19.
 
+mod ahead;
 mod allocation;
 mod border;
 mod credits;
@@ -348,6 +349,7 @@ impl Network for Packet {
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        self.look_ahead(queue);
         self.keep_up(now, queue);
         let (step, first, second) = open(event);
         let told = arrivals.len();

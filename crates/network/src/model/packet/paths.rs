@@ -40,6 +40,11 @@ impl Paths {
         self.all.get(place as usize).copied().unwrap_or(MARK)
     }
 
+    /// Brings the channel at `place` near.
+    pub fn prepare(&self, place: u32) {
+        engine::prefetch(&self.all, place as usize);
+    }
+
     /// Replaces the channel at `place`.
     pub fn set(&mut self, place: u32, lane: u32) {
         self.all[place as usize] = lane;
