@@ -2,8 +2,8 @@
 //!
 //! None of the three depends on how a run was cut into domains, so neither does the order in which
 //! things that can touch each other happen. Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
-//! algorithms for the shortest path problem" (JACM 37(2), 1990), with digits of eight bits: time is cut
-//! into blocks of 256 ps; events lie in buckets by the highest digit in which the number of their block
+//! algorithms for the shortest path problem" (JACM 37(2), 1990), with digits of ten bits: time is cut
+//! into blocks of 512 ps; events lie in buckets by the highest digit in which the number of their block
 //! differs from that of the open block, and by that digit. The events of a block are sorted when it is
 //! opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
 
@@ -101,11 +101,11 @@ impl Ord for Event {
 /// The bits of a time below the number of its block.
 const BLOCK_BITS: u32 = 9;
 /// The bits of a digit of that number,
-const DIGIT_BITS: usize = 8;
+const DIGIT_BITS: usize = 10;
 /// the values of a digit,
 const VALUES: usize = 1 << DIGIT_BITS;
 /// and how many digits there are.
-const DIGITS: usize = 64usize.div_ceil(DIGIT_BITS) - 1;
+const DIGITS: usize = (64 - BLOCK_BITS as usize).div_ceil(DIGIT_BITS);
 
 /// Earlier than every event in the buckets, so that later ones do not make it known.
 const UNKNOWN: Time = Time::ZERO;
@@ -117,7 +117,7 @@ pub struct Queue {
     now: Time,
     /// The number of the open block. Nothing is in a bucket of this block or an earlier one.
     block: u64,
-    /// Bucket `256 i + d`: events whose block differs from the open one first in digit `i`, where it has `d`.
+    /// Bucket `1024 i + d`: events whose block differs from the open one first in digit `i`, where it has `d`.
     buckets: Vec<Vec<Event>>,
     /// Which of the digits have buckets that hold something,
     levels: u8,

@@ -3,7 +3,7 @@
 use engine::{Bandwidth, Duration, Queue, Time};
 
 use super::options::{Arbitration, Switching};
-use super::senders::Sender;
+use super::ports::{Kind, SILENT};
 use super::transit::InTransit;
 use super::{Hop, NONE, NOTHING, Packet, Step, owner, token};
 use crate::topology::LinkId;
@@ -22,18 +22,14 @@ impl Packet {
     /// The output `link` chooses among its requests.
     pub(super) fn allocate(&mut self, now: Time, link: u32, queue: &mut Queue) {
         let port = &self.ports[link as usize];
-        if port.requests == NONE {
-            return;
-        }
-        if self.faults.as_ref().is_some_and(|faults| faults.is_down(link)) {
+        let (mut requester, mut before, last) = (port.requests, NONE, port.granted);
+        if requester == NONE || self.faults.as_ref().is_some_and(|faults| faults.is_down(link)) {
             return;
         }
         if port.idle_at > now {
             let at = port.idle_at;
             return self.look_at(link, at, queue);
         }
-        let last = port.granted;
-        let (mut requester, mut before) = (port.requests, NONE);
         let mut chosen: Option<Choice> = None;
         let mut next_credit = Time::NEVER;
         let mut lacking = NONE;
@@ -53,7 +49,7 @@ impl Packet {
                     lacking = lacking.min(wants);
                     match self.credits.enough_at(size, lane) {
                         Some(at) => next_credit = next_credit.min(at),
-                        None => lane.starving = true,
+                        None => self.ports[link as usize].starving |= 1 << (wants - link * self.channels),
                     }
                 }
             }
@@ -72,15 +68,19 @@ impl Packet {
 
     /// What `requester` wants, the bytes of its packet, whether nothing at its own end is in the way,
     /// and the request behind it.
+    #[inline]
     fn look(&self, now: Time, requester: u32) -> (u32, u32, bool, u32) {
-        let senders = self.lanes.len() as u32;
-        if requester >= senders {
-            let sender = &self.senders[requester - senders];
-            return (sender.wants, sender.size, true, sender.next);
+        match self.lanes.get(requester as usize) {
+            Some(lane) => {
+                let idle = self.ports[self.link_of(requester) as usize].line_idle_at <= now;
+                let packet = &self.packets.all[lane.front as usize];
+                (packet.wants, packet.size, idle, lane.next)
+            }
+            None => {
+                let sender = &self.senders[requester - self.lanes.len() as u32];
+                (sender.wants, sender.size, true, sender.next)
+            }
         }
-        let lane = &self.lanes[requester as usize];
-        let idle = self.ports[self.link_of(requester) as usize].line_idle_at <= now;
-        (lane.wants, self.packets.all[lane.front as usize].size, idle, lane.next)
     }
 
     /// Requests are granted in this order.
@@ -101,48 +101,68 @@ impl Packet {
 
     fn grant(&mut self, now: Time, link: u32, chosen: Choice, queue: &mut Queue) {
         let Choice { requester, before, .. } = chosen;
-        let senders = self.lanes.len() as u32;
-        let injects = requester >= senders;
-        let (wants, next) = if injects {
-            let Sender { wants, next, .. } = self.senders[requester - senders];
-            self.senders[requester - senders].wants = NONE;
-            (wants, next)
-        } else {
-            let lane = &mut self.lanes[requester as usize];
-            (std::mem::replace(&mut lane.wants, NONE), lane.next)
-        };
-        if let Some(recorder) = &self.recorder {
-            recorder.fetch(wants, requester);
-        }
-        self.unlink(link, before, next);
-        let packet = if injects { self.take_from(requester - senders) } else { self.leave_queue(requester) };
-        let InTransit { message, number, .. } = self.packets.all[packet as usize];
-        let end = self.transmit(now, link, wants, requester, packet, queue);
         self.ports[link as usize].granted = requester;
-        if injects {
-            if self.is_lossy {
-                self.start_timer(end, message, number, queue);
-            }
-            self.injected(now, requester - senders, end, queue);
+        let (end, line) = match requester.checked_sub(self.lanes.len() as u32) {
+            None => self.forward(now, link, requester, before, queue),
+            Some(sender) => (self.launch(now, link, sender, before, queue), NOTHING),
+        };
+        let port = &mut self.ports[link as usize];
+        let waits = port.requests != NONE && end < port.looks_at;
+        if waits {
+            port.looks_at = end;
         }
-        let waits = self.ports[link as usize].requests != NONE && end < self.ports[link as usize].looks_at;
-        let line = if injects { NOTHING } else { self.hold_line(requester, end) };
         if waits || line != NOTHING {
             let output = if waits { link } else { NOTHING };
-            if waits {
-                self.ports[link as usize].looks_at = end;
-            }
             queue.push(end, self.inner(), token(Step::Idle, output, line));
         }
     }
 
+    /// Sends the first packet of the channel `input` over `link`; `before` is the request before it. Says
+    /// when its tail has left, and which crossbar line somebody waits for.
+    #[inline]
+    fn forward(&mut self, now: Time, link: u32, input: u32, before: u32, queue: &mut Queue) -> (Time, u32) {
+        let lane = &mut self.lanes[input as usize];
+        let (packet, next) = (lane.front, std::mem::replace(&mut lane.next, SILENT));
+        let state = &mut self.packets.all[packet as usize];
+        lane.front = std::mem::replace(&mut state.next, NONE);
+        let (size, tail) = (state.size, state.tail);
+        self.unlink(link, before, next);
+        let from = self.link_of(input);
+        let Kind { pipeline, cable, .. } = *self.kind(from);
+        let end = self.end_of(now, link, packet).max(tail + pipeline);
+        if self.is_finite {
+            self.send_credit(now, end + cable, (from, input), size, queue);
+        }
+        self.transmit(now, end, (link, input), packet, queue);
+        (end, self.hold_line(from, end))
+    }
+
+    /// Sends the next packet of `sender` over its host's `link`; says when its tail has left.
+    fn launch(&mut self, now: Time, link: u32, sender: u32, before: u32, queue: &mut Queue) -> Time {
+        let state = &mut self.senders[sender];
+        state.wants = NONE;
+        let next = state.next;
+        self.unlink(link, before, next);
+        let packet = self.take_from(sender);
+        let InTransit { message, number, .. } = self.packets.all[packet as usize];
+        let end = self.end_of(now, link, packet);
+        self.transmit(now, end, (link, self.lanes.len() as u32 + sender), packet, queue);
+        if self.is_lossy {
+            self.start_timer(end, message, number, queue);
+        }
+        self.injected(now, sender, end, queue);
+        end
+    }
+
     /// Takes a request out of the list of `link`: the one between `before` and `next`.
+    #[inline]
     pub(super) fn unlink(&mut self, link: u32, before: u32, next: u32) {
-        let senders = self.lanes.len() as u32;
-        match before {
-            NONE => self.ports[link as usize].requests = next,
-            lane if lane < senders => self.lanes[lane as usize].next = next,
-            sender => self.senders[sender - senders].next = next,
+        if before == NONE {
+            self.ports[link as usize].requests = next;
+        } else if let Some(lane) = self.lanes.get_mut(before as usize) {
+            lane.next = next;
+        } else {
+            self.senders[before - self.lanes.len() as u32].next = next;
         }
     }
 
@@ -154,10 +174,9 @@ impl Packet {
         packet
     }
 
-    /// The crossbar's line of the link of `lane` is busy until `end`: the link, if somebody there waits
-    /// to hear of it.
-    fn hold_line(&mut self, lane: u32, end: Time) -> u32 {
-        let link = self.link_of(lane);
+    /// The crossbar's line of `link` is busy until `end`: the link, if somebody there waits to hear of it.
+    #[inline]
+    fn hold_line(&mut self, link: u32, end: Time) -> u32 {
         let first = (link * self.channels) as usize;
         let waits = self.lanes[first..first + self.channels as usize].iter().any(|lane| lane.front != NONE);
         let port = &mut self.ports[link as usize];
@@ -166,64 +185,72 @@ impl Packet {
         if waits { link } else { NOTHING }
     }
 
-    /// Sends `packet` over channel `wants` of `link`; says when its tail has left.
+    /// When the tail of `packet` leaves over `link`, if it comes quickly enough.
+    #[inline]
+    fn end_of(&self, now: Time, link: u32, packet: u32) -> Time {
+        let kind = self.kind(link);
+        let state = &self.packets.all[packet as usize];
+        let transfer = kind.transfer(state.size);
+        now + if kind.up || kind.down { transfer.max(self.nic_time(state)) } else { transfer }
+    }
+
+    /// Sends `packet` of `requester` over `link`, on the channel that it wants; its tail has left at `end`.
+    #[inline]
     fn transmit(
         &mut self,
         now: Time,
-        link: u32,
-        wants: u32,
-        requester: u32,
+        end: Time,
+        (link, requester): (u32, u32),
         packet: u32,
         queue: &mut Queue,
-    ) -> Time {
-        let state = self.packets.all[packet as usize];
-        let kind = self.kinds[usize::from(self.ports[link as usize].kind)];
-        let mut end = now + kind.transfer(state.size);
-        if kind.up || kind.down {
-            end = end.max(now + self.nic_time(&state));
-        }
-        if requester < self.lanes.len() as u32 {
-            end = end.max(state.tail + self.kind(self.link_of(requester)).pipeline);
-            self.return_credit(now, end, requester, state.size, queue);
-        }
+    ) {
+        let state = &mut self.packets.all[packet as usize];
+        let (wants, size, message) = (state.wants, state.size, state.message);
         let port = &mut self.ports[link as usize];
+        let kind = &self.kinds[usize::from(port.kind)];
         port.idle_at = end;
         port.busy += end.since(now);
-        port.bytes += u64::from(state.size);
+        port.bytes += u64::from(size);
         port.packets += 1;
         self.packet_hops += 1;
-        if self.options.buffer.is_some() {
-            self.lanes[wants as usize].credit -= state.size;
+        if self.is_finite {
+            self.lanes[wants as usize].credit -= size;
         }
+        let (tail, cable, pipeline, down) = (end + kind.cable, kind.cable, kind.pipeline, kind.down);
+        if self.is_watched {
+            self.note_grant((now, end), wants, requester, packet);
+        }
+        if self.is_lossy && self.is_lost(link, tail, packet) {
+            return self.return_credit(now, tail, wants, size, queue);
+        }
+        let state = &mut self.packets.all[packet as usize];
+        state.tail = tail;
+        state.path += 1;
+        state.wants = self.paths.lane(state.path);
+        if down {
+            self.return_credit(now, tail, wants, size, queue);
+            let host = self.messages.get(message).ends().1.host;
+            return queue.push(tail, owner(host), token(Step::Arrived, packet, 0));
+        }
+        let head = match self.options.switching {
+            Switching::VirtualCutThrough => now + cable,
+            Switching::StoreAndForward => tail,
+        };
+        let ready = head + pipeline;
+        match self.border.end(link) {
+            None => queue.push(ready, self.inner(), token(Step::Ready, packet, wants)),
+            Some(part) => self.hand_over(part, ready, packet, wants, queue),
+        }
+    }
+
+    /// Who looks on is told of a grant.
+    #[cold]
+    fn note_grant(&mut self, (now, end): (Time, Time), wants: u32, requester: u32, packet: u32) {
+        let state = self.packets.all[packet as usize];
         self.note_hop(now, end, wants, &state);
         if self.recorder.is_some() {
             self.note_transmission((now, end), wants, requester, (packet, &state));
         }
-        let tail = end + kind.cable;
-        if self.is_lossy && self.is_lost(link, tail, packet) {
-            self.return_credit(now, tail, wants, state.size, queue);
-            return end;
-        }
-        let moved = &mut self.packets.all[packet as usize];
-        moved.tail = tail;
-        moved.path += 1;
-        moved.wants = self.paths.lane(moved.path);
-        if kind.down {
-            self.return_credit(now, tail, wants, state.size, queue);
-            let host = self.messages.get(state.message).ends().1.host;
-            queue.push(tail, owner(host), token(Step::Arrived, packet, 0));
-        } else {
-            let head = match self.options.switching {
-                Switching::VirtualCutThrough => now + kind.cable,
-                Switching::StoreAndForward => tail,
-            };
-            let ready = head + kind.pipeline;
-            match self.border.end(link) {
-                None => queue.push(ready, self.inner(), token(Step::Ready, packet, wants)),
-                Some(part) => self.hand_over(part, ready, packet, wants, queue),
-            }
-        }
-        end
     }
 
     /// How long a NIC needs for `packet`.
@@ -238,25 +265,39 @@ impl Packet {
 
     /// The buffer of `lane` has room for `size` bytes more at `at`; its start hears of it a cable later.
     pub(super) fn return_credit(&mut self, now: Time, at: Time, lane: u32, size: u32, queue: &mut Queue) {
-        if self.options.buffer.is_none() {
-            return;
+        if self.is_finite {
+            let link = self.link_of(lane);
+            let at = at + self.kind(link).cable;
+            self.send_credit(now, at, (link, lane), size, queue);
         }
-        let link = self.link_of(lane);
-        let at = at + self.kind(link).cable;
-        if let Some(part) = self.border.start(link) {
-            return self.border.credit(part, at, lane, size, queue);
-        }
-        self.take_credit(now, at, lane, size, queue);
     }
 
-    /// Room for `size` bytes more in `lane` will be known at its start at `at`.
-    pub(super) fn take_credit(&mut self, now: Time, at: Time, lane: u32, size: u32, queue: &mut Queue) {
-        let state = &mut self.lanes[lane as usize];
-        self.credits.send(now, at, size, state);
-        let starving = std::mem::take(&mut state.starving);
+    /// The start of `link` will hear at `at` of room for `size` bytes more in its channel `lane`.
+    #[inline]
+    fn send_credit(&mut self, now: Time, at: Time, (link, lane): (u32, u32), size: u32, queue: &mut Queue) {
+        match self.border.start(link) {
+            None => self.take_credit(now, at, (link, lane), size, queue),
+            Some(part) => self.border.credit(part, at, lane, size, queue),
+        }
+    }
+
+    /// Room for `size` bytes more in channel `lane` of `link` will be known at its start at `at`.
+    #[inline]
+    pub(super) fn take_credit(
+        &mut self,
+        now: Time,
+        at: Time,
+        (link, lane): (u32, u32),
+        size: u32,
+        queue: &mut Queue,
+    ) {
+        self.credits.send(now, at, size, &mut self.lanes[lane as usize]);
+        let starving = &mut self.ports[link as usize].starving;
+        let bit = 1 << (lane - link * self.channels);
         // Credits of lost packets come sooner than some that were promised before.
-        if starving || self.is_lossy {
-            self.look_at(self.link_of(lane), at, queue);
+        if *starving & bit != 0 || self.is_lossy {
+            *starving &= !bit;
+            self.look_at(link, at, queue);
         }
     }
 

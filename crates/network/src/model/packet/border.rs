@@ -116,7 +116,9 @@ impl Packet {
     pub(super) fn take_in(&mut self, crossing: &Crossing, queue: &mut Queue) {
         let words = &crossing.words;
         if words[4] == CREDIT {
-            return self.take_credit(queue.now(), crossing.at, words[0] as u32, words[1] as u32, queue);
+            let lane = words[0] as u32;
+            let at = (self.link_of(lane), lane);
+            return self.take_credit(queue.now(), crossing.at, at, words[1] as u32, queue);
         }
         let (message, injected, luggage) = unpack(words);
         let (id, number) = ((words[12] >> 32) as u32, words[12] as u32);

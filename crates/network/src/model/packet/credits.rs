@@ -14,7 +14,8 @@ struct Returning {
     next: u32,
 }
 
-/// All of them, in lists of which each virtual channel has one, in order of time.
+/// All of them but the first of each virtual channel: rings in order of time, of which the channel knows the
+/// last.
 #[derive(Debug, Default)]
 pub(super) struct Credits {
     all: Vec<Returning>,
@@ -23,97 +24,100 @@ pub(super) struct Credits {
 
 impl Credits {
     /// Takes in what has come back to `lane` by `now`.
+    #[inline]
     pub fn collect(&mut self, now: Time, lane: &mut Lane) {
         while lane.coming > 0 && lane.comes_at <= now {
             lane.credit += std::mem::take(&mut lane.coming);
-            if lane.later != NONE {
-                let first = self.all[lane.later as usize];
-                self.free.push(lane.later);
-                (lane.comes_at, lane.coming, lane.later) = (first.at, first.bytes, first.next);
+            if lane.latest != NONE {
+                self.collect_later(lane);
             }
         }
+    }
+
+    /// The first of those that come later is next.
+    fn collect_later(&mut self, lane: &mut Lane) {
+        let index = self.first(lane);
+        let first = self.all[index as usize];
+        (lane.comes_at, lane.coming) = (first.at, first.bytes);
+        self.free.push(index);
+        if index == lane.latest {
+            lane.latest = NONE;
+        } else {
+            self.all[lane.latest as usize].next = first.next;
+        }
+    }
+
+    /// The first of those that come later, of which there are some.
+    fn first(&self, lane: &Lane) -> u32 {
+        self.all[lane.latest as usize].next
     }
 
     /// Sends `bytes` back to `lane`, usable at `at`, which is after `now`, and mostly after all that was
     /// sent before.
+    #[inline]
     pub fn send(&mut self, now: Time, at: Time, bytes: u32, lane: &mut Lane) {
         self.collect(now, lane);
         if lane.coming == 0 {
             (lane.comes_at, lane.coming) = (at, bytes);
-            return;
-        }
-        if lane.later == NONE && at >= lane.comes_at {
-            lane.later = self.keep(Returning { at, bytes, next: NONE });
-            lane.latest = lane.later;
-        } else if lane.later != NONE && at >= self.all[lane.latest as usize].at {
-            let index = self.keep(Returning { at, bytes, next: NONE });
-            self.all[lane.latest as usize].next = index;
-            lane.latest = index;
         } else {
-            self.send_before(at, bytes, lane);
+            self.send_later(at, bytes, lane);
         }
     }
 
-    fn keep(&mut self, returning: Returning) -> u32 {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.all.push(returning);
-            self.all.len() as u32 - 1
-        });
-        self.all[index as usize] = returning;
-        index
-    }
-
-    /// The same, where some that was sent before comes later: only where packets get lost.
-    fn send_before(&mut self, at: Time, bytes: u32, lane: &mut Lane) {
+    fn send_later(&mut self, at: Time, bytes: u32, lane: &mut Lane) {
         if at < lane.comes_at {
-            let first = Returning { at: lane.comes_at, bytes: lane.coming, next: lane.later };
+            let (time, size) = (lane.comes_at, lane.coming);
             (lane.comes_at, lane.coming) = (at, bytes);
-            lane.later = self.keep(first);
-            if first.next == NONE {
-                lane.latest = lane.later;
-            }
+            return self.send_later(time, size, lane);
+        }
+        let index = self.free.pop().unwrap_or(self.all.len() as u32);
+        if index as usize == self.all.len() {
+            self.all.push(Returning { at, bytes, next: index });
+        }
+        if lane.latest == NONE {
+            self.all[index as usize] = Returning { at, bytes, next: index };
+            lane.latest = index;
             return;
         }
-        let (mut before, mut next) = (NONE, lane.later);
-        while self.all[next as usize].at <= at {
-            (before, next) = (next, self.all[next as usize].next);
+        // Behind the last that is not later; some are only where packets get lost.
+        let mut before = lane.latest;
+        let is_last = self.all[before as usize].at <= at;
+        while !is_last && self.all[self.all[before as usize].next as usize].at <= at {
+            before = self.all[before as usize].next;
         }
-        let index = self.keep(Returning { at, bytes, next });
-        match before {
-            NONE => lane.later = index,
-            before => self.all[before as usize].next = index,
+        let next = std::mem::replace(&mut self.all[before as usize].next, index);
+        self.all[index as usize] = Returning { at, bytes, next };
+        if is_last {
+            lane.latest = index;
         }
+    }
+
+    /// The credits on their way to `lane`, the first first.
+    fn on_their_way(&self, lane: &Lane) -> impl Iterator<Item = (Time, u32)> {
+        let first = (lane.coming > 0).then_some((lane.comes_at, lane.coming));
+        let mut next = if lane.latest == NONE { NONE } else { self.first(lane) };
+        let latest = lane.latest;
+        let later = std::iter::from_fn(move || {
+            let returning = self.all.get(next as usize)?;
+            next = if next == latest { NONE } else { returning.next };
+            Some((returning.at, returning.bytes))
+        });
+        first.into_iter().chain(later)
     }
 
     /// What `lane` may send at `now`, whether that has been taken in or not.
     pub fn known(&self, now: Time, lane: &Lane) -> u32 {
-        let (mut credit, mut at, mut bytes, mut next) = (lane.credit, lane.comes_at, lane.coming, lane.later);
-        while bytes > 0 && at <= now {
-            credit += bytes;
-            if next == NONE {
-                return credit;
-            }
-            let returning = self.all[next as usize];
-            (at, bytes, next) = (returning.at, returning.bytes, returning.next);
-        }
-        credit
+        let come = self.on_their_way(lane).take_while(|(at, _)| *at <= now);
+        lane.credit + come.map(|(_, bytes)| bytes).sum::<u32>()
     }
 
     /// When `lane` will have `bytes`, if what is on its way is enough for that.
     pub fn enough_at(&self, bytes: u32, lane: &Lane) -> Option<Time> {
-        let mut credit = lane.credit + lane.coming;
-        if lane.coming > 0 && credit >= bytes {
-            return Some(lane.comes_at);
-        }
-        let mut next = lane.later;
-        while next != NONE {
-            let returning = self.all[next as usize];
-            credit += returning.bytes;
-            if credit >= bytes {
-                return Some(returning.at);
-            }
-            next = returning.next;
-        }
-        None
+        let mut credit = lane.credit;
+        let enough = self.on_their_way(lane).find(|(_, more)| {
+            credit += more;
+            credit >= bytes
+        });
+        enough.map(|(at, _)| at)
     }
 }

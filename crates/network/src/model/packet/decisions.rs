@@ -79,7 +79,7 @@ impl Packet {
         for lane in &deciding {
             let state = &self.lanes[*lane as usize];
             // Faults may have taken it, or have made it ask again.
-            if state.front != NONE && state.wants == NONE {
+            if state.front != NONE && !state.asks() {
                 self.decide(now, state.front);
                 self.ask_onward(*lane);
             }

@@ -129,6 +129,10 @@ pub struct Packet {
     transfers: Option<Box<Transfers>>,
     /// Do packets get lost?
     is_lossy: bool,
+    /// Do buffers have a limit?
+    is_finite: bool,
+    /// Does somebody want to know of every hop?
+    is_watched: bool,
     /// Where links and routers may fail.
     faults: Option<Box<Faults>>,
     /// Messages that each host has sent over the network.
@@ -216,6 +220,7 @@ impl Packet {
         let by_nic = |is_needed: bool| if is_needed { nics as usize } else { 0 };
         let lanes = links as usize * channels as usize;
         assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
+        assert!(channels <= u32::BITS, "at most 32 virtual channels for each link");
         let (kinds, ports) = ports::all(topology, &hosts, &options);
         let wire = options.wire(Bytes(0));
         let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
@@ -241,6 +246,8 @@ impl Packet {
             packets: Packets::default(),
             messages: Messages::default(),
             is_lossy: faults.is_some() || transport.is_some_and(|transport| transport.reliability.is_lossy()),
+            is_finite: options.buffer.is_some(),
+            is_watched: false,
             transfers: transport.map(|transport| Box::new(Transfers::new(transport))),
             sent: vec![0; count as usize],
             marked: Vec::new(),
@@ -274,6 +281,7 @@ impl Packet {
     /// Keeps every hop from now on, for tests and for looking closely.
     pub fn keep_hops(&mut self) {
         self.hops.get_or_insert_default();
+        self.is_watched = true;
     }
 
     /// The hops kept so far.
@@ -448,6 +456,7 @@ impl Network for Packet {
         let (topology, part) = (&*self.alone.fabric.topology, &self.border.part);
         let recorder = Recorder::new(options, topology, part, self.channels, self.sender_count);
         self.recorder = Some(Box::new(recorder));
+        self.is_watched = true;
         true
     }
 

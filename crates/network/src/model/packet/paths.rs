@@ -40,8 +40,8 @@ impl Paths {
         self.all.get(place as usize).copied().unwrap_or(MARK)
     }
 
-    /// Brings the channel at `place` near.
-    pub fn prepare(&self, place: u32) {
+    /// Asks for the channel at `place`, which will be needed soon.
+    pub fn fetch(&self, place: u32) {
         engine::prefetch(&self.all, place as usize);
     }
 

@@ -60,6 +60,8 @@ pub(super) struct Port {
     pub marked: bool,
     /// Will its end be told when its line is idle?
     pub line_told: bool,
+    /// The channels, a bit each, for which a request waits until somebody sends credits.
+    pub starving: u32,
     /// What it has carried: packets,
     pub packets: u64,
     /// bytes on the wire,
@@ -70,44 +72,36 @@ pub(super) struct Port {
 
 /// A virtual channel of a link: credits at its start, a queue at its end.
 #[derive(Debug, Clone)]
-#[repr(C, align(16))]
+#[repr(C, align(32))]
 pub(super) struct Lane {
     /// The packets at its end, first
     pub front: u32,
     /// and last.
     pub back: u32,
-    /// The channel that the first of them asks for.
-    pub wants: u32,
-    /// The next request for the same link.
+    /// The next request for the link that the first of them asks for; [`SILENT`] while it does not ask.
     pub next: u32,
-    /// At its start: bytes that may be sent,
+    /// At its start: the last of the credits that come later than the first, a ring in
+    /// [`super::credits::Credits`];
+    pub latest: u32,
+    /// bytes that may be sent,
     pub credit: u32,
     /// those that come back first, none if zero,
     pub coming: u32,
-    /// when they do,
+    /// and when they do.
     pub comes_at: Time,
-    /// and those that come later, a list in [`super::credits::Credits`]: the first
-    pub later: u32,
-    /// and the last.
-    pub latest: u32,
-    /// Does a request wait for credits that nothing has sent yet?
-    pub starving: bool,
 }
+
+/// In place of the next request: there is none of this channel.
+pub(super) const SILENT: u32 = NONE - 1;
 
 impl Lane {
     pub fn new(credit: u32) -> Lane {
-        Lane {
-            front: NONE,
-            back: NONE,
-            wants: NONE,
-            next: NONE,
-            credit,
-            coming: 0,
-            comes_at: Time::ZERO,
-            later: NONE,
-            latest: NONE,
-            starving: false,
-        }
+        Lane { front: NONE, back: NONE, next: SILENT, latest: NONE, credit, coming: 0, comes_at: Time::ZERO }
+    }
+
+    /// Does its first packet ask for a channel?
+    pub fn asks(&self) -> bool {
+        self.next != SILENT
     }
 }
 
@@ -143,6 +137,7 @@ pub(super) fn all(
             kind: u16::try_from(kind).expect("fewer than 65,536 kinds of links"),
             marked: false,
             line_told: false,
+            starving: 0,
             packets: 0,
             bytes: 0,
             busy: Duration::ZERO,
@@ -152,14 +147,21 @@ pub(super) fn all(
     (kinds, ports)
 }
 
+/// The link of a virtual channel, where each has `channels`.
+#[inline]
+pub(super) fn link_of(channels: u32, lane: u32) -> u32 {
+    match channels {
+        1 => lane,
+        2 => lane / 2,
+        channels => lane / channels,
+    }
+}
+
 impl Packet {
     /// The link of a virtual channel.
+    #[inline]
     pub(super) fn link_of(&self, lane: u32) -> u32 {
-        match self.channels {
-            1 => lane,
-            2 => lane / 2,
-            channels => lane / channels,
-        }
+        link_of(self.channels, lane)
     }
 
     /// The channel that the first packet at the end of `lane` asks for.
@@ -179,6 +181,7 @@ impl Packet {
     }
 
     /// What the link is like.
+    #[inline]
     pub(super) fn kind(&self, link: u32) -> &Kind {
         &self.kinds[usize::from(self.ports[link as usize].kind)]
     }

@@ -3,6 +3,7 @@
 use engine::{Queue, Time};
 
 use super::faults::Way;
+use super::ports::link_of;
 use super::{NONE, NOTHING, Packet, Step, owner, token};
 use crate::message::{Arrival, Message};
 
@@ -80,9 +81,6 @@ impl Packet {
         if self.faults.is_some() && self.is_lost_in_router(now, packet, lane, queue) {
             return;
         }
-        if let Some(recorder) = &self.recorder {
-            recorder.fetch_input(lane, packet);
-        }
         self.line_up(now, packet, lane, queue);
         if self.recorder.is_some() {
             self.note_arrival(now, packet, lane);
@@ -133,11 +131,8 @@ impl Packet {
             return;
         }
         let state = &mut self.lanes[lane as usize];
-        let wants = self.packets.all[state.front as usize].wants;
-        state.wants = wants;
-        let link = self.link_of(wants);
-        let port = &mut self.ports[link as usize];
-        self.lanes[lane as usize].next = std::mem::replace(&mut port.requests, lane);
+        let link = link_of(self.channels, self.packets.all[state.front as usize].wants);
+        state.next = std::mem::replace(&mut self.ports[link as usize].requests, lane);
         self.mark(link);
     }
 
@@ -159,11 +154,11 @@ impl Packet {
                 if state.front == NONE {
                     continue;
                 }
-                if state.wants == NONE {
-                    self.request(lane);
-                } else {
-                    let link = self.link_of(state.wants);
+                if state.asks() {
+                    let link = self.link_of(self.wants(state));
                     self.mark(link);
+                } else {
+                    self.request(lane);
                 }
             }
         }

@@ -27,6 +27,7 @@ mod ways;
 
 use engine::{Duration, Queue, Time};
 
+use super::ports::SILENT;
 use super::transfer::Role;
 use super::{NONE, NOTHING, Packet, Step, token};
 use crate::faults::{Change, Timeline};
@@ -251,10 +252,11 @@ impl Packet {
 
     /// Takes the request of `lane` back, if it has one.
     fn withdraw(&mut self, lane: u32) {
-        let wants = std::mem::replace(&mut self.lanes[lane as usize].wants, NONE);
-        if wants != NONE {
-            let next = self.lanes[lane as usize].next;
-            self.forget(self.link_of(wants), lane, next);
+        let state = &self.lanes[lane as usize];
+        if state.asks() {
+            let (link, next) = (self.link_of(self.wants(state)), state.next);
+            self.forget(link, lane, next);
+            self.lanes[lane as usize].next = SILENT;
         }
     }
 

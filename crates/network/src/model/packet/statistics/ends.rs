@@ -27,10 +27,6 @@ const MOST_BYTES: u32 = 1 << 31;
 const MOST_WAITING: Duration = Duration(1 << 62);
 
 impl Output {
-    pub fn until(&self) -> Time {
-        self.until
-    }
-
     /// A packet of `size` (bytes, payload) is on its way in `span`, after it has waited.
     #[inline]
     pub fn send(
@@ -107,10 +103,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub fn until(&self) -> Time {
-        self.until
-    }
-
     /// A packet of `size` bytes comes.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: u32, at: At, tables: &mut Tables) {

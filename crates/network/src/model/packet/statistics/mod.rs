@@ -5,9 +5,7 @@
 
 mod ends;
 
-use std::hint::black_box;
-
-use engine::{Duration, Time};
+use engine::{Duration, Time, prefetch};
 
 use super::transit::InTransit;
 use super::{NONE, Packet};
@@ -110,18 +108,11 @@ impl Recorder {
         }
     }
 
-    /// Reads what will be needed of a packet that comes by `lane`: memory is slow, and other work waits.
-    #[inline]
-    pub fn fetch_input(&self, lane: u32, packet: u32) {
-        black_box(self.inputs[lane as usize].until());
-        black_box(self.packets.get(packet as usize).map(|packet| packet.payload));
-    }
-
-    /// The same of a packet of `requester` that goes on by channel `wants`.
-    #[inline]
-    pub fn fetch(&self, wants: u32, requester: u32) {
-        black_box(self.outputs[wants as usize].until());
-        black_box(self.inputs.get(requester as usize).map(|input| input.until()));
+    /// Asks for what will be needed of `packet`, which comes by `lane` and goes on by `wants`.
+    pub fn fetch(&self, lane: u32, packet: u32, wants: u32) {
+        prefetch(&self.inputs, lane as usize);
+        prefetch(&self.packets, packet as usize);
+        prefetch(&self.outputs, wants as usize);
     }
 
     /// `process` asks for its host's link.
