@@ -55,17 +55,26 @@ impl Senders {
 impl Index<u32> for Senders {
     type Output = Sender;
     /// Of one that has sent before.
+    #[inline]
     fn index(&self, number: u32) -> &Sender {
         &self.pages[(number >> PAGE_BITS) as usize][number as usize % PAGE]
     }
 }
 
 impl IndexMut<u32> for Senders {
+    #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Sender {
         let page = &mut self.pages[(number >> PAGE_BITS) as usize];
         if page.is_empty() {
-            *page = vec![Sender::IDLE; PAGE].into();
+            open(page);
         }
         &mut page[number as usize % PAGE]
     }
+}
+
+/// Somebody on the page is about to send.
+#[cold]
+#[inline(never)]
+fn open(page: &mut Box<[Sender]>) {
+    *page = vec![Sender::IDLE; PAGE].into();
 }
