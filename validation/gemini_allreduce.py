@@ -19,7 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import results
-from kept import facts, kept, speed
+from kept import cost, facts, kept
 from results import Range, Result
 
 import hopcast
@@ -65,7 +65,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
         compared.append(Result(f"{what}, predicted", Range(1e6 * least), predicted_us, "µs", 0.0, why))
         cores = float(one["threads"])
         compared.append(
-            Result(f"{what}, cores", Range(None, 3072.0), cores, "", 0.0, f"Fig. 12; {speed(one)}")
+            Result(f"{what}, cores", Range(None, 3072.0), cores, "", 0.0, f"Fig. 12; {cost(one)}")
         )
         minutes = one["wall_s"] / 60
         compared.append(

@@ -41,8 +41,12 @@ def kept(out: Path, name: str, run: Callable[..., dict[str, Any]], *args) -> dic
 
 
 def speed(run: dict[str, Any]) -> str:
-    """How long a kept run took and what it needed, in words."""
+    """How long a kept run took, in words."""
     rate = run["packet_hops"] / run["wall_s"] / 1e6
-    memory = run["peak_rss_B"] / 2**20
     threads = f"{run['threads']} thread{'s' * (run['threads'] > 1)}"
-    return f"{run['wall_s']:.3g} s on {threads}, {memory:.0f} MiB, {rate:.1f} million packet-hops/s"
+    return f"{run['wall_s']:.3g} s on {threads}, {rate:.1f} million packet-hops/s"
+
+
+def cost(run: dict[str, Any]) -> str:
+    """How long a kept run took and what it needed, in words."""
+    return f"{speed(run)}, {run['peak_rss_B'] / 2**20:.0f} MiB"

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy
 import pictures
 import results
-from kept import facts, kept, speed
+from kept import cost, facts, kept
 from results import Range, Result
 
 import hopcast
@@ -108,7 +108,7 @@ def bruck(out: Path, quick: bool) -> list[Result]:
             runs.append(one)
             what = f"Bruck's all-to-all of {size} B on {name}: memory"
             memory = one["peak_rss_B"] / GIB
-            compared.append(Result(what, Range(None, 32.0), memory, "GiB", 0.0, f"Table 2; {speed(one)}"))
+            compared.append(Result(what, Range(None, 32.0), memory, "GiB", 0.0, f"Table 2; {cost(one)}"))
         nodes = [one["ranks"] for one in runs]
         upper.plot(nodes, [one["wall_s"] for one in runs], marker="o", label=f"{size} B")
         lower.plot(nodes, [one["peak_rss_B"] / 2**20 for one in runs], marker="o", label=f"{size} B")
