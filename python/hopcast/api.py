@@ -53,7 +53,7 @@ def run(
     platform: a preset's name, or the path of a platform file.
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
         the path of a program file (`args` become its `sys.argv`) or of a recorded trace (a folder, a file, a
-        tar archive); or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": 64}`).
+        tar archive); or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
     ranks: how many; a trace knows by itself.
     model: the network model, where it is not the platform's own.
     seed: of all random streams.

@@ -194,7 +194,12 @@ def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int
     if as_json:
         click.echo(to_json(summary), nl=False)
     elif quiet:
-        click.echo(f"{units.seconds(summary['makespan_s'])}  outcome {summary['outcome_hash']}")
+        line = f"{units.seconds(summary['makespan_s'])}  outcome {summary['outcome_hash']}"
+        if summary["failure"]:
+            line += f"  failed: {summary['failure']['kind']}"
+        elif summary["partial"]:
+            line += "  partial"
+        click.echo(line)
     else:
         from hopcast.report.screen import show
 

@@ -56,8 +56,8 @@ impl Packet {
             before = requester;
             requester = next;
         }
-        if chosen.is_none() && self.recorder.is_some() {
-            self.note_nothing(now, link, lacking);
+        if chosen.is_none() && lacking != NONE {
+            self.note_stall(now, link, lacking);
         }
         match chosen {
             Some(chosen) => self.grant(now, link, chosen, queue),

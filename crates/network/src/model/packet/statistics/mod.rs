@@ -267,13 +267,11 @@ impl Packet {
         recorder.inputs[lane as usize].arrive(now, packet.size, at, &mut recorder.tables);
     }
 
-    /// The output `link` has requests, but grants none: `lane` lacks credit, if it is one.
+    /// The output `link` has requests and grants none, for lack of credit in `lane`. That lasts until its next
+    /// grant, whatever it finds when it looks in between: it may look more often where the network is cut.
     #[inline(never)]
-    pub(super) fn note_nothing(&mut self, now: Time, link: u32, lane: u32) {
-        let Some(recorder) = &mut self.recorder else { return };
-        if lane == NONE {
-            recorder.go_on(now, link);
-        } else {
+    pub(super) fn note_stall(&mut self, now: Time, link: u32, lane: u32) {
+        if let Some(recorder) = &mut self.recorder {
             recorder.stall(now, link, lane);
         }
     }
