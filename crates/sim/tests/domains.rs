@@ -124,17 +124,22 @@ fn statistics_are_the_same_for_every_cut() {
         "slow_packets",
     ];
     let cases = [
-        ("nsim-torus", "channels", "500000"),
-        ("fat-tree", "links", "500000"),
-        ("fat-tree", "links", "40000"),
+        ("nsim-torus", "channels", "500000", "packets"),
+        ("nsim-torus", "channels", "500000", "fma-put"),
+        ("fat-tree", "links", "500000", "packets"),
+        ("fat-tree", "links", "40000", "packets"),
     ];
-    for (platform, detail, rows) in cases {
+    for (platform, detail, rows, protocol) in cases {
         let arguments = vec![("bytes".to_string(), "20 KB".to_string())];
         let workload = Workload::Pattern { name: "alltoall".to_string(), arguments };
         let mut request = request(platform, "packet", Some(48), workload, 1);
         let small = (platform == "nsim-torus").then_some(("topology.sizes", "[4,4,4]"));
-        let settings =
-            [("statistics.periods", "50"), ("statistics.residence", "2 us"), ("statistics.rows", rows)];
+        let settings = [
+            ("statistics.periods", "50"),
+            ("statistics.residence", "2 us"),
+            ("statistics.rows", rows),
+            ("transport.protocol", protocol),
+        ];
         let settings = settings.into_iter().chain(small);
         request.statistics = Some(detail.to_string());
         request.processes_per_host = Some(if platform == "fat-tree" { 2 } else { 1 });
