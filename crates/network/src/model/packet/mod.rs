@@ -221,7 +221,7 @@ impl Packet {
         let lanes = links as usize * channels as usize;
         assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
         assert!(channels <= u32::BITS, "at most 32 virtual channels for each link");
-        let (kinds, ports) = ports::all(topology, &hosts, &options);
+        let (kinds, ports) = ports::all(topology, &options);
         let wire = options.wire(Bytes(0));
         let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
         let senders = processes + by_nic(transport.is_some()) as u32;

@@ -4,7 +4,6 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::options::PacketOptions;
 use super::{NONE, Packet};
-use crate::HostParameters;
 use crate::topology::{LinkId, Node, Topology};
 
 /// What links of one kind have in common.
@@ -106,13 +105,8 @@ impl Lane {
 }
 
 /// The ports of all links, and their kinds.
-pub(super) fn all(
-    topology: &dyn Topology,
-    hosts: &HostParameters,
-    options: &PacketOptions,
-) -> (Vec<Kind>, Vec<Port>) {
+pub(super) fn all(topology: &dyn Topology, options: &PacketOptions) -> (Vec<Kind>, Vec<Port>) {
     let mut kinds: Vec<Kind> = Vec::new();
-    let _ = hosts;
     let ports = (0..topology.links()).map(|id| {
         let link = topology.link(LinkId(id));
         let down = matches!(link.to, Node::Host(_));

@@ -20,8 +20,7 @@
 //! events of the queue; where nothing is, they wait until something comes.
 //!
 //! Assumes that a failed link is as good as new when it is back, that the links of a host's NICs fail together,
-//! and that hosts do not fail: the ranks on a
-//! router that is down compute on.
+//! and that hosts do not fail: the ranks on a router that is down compute on.
 
 mod ways;
 
