@@ -280,18 +280,7 @@ impl Packet {
             Some(index) => *index,
             None => self.begin_to_receive(kind, come),
         };
-        if self.is_known(index, come.number) {
-            return;
-        }
-        let at = match kind {
-            Kind::Put => self.take_in_payload(now, &come.message, come.number),
-            _ => now,
-        };
-        let slot = self.messages.get_mut(index);
-        slot.missing -= 1;
-        if slot.missing > 0 {
-            return;
-        }
+        let Some(at) = self.take_in_one(now, index, come, kind == Kind::Put) else { return };
         let transfers = self.transfers.as_mut().expect("messages go by transfers");
         transfers.receiving.remove(&come.key);
         if self.is_lossy {
@@ -304,6 +293,17 @@ impl Packet {
             Kind::Get => panic!("what is got comes with responses"),
         }
         self.release(index);
+    }
+
+    /// What `come` brings of the transfer at `index`: when all of it is taken in, if it is the last.
+    fn take_in_one(&mut self, now: Time, index: u32, come: &Come, has_payload: bool) -> Option<Time> {
+        if self.is_known(index, come.number) {
+            return None;
+        }
+        let at = if has_payload { self.take_in_payload(now, &come.message, come.number) } else { now };
+        let slot = self.messages.get_mut(index);
+        slot.missing -= 1;
+        (slot.missing == 0).then_some(at)
     }
 
     /// The first request of a transfer has come: where it stands from now on.
@@ -337,19 +337,8 @@ impl Packet {
             self.transfers.as_mut().expect("messages go by transfers").losses.duplicates += 1;
             return;
         }
-        if self.is_known(index, come.number) {
-            return;
-        }
-        let at = match kind {
-            Kind::Get => self.take_in_payload(now, &come.message, come.number),
-            _ => now,
-        };
-        let slot = self.messages.get_mut(index);
-        slot.missing -= 1;
-        if slot.missing > 0 {
-            return;
-        }
-        slot.open = false;
+        let Some(at) = self.take_in_one(now, index, come, kind == Kind::Get) else { return };
+        self.messages.get_mut(index).open = false;
         match kind {
             Kind::Put if come.message.notify_sent => arrivals.push(come.sent()),
             Kind::Get => {
