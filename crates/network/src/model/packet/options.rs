@@ -45,7 +45,7 @@ pub struct PacketOptions {
 }
 
 const fn stage(name: &'static str) -> Parameter {
-    let summary = "Stage of a router's pipeline: a part of the latency of the link before it";
+    let summary = "Stage of a router's pipeline: a part of the latency of the link before it, at most all of it after a host";
     Parameter { name, kind: Kind::Time, default: Some("0 ns"), summary }
 }
 
