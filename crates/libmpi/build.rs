@@ -1,0 +1,127 @@
+//! Writes the exported functions from the headers in `include/mpi`, and compiles the launcher.
+//!
+//! A line of a header is one function: its prototype, and in a comment the Rust function that does its work;
+//! without one it is not simulated:
+//!
+//! `int MPI_FN(Send)(const void *buf, int count, …); /* point_to_point::send */`
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    println!("cargo:rerun-if-changed=include/mpi");
+    println!("cargo:rerun-if-changed=launcher");
+    let mut files: Vec<_> = fs::read_dir("include/mpi")
+        .expect("the headers are beside this file")
+        .map(|entry| entry.expect("a folder can be read").path())
+        .collect();
+    files.sort();
+    let mut code = String::new();
+    for file in &files {
+        let text = fs::read_to_string(file).expect("a header is text");
+        for line in text.lines().filter(|line| line.contains("MPI_FN(")) {
+            let function = Function::read(line).unwrap_or_else(|| panic!("{}: {line}", file.display()));
+            function.write("MPI_", &mut code);
+            function.write("PMPI_", &mut code);
+        }
+    }
+    fs::write(out.join("exports.rs"), code).expect("the output folder can be written");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
+    launcher(&out.join("hopcast-launcher"));
+}
+
+/// One function of the binary interface.
+struct Function<'a> {
+    returns: &'a str,
+    name: &'a str,
+    /// Type and name, as in C.
+    parameters: Vec<&'a str>,
+    /// `module::function` below `crate::call`.
+    does: Option<&'a str>,
+}
+
+impl<'a> Function<'a> {
+    fn read(line: &'a str) -> Option<Function<'a>> {
+        let (returns, rest) = line.split_once(" MPI_FN(")?;
+        let (name, rest) = rest.split_once(")(")?;
+        let (parameters, rest) = rest.rsplit_once(");")?;
+        let does = rest.trim().strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/")).map(str::trim);
+        let parameters = match parameters {
+            "void" => Vec::new(),
+            // Arguments that no name is given for are for tools.
+            list => list.split(',').map(str::trim).filter(|parameter| *parameter != "...").collect(),
+        };
+        Some(Function { returns, name, parameters, does })
+    }
+
+    fn write(&self, prefix: &str, code: &mut String) {
+        let name = format!("{prefix}{}", self.name);
+        code.push_str("#[unsafe(no_mangle)]\n");
+        let Some(does) = self.does else {
+            // The caller cleans up its arguments, so that one without any stands for all.
+            writeln!(code, "pub extern \"C\" fn {name}() -> c_int {{ unsupported(\"{name}\") }}").unwrap();
+            return;
+        };
+        let arguments: Vec<_> = self.parameters.iter().map(|parameter| rust(parameter)).collect();
+        let list = arguments.iter().map(|(name, kind)| format!("{name}: {kind}, ")).collect::<String>();
+        let passed = arguments.iter().map(|(name, _)| format!(", {name}.into()")).collect::<String>();
+        let returns = if self.returns == "double" { "f64" } else { "c_int" };
+        writeln!(
+            code,
+            "pub unsafe extern \"C\" fn {name}({list}) -> {returns} {{ \
+             enter(\"MPI_{}\", |me| unsafe {{ call::{does}(me{passed}) }}) }}",
+            self.name
+        )
+        .unwrap();
+    }
+}
+
+/// Name and Rust type of a parameter of C.
+fn rust(parameter: &str) -> (String, String) {
+    let constant = parameter.starts_with("const ");
+    let array = parameter.matches('[').count();
+    let plain = parameter.trim_start_matches("const ").split('[').next().unwrap().trim();
+    let at = plain.rfind([' ', '*']).map_or(0, |at| at + 1);
+    let (kind, name) = plain.split_at(at);
+    let stars = kind.matches('*').count() + array;
+    let base = match kind.replace('*', "").trim() {
+        "int" | "MPI_Fint" => "c_int".to_string(),
+        "char" => "c_char".to_string(),
+        "void" => "c_void".to_string(),
+        "double" => "f64".to_string(),
+        "MPI_Count" | "MPI_Offset" => "i64".to_string(),
+        "MPI_Aint" => "isize".to_string(),
+        handle if stars == 0 || KNOWN.contains(&handle) => handle.trim_start_matches("MPI_").to_string(),
+        _ => "c_void".to_string(),
+    };
+    let pointer = if constant { "*const " } else { "*mut " };
+    let outer = "*mut ".repeat(stars.saturating_sub(1));
+    let kind = if stars == 0 { base } else { format!("{outer}{pointer}{base}") };
+    // A word of Rust gets a letter more.
+    (if name == "type" { "type_".into() } else { name.to_string() }, kind)
+}
+
+/// Types behind pointers that the functions know; any other is a `void`.
+const KNOWN: &[&str] = &[
+    "MPI_Comm",
+    "MPI_Request",
+    "MPI_Status",
+    "MPI_Datatype",
+    "MPI_Op",
+    "MPI_Errhandler",
+    "MPI_Info",
+];
+
+/// The launcher is a program by itself, so the C compiler is called as a linker, too.
+fn launcher(target: &Path) {
+    let compiler = cc::Build::new().get_compiler();
+    let mut command = Command::new(compiler.path());
+    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=c11", "-o"]).arg(target);
+    command.args(["launcher/launcher.c", "-ldl"]);
+    let status = command.status().expect("a C compiler is there: cargo has found it");
+    assert!(status.success(), "launcher.c cannot be compiled");
+    println!("cargo:rustc-env=HOPCAST_LAUNCHER={}", target.display());
+}

@@ -1,0 +1,21 @@
+/* Functions of the MPI 5.0 standard: topology. See ../mpi.h for how this table is read. */
+int MPI_FN(Cart_coords)(MPI_Comm comm, int rank, int maxdims, int coords[]);
+int MPI_FN(Cart_create)(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart);
+int MPI_FN(Cart_get)(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]);
+int MPI_FN(Cart_map)(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank);
+int MPI_FN(Cart_rank)(MPI_Comm comm, const int coords[], int *rank);
+int MPI_FN(Cart_shift)(MPI_Comm comm, int direction, int disp, int *rank_source, int *rank_dest);
+int MPI_FN(Cart_sub)(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm);
+int MPI_FN(Cartdim_get)(MPI_Comm comm, int *ndims);
+int MPI_FN(Dims_create)(int nnodes, int ndims, int dims[]);
+int MPI_FN(Dist_graph_create)(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
+int MPI_FN(Dist_graph_create_adjacent)(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights, int outdegree, const int destinations[], const int *destweights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph);
+int MPI_FN(Dist_graph_neighbors)(MPI_Comm comm, int maxindegree, int sources[], int *sourceweights, int maxoutdegree, int destinations[], int *destweights);
+int MPI_FN(Dist_graph_neighbors_count)(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
+int MPI_FN(Graph_create)(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm *comm_graph);
+int MPI_FN(Graph_get)(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[]);
+int MPI_FN(Graph_map)(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int *newrank);
+int MPI_FN(Graph_neighbors)(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]);
+int MPI_FN(Graph_neighbors_count)(MPI_Comm comm, int rank, int *nneighbors);
+int MPI_FN(Graphdims_get)(MPI_Comm comm, int *nnodes, int *nedges);
+int MPI_FN(Topo_test)(MPI_Comm comm, int *status);

@@ -1,0 +1,32 @@
+/* The main program of a run of MPI programs: it loads the library with the simulator, and nothing else.
+ *
+ * A position-independent executable finds its thread-local variables at a fixed distance below the thread
+ * pointer, where those of the main program are. So this program has exactly one, the pad, and the library
+ * lays the variables of the simulated ranks into it (crates/libmpi/src/loader/tls.rs).
+ *
+ * usage: hopcast-launcher LIBRARY JOB RESULT
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { PAD_BYTES = 65536 };
+
+static _Thread_local char pad[PAD_BYTES] __attribute__((aligned(64)));
+
+typedef int live_function(const char *job, const char *result, char *pad, size_t pad_bytes);
+
+int main(int argc, char **argv) {
+    if (argc != 4) {
+        fputs("usage: hopcast-launcher LIBRARY JOB RESULT\n", stderr);
+        return 2;
+    }
+    /* Global: the MPI functions of the program are found here. */
+    void *library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
+    live_function *live = library ? (live_function *)dlsym(library, "hopcast_live") : NULL;
+    if (!live) {
+        fprintf(stderr, "hopcast-launcher: %s\n", dlerror());
+        return 70;
+    }
+    return live(argv[2], argv[3], pad, PAD_BYTES);
+}

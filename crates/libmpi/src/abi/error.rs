@@ -1,0 +1,168 @@
+//! Error classes of the standard, and what becomes of an error.
+//!
+//! Error codes are error classes. An error goes to the error handler of its communicator, which ends the program
+//! (MPI_ERRORS_ARE_FATAL, the default) or lets the call return the code.
+
+use std::ffi::c_int;
+use std::fmt;
+
+/// A class, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Class(pub c_int);
+
+/// Name and meaning of each class; the number is the place.
+const CLASSES: [(&str, &str); 63] = [
+    ("MPI_SUCCESS", "no error"),
+    ("MPI_ERR_BUFFER", "a buffer that cannot be used"),
+    ("MPI_ERR_COUNT", "a count that is negative or too large"),
+    ("MPI_ERR_TYPE", "not a datatype, or one that has not been committed"),
+    ("MPI_ERR_TAG", "a tag below 0 or above MPI_TAG_UB"),
+    ("MPI_ERR_COMM", "not a communicator"),
+    ("MPI_ERR_RANK", "not a rank of the communicator"),
+    ("MPI_ERR_REQUEST", "not a request"),
+    ("MPI_ERR_ROOT", "not a rank that can be the root"),
+    ("MPI_ERR_GROUP", "not a group"),
+    ("MPI_ERR_OP", "not an operation, or not one for this datatype"),
+    ("MPI_ERR_TOPOLOGY", "not a communicator with this topology"),
+    ("MPI_ERR_DIMS", "dimensions that do not fit"),
+    ("MPI_ERR_ARG", "an argument that is not allowed"),
+    ("MPI_ERR_UNKNOWN", "an unknown error"),
+    ("MPI_ERR_TRUNCATE", "a message that does not fit into the receive"),
+    ("MPI_ERR_OTHER", "an error that the text says"),
+    ("MPI_ERR_INTERN", "an error of the library"),
+    ("MPI_ERR_PENDING", "a request that is not complete"),
+    ("MPI_ERR_IN_STATUS", "an error that a status says"),
+    ("MPI_ERR_ACCESS", "permission denied"),
+    ("MPI_ERR_AMODE", "a mode that a file cannot be opened with"),
+    ("MPI_ERR_ASSERT", "an assertion that is not allowed"),
+    ("MPI_ERR_BAD_FILE", "not a file name"),
+    ("MPI_ERR_BASE", "a base address that cannot be used"),
+    ("MPI_ERR_CONVERSION", "an error of a data conversion"),
+    ("MPI_ERR_DISP", "not a displacement"),
+    ("MPI_ERR_DUP_DATAREP", "a data representation that exists"),
+    ("MPI_ERR_FILE_EXISTS", "a file that exists"),
+    ("MPI_ERR_FILE_IN_USE", "a file that is open"),
+    ("MPI_ERR_FILE", "not a file"),
+    ("MPI_ERR_INFO_KEY", "a key that is too long"),
+    ("MPI_ERR_INFO_NOKEY", "a key that is not there"),
+    ("MPI_ERR_INFO_VALUE", "a value that is too long"),
+    ("MPI_ERR_INFO", "not an info"),
+    ("MPI_ERR_IO", "an error of input or output"),
+    ("MPI_ERR_KEYVAL", "not an attribute key"),
+    ("MPI_ERR_LOCKTYPE", "not a kind of lock"),
+    ("MPI_ERR_NAME", "a service that has no port"),
+    ("MPI_ERR_NO_MEM", "no memory"),
+    ("MPI_ERR_NOT_SAME", "arguments that differ between ranks"),
+    ("MPI_ERR_NO_SPACE", "no space"),
+    ("MPI_ERR_NO_SUCH_FILE", "no such file"),
+    ("MPI_ERR_PORT", "not a port"),
+    ("MPI_ERR_QUOTA", "a quota that is reached"),
+    ("MPI_ERR_READ_ONLY", "a file that can only be read"),
+    ("MPI_ERR_RMA_ATTACH", "memory that cannot be attached"),
+    ("MPI_ERR_RMA_CONFLICT", "accesses that conflict"),
+    ("MPI_ERR_RMA_RANGE", "memory that is not in the window"),
+    ("MPI_ERR_RMA_SHARED", "memory that cannot be shared"),
+    ("MPI_ERR_RMA_SYNC", "calls of one-sided communication in the wrong order"),
+    ("MPI_ERR_SERVICE", "not a service that was published"),
+    ("MPI_ERR_SIZE", "not a size"),
+    ("MPI_ERR_SPAWN", "processes that cannot be started"),
+    ("MPI_ERR_UNSUPPORTED_DATAREP", "a data representation that is not supported"),
+    ("MPI_ERR_UNSUPPORTED_OPERATION", "a function that is not simulated"),
+    ("MPI_ERR_WIN", "not a window"),
+    ("MPI_ERR_RMA_FLAVOR", "a window of another flavour"),
+    ("MPI_ERR_PROC_ABORTED", "a process that has ended"),
+    ("MPI_ERR_VALUE_TOO_LARGE", "a value that does not fit"),
+    ("MPI_ERR_SESSION", "not a session"),
+    ("MPI_ERR_ERRHANDLER", "not an error handler"),
+    ("MPI_ERR_ABI", "an error of the binary interface"),
+];
+
+macro_rules! classes {
+    ($($name:ident = $number:expr;)*) => {
+        impl Class {
+            $(#[doc = concat!("MPI_ERR_", stringify!($name))] pub const $name: Class = Class($number);)*
+        }
+    };
+}
+
+classes! {
+    SUCCESS = 0;
+    COUNT = 2;
+    TYPE = 3;
+    TAG = 4;
+    COMM = 5;
+    RANK = 6;
+    REQUEST = 7;
+    ROOT = 8;
+    OP = 10;
+    ARG = 13;
+    OTHER = 16;
+    IN_STATUS = 19;
+    NO_MEM = 39;
+    UNSUPPORTED_OPERATION = 55;
+    ERRHANDLER = 61;
+}
+
+impl Class {
+    /// "MPI_ERR_RANK".
+    pub fn name(self) -> &'static str {
+        self.row().map_or("an unknown error code", |row| row.0)
+    }
+
+    /// "MPI_ERR_RANK: not a rank of the communicator".
+    pub fn sentence(self) -> String {
+        match self.row() {
+            Some((name, meaning)) => format!("{name}: {meaning}"),
+            None => format!("{}: {}", self.0, self.name()),
+        }
+    }
+
+    fn row(self) -> Option<&'static (&'static str, &'static str)> {
+        CLASSES.get(usize::try_from(self.0).ok()?)
+    }
+}
+
+/// What a call refuses, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Its class.
+    pub class: Class,
+    /// The value, and what would be right.
+    pub reason: String,
+    /// Whose error handler is asked: a communicator; MPI_COMM_WORLD where none is concerned.
+    pub of: super::handle::Comm,
+}
+
+impl Error {
+    /// An error of no communicator.
+    pub fn new(class: Class, reason: impl Into<String>) -> Error {
+        Error { class, reason: reason.into(), of: super::handle::Comm::WORLD }
+    }
+
+    /// The same, of that communicator.
+    pub fn of(self, comm: super::handle::Comm) -> Error {
+        Error { of: comm, ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.class.name(), self.reason)
+    }
+}
+
+/// What a call gives.
+pub type Answer<T = ()> = Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_has_the_number_of_the_standard() {
+        assert_eq!(Class::UNSUPPORTED_OPERATION.name(), "MPI_ERR_UNSUPPORTED_OPERATION");
+        assert_eq!(Class::RANK.sentence(), "MPI_ERR_RANK: not a rank of the communicator");
+        assert_eq!(Class(CLASSES.len() as c_int).name(), "an unknown error code");
+        assert_eq!(Class(-1).name(), "an unknown error code");
+    }
+}

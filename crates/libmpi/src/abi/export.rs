@@ -1,0 +1,155 @@
+//! The exported functions, `MPI_` and `PMPI_`, and how each calls the function that does its work.
+//!
+//! `build.rs` writes one for each line of the headers in `include/mpi`. Arguments are converted by `From`, so
+//! that `int` and `MPI_Count` counts meet the same function.
+
+use std::ffi::c_int;
+
+use super::error::{Answer, Class, Error};
+use super::handle::Errhandler;
+use crate::call::communicator;
+use crate::live::process::Process;
+
+/// A list of numbers of the program: `const int[]`, or `const MPI_Count[]` in large-count functions.
+#[derive(Debug, Clone, Copy)]
+pub enum Numbers {
+    /// Of `int`.
+    Short(*const i32),
+    /// Of `MPI_Count`, or `MPI_Aint`.
+    Long(*const i64),
+}
+
+impl Numbers {
+    /// Number `index`.
+    ///
+    /// # Safety
+    /// The program's list has more than `index` numbers.
+    pub unsafe fn get(self, index: usize) -> i64 {
+        // SAFETY: the caller says so.
+        unsafe {
+            match self {
+                Numbers::Short(list) => i64::from(*list.add(index)),
+                Numbers::Long(list) => *list.add(index),
+            }
+        }
+    }
+}
+
+/// Where the program wants a number: `int *` or `MPI_Count *`.
+#[derive(Debug, Clone, Copy)]
+pub enum NumberOut {
+    /// An `int`.
+    Short(*mut i32),
+    /// An `MPI_Count`.
+    Long(*mut i64),
+}
+
+impl NumberOut {
+    /// Writes it; what does not fit into an `int` is MPI_UNDEFINED.
+    ///
+    /// # Safety
+    /// The pointer is the program's place for it.
+    pub unsafe fn set(self, value: i64) {
+        // SAFETY: the caller says so.
+        unsafe {
+            match self {
+                NumberOut::Short(place) => *place = i32::try_from(value).unwrap_or(super::UNDEFINED),
+                NumberOut::Long(place) => *place = value,
+            }
+        }
+    }
+}
+
+macro_rules! conversions {
+    ($($from:ty => $to:ident :: $variant:ident;)*) => {$(
+        impl From<$from> for $to {
+            fn from(value: $from) -> $to {
+                $to::$variant(value.cast())
+            }
+        }
+    )*};
+}
+
+conversions! {
+    *const i32 => Numbers::Short;
+    *const i64 => Numbers::Long;
+    *const isize => Numbers::Long;
+    *mut i32 => NumberOut::Short;
+    *mut i64 => NumberOut::Long;
+    *mut isize => NumberOut::Long;
+}
+
+/// What a function of ours gives, as C takes it.
+pub trait Outcome {
+    /// The C type.
+    type C;
+    /// The value for the program, or the error handler's word.
+    fn answer(self, me: &Process, function: &str) -> Self::C;
+}
+
+impl Outcome for Answer {
+    type C = c_int;
+    #[inline]
+    fn answer(self, me: &Process, function: &str) -> c_int {
+        match self {
+            Ok(()) => Class::SUCCESS.0,
+            Err(error) => raise(me, function, &error),
+        }
+    }
+}
+
+impl Outcome for f64 {
+    type C = f64;
+    fn answer(self, _: &Process, _: &str) -> f64 {
+        self
+    }
+}
+
+/// Runs `body` for the rank that calls `function`.
+#[inline]
+fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
+    match Process::running() {
+        Some(me) => body(me).answer(me, function),
+        None => no_rank(function),
+    }
+}
+
+#[cold]
+fn no_rank(function: &str) -> ! {
+    eprintln!("{function}: no simulation is running: start the program with 'hopcast run PLATFORM -n RANKS PROGRAM'");
+    std::process::exit(2)
+}
+
+#[cold]
+fn raise(me: &Process, function: &str, error: &Error) -> c_int {
+    match communicator::handler(me, error.of) {
+        Errhandler::RETURN => error.class.0,
+        _ => {
+            me.flush();
+            eprintln!("hopcast: rank {}: {function}: {error}", me.rank);
+            me.end(mpi::Op::Abort(error.class.0))
+        }
+    }
+}
+
+/// A function that is not simulated.
+fn unsupported(function: &'static str) -> c_int {
+    enter(function, |_| -> Answer {
+        let reason = format!("{function} is not simulated; docs/mpi-functions.md lists what is");
+        Err(Error::new(Class::UNSUPPORTED_OPERATION, reason))
+    })
+}
+
+/// The exports.
+#[allow(missing_docs, clippy::missing_safety_doc, clippy::useless_conversion, clippy::too_many_arguments)]
+#[allow(clippy::undocumented_unsafe_blocks, clippy::unnecessary_cast)]
+mod generated {
+    use std::ffi::{c_char, c_int, c_void};
+
+    use super::super::handle::*;
+    use super::super::status::Status;
+    use super::{enter, unsupported};
+    use crate::call;
+
+    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+}

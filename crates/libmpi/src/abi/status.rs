@@ -1,0 +1,70 @@
+//! MPI_Status: three fields that programs read, five that are ours.
+
+use mpi::source;
+
+use super::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+
+/// As in `mpi.h`; `MPI_F_STATUS_SIZE` is its length in integers.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// MPI_SOURCE
+    pub source: i32,
+    /// MPI_TAG
+    pub tag: i32,
+    /// MPI_ERROR
+    pub error: i32,
+    /// Bytes (low, high), and whether it was cancelled.
+    internal: [i32; 5],
+}
+
+const _: () = assert!(size_of::<Status>() == 32);
+
+impl Status {
+    /// Of nothing: what a wait for a null or inactive request gives.
+    pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: 0, internal: [0; 5] };
+    /// Of a receive from MPI_PROC_NULL.
+    pub const NOBODY: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, internal: [0; 5] };
+
+    /// Of a message that was received or found.
+    pub fn of(status: &source::Status) -> Status {
+        let cancelled = i32::from(status.cancelled);
+        let internal = [status.bytes as i32, (status.bytes >> 32) as i32, cancelled, 0, 0];
+        Status { source: status.source as i32, tag: status.tag as i32, error: 0, internal }
+    }
+
+    /// Length of the message \[bytes\].
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.internal[0] as u32) | u64::from(self.internal[1] as u32) << 32
+    }
+
+    /// Whether it was cancelled.
+    pub fn cancelled(&self) -> bool {
+        self.internal[2] != 0
+    }
+
+    /// Writes it to where the program wants it, leaving MPI_ERROR alone as the standard says for calls with
+    /// one status; a null pointer (MPI_STATUS_IGNORE) wants none.
+    ///
+    /// # Safety
+    /// `place` is null or a status of the program.
+    pub unsafe fn write(&self, place: *mut Status) {
+        // SAFETY: the caller says so.
+        if let Some(status) = unsafe { place.as_mut() } {
+            *status = Status { error: status.error, ..*self };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_beyond_four_gigabytes_survives() {
+        let length = 5_000_000_000;
+        let told = source::Status { source: 3, tag: 9, bytes: length, data: 0, cancelled: false };
+        let status = Status::of(&told);
+        assert_eq!((status.source, status.tag, status.bytes()), (3, 9, length));
+    }
+}

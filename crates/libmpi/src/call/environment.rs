@@ -1,0 +1,160 @@
+//! The beginning and end of MPI, its time, and what it is.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+use mpi::Op;
+use mpi::collective::Collective;
+use mpi::operation::{CommId, Start};
+use std::sync::Arc;
+
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{Comm, Info};
+use crate::abi::{MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD};
+use crate::live::process::{Phase, Process};
+
+/// MPI_Init
+pub unsafe fn init(me: &Process, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Answer {
+    if me.phase.get() != Phase::Before {
+        return Err(Error::new(Class::OTHER, "MPI has been initialised before"));
+    }
+    me.phase.set(Phase::Initialised);
+    Ok(())
+}
+
+/// MPI_Init_thread: threads of a rank may compute, its main thread communicates.
+pub unsafe fn init_thread(
+    me: &Process,
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: *mut c_int,
+) -> Answer {
+    if !THREAD.contains(&required) {
+        return Err(Error::new(Class::ARG, format!("a level of thread support, not {required}")));
+    }
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        init(me, argc, argv)?;
+        query_thread(me, provided)
+    }
+}
+
+/// MPI_Query_thread
+pub unsafe fn query_thread(_: &Process, provided: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { *provided = THREAD[1] };
+    Ok(())
+}
+
+/// MPI_Is_thread_main
+pub unsafe fn is_thread_main(_: &Process, flag: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { *flag = 1 };
+    Ok(())
+}
+
+/// MPI_Initialized
+pub unsafe fn initialized(me: &Process, flag: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { *flag = c_int::from(me.phase.get() != Phase::Before) };
+    Ok(())
+}
+
+/// MPI_Finalized
+pub unsafe fn finalized(me: &Process, flag: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { *flag = c_int::from(me.phase.get() == Phase::Finalised) };
+    Ok(())
+}
+
+/// MPI_Finalize: all ranks wait for each other, as MPI libraries let them.
+pub unsafe fn finalize(me: &Process) -> Answer {
+    if me.phase.get() != Phase::Initialised {
+        return Err(Error::new(Class::OTHER, "MPI is not between MPI_Init and MPI_Finalize"));
+    }
+    let barrier = Arc::new(Collective::barrier(CommId::WORLD));
+    me.world.next_collective();
+    me.perform(Op::Collective(barrier, Start::Blocking), |_| ());
+    me.phase.set(Phase::Finalised);
+    Ok(())
+}
+
+/// MPI_Abort
+pub unsafe fn abort(me: &Process, _comm: Comm, code: c_int) -> Answer {
+    me.flush();
+    me.end(Op::Abort(code))
+}
+
+/// MPI_Wtime: simulated time.
+pub unsafe fn wtime(me: &Process) -> f64 {
+    me.time().seconds()
+}
+
+/// MPI_Wtick: the simulator counts picoseconds.
+pub unsafe fn wtick(_: &Process) -> f64 {
+    1e-12
+}
+
+/// MPI_Get_version
+pub unsafe fn get_version(_: &Process, version: *mut c_int, subversion: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { (*version, *subversion) = (5, 0) };
+    Ok(())
+}
+
+/// MPI_Get_library_version
+pub unsafe fn get_library_version(_: &Process, text: *mut c_char, length: *mut c_int) -> Answer {
+    let name = concat!("hopcast ", env!("CARGO_PKG_VERSION"), ", a simulated MPI 5.0");
+    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
+    unsafe { write_text(name, MAX_LIBRARY_VERSION_STRING, text, length) };
+    Ok(())
+}
+
+/// MPI_Get_processor_name: the simulated host.
+pub unsafe fn get_processor_name(me: &Process, text: *mut c_char, length: *mut c_int) -> Answer {
+    let name = format!("host{}", me.shared.host_of_rank[me.rank as usize]);
+    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
+    unsafe { write_text(&name, MAX_PROCESSOR_NAME, text, length) };
+    Ok(())
+}
+
+/// MPI_Alloc_mem
+pub unsafe fn alloc_mem(_: &Process, size: isize, _info: Info, place: *mut c_void) -> Answer {
+    let bytes = usize::try_from(size).map_err(|_| Error::new(Class::ARG, format!("a size, not {size}")))?;
+    // SAFETY: as the contract of `call` says, `place` is where a pointer is wanted.
+    unsafe {
+        let memory = libc::malloc(bytes.max(1));
+        if memory.is_null() {
+            return Err(Error::new(Class::NO_MEM, format!("no {bytes} bytes of memory")));
+        }
+        *place.cast::<*mut c_void>() = memory;
+    }
+    Ok(())
+}
+
+/// MPI_Free_mem
+pub unsafe fn free_mem(_: &Process, memory: *mut c_void) -> Answer {
+    // SAFETY: as the contract of `call` says, it came from MPI_Alloc_mem.
+    unsafe { libc::free(memory) };
+    Ok(())
+}
+
+/// MPI_Pcontrol: for tools, which hear it by their own function of this name.
+pub unsafe fn pcontrol(_: &Process, _level: c_int) -> Answer {
+    Ok(())
+}
+
+/// Writes a text with its end, no longer than `room` with it, and its length.
+///
+/// # Safety
+/// There is that much room at `text`, and a number is wanted at `length`.
+pub unsafe fn write_text(name: &str, room: usize, text: *mut c_char, length: *mut c_int) {
+    let count = name.len().min(room - 1);
+    // SAFETY: the caller says so.
+    unsafe {
+        ptr::copy_nonoverlapping(name.as_ptr(), text.cast(), count);
+        *text.add(count) = 0;
+        *length = count as c_int;
+    }
+}

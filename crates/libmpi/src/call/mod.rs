@@ -1,0 +1,16 @@
+//! What the functions of the standard do, a chapter of it in each file.
+//!
+//! Each takes the rank that calls and the arguments of the C function, of which counts are `i64`. The exports
+//! that `build.rs` writes call them with the program's own pointers, which is why all of them are `unsafe`:
+//! **the program keeps to the standard**: a buffer holds what its count and datatype say, a pointer for a
+//! result is writable, and both stay so until the operation is complete.
+
+#![allow(clippy::missing_safety_doc, reason = "one contract for all of them stands above")]
+
+pub mod collective;
+pub mod communicator;
+pub mod datatype;
+pub mod environment;
+pub mod error;
+pub mod point_to_point;
+pub mod request;

@@ -1,0 +1,120 @@
+//! Where the launcher comes in: a job in a file, a result in another.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sim::{Control, InputError, Monitor, Prepared, Progress};
+
+use crate::fiber::stacks::Stacks;
+use crate::job::{Job, write_result};
+use crate::live::Live;
+use crate::live::clock::Clock;
+use crate::live::process::{Arguments, Shared};
+use crate::loader::tls::{Pad, Place};
+use crate::loader::{Template, entry};
+use crate::process_view::hooks;
+
+/// Exit codes of the command line: done, bad input, a broken invariant of ours.
+const DONE: c_int = 0;
+const BAD_INPUT: c_int = 2;
+const OUR_FAULT: c_int = 70;
+
+/// Runs the job in the file `job` and writes its result to the file `result`. The exit code is 0 if there is
+/// one, whatever it says; bad input is told on standard error.
+///
+/// # Safety
+/// Both are C strings; the pad is `pad_bytes` long and ends at the thread pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_live(
+    job: *const c_char,
+    result: *const c_char,
+    pad: *mut u8,
+    pad_bytes: usize,
+) -> c_int {
+    // SAFETY: the caller says so.
+    let (job, result) = unsafe { (CStr::from_ptr(job), CStr::from_ptr(result)) };
+    let pad = Pad { start: pad, bytes: pad_bytes };
+    std::panic::set_hook(Box::new(|broken| {
+        eprintln!("hopcast's own check failed; please report this: {broken}");
+        // SAFETY: ends the process without running what would come after.
+        unsafe { libc::_exit(OUR_FAULT) }
+    }));
+    match run(Path::new(&*job.to_string_lossy()), Path::new(&*result.to_string_lossy()), pad) {
+        Ok(()) => DONE,
+        Err(error) => {
+            eprintln!("{error}");
+            BAD_INPUT
+        }
+    }
+}
+
+fn run(job: &Path, result: &Path, pad: Pad) -> Result<(), InputError> {
+    let own = |error: &dyn std::fmt::Display| InputError::whole("job", error.to_string());
+    let text = std::fs::read_to_string(job).map_err(|error| own(&error))?;
+    let job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
+    let prepared = sim::prepare(&job.request()?)?;
+    let mut live = load(&job, &prepared, pad)?;
+    watch_interrupt();
+    let outcome = prepared.run(Some(&mut live), &mut Watch)?;
+    write_result(result, &outcome.json(), live.faults(), &outcome.tables).map_err(|error| own(&error))?;
+    // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
+    std::mem::forget(live);
+    Ok(())
+}
+
+/// The ranks of the program, none of which has begun.
+fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
+    let (ranks, program) = (prepared.ranks() as usize, &job.command[0]);
+    let refuse = |reason: String| InputError::whole(program.as_str(), reason);
+    let clock = Clock::parse(&job.compute).map_err(|reason| InputError::whole("compute", reason))?;
+    // One copy and one stack more, to find `main`.
+    let template = Template::load(Path::new(program), &hooks(), ranks + 1).map_err(refuse)?;
+    let stacks = Stacks::new(ranks + 1, job.stack_size_bytes)
+        .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
+    let place = template.elf.tls.map(|tls| Place::new(tls, pad)).transpose().map_err(refuse)?;
+    let probe = template.copy(ranks).map_err(|error| refuse(format!("no room for a copy: {error}")))?;
+    let main = entry::main_of(&probe, template.elf.entry, stacks.take(ranks))
+        .ok_or_else(|| refuse("it does not begin as C programs do: its start does not name its main".into()))?;
+    let shared = Shared {
+        ranks: ranks as u32,
+        arguments: Arguments::new(&job.command, environment()),
+        host_of_rank: prepared.host_of_rank().to_vec(),
+        parcels: Default::default(),
+        meetings: Default::default(),
+    };
+    Ok(Live::new(Rc::new(template), main, place, stacks, clock, Rc::new(shared)))
+}
+
+fn environment() -> impl Iterator<Item = String> {
+    std::env::vars_os().map(|(name, value)| {
+        format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
+    })
+}
+
+/// Whether the user has pressed Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn interrupt(_: c_int) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// The first Ctrl-C ends the run with a report of what has happened, the second ends the process.
+fn watch_interrupt() {
+    // SAFETY: the handler only sets a flag; the structure is complete.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = interrupt as extern "C" fn(_) as usize;
+        action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+        libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut());
+    }
+}
+
+struct Watch;
+
+impl Monitor for Watch {
+    fn poll(&mut self, _: Progress) -> Control {
+        if INTERRUPTED.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a run is asked to do, and what it says at its end: files between the command line and this library.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use engine::Time;
+use serde::{Deserialize, Serialize};
+use sim::observe::Detail;
+use sim::table::{Column, Table};
+use sim::{InputError, Request, Workload};
+
+use crate::live::Fault;
+
+/// What the command line asks for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    platform: String,
+    overrides: Vec<(String, String)>,
+    ranks: Option<u32>,
+    model: Option<String>,
+    seed: u64,
+    placement: Option<String>,
+    ppn: Option<u16>,
+    records: u32,
+    threads: u32,
+    statistics: Option<String>,
+    stop_at: Option<String>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// See `live::clock`.
+    pub compute: String,
+    /// Room for the stack of a rank \[bytes\].
+    #[serde(rename = "stack_size_B")]
+    pub stack_size_bytes: usize,
+}
+
+impl Job {
+    /// For `sim`.
+    pub fn request(&self) -> Result<Request, InputError> {
+        let stop_at = self.stop_at.as_deref().map(str::parse::<Time>).transpose();
+        let stop_at = stop_at.map_err(|error| InputError::whole("stop-at", error.to_string()))?;
+        Ok(Request {
+            platform: self.platform.clone(),
+            overrides: self.overrides.clone(),
+            workload: Workload::Program(self.command.join(" ")),
+            ranks: self.ranks,
+            model: self.model.clone(),
+            seed: self.seed,
+            placement: self.placement.clone(),
+            processes_per_host: self.ppn,
+            compute_scale: 1.0,
+            threads: self.threads,
+            statistics: self.statistics.clone(),
+            stop_at,
+            detail: if self.records > 0 { Detail::Records(self.records) } else { Detail::Tables },
+        })
+    }
+}
+
+/// The first line of the file of a result; the columns of its tables follow, as they lie in memory.
+#[derive(Debug, Serialize)]
+struct Head<'a> {
+    /// `report.json`, as text.
+    report: &'a str,
+    faults: &'a [Fault],
+    tables: Vec<(&'a str, Vec<Part<'a>>)>,
+}
+
+/// A column: its name, what its values are ("u32", "u64", "f64"; "text": a JSON list), its length \[bytes\].
+type Part<'a> = (&'a str, &'static str, usize);
+
+/// Writes what a run says at its end.
+pub fn write_result(path: &Path, report: &str, faults: &[Fault], tables: &[Table]) -> io::Result<()> {
+    let mut contents = Vec::new();
+    let mut heads = Vec::new();
+    for table in tables {
+        let mut parts = Vec::new();
+        for (name, column) in &table.columns {
+            let (kind, bytes) = plain(column);
+            parts.push((*name, kind, bytes.len()));
+            contents.push(bytes);
+        }
+        heads.push((table.name, parts));
+    }
+    let mut file = BufWriter::new(File::create(path)?);
+    serde_json::to_writer(&mut file, &Head { report, faults, tables: heads })?;
+    file.write_all(b"\n")?;
+    contents.iter().try_for_each(|bytes| file.write_all(bytes))?;
+    file.flush()
+}
+
+/// The kind of a column's values, and the values, little endian.
+fn plain(column: &Column) -> (&'static str, Vec<u8>) {
+    match column {
+        Column::U32(values) => ("u32", values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Column::U64(values) => ("u64", values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Column::F64(values) => ("f64", values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Column::Text(values) => ("text", serde_json::to_vec(values).expect("texts become JSON")),
+    }
+}

@@ -1,0 +1,114 @@
+//! A rank that a signal ends: the fiber is left, and the run ends with a report that names it.
+//!
+//! ```text
+//!   fiber of rank r                 signal stack                      hub
+//!   *(int *)0 = 1 ──── SIGSEGV ───► handler: notes signal, address
+//!                                   sets rip, rsp of the fiber to
+//!   «leave with Ended::Crash» ◄──── the fiber's way out ─ returns
+//!          └───────────────────────────────────────────────────────► Fiber::resume gives Ended::Crash
+//! ```
+//!
+//! A signal outside of any rank's code is our own, and ends the process as ever.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use engine::Time;
+
+use super::Fault;
+use super::process::Process;
+use crate::fiber::Ended;
+use crate::loader::{Template, symbols};
+
+/// The signals that mean a mistake of the program.
+const SIGNALS: [(c_int, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGABRT, "SIGABRT"),
+];
+
+/// What the handler noted.
+#[derive(Debug, Clone, Copy)]
+struct Noted {
+    signal: c_int,
+    address: usize,
+    instruction: usize,
+    overflow: bool,
+}
+
+thread_local! {
+    static NOTED: Cell<Option<Noted>> = const { Cell::new(None) };
+}
+
+/// \[bytes\] for the handler.
+const SIGNAL_STACK: usize = 64 * 1024;
+/// A crash may leave the C library's locks held; a report that waits for one must not wait forever.
+const REPORT_WITHIN_S: u32 = 60;
+
+/// Installs the handler, on a stack of its own.
+pub fn watch() {
+    let stack = Box::leak(vec![0_u8; SIGNAL_STACK].into_boxed_slice());
+    let place = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIGNAL_STACK };
+    // SAFETY: the stack is leaked, so it lives as long as the handler; the structures are complete.
+    unsafe {
+        libc::sigaltstack(&raw const place, ptr::null_mut());
+        for (signal, _) in SIGNALS {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: what the kernel passes to a handler with SA_SIGINFO.
+    let (context, address) = unsafe { (&mut *context.cast::<libc::ucontext_t>(), (*info).si_addr() as usize) };
+    let registers = &mut context.uc_mcontext.gregs;
+    let trap = Process::running().and_then(|process| process.trap.get());
+    let stack = registers[libc::REG_RSP as usize] as usize;
+    let Some(trap) = trap.filter(|trap| trap.stack_ptr_in_bounds(stack)) else {
+        // SAFETY: back to what the signal does by itself; it is raised again when the handler returns.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+        return;
+    };
+    let overflow = Process::running().is_some_and(|process| process.overflowed(address));
+    let instruction = registers[libc::REG_RIP as usize] as usize;
+    NOTED.set(Some(Noted { signal, address, instruction, overflow }));
+    // SAFETY: the interrupted code is that of the fiber, as checked, which is not resumed again: what it
+    // has left half done is the memory of a program that has ended. All registers named are set below.
+    let out = unsafe { trap.setup_trap_handler(|| Ended::Crash) };
+    registers[libc::REG_RIP as usize] = out.rip as i64;
+    registers[libc::REG_RSP as usize] = out.rsp as i64;
+    registers[libc::REG_RBP as usize] = out.rbp as i64;
+    registers[libc::REG_RDI as usize] = out.rdi as i64;
+    registers[libc::REG_RSI as usize] = out.rsi as i64;
+}
+
+/// What is to be said of the rank that has just crashed.
+pub fn fault(template: &Template, rank: u32, now: Time) -> Fault {
+    // SAFETY: asks for a signal later; the default action ends the process.
+    unsafe { libc::alarm(REPORT_WITHIN_S) };
+    let noted = NOTED.take().expect("a crash is noted before its fiber is left");
+    let name = SIGNALS.iter().find(|known| known.0 == noted.signal).map_or("a signal", |known| known.1);
+    let place = template
+        .find(noted.instruction)
+        .map(|(_, offset)| format!("{} of {}", symbols::name_of(&template.elf, offset), template.path.display()));
+    let address = noted.address;
+    let what = match noted.signal {
+        _ if noted.overflow => "its stack is full; --stack-size gives it more".to_string(),
+        libc::SIGSEGV | libc::SIGBUS => format!("address {address:#x}"),
+        libc::SIGFPE => "an arithmetic error".to_string(),
+        libc::SIGABRT => "the program called abort".to_string(),
+        _ => "an illegal instruction".to_string(),
+    };
+    let at = place.as_ref().map_or("in a library".to_string(), |place| format!("at {place}"));
+    let text = format!("rank {rank} was ended by {name} ({what}) {at}");
+    Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
+}

@@ -1,0 +1,214 @@
+//! A running program as a source of operations: asking a rank for its next one resumes its fiber.
+//!
+//! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
+
+pub mod clock;
+pub mod crash;
+pub mod process;
+
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use engine::{Duration, Time};
+use mpi::operation::{Op, Rank, Work};
+use mpi::source::{Completion, Source};
+
+use crate::fiber::stacks::Stacks;
+use crate::fiber::{Ended, Fiber, Step};
+use crate::loader::tls::Place;
+use crate::loader::{Clone, Template};
+use crate::process_view::exit;
+use crate::process_view::stdio::Stream;
+use clock::Clock;
+use process::{Process, Shared};
+
+/// A rank of the program.
+struct Seat {
+    /// Before the process, which its code uses: dropped first.
+    fiber: Fiber,
+    process: Rc<Process>,
+    /// Its thread-local variables while it does not run; empty without any.
+    block: Box<[u8]>,
+    errno: c_int,
+    /// What it asked for, while its computing before that takes its time.
+    held: Option<Op>,
+}
+
+/// How a rank's part ended the run.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Fault {
+    /// "crash" or "exit".
+    pub kind: &'static str,
+    /// Who.
+    pub rank: u32,
+    /// When \[s\].
+    pub at_s: f64,
+    /// What happened, in words.
+    pub text: String,
+    /// Where in the program: function and distance, if a crash.
+    pub place: Option<String>,
+}
+
+/// All ranks of a program.
+pub struct Live {
+    seats: Vec<Option<Seat>>,
+    shared: Rc<Shared>,
+    template: Rc<Template>,
+    main: usize,
+    thread_local: Option<Place>,
+    clock: Clock,
+    faults: Vec<Fault>,
+    /// After the seats: their fibers stand on it.
+    stacks: Stacks,
+}
+
+impl Live {
+    /// The ranks of a program whose `main` is at `main`; `stacks` has one for each.
+    pub fn new(
+        template: Rc<Template>,
+        main: usize,
+        thread_local: Option<Place>,
+        stacks: Stacks,
+        clock: Clock,
+        shared: Rc<Shared>,
+    ) -> Live {
+        crash::watch();
+        let seats = (0..shared.ranks).map(|_| None).collect();
+        Live { seats, shared, template, main, thread_local, clock, faults: Vec::new(), stacks }
+    }
+
+    /// What ended ranks that did not end well, in the order of simulated time.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// A rank that has not begun: its copy of the program, its stack and its process.
+    fn seat(&self, rank: u32) -> std::io::Result<Seat> {
+        let program = self.template.copy(rank as usize)?;
+        let block = self.thread_local.map_or_else(Box::default, |place| place.fresh(&program));
+        let output = Stream::open(libc::STDOUT_FILENO);
+        let process = Rc::new(Process::new(rank, self.shared.clone(), program, output));
+        process.own_streams(self.template.copy_of("stdout"));
+        let (body, main) = (process.clone(), self.main);
+        let fiber = Fiber::new(self.stacks.take(rank as usize), move |hub| {
+            body.attach(hub);
+            let code = run_main(&body.program, &body.shared, main);
+            exit::run_handlers(&body);
+            Ended::Exit(code)
+        });
+        Ok(Seat { fiber, process, block, errno: 0, held: None })
+    }
+
+    /// Lets a rank run until its next operation; gives it with the thread's time that it took.
+    fn run(&mut self, rank: u32, done: &Completion) -> (Step, Duration) {
+        let seat = self.seats[rank as usize].as_mut().expect("a rank that has ended is not asked again");
+        seat.process.now.set(done.now);
+        if let Some(place) = self.thread_local {
+            place.put(&seat.block);
+        }
+        seat.process.enter(&seat.fiber);
+        errno(Some(seat.errno));
+        let began = self.clock.start();
+        let step = seat.fiber.resume(done);
+        let took = self.clock.stop(began);
+        seat.errno = errno(None);
+        seat.process.leave();
+        if let Some(place) = self.thread_local {
+            place.take(&mut seat.block);
+        }
+        (step, took)
+    }
+
+    /// What the simulator is told of a rank that has ended.
+    fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
+        let seat = self.seats[rank as usize].take().expect("it has just run");
+        let code = match ended {
+            Ended::Exit(code) => code,
+            Ended::Crash => {
+                self.faults.push(crash::fault(&self.template, rank, now));
+                return Op::Abort(1);
+            }
+        };
+        if code != 0 {
+            let text = format!("rank {rank} ended with exit code {code}");
+            let at_s = now.seconds();
+            self.faults.push(Fault { kind: "exit", rank, at_s, text, place: None });
+        }
+        seat.process.program.forget_pages();
+        Op::Finish
+    }
+}
+
+impl Source for Live {
+    fn next(&mut self, rank: Rank, done: &Completion) -> Op {
+        let index = rank.0 as usize;
+        match &mut self.seats[index] {
+            Some(seat) => {
+                if let Some(op) = seat.held.take() {
+                    return op;
+                }
+            }
+            empty => {
+                // Not yet begun: an ended rank is not asked.
+                debug_assert!(empty.is_none());
+                match self.seat(rank.0) {
+                    Ok(seat) => self.seats[index] = Some(seat),
+                    Err(error) => return self.no_room(rank.0, &error),
+                }
+            }
+        }
+        let (step, took) = self.run(rank.0, done);
+        let op = match step {
+            Step::Perform(Op::Finish) => {
+                let code = self.seats[index].as_ref().expect("it has just run").process.exit_code.get();
+                self.ended(rank.0, Ended::Exit(code), done.now)
+            }
+            Step::Perform(op) => op,
+            Step::Ended(ended) => self.ended(rank.0, ended, done.now),
+        };
+        match &mut self.seats[index] {
+            Some(seat) if took > Duration::ZERO => {
+                seat.held = Some(op);
+                Op::Compute(Work::Time(took))
+            }
+            _ => op,
+        }
+    }
+}
+
+impl Live {
+    fn no_room(&mut self, rank: u32, error: &std::io::Error) -> Op {
+        let text = format!(
+            "there is no room for rank {rank}'s copy of the program: {error} (each takes one mapping; \
+             'sysctl vm.max_map_count' is how many a process may have)"
+        );
+        self.faults.push(Fault { kind: "memory", rank, at_s: 0.0, text, place: None });
+        Op::Abort(1)
+    }
+}
+
+/// Runs the program of the rank whose fiber this is.
+fn run_main(program: &Clone, shared: &Shared, main: usize) -> i32 {
+    let (argc, argv, envp) = shared.arguments.raw();
+    // SAFETY: on the rank's own fiber, once; the arguments live as long as the run. A program may write into
+    // its arguments; all ranks see that.
+    unsafe {
+        program.initialise(argc, argv, envp);
+        program.main(main)(argc, argv, envp)
+    }
+}
+
+/// The C library's error number: sets it, or gives it.
+fn errno(value: Option<c_int>) -> c_int {
+    // SAFETY: the place of this thread's error number.
+    unsafe {
+        let place = libc::__errno_location();
+        match value {
+            Some(value) => {
+                *place = value;
+                value
+            }
+            None => *place,
+        }
+    }
+}

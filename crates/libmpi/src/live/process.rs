@@ -1,0 +1,211 @@
+//! One rank as the MPI library sees it: its time, its objects, and the way to the simulator.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CString, c_char, c_int};
+use std::ptr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use corosensei::trap::CoroutineTrapHandler;
+use engine::Time;
+use mpi::Op;
+use mpi::source::Completion;
+
+use super::clock;
+use crate::abi::handle::Table;
+use crate::call::communicator::Communicator;
+use crate::call::request::Pending;
+use crate::data::meeting::Meetings;
+use crate::data::parcel::Parcels;
+use crate::fiber::{Ended, Fiber, Hub};
+use crate::loader::Clone;
+use crate::process_view::exit::Handler;
+use crate::process_view::stdio::Stream;
+
+/// What all ranks of a run share.
+pub struct Shared {
+    /// How many there are.
+    pub ranks: u32,
+    /// The command line and environment.
+    pub arguments: Arguments,
+    /// The host of each rank.
+    pub host_of_rank: Vec<u32>,
+    /// Contents of messages.
+    pub parcels: RefCell<Parcels>,
+    /// Contents of collectives.
+    pub meetings: RefCell<Meetings>,
+}
+
+/// A command line and an environment as `main` gets them.
+pub struct Arguments {
+    _texts: Vec<CString>,
+    argc: c_int,
+    argv: Vec<*const c_char>,
+    envp: Vec<*const c_char>,
+}
+
+impl Arguments {
+    /// Of these words and variables ("NAME=value").
+    pub fn new(words: &[String], variables: impl Iterator<Item = String>) -> Arguments {
+        let terminated = |text: String| CString::new(text.replace('\0', "")).expect("zeros are taken out");
+        let mut texts: Vec<_> = words.iter().cloned().map(terminated).collect();
+        let argc = texts.len();
+        texts.extend(variables.map(terminated));
+        let pointers = |texts: &[CString]| {
+            texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
+        };
+        let (argv, envp) = (pointers(&texts[..argc]), pointers(&texts[argc..]));
+        Arguments { _texts: texts, argc: argc as c_int, argv, envp }
+    }
+
+    /// `argc`, `argv`, `envp`.
+    pub fn raw(&self) -> (c_int, *const *const c_char, *const *const c_char) {
+        (self.argc, self.argv.as_ptr(), self.envp.as_ptr())
+    }
+}
+
+/// How far a rank is between MPI_Init and MPI_Finalize.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Before MPI_Init.
+    Before,
+    /// Between them.
+    Initialised,
+    /// After MPI_Finalize.
+    Finalised,
+}
+
+/// One rank. Borrows of its cells end before [`Process::perform`], during which other ranks run.
+pub struct Process {
+    /// Its number in the world.
+    pub rank: u32,
+    /// What it shares.
+    pub shared: Rc<Shared>,
+    /// Its copy of the program.
+    pub program: Clone,
+    /// The simulated time of its last operation.
+    pub now: Cell<Time>,
+    /// Where it is.
+    pub phase: Cell<Phase>,
+    /// What it passed to `exit`.
+    pub exit_code: Cell<i32>,
+    /// What it wants to be run at its end.
+    pub handlers: RefCell<Vec<Handler>>,
+    /// Its communicators, beside the predefined ones.
+    pub communicators: RefCell<Table<Rc<Communicator>>>,
+    /// MPI_COMM_WORLD.
+    pub world: Rc<Communicator>,
+    /// MPI_COMM_SELF.
+    pub oneself: Rc<Communicator>,
+    /// Its requests: the simulator knows them by the same numbers.
+    pub requests: RefCell<Table<Pending>>,
+    /// For a signal handler, while it runs.
+    pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
+    output: Stream,
+    hub: Cell<*const Hub>,
+    reply: Cell<*const Completion>,
+    guard: Cell<(usize, usize)>,
+}
+
+static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
+
+impl Process {
+    /// A rank that has not begun.
+    pub fn new(rank: u32, shared: Rc<Shared>, program: Clone, output: Stream) -> Process {
+        Process {
+            rank,
+            world: Rc::new(Communicator::world(rank, shared.ranks)),
+            oneself: Rc::new(Communicator::oneself(rank)),
+            shared,
+            program,
+            now: Cell::new(Time::ZERO),
+            phase: Cell::new(Phase::Before),
+            exit_code: Cell::new(0),
+            handlers: RefCell::default(),
+            communicators: RefCell::default(),
+            requests: RefCell::default(),
+            trap: Cell::new(None),
+            output,
+            hub: Cell::new(ptr::null()),
+            reply: Cell::new(ptr::null()),
+            guard: Cell::new((0, 0)),
+        }
+    }
+
+    /// The rank whose code runs, if any does.
+    pub fn running<'a>() -> Option<&'a Process> {
+        // SAFETY: set to a process for as long as its fiber runs, which is when its code can ask.
+        unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Its fiber is about to be resumed.
+    pub fn enter(&self, fiber: &Fiber) {
+        self.output.make_standard();
+        self.guard.set(fiber.guard());
+        self.trap.set(Some(fiber.trap()));
+        CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Its fiber has been left.
+    pub fn leave(&self) {
+        CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
+        self.output.make_usual();
+    }
+
+    /// Whether `address` is in the guard of the stack of this rank, which runs.
+    pub fn overflowed(&self, address: usize) -> bool {
+        let (start, end) = self.guard.get();
+        (start..end).contains(&address)
+    }
+
+    /// Its fiber runs for the first time: the way back.
+    pub fn attach(&self, hub: &Hub) {
+        self.hub.set(hub);
+    }
+
+    /// Performs `op` in simulated time; `read` takes what is wanted of its completion.
+    pub fn perform<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
+        // SAFETY: the hub lives in the first frame of this fiber.
+        let hub = unsafe { &*self.hub.get() };
+        let reply = hub.suspend(op);
+        self.reply.set(reply);
+        // SAFETY: the simulator keeps it until this rank asks for its next operation.
+        read(unsafe { &*reply })
+    }
+
+    /// Ends this rank here, in the middle of whatever it calls.
+    pub fn end(&self, last: Op) -> ! {
+        // SAFETY: as in `perform`.
+        let hub = unsafe { &*self.hub.get() };
+        hub.suspend(last);
+        unreachable!("a rank that has ended is not resumed")
+    }
+
+    /// Its simulated time now.
+    pub fn time(&self) -> Time {
+        self.now.get() + clock::computing()
+    }
+
+    /// Hands on what it has written.
+    pub fn flush(&self) {
+        self.output.flush();
+    }
+
+    /// Its copy of the program has variables of the C library of its own at these places.
+    pub fn own_streams(&self, output: Option<usize>) {
+        if let Some(at) = output {
+            let place = (self.program.base() + at) as *mut *mut libc::FILE;
+            // SAFETY: the program's copy of the variable `stdout`, in this rank's mapping.
+            unsafe { place.write(self.output.file()) };
+        }
+    }
+
+    /// A communicator by its handle.
+    pub fn communicator_by_number(&self, number: usize) -> Option<Rc<Communicator>> {
+        self.communicators.borrow().get(number).cloned()
+    }
+}
+
+/// A communicator that the simulator has made.
+pub type Created = Option<Arc<mpi::world::communicator::Communicator>>;

@@ -1,0 +1,192 @@
+//! What the loader reads from a program's file.
+//!
+//! Source of the formats: System V ABI, AMD64 supplement; the generic ABI's chapters 4 and 5 (RELR: its
+//! draft of 2022).
+
+use std::path::Path;
+
+use object::LittleEndian as LE;
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader};
+
+type Header = elf::FileHeader64<LE>;
+
+/// Why a program cannot be loaded: a sentence about it.
+pub type Refusal = String;
+
+/// The parts of a program file that matter for loading it many times.
+#[derive(Debug)]
+pub struct Elf {
+    /// The whole file.
+    pub bytes: Vec<u8>,
+    /// Loaded segments as `(address, bytes in the file from there, its offset, bytes in memory)`.
+    pub segments: Vec<Segment>,
+    /// Where execution starts, relative to the base.
+    pub entry: usize,
+    /// The initial image of thread-local storage, if there is any.
+    pub tls: Option<Tls>,
+    /// The dynamic section.
+    pub dynamic: Dynamic,
+}
+
+/// A loaded segment. All \[bytes\].
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    /// Its address relative to the base.
+    pub address: usize,
+    /// Where it begins in the file.
+    pub offset: usize,
+    /// How much of it is in the file.
+    pub in_file: usize,
+    /// How long it is in memory.
+    pub in_memory: usize,
+}
+
+/// Thread-local storage of the program. All \[bytes\].
+#[derive(Debug, Clone, Copy)]
+pub struct Tls {
+    /// Its image, relative to the base.
+    pub address: usize,
+    /// The length of the image; the rest is zero.
+    pub initialised: usize,
+    /// Its whole length.
+    pub bytes: usize,
+    /// Its alignment.
+    pub align: usize,
+}
+
+/// What the dynamic section says; addresses are relative to the base, 0 where there is none.
+#[derive(Debug, Default)]
+pub struct Dynamic {
+    offset: usize,
+    /// Entries in the file, as `(tag, value)`.
+    entries: Vec<(u64, usize)>,
+    /// Libraries that it needs.
+    pub needed: Vec<String>,
+}
+
+impl Dynamic {
+    /// The value of `tag`, if it is there.
+    pub fn get(&self, tag: u32) -> Option<usize> {
+        self.entries.iter().find(|entry| entry.0 == u64::from(tag)).map(|entry| entry.1)
+    }
+}
+
+impl Elf {
+    /// Reads the program at `path`, or says why it is none that can be loaded.
+    pub fn read(path: &Path) -> Result<Elf, Refusal> {
+        let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        let header = Header::parse(&*bytes).map_err(|_| "not a 64-bit ELF program".to_string())?;
+        if header.e_machine.get(LE) != elf::EM_X86_64 {
+            return Err("a program for another processor: x86-64 programs can be run".into());
+        }
+        if header.e_type.get(LE) != elf::ET_DYN {
+            return Err("not position-independent, so that all ranks would share its variables: compile it \
+                        again with -fPIE -pie ('hopcast cc' does)"
+                .into());
+        }
+        let (mut segments, mut tls, mut dynamic) = (Vec::new(), None, None);
+        for part in header.program_headers(LE, &*bytes).map_err(|error| error.to_string())? {
+            let address = part.p_vaddr(LE) as usize;
+            let segment = Segment {
+                address,
+                offset: part.p_offset(LE) as usize,
+                in_file: part.p_filesz(LE) as usize,
+                in_memory: part.p_memsz(LE) as usize,
+            };
+            match part.p_type(LE) {
+                elf::PT_LOAD => segments.push(segment),
+                elf::PT_DYNAMIC => dynamic = Some(segment),
+                elf::PT_TLS if segment.in_memory > 0 => {
+                    let align = (part.p_align(LE) as usize).max(1);
+                    tls = Some(Tls { address, initialised: segment.in_file, bytes: segment.in_memory, align });
+                }
+                _ => {}
+            }
+        }
+        let entry = header.e_entry(LE) as usize;
+        let Some(place) = dynamic else {
+            return Err("statically linked: link it dynamically, so that it can find the MPI library".into());
+        };
+        let mut elf = Elf { bytes, segments, entry, tls, dynamic: Dynamic::default() };
+        elf.dynamic = elf.read_dynamic(place);
+        Ok(elf)
+    }
+
+    fn read_dynamic(&self, place: Segment) -> Dynamic {
+        let entries: Vec<_> = (0..place.in_file / 16)
+            .map(|index| place.offset + index * 16)
+            .map(|at| (word(&self.bytes, at), word(&self.bytes, at + 8) as usize))
+            .take_while(|entry| entry.0 != 0)
+            .collect();
+        let mut dynamic = Dynamic { offset: place.offset, entries, needed: Vec::new() };
+        let names = dynamic.get(elf::DT_STRTAB).unwrap_or(0);
+        let needed = dynamic.entries.iter().filter(|entry| entry.0 == u64::from(elf::DT_NEEDED));
+        dynamic.needed = needed.map(|entry| self.text(names + entry.1)).collect();
+        dynamic
+    }
+
+    /// How much address space its image spans \[bytes, whole pages\].
+    pub fn span(&self) -> usize {
+        let end = self.segments.iter().map(|segment| segment.address + segment.in_memory).max();
+        end.unwrap_or(0).next_multiple_of(crate::fiber::stacks::PAGE)
+    }
+
+    /// Where `address` of the image is in the file.
+    fn in_file(&self, address: usize) -> usize {
+        let holds = |segment: &&Segment| {
+            (segment.address..segment.address + segment.in_file).contains(&address)
+        };
+        self.segments.iter().find(holds).map_or(usize::MAX, |segment| address - segment.address + segment.offset)
+    }
+
+    /// The word of 8 bytes at `address` of the image, as in the file.
+    pub fn word(&self, address: usize) -> u64 {
+        word(&self.bytes, self.in_file(address))
+    }
+
+    /// The text that begins at `address` of the image.
+    pub fn text(&self, address: usize) -> String {
+        let rest = self.bytes.get(self.in_file(address)..).unwrap_or_default();
+        let end = rest.iter().position(|byte| *byte == 0).unwrap_or(0);
+        String::from_utf8_lossy(&rest[..end]).into_owned()
+    }
+
+    /// The name of symbol `index` of the dynamic table.
+    pub fn symbol(&self, index: u32) -> String {
+        let table = self.dynamic.get(elf::DT_SYMTAB).unwrap_or(0);
+        let name = self.word(table + index as usize * 24) as u32;
+        self.text(self.dynamic.get(elf::DT_STRTAB).unwrap_or(0) + name as usize)
+    }
+
+    /// The file as the C library's loader shall see it: a shared library that runs nothing when it is
+    /// loaded and needs no `dropped` library.
+    pub fn as_library(&self, dropped: impl Fn(&str) -> bool) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        let names = self.dynamic.get(elf::DT_STRTAB).unwrap_or(0);
+        for (index, (tag, value)) in self.dynamic.entries.iter().enumerate() {
+            let at = self.dynamic.offset + index * 16;
+            let mut put = |at: usize, value: u64| bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+            match *tag as u32 {
+                elf::DT_FLAGS_1 => put(at + 8, *value as u64 & !u64::from(elf::DF_1_PIE)),
+                elf::DT_NEEDED if dropped(&self.text(names + value)) => put(at, elf::DT_DEBUG.into()),
+                elf::DT_INIT
+                | elf::DT_FINI
+                | elf::DT_INIT_ARRAY
+                | elf::DT_INIT_ARRAYSZ
+                | elf::DT_FINI_ARRAY
+                | elf::DT_FINI_ARRAYSZ
+                | elf::DT_PREINIT_ARRAY
+                | elf::DT_PREINIT_ARRAYSZ => put(at, elf::DT_DEBUG.into()),
+                _ => {}
+            }
+        }
+        bytes
+    }
+}
+
+/// The word of 8 bytes at `at`; 0 beyond the end, which a damaged file may point to.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let word = bytes.get(at..at.saturating_add(8)).and_then(|word| word.try_into().ok());
+    word.map_or(0, u64::from_le_bytes)
+}

@@ -1,0 +1,26 @@
+//! The loader: an unmodified position-independent program is loaded once, and each rank gets a private copy.
+//!
+//! ```text
+//!   file ──copy, PIE flag cleared──► dlopen (once: symbols, versions, copies of variables)
+//!                                      │ its image, relocated, nothing of it has run
+//!                                      ▼
+//!   snapshot (memory file): hooked functions in their words
+//!        ├── private mapping + d₀ to every word that points inside ──► rank 0
+//!        ├── private mapping + d₁ ──► rank 1                            pages that a rank writes are its own,
+//!        └── …                                                          all others are shared
+//! ```
+//!
+//! Assumptions: the program finds its variables relative to its code or through relocated words (what
+//! compilers emit for a PIE); libraries that it needs are shared by all ranks. A copy takes one mapping of
+//! the process; Linux allows 65,530 (`vm.max_map_count`).
+
+mod clone;
+pub mod elf;
+pub mod entry;
+mod relocation;
+pub mod symbols;
+mod template;
+pub mod tls;
+
+pub use clone::Clone;
+pub use template::{Hook, Template};

@@ -1,0 +1,213 @@
+//! A program loaded once, from which its copies are made.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use object::elf as tags;
+
+use super::clone::Clone;
+use super::elf::{Elf, Refusal};
+use super::relocation::{self, Holds};
+use crate::fiber::stacks::PAGE;
+
+/// A function that stands for the C library's function of that name in the program.
+pub struct Hook {
+    /// The name in the program's symbol table.
+    pub name: &'static str,
+    /// Its address.
+    pub function: *const c_void,
+}
+
+/// A program that has been loaded.
+pub struct Template {
+    /// Its file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub elf: Elf,
+    /// Its relocated image.
+    snapshot: File,
+    /// Where the C library has loaded it.
+    base: usize,
+    /// Words of the image that hold addresses of the image, relative to its beginning, ascending.
+    own: Vec<usize>,
+    /// Where its copies are mapped, one after the other.
+    arena: usize,
+    capacity: usize,
+}
+
+impl Template {
+    /// Loads the program at `path`, with `hooks` in the place of what they name, for up to `copies` copies.
+    pub fn load(path: &Path, hooks: &[Hook], copies: usize) -> Result<Template, Refusal> {
+        let elf = Elf::read(path)?;
+        if let Some(other) = elf.dynamic.needed.iter().find(|name| is_other_mpi(name)) {
+            return Err(format!(
+                "it was compiled for another MPI library ({other}), whose constants differ from those of the \
+                 standard ABI: compile it again with 'hopcast cc'"
+            ));
+        }
+        let library = memory_file(c"hopcast-program", &elf.as_library(is_this_library))
+            .map_err(|error| format!("no memory for its copy: {error}"))?;
+        let base = open_library(&library)?;
+        let span = elf.span();
+        let mut image = vec![0; span];
+        for segment in &elf.segments {
+            let bytes = &mut image[segment.address..segment.address + segment.in_memory];
+            // SAFETY: the C library has mapped this segment readable at its base; nothing of it runs.
+            unsafe {
+                ptr::copy_nonoverlapping((base + segment.address) as *const u8, bytes.as_mut_ptr(), bytes.len());
+            }
+        }
+        let own = relocate(&elf, &mut image, base, hooks);
+        let snapshot = save(&image).map_err(|error| format!("no memory for its image: {error}"))?;
+        let arena = reserve(span * copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
+        Ok(Template { path: path.to_path_buf(), elf, snapshot, base, own, arena, capacity: copies })
+    }
+
+    /// Copy `index`; each may be made once.
+    pub fn copy(&self, index: usize) -> io::Result<Clone> {
+        assert!(index < self.capacity, "there is room for {} copies", self.capacity);
+        let (span, base) = (self.elf.span(), self.arena + index * self.elf.span());
+        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
+        // SAFETY: the place lies in the arena, which was reserved for this and is not used by another copy.
+        let mapped =
+            unsafe { libc::mmap(base as *mut c_void, span, access, flags, self.snapshot.as_raw_fd(), 0) };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        for at in &self.own {
+            let word = (base + at) as *mut usize;
+            // SAFETY: the word lies in the mapping above, and no code of this copy has run.
+            unsafe { word.write_unaligned(word.read_unaligned().wrapping_add(base.wrapping_sub(self.base))) };
+        }
+        Ok(Clone::new(base, &self.elf))
+    }
+
+    /// The copy that holds `address`, and where in it.
+    pub fn find(&self, address: usize) -> Option<(usize, usize)> {
+        let offset = address.checked_sub(self.arena)?;
+        let index = offset / self.elf.span();
+        (index < self.capacity).then(|| (index, offset % self.elf.span()))
+    }
+
+    /// Where the program keeps its own copy of a library's variable, relative to the base.
+    pub fn copy_of(&self, variable: &str) -> Option<usize> {
+        relocation::copy_of(&self.elf, variable)
+    }
+}
+
+/// This library, under the names that MPI implementations of the standard ABI have.
+fn is_this_library(name: &str) -> bool {
+    name.starts_with("libmpi_abi.so")
+}
+
+/// A library with MPI's functions, but another binary interface.
+fn is_other_mpi(name: &str) -> bool {
+    ["libmpi.so", "libmpich.so", "libmpi_cxx.so", "libmpichcxx.so"].iter().any(|other| name.starts_with(other))
+}
+
+fn memory_file(name: &CStr, bytes: &[u8]) -> io::Result<File> {
+    // SAFETY: the name is a C string; the descriptor is new, and owned by the file alone.
+    let mut file = unsafe {
+        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        File::from_raw_fd(descriptor)
+    };
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// The pages of `image` that are not zero.
+fn save(image: &[u8]) -> io::Result<File> {
+    let file = memory_file(c"hopcast-image", &[])?;
+    file.set_len(image.len() as u64)?;
+    for (index, page) in image.chunks(PAGE).enumerate() {
+        if page.iter().any(|byte| *byte != 0) {
+            file.write_all_at(page, (index * PAGE) as u64)?;
+        }
+    }
+    Ok(file)
+}
+
+/// Lets the C library load it; gives the base address. It stays loaded.
+fn open_library(file: &File) -> Result<usize, Refusal> {
+    let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("no zero in a number");
+    // SAFETY: a file made of a program whose own initialisation is taken out; the libraries that it needs
+    // run theirs, as they would in any process.
+    unsafe {
+        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+        if handle.is_null() {
+            let reason = CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned();
+            return Err(reason.trim_start_matches(&*path.to_string_lossy()).trim_start_matches(": ").into());
+        }
+        let mut map: *const LinkMap = ptr::null();
+        if libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) != 0 {
+            return Err("the C library does not say where it was loaded".into());
+        }
+        Ok((*map).base)
+    }
+}
+
+/// The public beginning of the C library's `struct link_map` (dlinfo(3)).
+#[repr(C)]
+struct LinkMap {
+    base: usize,
+    name: *const c_char,
+}
+
+fn reserve(bytes: usize) -> io::Result<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at a place that the kernel chooses.
+    let place = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+    if place == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(place as usize) }
+}
+
+/// Puts the hooks into the image; gives the places of the words that point into it, ascending.
+fn relocate(elf: &Elf, image: &mut [u8], base: usize, hooks: &[Hook]) -> Vec<usize> {
+    let mut own = Vec::new();
+    for word in relocation::words(elf) {
+        let Some(bytes) = image.get_mut(word.at..word.at + 8) else { continue };
+        let held = usize::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        let inside = (base..=base + elf.span()).contains(&held);
+        match &word.holds {
+            Holds::Own => own.push(word.at),
+            Holds::Symbol(name) => match hooks.iter().find(|hook| hook.name == name) {
+                Some(hook) => bytes.copy_from_slice(&(hook.function as usize).to_le_bytes()),
+                None if inside => own.push(word.at),
+                None => {}
+            },
+            Holds::Chosen if inside => own.push(word.at),
+            Holds::Chosen => {}
+        }
+    }
+    own.sort_unstable();
+    own.dedup();
+    own
+}
+
+/// The functions that a program runs before `main` and after it, relative to its base.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Startup {
+    /// One function, and an array of them with its length \[functions\].
+    pub init: (usize, usize, usize),
+    /// The same for the end.
+    pub fini: (usize, usize, usize),
+}
+
+impl Startup {
+    /// As its dynamic section says.
+    pub fn of(elf: &Elf) -> Startup {
+        let get = |tag| elf.dynamic.get(tag).unwrap_or(0);
+        Startup {
+            init: (get(tags::DT_INIT), get(tags::DT_INIT_ARRAY), get(tags::DT_INIT_ARRAYSZ) / 8),
+            fini: (get(tags::DT_FINI), get(tags::DT_FINI_ARRAY), get(tags::DT_FINI_ARRAYSZ) / 8),
+        }
+    }
+}
