@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: demo test check check-fast check-full fuzz bench validate docs clean build lint tidy
+.PHONY: demo test check check-fast check-full fuzz bench validate docs clean build native lint tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -62,7 +62,13 @@ build: $(VENV)/.hopcast
 # The package with its Rust core, editable: Python files count at once, Rust files are built again.
 $(VENV)/.hopcast: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
 	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	$(MAKE) --no-print-directory native
 	@touch $@
+
+# The MPI library of compiled programs, its header and the launcher, beside the package's Python.
+native:
+	cargo build --release --quiet --package libmpi
+	crates/libmpi/install.sh $${CARGO_TARGET_DIR:-target}/release python/hopcast
 
 $(VENV)/.tools: requirements-dev.txt
 	@./.ci/requirements $(PYTHON)
@@ -72,5 +78,5 @@ $(VENV)/.tools: requirements-dev.txt
 
 clean:
 	cargo clean --quiet
-	rm -rf $(VENV) out python/hopcast/*.so .pytest_cache .ruff_cache
+	rm -rf $(VENV) out python/hopcast/*.so python/hopcast/lib python/hopcast/include .pytest_cache .ruff_cache
 	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-//! Writes the exported functions from the headers in `include/mpi`, and compiles the launcher.
+//! Writes the exported functions from the headers in `include/mpi`.
 //!
 //! A line of a header is one function: its prototype, and in a comment the Rust function that does its work;
 //! without one it is not simulated:
@@ -6,14 +6,12 @@
 //! `int MPI_FN(Send)(const void *buf, int count, …); /* point_to_point::send */`
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::{env, fs};
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     println!("cargo:rerun-if-changed=include/mpi");
-    println!("cargo:rerun-if-changed=launcher");
     let mut files: Vec<_> = fs::read_dir("include/mpi")
         .expect("the headers are beside this file")
         .map(|entry| entry.expect("a folder can be read").path())
@@ -30,7 +28,6 @@ fn main() {
     }
     fs::write(out.join("exports.rs"), code).expect("the output folder can be written");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
-    launcher(&out.join("hopcast-launcher"));
 }
 
 /// One function of the binary interface.
@@ -114,14 +111,3 @@ const KNOWN: &[&str] = &[
     "MPI_Errhandler",
     "MPI_Info",
 ];
-
-/// The launcher is a program by itself, so the C compiler is called as a linker, too.
-fn launcher(target: &Path) {
-    let compiler = cc::Build::new().get_compiler();
-    let mut command = Command::new(compiler.path());
-    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=c11", "-o"]).arg(target);
-    command.args(["launcher/launcher.c", "-ldl"]);
-    let status = command.status().expect("a C compiler is there: cargo has found it");
-    assert!(status.success(), "launcher.c cannot be compiled");
-    println!("cargo:rustc-env=HOPCAST_LAUNCHER={}", target.display());
-}

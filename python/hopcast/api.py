@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from hopcast import _core
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
+from hopcast.live.library import is_executable
+from hopcast.live.sizes import size_B
 from hopcast.outcome import Report, Tables
 from hopcast.signals import Signals
 
@@ -45,6 +47,8 @@ def run(
     threads: int = 1,
     statistics: str | None = None,
     stop_at: str | None = None,
+    compute: str | None = None,
+    stack_size: str | None = None,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -52,8 +56,9 @@ def run(
 
     platform: a preset's name, or the path of a platform file.
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
-        the path of a program file (`args` become its `sys.argv`) or of a recorded trace (a folder, a file, a
-        tar archive); or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
+        the path of a compiled MPI program or of a program file in Python (`args` become its arguments); the path
+        of a recorded trace (a folder, a file, a tar archive); or the name of a synthetic pattern, whose arguments
+        are `kwargs` (`{"bytes": "64 B"}`).
     ranks: how many; a trace knows by itself.
     model: the network model, where it is not the platform's own.
     seed: of all random streams.
@@ -66,6 +71,8 @@ def run(
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.
+    compute: what computing between the MPI calls of a compiled program costs: "none", "measured", "measured=1.7".
+    stack_size: room for the stack of each rank of a compiled program, such as "64 MiB".
     out: a directory for report.html, report.json and the tables.
     quiet: shows no progress.
 
@@ -90,6 +97,8 @@ def run(
         threads=threads,
         statistics=statistics,
         stop_at=stop_at,
+        compute=compute,
+        stack_size=stack_size,
     )
     report = simulate(job) if quiet else _simulate_watched(job)
     if out is not None:
@@ -129,6 +138,8 @@ class Job:
     threads: int = 1
     statistics: str | None = None
     stop_at: str | None = None
+    compute: str | None = None
+    stack_size: str | None = None
 
 
 def simulate(
@@ -167,6 +178,8 @@ def simulate(
         name = getattr(job.program, "__name__", type(job.program).__name__)
         return _simulate_function(request, name, job.program, job, watch)
     name = os.fspath(job.program)
+    if is_executable(name):
+        return _simulate_executable(request, name, job, peers)
     if name.endswith(".py"):
         from hopcast.program.load import arguments, load
 
@@ -181,6 +194,16 @@ def simulate(
     request |= {"workload": "pattern", "name": name, "arguments": written}
     with watch.signals:
         return _report(_core_run(request, None, watch))
+
+
+def _simulate_executable(request: dict, name: str, job: Job, peers: Peers | None) -> Report:
+    from hopcast.live import run as live
+
+    if peers is not None:
+        raise InputError(f"{name}: the ranks of a compiled program share one process; start it without mpiexec")
+    stack_size_B = live.STACK_SIZE_B if job.stack_size is None else size_B("stack-size", job.stack_size)
+    command = [name, *map(str, job.args)]
+    return live.simulate(request, command, job.compute or "none", stack_size_B)
 
 
 @dataclass(frozen=True)
@@ -207,6 +230,10 @@ def _check_options(job: Job) -> None:
         raise InputError(f"model: a name such as 'flow', not {job.model!r}")
     if not isinstance(job.stop_at, str | None):
         raise InputError(f"stop_at: a time with its unit such as '2.5 ms', not {job.stop_at!r}")
+    if callable(job.program) or not is_executable(os.fspath(job.program)):
+        for name, value in (("compute", job.compute), ("stack-size", job.stack_size)):
+            if value is not None:
+                raise InputError(f"{name}: it is for compiled programs, and this is none")
     if callable(job.program) or not _is_trace(os.fspath(job.program)):
         for name, value, unset in (
             ("mode", job.mode, None),
@@ -219,7 +246,7 @@ def _check_options(job: Job) -> None:
 
 def _is_trace(name: str) -> bool:
     """Whether the workload called `name` is a recording: any existing path that is no program."""
-    return not name.endswith(".py") and Path(name).exists()
+    return not (name.endswith(".py") or is_executable(name)) and Path(name).exists()
 
 
 _RANKS_MOST = 2**31 - 1

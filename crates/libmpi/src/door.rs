@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
 use crate::fiber::stacks::Stacks;
-use crate::job::{Job, write_result};
+use crate::job::{Job, write_refusal, write_result};
 use crate::live::Live;
 use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
@@ -16,13 +16,12 @@ use crate::loader::tls::{Pad, Place};
 use crate::loader::{Template, entry};
 use crate::process_view::hooks;
 
-/// Exit codes of the command line: done, bad input, a broken invariant of ours.
+/// Exit codes: there is a result, and a broken invariant of ours.
 const DONE: c_int = 0;
-const BAD_INPUT: c_int = 2;
 const OUR_FAULT: c_int = 70;
 
-/// Runs the job in the file `job` and writes its result to the file `result`. The exit code is 0 if there is
-/// one, whatever it says; bad input is told on standard error.
+/// Runs the job in the file `job` and writes its result, or what is wrong with the job, to the file `result`.
+/// Gives the exit code: 0 if it is written, whatever it says.
 ///
 /// # Safety
 /// Both are C strings; the pad is `pad_bytes` long and ends at the thread pointer.
@@ -41,11 +40,13 @@ pub unsafe extern "C" fn hopcast_live(
         // SAFETY: ends the process without running what would come after.
         unsafe { libc::_exit(OUR_FAULT) }
     }));
-    match run(Path::new(&*job.to_string_lossy()), Path::new(&*result.to_string_lossy()), pad) {
+    let (job, result) = (job.to_string_lossy(), result.to_string_lossy());
+    let refused = run(Path::new(&*job), Path::new(&*result), pad).err();
+    match refused.map_or(Ok(()), |error| write_refusal(Path::new(&*result), &error)) {
         Ok(()) => DONE,
         Err(error) => {
-            eprintln!("{error}");
-            BAD_INPUT
+            eprintln!("{result}: {error}");
+            OUR_FAULT
         }
     }
 }

@@ -71,6 +71,12 @@ struct Head<'a> {
 /// A column: its name, what its values are ("u32", "u64", "f64"; "text": a JSON list), its length \[bytes\].
 type Part<'a> = (&'a str, &'static str, usize);
 
+/// Writes why there is no run.
+pub fn write_refusal(path: &Path, error: &InputError) -> io::Result<()> {
+    let head = serde_json::json!({ "error": error.to_string() });
+    std::fs::write(path, format!("{head}\n"))
+}
+
 /// Writes what a run says at its end.
 pub fn write_result(path: &Path, report: &str, faults: &[Fault], tables: &[Table]) -> io::Result<()> {
     let mut contents = Vec::new();

@@ -17,6 +17,3 @@ pub mod job;
 pub mod live;
 pub mod loader;
 pub mod process_view;
-
-/// The main program of runs, as it was built beside this library.
-pub const LAUNCHER: &str = env!("HOPCAST_LAUNCHER");

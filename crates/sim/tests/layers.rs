@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mpi", &["engine", "network"]),
     ("workload", &["engine", "mpi"]),
     ("sim", &["engine", "network", "mpi", "workload"]),
+    ("libmpi", &["engine", "mpi", "sim"]),
     ("python", &["engine", "mpi", "sim"]),
 ];
 

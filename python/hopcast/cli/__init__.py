@@ -19,6 +19,8 @@ from hopcast.processes import is_silent
 
 _COMMANDS = {
     "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
+    "cc": ("hopcast.cli.compilers", "Compile an MPI program in C for 'hopcast run'."),
+    "cxx": ("hopcast.cli.compilers", "Compile an MPI program in C++ for 'hopcast run'."),
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
@@ -36,7 +38,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        return importlib.import_module(_COMMANDS[cmd_name][0]).command
+        module = importlib.import_module(_COMMANDS[cmd_name][0])
+        return getattr(module, cmd_name, None) or module.command
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):

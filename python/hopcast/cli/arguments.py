@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from hopcast.errors import InputError
+from hopcast.live.library import is_executable
 
 
 class RunCommand(click.Command):
@@ -64,8 +65,8 @@ def _flag(word: str, values: dict[str, bool]) -> str | None:
 
 
 def is_program(workload: str) -> bool:
-    """Whether the workload is a Python program."""
-    return Path(workload).suffix == ".py"
+    """Whether the workload is a program: in Python, or compiled."""
+    return Path(workload).suffix == ".py" or is_executable(workload)
 
 
 def pairs(words: Sequence[str], workload: str) -> dict[str, str]:

@@ -31,6 +31,8 @@ _AS_THEY_ARE = (
     "threads",
     "statistics",
     "stop_at",
+    "compute",
+    "stack_size",
 )
 _OF_TRACES = ("mode", "time_shift", "compute_scale")
 
@@ -106,6 +108,17 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     "[default: the platform's].",
 )
 @click.option(
+    "--compute",
+    metavar="HOW",
+    help="What computing between the MPI calls of a compiled program costs: none, measured, or measured=X, "
+    "the time on this CPU times X [default: none].",
+)
+@click.option(
+    "--stack-size",
+    metavar="SIZE",
+    help="Room for the stack of each rank of a compiled program, such as 64MiB [default: 8MiB].",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -119,8 +132,9 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
     """Predict how long WORKLOAD takes on PLATFORM.
 
     PLATFORM is a preset ('hopcast list platforms') or a TOML file. WORKLOAD is a pattern with its
-    arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a Python rank program (program.py, then
-    its own arguments), or a recorded trace (a file, a directory, or a tar archive).
+    arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a compiled MPI program or a Python rank
+    program (./app or program.py, then its own arguments), or a recorded trace (a file, a directory, or
+    a tar archive).
     """
     from hopcast import processes
 

@@ -62,7 +62,7 @@ pub fn main_of(program: &Clone, entry: usize, stack: Part) -> Option<usize> {
 }
 
 #[repr(align(16))]
-struct Block([usize; 8]);
+struct Block(#[expect(dead_code, reason = "the program reads it, through rsp")] [usize; 8]);
 
 extern "C" fn start_main(main: usize) -> ! {
     let hub = WAY_BACK.get();

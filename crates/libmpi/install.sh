@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Puts the MPI library, its header and the launcher of runs into the Python package.
+# usage: install.sh BUILT PACKAGE   (the folder where cargo has built, the folder python/hopcast)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+built=$1
+package=$2
+mkdir -p "$package/lib" "$package/include/mpi"
+install -m 755 "$built/libmpi_abi.so" "$package/lib/libmpi_abi.so.1"
+ln -sf libmpi_abi.so.1 "$package/lib/libmpi_abi.so"
+install -m 644 "$here"/include/mpi.h "$package/include/"
+install -m 644 "$here"/include/mpi/*.h "$package/include/mpi/"
+"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$package/lib/hopcast-launcher" "$here/launcher/launcher.c" -ldl

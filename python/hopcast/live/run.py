@@ -1,0 +1,117 @@
+"""A run of a compiled program: a process of its own, which holds the simulator and all ranks.
+
+The program's crash is that process's at most, and its standard streams are the program's. The job goes in
+as a file, the result comes back as one: a line of JSON, then the columns of the tables.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hopcast.errors import InputError, InternalError
+from hopcast.live import library
+from hopcast.outcome import Report, Tables
+
+STACK_SIZE_B = 8 << 20
+"""Room for the stack of a rank, as processes have it by default; only what is touched takes memory."""
+
+
+def simulate(request: dict[str, Any], command: Sequence[str], compute: str, stack_size_B: int) -> Report:
+    """Runs `command` on the ranks that `request` asks for.
+
+    request: what a run is asked for, as the core takes it, without its workload.
+    compute: "none", "measured" or "measured=SCALE".
+    """
+    library.check()
+    if request["ranks"] is None:
+        raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
+    if request["threads"] > 1:
+        raise InputError(f"--threads {request['threads']}: the ranks of a program share one thread")
+    words = ("platform", "overrides", "ranks", "model", "seed", "placement", "ppn", "records", "threads")
+    job = {name: request[name] for name in (*words, "statistics", "stop_at")}
+    program, *arguments = command
+    job |= {"command": [os.path.abspath(program), *arguments], "compute": compute}
+    job["stack_size_B"] = stack_size_B
+    with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
+        told, result = Path(folder, "job.json"), Path(folder, "result")
+        told.write_text(json.dumps(job))
+        code = _launch([str(library.LAUNCHER), str(library.LIBRARY), str(told), str(result)])
+        if not result.exists():
+            raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
+        head, tables = _read(result)
+    if "error" in head:
+        raise InputError(head["error"])
+    summary = json.loads(head["report"])
+    _add_faults(summary, head["faults"])
+    if compute != "none":
+        summary["warnings"].append("computing was measured on this CPU: no two runs are quite the same")
+    return Report(summary, Tables(tables))
+
+
+def _launch(words: list[str]) -> int:
+    sys.stdout.flush()
+    with subprocess.Popen(words, stdout=_output()) as process, _interrupts_are_its_own():
+        return process.wait()
+
+
+def _output() -> int | None:
+    """Where the program prints: where this process does now."""
+    try:
+        return sys.stdout.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+@contextlib.contextmanager
+def _interrupts_are_its_own() -> Iterator[None]:
+    """Ctrl-C reaches both processes; the run ends with a report, for which this one waits."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not in the main thread, which no Ctrl-C reaches then
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"
+
+
+def _read(path: Path) -> tuple[dict, dict]:
+    """The line of JSON, and the tables as `Tables` takes them."""
+    with path.open("rb") as file:
+        head = json.loads(file.readline())
+        tables = {
+            table: [(name, kind, _column(kind, file.read(length))) for name, kind, length in columns]
+            for table, columns in head.get("tables", [])
+        }
+    return head, tables
+
+
+def _column(kind: str, content: bytes) -> Any:
+    return json.loads(content) if kind == "text" else content
+
+
+def _add_faults(summary: dict, faults: list[dict]) -> None:
+    """What ended a rank is the run's failure, unless one is known that matters more."""
+    for fault in faults:
+        if fault["kind"] == "exit" and summary["failure"]:
+            summary["warnings"].append(fault["text"])
+            continue
+        stuck = {"rank": fault["rank"], "call": "", "since_s": fault["at_s"], "waits_for": ""}
+        stuck |= {"waits_for_ranks": [], "place": fault["place"]}
+        summary["failure"] = {"kind": fault["kind"], "text": fault["text"], "ranks": [stuck]}
