@@ -102,12 +102,5 @@ fn rust(parameter: &str) -> (String, String) {
 }
 
 /// Types behind pointers that the functions know; any other is a `void`.
-const KNOWN: &[&str] = &[
-    "MPI_Comm",
-    "MPI_Request",
-    "MPI_Status",
-    "MPI_Datatype",
-    "MPI_Op",
-    "MPI_Errhandler",
-    "MPI_Info",
-];
+const KNOWN: &[&str] =
+    &["MPI_Comm", "MPI_Request", "MPI_Status", "MPI_Datatype", "MPI_Op", "MPI_Errhandler", "MPI_Info"];

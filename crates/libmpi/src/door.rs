@@ -76,8 +76,9 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
         .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
     let place = template.elf.tls.map(|tls| Place::new(tls, pad)).transpose().map_err(refuse)?;
     let probe = template.copy(ranks).map_err(|error| refuse(format!("no room for a copy: {error}")))?;
-    let main = entry::main_of(&probe, template.elf.entry, stacks.take(ranks))
-        .ok_or_else(|| refuse("it does not begin as C programs do: its start does not name its main".into()))?;
+    let main = entry::main_of(&probe, template.elf.entry, stacks.take(ranks)).ok_or_else(|| {
+        refuse("it does not begin as C programs do: its start does not name its main".into())
+    })?;
     let shared = Shared {
         ranks: ranks as u32,
         arguments: Arguments::new(&job.command, environment()),
@@ -89,9 +90,7 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
 }
 
 fn environment() -> impl Iterator<Item = String> {
-    std::env::vars_os().map(|(name, value)| {
-        format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
-    })
+    std::env::vars_os().map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
 }
 
 /// Whether the user has pressed Ctrl-C.

@@ -122,6 +122,11 @@ impl Class {
     }
 }
 
+/// Number and name of each class.
+pub fn classes() -> impl Iterator<Item = (usize, &'static str)> {
+    CLASSES.iter().enumerate().map(|(number, row)| (number, row.0))
+}
+
 /// What a call refuses, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {

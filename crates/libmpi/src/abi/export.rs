@@ -116,7 +116,9 @@ fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -
 
 #[cold]
 fn no_rank(function: &str) -> ! {
-    eprintln!("{function}: no simulation is running: start the program with 'hopcast run PLATFORM -n RANKS PROGRAM'");
+    eprintln!(
+        "{function}: no simulation is running: start the program with 'hopcast run PLATFORM -n RANKS PROGRAM'"
+    );
     std::process::exit(2)
 }
 

@@ -7,14 +7,12 @@
 macro_rules! forms {
     ($($(#[$doc:meta])* $blocking:ident $immediate:ident $prepare:ident($($name:ident: $kind:ty),* $(,)?);)*) => {$(
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments, reason = "those of the standard")]
         pub unsafe fn $blocking(me: &Process, $($name: $kind),*) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { $prepare(me, $($name),*) }?.block(me)
         }
 
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments, reason = "those of the standard")]
         pub unsafe fn $immediate(me: &Process, $($name: $kind),*, request: *mut Request) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { $prepare(me, $($name),*)?.begin(me, request) }
@@ -64,7 +62,15 @@ impl Call {
         let (id, element) = (comm.id, element.max(1) as u32);
         Call {
             comm,
-            collective: Collective { kind, comm: id, root, sizes, element, commutative: true, algorithm: None },
+            collective: Collective {
+                kind,
+                comm: id,
+                root,
+                sizes,
+                element,
+                commutative: true,
+                algorithm: None,
+            },
             given: Given::default(),
             take: Box::new(|_| ()),
         }
@@ -131,7 +137,11 @@ impl Values {
 
     /// The `count` values that begin `first` values on.
     fn part(self, first: i64, count: i64) -> Values {
-        Values { at: self.at.wrapping_byte_offset(first as isize * self.layout.extent as isize), count, ..self }
+        Values {
+            at: self.at.wrapping_byte_offset(first as isize * self.layout.extent as isize),
+            count,
+            ..self
+        }
     }
 
     /// Their contents.
@@ -159,7 +169,9 @@ struct Blocks {
 impl Blocks {
     /// Equal ones, one after the other.
     fn equal(each: Values, size: u32) -> Blocks {
-        Blocks { values: (0..i64::from(size)).map(|index| each.part(index * each.count, each.count)).collect() }
+        Blocks {
+            values: (0..i64::from(size)).map(|index| each.part(index * each.count, each.count)).collect(),
+        }
     }
 
     /// With counts and distances of their own \[values\].

@@ -141,7 +141,8 @@ pub fn make(me: &Process, comm: Comm, how: NewComm) -> Answer<Comm> {
     let (id, created) = me.perform(Op::NewComm(old.id, how), |done| (done.comm, done.created.clone()));
     let Some(group) = created.filter(|_| id != CommId::NULL) else { return Ok(Comm::NULL) };
     let place = "a member of what it has made";
-    let (rank, first) = (group.rank_of(me.rank, me.rank).expect(place), group.member(me.rank, 0).expect(place));
+    let (rank, first) =
+        (group.rank_of(me.rank, me.rank).expect(place), group.member(me.rank, 0).expect(place));
     let mut new = Communicator::new(id, rank, group.size(), first);
     new.group = Some(group);
     new.handler.set(old.handler.get());

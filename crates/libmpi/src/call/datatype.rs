@@ -19,7 +19,12 @@ pub unsafe fn type_size(_: &Process, datatype: Datatype, size: NumberOut) -> Ans
 }
 
 /// MPI_Type_get_extent
-pub unsafe fn type_get_extent(_: &Process, datatype: Datatype, lower: NumberOut, extent: NumberOut) -> Answer {
+pub unsafe fn type_get_extent(
+    _: &Process,
+    datatype: Datatype,
+    lower: NumberOut,
+    extent: NumberOut,
+) -> Answer {
     let layout = Layout::of(datatype)?;
     // SAFETY: as the contract of `call` says.
     unsafe {

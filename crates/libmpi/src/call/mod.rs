@@ -6,6 +6,7 @@
 //! result is writable, and both stay so until the operation is complete.
 
 #![allow(clippy::missing_safety_doc, reason = "one contract for all of them stands above")]
+#![allow(clippy::too_many_arguments, reason = "they are those of the standard")]
 
 pub mod collective;
 pub mod communicator;

@@ -139,7 +139,6 @@ macro_rules! sends {
         }
 
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments, reason = "those of the standard")]
         pub unsafe fn $immediate(
             me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
             request: *mut Request,
@@ -154,7 +153,6 @@ macro_rules! sends {
         }
 
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments, reason = "those of the standard")]
         pub unsafe fn $persistent(
             me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
             request: *mut Request,
@@ -184,7 +182,6 @@ sends! {
 }
 
 /// MPI_Recv
-#[allow(clippy::too_many_arguments, reason = "those of the standard")]
 pub unsafe fn recv(
     me: &Process,
     buffer: *mut c_void,
@@ -207,7 +204,6 @@ pub unsafe fn recv(
 }
 
 /// MPI_Irecv
-#[allow(clippy::too_many_arguments, reason = "those of the standard")]
 pub unsafe fn irecv(
     me: &Process,
     buffer: *mut c_void,
@@ -227,7 +223,6 @@ pub unsafe fn irecv(
 }
 
 /// MPI_Recv_init
-#[allow(clippy::too_many_arguments, reason = "those of the standard")]
 pub unsafe fn recv_init(
     me: &Process,
     buffer: *mut c_void,
@@ -247,7 +242,6 @@ pub unsafe fn recv_init(
 }
 
 /// MPI_Sendrecv
-#[allow(clippy::too_many_arguments, reason = "those of the standard")]
 pub unsafe fn sendrecv(
     me: &Process,
     from_buffer: *const c_void,
@@ -279,7 +273,6 @@ pub unsafe fn sendrecv(
 }
 
 /// MPI_Sendrecv_replace
-#[allow(clippy::too_many_arguments, reason = "those of the standard")]
 pub unsafe fn sendrecv_replace(
     me: &Process,
     buffer: *mut c_void,
@@ -294,9 +287,7 @@ pub unsafe fn sendrecv_replace(
 ) -> Answer {
     // SAFETY: as the contract of `call` says; what is sent is packed before anything is received.
     unsafe {
-        sendrecv(
-            me, buffer, count, datatype, to, send_tag, buffer, count, datatype, from, tag, comm, status,
-        )
+        sendrecv(me, buffer, count, datatype, to, send_tag, buffer, count, datatype, from, tag, comm, status)
     }
 }
 

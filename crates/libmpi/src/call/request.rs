@@ -118,12 +118,12 @@ unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -
     }
 }
 
-/// The program's requests that are under way: the simulator's, and which of the list each is.
-unsafe fn all_active(
-    me: &Process,
-    count: c_int,
-    requests: *mut Request,
-) -> Answer<(&'static mut [Request], Arc<[operation::Request]>, Vec<usize>)> {
+/// A list of the program's requests; those that are under way as the simulator knows them, and which of the list
+/// each is.
+type Active = (&'static mut [Request], Arc<[operation::Request]>, Vec<usize>);
+
+/// The requests of a program's list.
+unsafe fn all_active(me: &Process, count: c_int, requests: *mut Request) -> Answer<Active> {
     let Ok(count) = usize::try_from(count) else {
         return Err(Error::new(Class::COUNT, format!("a count of 0 or more, not {count}")));
     };
@@ -357,7 +357,10 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
         }
     };
     let Some((message, place)) = begun else {
-        return Err(Error::new(Class::REQUEST, format!("{:#x} is not an inactive persistent request", request.0)));
+        return Err(Error::new(
+            Class::REQUEST,
+            format!("{:#x} is not an inactive persistent request", request.0),
+        ));
     };
     let op = match message {
         // SAFETY: as the contract of `call` says.

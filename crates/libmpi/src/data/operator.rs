@@ -27,20 +27,25 @@ pub enum Operation {
 
 use Operation::*;
 
-const PREDEFINED: &[(usize, Operation)] = &[
-    (0x21, Sum),
-    (0x22, Min),
-    (0x23, Max),
-    (0x24, Product),
-    (0x28, BitAnd),
-    (0x29, BitOr),
-    (0x2a, BitXor),
-    (0x30, And),
-    (0x31, Or),
-    (0x32, Xor),
-    (0x38, MinPlace),
-    (0x39, MaxPlace),
+const PREDEFINED: &[(usize, &str, Operation)] = &[
+    (0x21, "MPI_SUM", Sum),
+    (0x22, "MPI_MIN", Min),
+    (0x23, "MPI_MAX", Max),
+    (0x24, "MPI_PROD", Product),
+    (0x28, "MPI_BAND", BitAnd),
+    (0x29, "MPI_BOR", BitOr),
+    (0x2a, "MPI_BXOR", BitXor),
+    (0x30, "MPI_LAND", And),
+    (0x31, "MPI_LOR", Or),
+    (0x32, "MPI_LXOR", Xor),
+    (0x38, "MPI_MINLOC", MinPlace),
+    (0x39, "MPI_MAXLOC", MaxPlace),
 ];
+
+/// Handle and name of each predefined operation.
+pub fn predefined() -> impl Iterator<Item = (usize, &'static str)> {
+    PREDEFINED.iter().map(|row| (row.0, row.1))
+}
 
 /// An operation on elements of a known kind.
 #[derive(Debug, Clone, Copy)]
@@ -53,8 +58,9 @@ impl Operator {
     /// The operation of a handle for values of `layout`.
     pub fn of(op: Op, layout: Layout) -> Answer<Operator> {
         let known = PREDEFINED.iter().find(|row| row.0 == op.0);
-        let &(_, operation) = known
-            .ok_or_else(|| Error::new(Class::OP, format!("{:#x} is not an operation for a reduction", op.0)))?;
+        let &(_, _, operation) = known.ok_or_else(|| {
+            Error::new(Class::OP, format!("{:#x} is not an operation for a reduction", op.0))
+        })?;
         let element = layout.element;
         if fits(operation, element) {
             return Ok(Operator { operation, element });
@@ -275,9 +281,8 @@ mod tests {
 
     #[test]
     fn of_equal_values_the_lower_place_wins() {
-        let pair = |value: f64, place: i32| {
-            [&value.to_le_bytes()[..], &place.to_le_bytes(), &[0; 4]].concat()
-        };
+        let pair =
+            |value: f64, place: i32| [&value.to_le_bytes()[..], &place.to_le_bytes(), &[0; 4]].concat();
         assert_eq!(combined(0x39, 0x229, &pair(2.0, 5), &pair(2.0, 3)), pair(2.0, 3));
         assert_eq!(combined(0x39, 0x229, &pair(2.0, 3), &pair(2.0, 5)), pair(2.0, 3));
         assert_eq!(combined(0x38, 0x229, &pair(2.0, 3), &pair(1.0, 5)), pair(1.0, 5));

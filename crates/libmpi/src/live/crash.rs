@@ -66,7 +66,8 @@ pub fn watch() {
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: what the kernel passes to a handler with SA_SIGINFO.
-    let (context, address) = unsafe { (&mut *context.cast::<libc::ucontext_t>(), (*info).si_addr() as usize) };
+    let (context, address) =
+        unsafe { (&mut *context.cast::<libc::ucontext_t>(), (*info).si_addr() as usize) };
     let registers = &mut context.uc_mcontext.gregs;
     let trap = Process::running().and_then(|process| process.trap.get());
     let stack = registers[libc::REG_RSP as usize] as usize;
@@ -97,9 +98,9 @@ pub fn fault(template: &Template, rank: u32, now: Time) -> Fault {
     unsafe { libc::alarm(REPORT_WITHIN_S) };
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
     let name = SIGNALS.iter().find(|known| known.0 == noted.signal).map_or("a signal", |known| known.1);
-    let place = template
-        .find(noted.instruction)
-        .map(|(_, offset)| format!("{} of {}", symbols::name_of(&template.elf, offset), template.path.display()));
+    let place = template.find(noted.instruction).map(|(_, offset)| {
+        format!("{} of {}", symbols::name_of(&template.elf, offset), template.path.display())
+    });
     let address = noted.address;
     let what = match noted.signal {
         _ if noted.overflow => "its stack is full; --stack-size gives it more".to_string(),

@@ -99,7 +99,8 @@ impl Elf {
                 elf::PT_DYNAMIC => dynamic = Some(segment),
                 elf::PT_TLS if segment.in_memory > 0 => {
                     let align = (part.p_align(LE) as usize).max(1);
-                    tls = Some(Tls { address, initialised: segment.in_file, bytes: segment.in_memory, align });
+                    tls =
+                        Some(Tls { address, initialised: segment.in_file, bytes: segment.in_memory, align });
                 }
                 _ => {}
             }
@@ -134,10 +135,12 @@ impl Elf {
 
     /// Where `address` of the image is in the file.
     fn in_file(&self, address: usize) -> usize {
-        let holds = |segment: &&Segment| {
-            (segment.address..segment.address + segment.in_file).contains(&address)
-        };
-        self.segments.iter().find(holds).map_or(usize::MAX, |segment| address - segment.address + segment.offset)
+        let holds =
+            |segment: &&Segment| (segment.address..segment.address + segment.in_file).contains(&address);
+        self.segments
+            .iter()
+            .find(holds)
+            .map_or(usize::MAX, |segment| address - segment.address + segment.offset)
     }
 
     /// The word of 8 bytes at `address` of the image, as in the file.

@@ -59,12 +59,17 @@ impl Template {
             let bytes = &mut image[segment.address..segment.address + segment.in_memory];
             // SAFETY: the C library has mapped this segment readable at its base; nothing of it runs.
             unsafe {
-                ptr::copy_nonoverlapping((base + segment.address) as *const u8, bytes.as_mut_ptr(), bytes.len());
+                ptr::copy_nonoverlapping(
+                    (base + segment.address) as *const u8,
+                    bytes.as_mut_ptr(),
+                    bytes.len(),
+                );
             }
         }
         let own = relocate(&elf, &mut image, base, hooks);
         let snapshot = save(&image).map_err(|error| format!("no memory for its image: {error}"))?;
-        let arena = reserve(span * copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
+        let arena =
+            reserve(span * copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
         Ok(Template { path: path.to_path_buf(), elf, snapshot, base, own, arena, capacity: copies })
     }
 
@@ -108,7 +113,9 @@ fn is_this_library(name: &str) -> bool {
 
 /// A library with MPI's functions, but another binary interface.
 fn is_other_mpi(name: &str) -> bool {
-    ["libmpi.so", "libmpich.so", "libmpi_cxx.so", "libmpichcxx.so"].iter().any(|other| name.starts_with(other))
+    ["libmpi.so", "libmpich.so", "libmpi_cxx.so", "libmpichcxx.so"]
+        .iter()
+        .any(|other| name.starts_with(other))
 }
 
 fn memory_file(name: &CStr, bytes: &[u8]) -> io::Result<File> {

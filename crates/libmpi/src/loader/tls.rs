@@ -52,7 +52,10 @@ impl Place {
         // SAFETY: within the pad, as checked.
         let at = unsafe { pad.start.add(pad.bytes - bytes) };
         if at as usize % tls.align != 0 {
-            return Err(format!("its thread-local variables are aligned to {} bytes, the pad is not", tls.align));
+            return Err(format!(
+                "its thread-local variables are aligned to {} bytes, the pad is not",
+                tls.align
+            ));
         }
         BLOCK.set(at);
         Ok(Place { at, tls })

@@ -67,7 +67,11 @@ extern "C" fn at_exit(function: extern "C" fn()) -> c_int {
     0
 }
 
-extern "C" fn cxa_at_exit(function: extern "C" fn(*mut c_void), argument: *mut c_void, _dso: *mut c_void) -> c_int {
+extern "C" fn cxa_at_exit(
+    function: extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+    _dso: *mut c_void,
+) -> c_int {
     running().handlers.borrow_mut().push(Handler::WithArgument(function, argument));
     0
 }

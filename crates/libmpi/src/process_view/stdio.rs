@@ -70,7 +70,8 @@ extern "C" fn write(descriptor: *mut c_void, bytes: *const c_char, count: usize)
     let mut written = 0;
     while written < count {
         // SAFETY: the C library passes its buffer and its length.
-        let more = unsafe { libc::write(descriptor as usize as c_int, bytes.add(written).cast(), count - written) };
+        let more =
+            unsafe { libc::write(descriptor as usize as c_int, bytes.add(written).cast(), count - written) };
         if more <= 0 {
             break;
         }

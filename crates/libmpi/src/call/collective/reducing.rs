@@ -22,7 +22,13 @@ struct Operands {
 }
 
 impl Operands {
-    fn new(from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op) -> Answer<Operands> {
+    fn new(
+        from: *const c_void,
+        into: *mut c_void,
+        count: i64,
+        datatype: Datatype,
+        op: Op,
+    ) -> Answer<Operands> {
         let source = if in_place(from) { into.cast_const() } else { from };
         let from = Values::new(source, count, datatype)?;
         let operator = Operator::of(op, from.layout)?;
@@ -51,8 +57,12 @@ unsafe fn prepare_reduce(
     let (into, operator, takes) = (operands.into, operands.operator, comm.rank == root);
     // SAFETY: as the contract of `call` says.
     let call = unsafe { operands.call(Kind::Reduce, comm, root, equal(operands.from.bytes())) };
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| if takes { unsafe { into.put(&open.fold(operator)) } }))
+    Ok(call.taking(move |open| {
+        if takes {
+            // SAFETY: as the contract of `call` says.
+            unsafe { into.put(&open.fold(operator)) }
+        }
+    }))
 }
 
 unsafe fn prepare_allreduce(

@@ -1,0 +1,184 @@
+"""Each program of this folder, under a real MPI and under hopcast, with the same answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopcast.live import library
+
+HERE = Path(__file__).parent
+SOURCES = sorted(HERE.glob("*.c"))
+ARGUMENTS = {"process": ["one", "two words"]}
+ENVIRONMENT = os.environ | {"HOPCAST_TEST_VALUE": "here"}
+
+pytestmark = pytest.mark.skipif(not library.LIBRARY.exists(), reason="built without the MPI library")
+
+
+def hopcast(*words: str | Path) -> subprocess.CompletedProcess:
+    """The command, as a user calls it."""
+    command = [sys.executable, "-m", "hopcast", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """The program of a source, for hopcast."""
+    target = folder / source.stem
+    done = hopcast("cc", "-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized", "-O2", source, "-o", target)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def run(program: Path, ranks: int, *words: str, flags: tuple[str, ...] = ()) -> tuple[dict, str, str]:
+    """What is reported, and what the program prints on both of its streams."""
+    done = hopcast("run", "hopper", "-n", str(ranks), "--json", *flags, program, *words)
+    start = done.stdout.index("{")
+    return json.loads(done.stdout[start:]), done.stderr, done.stderr
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("programs")
+    return {source.stem: compiled(source, folder) for source in SOURCES}
+
+
+@pytest.mark.parametrize("model", ["loggp", "packet"])
+@pytest.mark.parametrize("ranks", [1, 2, 5, 24])
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_program_is_right_under_hopcast(programs, source, ranks, model) -> None:
+    report, printed, _ = run(programs[source.stem], ranks, *ARGUMENTS.get(source.stem, ()), flags=("--model", model))
+    assert report["failure"] is None, (report["failure"], printed)
+    assert report["ranks_finished"] == ranks
+
+
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_program_prints_what_it_prints_under_a_real_mpi(programs, source, tmp_path) -> None:
+    real = tmp_path / "real"
+    subprocess.run(["mpicc", "-O2", source, "-o", real], check=True)
+    words = ARGUMENTS.get(source.stem, [])
+    native = subprocess.run(
+        ["mpiexec", "-n", "3", real, *words], capture_output=True, text=True, env=ENVIRONMENT, timeout=300
+    )
+    assert native.returncode == 0, native.stderr
+    _, printed, _ = run(programs[source.stem], 3, *words)
+    # Letter by letter: mpiexec mixes the lines of ranks.
+    assert sorted(printed) == sorted(native.stdout)
+    assert printed
+
+
+def test_lines_of_ranks_are_whole_and_in_the_order_of_simulated_time(programs) -> None:
+    _, printed, _ = run(programs["process"], 9, *ARGUMENTS["process"])
+    lines = printed.splitlines()
+    assert sorted(lines[:9]) == [f"rank {rank} says this in one line" for rank in range(9)]
+    assert sorted(lines[9:]) == [f"rank {rank} ends after {rank + 100}" for rank in range(9)]
+
+
+FAULTS = """
+#include "check.h"
+#include <assert.h>
+static volatile int zero;
+int *volatile nowhere = (int *)16L;
+__attribute__((noinline)) static void write_to(int *place) { *place = 1; }
+__attribute__((noinline)) static int deep(int n) {
+    volatile char room[1000];
+    room[n % 1000] = 1;
+    return n ? deep(n + 1) + room[1] : 0;
+}
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    char how = rank == 3 ? argv[1][0] : ' ';
+    if (how == 's') write_to(nowhere);
+    if (how == 'a') assert(zero);
+    if (how == 'o') deep(1);
+    if (how == 'f') return 5 / zero;
+    if (how == 'e') exit(7);
+    if (how == 'u') { MPI_Win window; MPI_Win_create(0, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window); }
+    if (how == 't') { int longer[9] = {0}; MPI_Send(longer, 9, MPI_INT, 4, 0, MPI_COMM_WORLD); }
+    if (rank == 4 && argv[1][0] == 't')
+        MPI_Recv(&rank, 1, MPI_INT, 3, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (argv[1][0] != 'e') MPI_Barrier(MPI_COMM_WORLD);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory) -> Path:
+    source = tmp_path_factory.mktemp("faults") / "faults.c"
+    source.write_text(FAULTS.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    return compiled(source, source.parent)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "said"),
+    [
+        ("s", "crash", "rank 3 was ended by SIGSEGV (address 0x10) at write_to+"),
+        ("a", "crash", "rank 3 was ended by SIGABRT"),
+        ("o", "crash", "its stack is full; --stack-size gives it more) at deep"),
+        ("f", "crash", "rank 3 was ended by SIGFPE (an arithmetic error) at main+"),
+        ("e", "exit", "rank 3 ended with exit code 7"),
+        ("u", "abort", "rank 3 called MPI_Abort with code 55"),
+        ("t", "truncation", "36 bytes from rank 3 does not fit into the 4 bytes of rank 4"),
+    ],
+)
+def test_a_fault_names_the_rank_and_what_it_did(faults, how, kind, said) -> None:
+    report, printed, _ = run(faults, 6, how)
+    assert report["failure"]["kind"] == kind
+    assert said in report["failure"]["text"]
+    if how == "u":
+        assert "rank 3: MPI_Win_create: MPI_ERR_UNSUPPORTED_OPERATION" in printed
+
+
+COMPUTES = """
+#include "check.h"
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    volatile double sum = 0;
+    double start = MPI_Wtime();
+    for (int i = 0; i < 20000000; i++) sum += i;
+    printf("%.9f\\n", MPI_Wtime() - start);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_computing_costs_what_is_asked(tmp_path) -> None:
+    source = tmp_path / "computes.c"
+    source.write_text(COMPUTES.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    program = compiled(source, tmp_path)
+    report, printed, _ = run(program, 1)
+    assert float(printed) == 0 and report["time"]["compute_s"] == 0
+    once, printed, _ = run(program, 1, flags=("--compute", "measured"))
+    assert float(printed) > 0.001
+    assert once["time"]["compute_s"] >= float(printed)
+    thousandfold, _, _ = run(program, 1, flags=("--compute", "measured=1000"))
+    assert thousandfold["time"]["compute_s"] > 100 * once["time"]["compute_s"]
+    assert any("measured on this CPU" in warning for warning in once["warnings"])
+    wrong = hopcast("run", "hopper", "-n", "1", "--compute", "fast", program)
+    assert wrong.returncode == 2 and "none, measured or measured=SCALE" in wrong.stderr
+
+
+def test_the_outcome_is_the_same_again(programs) -> None:
+    hashes = {run(programs["collectives"], 7)[0]["outcome_hash"] for _ in range(2)}
+    assert len(hashes) == 1
+
+
+def test_what_cannot_be_run_is_refused_in_words(tmp_path) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text("int main(void) { return 0; }")
+    subprocess.run(["cc", "-no-pie", source, "-o", tmp_path / "fixed"], check=True)
+    done = hopcast("run", "hopper", "-n", "2", tmp_path / "fixed")
+    assert done.returncode == 2 and "not position-independent" in done.stderr
+    if shutil.which("mpicc"):
+        subprocess.run(["mpicc", HERE / "globals.c", "-o", tmp_path / "other"], check=True)
+        done = hopcast("run", "hopper", "-n", "2", tmp_path / "other")
+        assert done.returncode == 2 and "compile it again with 'hopcast cc'" in done.stderr
