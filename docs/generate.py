@@ -48,8 +48,30 @@ def pages() -> dict[str, str]:
     }
     return models | {
         "models/README.md": index(),
+        "mpi-functions.md": mpi_functions(),
         "platform-reference.md": f"# Platform files: every section and key\n{core.platform_reference()}",
     }
+
+
+def mpi_functions() -> str:
+    """Which functions of MPI are simulated for compiled programs, by chapter, as the headers say."""
+    lines = ["# MPI functions for compiled programs", ""]
+    lines += ["Every function of the MPI 5.0 standard can be linked. Those that are not simulated answer"]
+    lines += [
+        "`MPI_ERR_UNSUPPORTED_OPERATION`; the error handler of the communicator, by default, then ends the"
+    ]
+    lines += ["program by the function's name. Each name stands for its large-count form `_c`, too.", ""]
+    for header in sorted((ROOT / "crates/libmpi/include/mpi").glob("*.h")):
+        found = re.findall(r"MPI_FN\((\w+)\)\(.*\);( /\* \w+::\w+ \*/)?$", header.read_text(), re.MULTILINE)
+        plain = {name.removesuffix("_c"): bool(does) for name, does in found}
+        if not plain:
+            continue
+        simulated = [f"`MPI_{name}`" for name, does in plain.items() if does]
+        others = [f"`MPI_{name}`" for name, does in plain.items() if not does]
+        lines += [f"## {header.stem.replace('_', ' ').capitalize()}", ""]
+        lines += [f"Simulated: {', '.join(simulated) or 'none'}.", ""]
+        lines += [f"Not simulated: {', '.join(others) or 'none'}.", ""]
+    return "\n".join(lines)
 
 
 def index() -> str:

@@ -60,31 +60,27 @@ def run(
         of a recorded trace (a folder, a file, a tar archive); or the name of a synthetic pattern, whose arguments
         are `kwargs` (`{"bytes": "64 B"}`).
     ranks: how many; a trace knows by itself.
-    model: the network model, where it is not the platform's own.
-    seed: of all random streams.
+    model, seed: the network model, where it is not the platform's own; of all random streams.
     placement: ranks to hosts: "linear", "random", "recorded", or a file.
     ppn: processes per host; as many as a host has slots by default.
     set: values of the platform to override, by `section.key`.
     compute_scale: factor on recorded compute times.
     records: how many single MPI calls to keep, for the timeline.
-    mode, time_shift: how a trace is replayed, see `hopcast run --help`.
+    mode, time_shift (of a trace), compute, stack_size (of a compiled program): see `hopcast run --help`.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.
-    compute: what computing between the MPI calls of a compiled program costs: "none", "measured", "measured=1.7".
-    stack_size: room for the stack of each rank of a compiled program, such as "64 MiB".
-    out: a directory for report.html, report.json and the tables.
-    quiet: shows no progress.
+    out, quiet: a directory for report.html, report.json and the tables; whether to show no progress.
 
-    Raises `InputError` for bad input, `DeadlockError`, `ProgramError` or another `ProgramFailure` when the
-    simulated program fails (its `report` is the result until then), and `Interrupted` on Ctrl-C.
+    Raises `InputError`; `DeadlockError`, `ProgramError` or another `ProgramFailure` when the program
+    fails (its `report` is the result until then); and `Interrupted` on Ctrl-C.
     """
     job = Job(
-        platform=os.fspath(platform),
-        program=program,
-        ranks=ranks,
-        args=tuple(args),
-        kwargs=dict(kwargs or {}),
+        os.fspath(platform),
+        program,
+        ranks,
+        tuple(args),
+        dict(kwargs or {}),
         model=model,
         seed=seed,
         placement=None if placement is None else os.fspath(placement),
@@ -100,6 +96,10 @@ def run(
         compute=compute,
         stack_size=stack_size,
     )
+    return _reported(job, out, quiet)
+
+
+def _reported(job: Job, out: str | os.PathLike | None, quiet: bool) -> Report:
     report = simulate(job) if quiet else _simulate_watched(job)
     if out is not None:
         report.save(out)
@@ -200,7 +200,9 @@ def _simulate_executable(request: dict, name: str, job: Job, peers: Peers | None
     from hopcast.live import run as live
 
     if peers is not None:
-        raise InputError(f"{name}: the ranks of a compiled program share one process; start it without mpiexec")
+        raise InputError(
+            f"{name}: the ranks of a compiled program share one process; start it without mpiexec"
+        )
     stack_size_B = live.STACK_SIZE_B if job.stack_size is None else size_B("stack-size", job.stack_size)
     command = [name, *map(str, job.args)]
     return live.simulate(request, command, job.compute or "none", stack_size_B)

@@ -30,7 +30,9 @@ def hopcast(*words: str | Path) -> subprocess.CompletedProcess:
 def compiled(source: Path, folder: Path) -> Path:
     """The program of a source, for hopcast."""
     target = folder / source.stem
-    done = hopcast("cc", "-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized", "-O2", source, "-o", target)
+    done = hopcast(
+        "cc", "-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized", "-O2", source, "-o", target
+    )
     assert done.returncode == 0, done.stderr
     return target
 
@@ -52,7 +54,9 @@ def programs(tmp_path_factory) -> dict[str, Path]:
 @pytest.mark.parametrize("ranks", [1, 2, 5, 24])
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_a_program_is_right_under_hopcast(programs, source, ranks, model) -> None:
-    report, printed, _ = run(programs[source.stem], ranks, *ARGUMENTS.get(source.stem, ()), flags=("--model", model))
+    report, printed, _ = run(
+        programs[source.stem], ranks, *ARGUMENTS.get(source.stem, ()), flags=("--model", model)
+    )
     assert report["failure"] is None, (report["failure"], printed)
     assert report["ranks_finished"] == ranks
 
