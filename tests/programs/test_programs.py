@@ -14,7 +14,7 @@ import pytest
 from hopcast.live import library
 
 HERE = Path(__file__).parent
-SOURCES = sorted(HERE.glob("*.c"))
+SOURCES = sorted([*HERE.glob("*.c"), *HERE.glob("*.cpp")])
 ARGUMENTS = {"process": ["one", "two words"]}
 ENVIRONMENT = os.environ | {"HOPCAST_TEST_VALUE": "here"}
 
@@ -30,9 +30,9 @@ def hopcast(*words: str | Path) -> subprocess.CompletedProcess:
 def compiled(source: Path, folder: Path) -> Path:
     """The program of a source, for hopcast."""
     target = folder / source.stem
-    done = hopcast(
-        "cc", "-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized", "-O2", source, "-o", target
-    )
+    compiler = "cc" if source.suffix == ".c" else "cxx"
+    strict = ("-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized")
+    done = hopcast(compiler, *strict, "-O2", source, "-o", target)
     assert done.returncode == 0, done.stderr
     return target
 
@@ -65,7 +65,8 @@ def test_a_program_is_right_under_hopcast(programs, source, ranks, model) -> Non
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_a_program_prints_what_it_prints_under_a_real_mpi(programs, source, tmp_path) -> None:
     real = tmp_path / "real"
-    subprocess.run(["mpicc", "-O2", source, "-o", real], check=True)
+    compiler = "mpicc" if source.suffix == ".c" else "mpicxx"
+    subprocess.run([compiler, "-O2", source, "-o", real], check=True)
     words = ARGUMENTS.get(source.stem, [])
     native = subprocess.run(
         ["mpiexec", "-n", "3", real, *words], capture_output=True, text=True, env=ENVIRONMENT, timeout=300

@@ -6,6 +6,7 @@
  *
  * usage: hopcast-launcher LIBRARY JOB RESULT
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,6 +16,20 @@ enum { PAD_BYTES = 65536 };
 static _Thread_local char pad[PAD_BYTES] __attribute__((aligned(64)));
 
 typedef int live_function(const char *job, const char *result, char *pad, size_t pad_bytes);
+typedef int find_function(void *instruction, void *found);
+
+static find_function *find_in_copies;
+
+/* The unwinder of C++ finds this before the C library's: the copies of the program are known to the library
+ * alone (crates/libmpi/src/loader/unwind.rs). */
+int _dl_find_object(void *instruction, struct dl_find_object *found) {
+    static find_function *find_in_libraries;
+    if (find_in_copies && find_in_copies(instruction, found) == 0)
+        return 0;
+    if (!find_in_libraries)
+        find_in_libraries = (find_function *)dlsym(RTLD_NEXT, "_dl_find_object");
+    return find_in_libraries ? find_in_libraries(instruction, found) : -1;
+}
 
 int main(int argc, char **argv) {
     if (argc != 4) {
@@ -28,5 +43,6 @@ int main(int argc, char **argv) {
         fprintf(stderr, "hopcast-launcher: %s\n", dlerror());
         return 70;
     }
+    find_in_copies = (find_function *)dlsym(library, "hopcast_find_object");
     return live(argv[2], argv[3], pad, PAD_BYTES);
 }

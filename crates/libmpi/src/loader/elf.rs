@@ -25,6 +25,8 @@ pub struct Elf {
     pub entry: usize,
     /// The initial image of thread-local storage, if there is any.
     pub tls: Option<Tls>,
+    /// The header of the unwinding tables, relative to the base.
+    pub unwinding: Option<usize>,
     /// The dynamic section.
     pub dynamic: Dynamic,
 }
@@ -85,7 +87,7 @@ impl Elf {
                         again with -fPIE -pie ('hopcast cc' does)"
                 .into());
         }
-        let (mut segments, mut tls, mut dynamic) = (Vec::new(), None, None);
+        let (mut segments, mut tls, mut dynamic, mut unwinding) = (Vec::new(), None, None, None);
         for part in header.program_headers(LE, &*bytes).map_err(|error| error.to_string())? {
             let address = part.p_vaddr(LE) as usize;
             let segment = Segment {
@@ -97,6 +99,7 @@ impl Elf {
             match part.p_type(LE) {
                 elf::PT_LOAD => segments.push(segment),
                 elf::PT_DYNAMIC => dynamic = Some(segment),
+                elf::PT_GNU_EH_FRAME => unwinding = Some(address),
                 elf::PT_TLS if segment.in_memory > 0 => {
                     let align = (part.p_align(LE) as usize).max(1);
                     tls =
@@ -109,7 +112,7 @@ impl Elf {
         let Some(place) = dynamic else {
             return Err("statically linked: link it dynamically, so that it can find the MPI library".into());
         };
-        let mut elf = Elf { bytes, segments, entry, tls, dynamic: Dynamic::default() };
+        let mut elf = Elf { bytes, segments, entry, tls, unwinding, dynamic: Dynamic::default() };
         elf.dynamic = elf.read_dynamic(place);
         Ok(elf)
     }

@@ -12,15 +12,17 @@
 //!
 //! Assumptions: the program finds its variables relative to its code or through relocated words (what
 //! compilers emit for a PIE); libraries that it needs are shared by all ranks. A copy takes one mapping of
-//! the process; Linux allows 65,530 (`vm.max_map_count`).
+//! the process; where Linux does not allow as many (`vm.max_map_count`), copies are made in full.
 
 mod clone;
 pub mod elf;
 pub mod entry;
+mod image;
 mod relocation;
 pub mod symbols;
 mod template;
 pub mod tls;
+pub mod unwind;
 
 pub use clone::Clone;
 pub use template::{Hook, Template};

@@ -2,9 +2,8 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::FileExt;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -12,8 +11,9 @@ use object::elf as tags;
 
 use super::clone::Clone;
 use super::elf::{Elf, Refusal};
+use super::image::{Copies, memory_file};
 use super::relocation::{self, Holds};
-use crate::fiber::stacks::PAGE;
+use super::unwind;
 
 /// A function that stands for the C library's function of that name in the program.
 pub struct Hook {
@@ -29,15 +29,12 @@ pub struct Template {
     pub path: PathBuf,
     /// What is in it.
     pub elf: Elf,
-    /// Its relocated image.
-    snapshot: File,
+    /// Its relocated image, and where its copies are.
+    copies: Copies,
     /// Where the C library has loaded it.
     base: usize,
     /// Words of the image that hold addresses of the image, relative to its beginning, ascending.
     own: Vec<usize>,
-    /// Where its copies are mapped, one after the other.
-    arena: usize,
-    capacity: usize,
 }
 
 impl Template {
@@ -52,6 +49,7 @@ impl Template {
         }
         let library = memory_file(c"hopcast-program", &elf.as_library(is_this_library))
             .map_err(|error| format!("no memory for its copy: {error}"))?;
+        open_needed(&elf);
         let base = open_library(&library)?;
         let span = elf.span();
         let mut image = vec![0; span];
@@ -67,27 +65,19 @@ impl Template {
             }
         }
         let own = relocate(&elf, &mut image, base, hooks);
-        let snapshot = save(&image).map_err(|error| format!("no memory for its image: {error}"))?;
-        let arena =
-            reserve(span * copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
-        Ok(Template { path: path.to_path_buf(), elf, snapshot, base, own, arena, capacity: copies })
+        let copies =
+            Copies::new(&image, copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
+        let (start, each, count) = (copies.start, copies.span, copies.count);
+        unwind::set(unwind::Copies { start, each, count, table: elf.unwinding });
+        Ok(Template { path: path.to_path_buf(), elf, copies, base, own })
     }
 
     /// Copy `index`; each may be made once.
     pub fn copy(&self, index: usize) -> io::Result<Clone> {
-        assert!(index < self.capacity, "there is room for {} copies", self.capacity);
-        let (span, base) = (self.elf.span(), self.arena + index * self.elf.span());
-        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
-        // SAFETY: the place lies in the arena, which was reserved for this and is not used by another copy.
-        let mapped =
-            unsafe { libc::mmap(base as *mut c_void, span, access, flags, self.snapshot.as_raw_fd(), 0) };
-        if mapped == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
+        let base = self.copies.place(index)?;
         for at in &self.own {
             let word = (base + at) as *mut usize;
-            // SAFETY: the word lies in the mapping above, and no code of this copy has run.
+            // SAFETY: the word lies in the copy, and no code of it has run.
             unsafe { word.write_unaligned(word.read_unaligned().wrapping_add(base.wrapping_sub(self.base))) };
         }
         Ok(Clone::new(base, &self.elf))
@@ -95,9 +85,9 @@ impl Template {
 
     /// The copy that holds `address`, and where in it.
     pub fn find(&self, address: usize) -> Option<(usize, usize)> {
-        let offset = address.checked_sub(self.arena)?;
-        let index = offset / self.elf.span();
-        (index < self.capacity).then(|| (index, offset % self.elf.span()))
+        let offset = address.checked_sub(self.copies.start)?;
+        let index = offset / self.copies.span;
+        (index < self.copies.count).then(|| (index, offset % self.copies.span))
     }
 
     /// Where the program keeps its own copy of a library's variable, relative to the base.
@@ -118,29 +108,26 @@ fn is_other_mpi(name: &str) -> bool {
         .any(|other| name.starts_with(other))
 }
 
-fn memory_file(name: &CStr, bytes: &[u8]) -> io::Result<File> {
-    // SAFETY: the name is a C string; the descriptor is new, and owned by the file alone.
-    let mut file = unsafe {
-        let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        File::from_raw_fd(descriptor)
-    };
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
-/// The pages of `image` that are not zero.
-fn save(image: &[u8]) -> io::Result<File> {
-    let file = memory_file(c"hopcast-image", &[])?;
-    file.set_len(image.len() as u64)?;
-    for (index, page) in image.chunks(PAGE).enumerate() {
-        if page.iter().any(|byte| *byte != 0) {
-            file.write_all_at(page, (index * PAGE) as u64)?;
+/// Loads the libraries that the program needs before it: what it copies of their variables (of std::cout, for
+/// one) is what they have made of them by then. One that is not found here is looked for once more with the
+/// program, whose own search path counts then.
+fn open_needed(elf: &Elf) {
+    for name in elf.dynamic.needed.iter().filter(|name| !is_this_library(name)) {
+        let Ok(name) = CString::new(name.as_str()) else { continue };
+        // SAFETY: libraries run their initialisation, as they would in any process that needs them.
+        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    }
+    // The streams of C++ are made by the first file that uses them, which would be the program.
+    type Make = unsafe extern "C" fn(*mut c_void);
+    // SAFETY: the constructor of std::ios_base::Init, whose object has one byte, which is never read.
+    unsafe {
+        let make = libc::dlsym(libc::RTLD_DEFAULT, c"_ZNSt8ios_base4InitC1Ev".as_ptr());
+        if !make.is_null() {
+            std::mem::transmute::<*mut c_void, Make>(make)(
+                Box::leak(Box::new(0_u64)) as *mut u64 as *mut c_void
+            );
         }
     }
-    Ok(file)
 }
 
 /// Lets the C library load it; gives the base address. It stays loaded.
@@ -167,13 +154,6 @@ fn open_library(file: &File) -> Result<usize, Refusal> {
 struct LinkMap {
     base: usize,
     name: *const c_char,
-}
-
-fn reserve(bytes: usize) -> io::Result<usize> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at a place that the kernel chooses.
-    let place = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
-    if place == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(place as usize) }
 }
 
 /// Puts the hooks into the image; gives the places of the words that point into it, ascending.

@@ -1,0 +1,64 @@
+//! Where the unwinding tables of a copy are: exceptions of C++ ask by the address of an instruction.
+//!
+//! The unwinder asks `_dl_find_object` of the C library (since version 2.35), which knows what it has loaded, the
+//! template among it, but not the copies. The launcher, whose functions are found before those of
+//! libraries, defines that function and asks here first.
+
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+
+/// The copies of the program, as one row of equal pieces of address space.
+#[derive(Debug, Clone, Copy)]
+pub struct Copies {
+    /// Where the first begins.
+    pub start: usize,
+    /// From one to the next \[bytes\].
+    pub each: usize,
+    /// How many there are.
+    pub count: usize,
+    /// The table's header within each (PT_GNU_EH_FRAME), if there is one.
+    pub table: Option<usize>,
+}
+
+static COPIES: OnceLock<Copies> = OnceLock::new();
+
+/// Makes the copies known. A process runs one program.
+pub fn set(copies: Copies) {
+    let known = COPIES.set(copies);
+    assert!(known.is_ok(), "a process runs one program");
+}
+
+/// `struct dl_find_object` of the C library on x86-64 (dlfcn.h).
+#[repr(C)]
+pub struct Found {
+    flags: u64,
+    start: usize,
+    end: usize,
+    link_map: usize,
+    table: usize,
+    reserved: [u64; 7],
+}
+
+/// As `_dl_find_object`: 0 if `instruction` is of a copy, whose table is then in `found`; −1 if not.
+///
+/// # Safety
+/// `found` is the unwinder's place for the answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_find_object(instruction: *const c_void, found: *mut Found) -> c_int {
+    let answer = || {
+        let copies = COPIES.get()?;
+        let index = (instruction as usize).checked_sub(copies.start)? / copies.each;
+        let start = copies.start + index * copies.each;
+        let table = copies.table.filter(|_| index < copies.count)?;
+        let end = start + copies.each;
+        Some(Found { flags: 0, start, end, link_map: 0, table: start + table, reserved: [0; 7] })
+    };
+    match answer() {
+        Some(answer) => {
+            // SAFETY: the caller says so.
+            unsafe { *found = answer };
+            0
+        }
+        None => -1,
+    }
+}
