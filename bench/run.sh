@@ -10,3 +10,4 @@ cargo bench --package network --bench routes
 cargo bench --package workload --bench dumpi
 "$bin/python" bench/speed.py
 "$bin/python" bench/python_calls.py
+"$bin/python" bench/live.py
