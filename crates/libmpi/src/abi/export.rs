@@ -60,6 +60,22 @@ impl NumberOut {
     }
 }
 
+/// A distance in memory \[bytes\]: `MPI_Aint`, or `MPI_Count` in large-count functions.
+#[derive(Debug, Clone, Copy)]
+pub struct Distance(pub isize);
+
+impl From<isize> for Distance {
+    fn from(value: isize) -> Distance {
+        Distance(value)
+    }
+}
+
+impl From<i64> for Distance {
+    fn from(value: i64) -> Distance {
+        Distance(value as isize)
+    }
+}
+
 macro_rules! conversions {
     ($($from:ty => $to:ident :: $variant:ident;)*) => {$(
         impl From<$from> for $to {

@@ -116,7 +116,7 @@ impl Call {
 }
 
 /// Some values in the program's memory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Values {
     at: *mut c_void,
     count: i64,
@@ -124,38 +124,35 @@ struct Values {
 }
 
 impl Values {
-    fn new(at: *const c_void, count: i64, datatype: Datatype) -> Answer<Values> {
-        let values = Values { at: at.cast_mut(), count, layout: Layout::of(datatype)? };
+    fn new(me: &Process, at: *const c_void, count: i64, datatype: Datatype) -> Answer<Values> {
+        let values = Values { at: at.cast_mut(), count, layout: me.layout(datatype)? };
         values.layout.bytes(count)?;
         Ok(values)
     }
 
     /// Length as a message \[bytes\].
-    fn bytes(self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.count as u64 * self.layout.size as u64
     }
 
     /// The `count` values that begin `first` values on.
-    fn part(self, first: i64, count: i64) -> Values {
-        Values {
-            at: self.at.wrapping_byte_offset(first as isize * self.layout.extent as isize),
-            count,
-            ..self
-        }
+    fn part(&self, first: i64, count: i64) -> Values {
+        let at = self.at.wrapping_byte_offset(first as isize * self.layout.extent);
+        Values { at, count, layout: self.layout.clone() }
     }
 
     /// Their contents.
-    unsafe fn pack(self) -> Box<[u8]> {
+    unsafe fn pack(&self) -> Box<[u8]> {
         // SAFETY: as the contract of `call` says.
         unsafe { self.layout.pack(self.at, self.count) }
     }
 
     /// Puts contents there.
-    unsafe fn put(self, contents: &[u8]) {
+    unsafe fn put(&self, contents: &[u8]) {
         // SAFETY: as the contract of `call` says; no more than there is room for, whatever was given.
         unsafe {
-            let room = self.layout.extent * self.count as usize;
-            crate::data::datatype::unpack(&contents[..contents.len().min(room)], self.at);
+            let room = self.layout.packed() * self.count as usize;
+            self.layout.unpack(&contents[..contents.len().min(room)], self.at);
         }
     }
 }
@@ -179,6 +176,7 @@ impl Blocks {
     /// # Safety
     /// As the contract of `call` says.
     unsafe fn own(
+        me: &Process,
         at: *const c_void,
         counts: Numbers,
         distances: Numbers,
@@ -188,7 +186,7 @@ impl Blocks {
         let values = (0..size as usize).map(|index| {
             // SAFETY: the caller says so.
             let (count, first) = unsafe { (counts.get(index), distances.get(index)) };
-            Ok(Values::new(at, count, datatype)?.part(first, count))
+            Ok(Values::new(me, at, count, datatype)?.part(first, count))
         });
         Ok(Blocks { values: values.collect::<Answer<_>>()? })
     }
@@ -205,7 +203,7 @@ impl Blocks {
         starts.push(0);
         for block in &self.values {
             // SAFETY: as the contract of `call` says.
-            bytes.extend_from_slice(unsafe { block.layout.view(block.at, block.count) });
+            unsafe { block.layout.append(block.at, block.count, &mut bytes) };
             starts.push(bytes.len());
         }
         Given { bytes: bytes.into(), starts: starts.into() }

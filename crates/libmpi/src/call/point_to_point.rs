@@ -16,7 +16,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype, Request};
 use crate::abi::status::Status;
 use crate::abi::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use crate::data::datatype::{self, Layout};
+use crate::data::datatype::Layout;
 use crate::live::process::Process;
 
 /// The arguments of a send, as C has them.
@@ -61,7 +61,7 @@ impl Outgoing {
     pub unsafe fn packed(&self, me: &Process, mode: SendMode) -> Answer<operation::Send> {
         let comm = communicator::find(me, self.comm)?;
         let send = || -> Answer<operation::Send> {
-            let layout = Layout::of(self.datatype)?;
+            let layout = me.layout(self.datatype)?;
             let bytes = Bytes(layout.bytes(self.count)?);
             let to = match self.to {
                 PROC_NULL => Peer::Null,
@@ -86,7 +86,7 @@ impl Incoming {
     pub fn wanted(&self, me: &Process) -> Answer<operation::Receive> {
         let comm = communicator::find(me, self.comm)?;
         let wanted = || {
-            let capacity = Bytes(Layout::of(self.datatype)?.bytes(self.count)?);
+            let capacity = Bytes(me.layout(self.datatype)?.bytes(self.count)?);
             envelope(&comm, self.from, self.tag, capacity)
         };
         wanted().map_err(|error| error.of(self.comm))
@@ -96,10 +96,10 @@ impl Incoming {
     ///
     /// # Safety
     /// As the contract of `call` says.
-    pub unsafe fn take(&self, me: &Process, status: &source::Status) {
+    pub unsafe fn take(&self, me: &Process, layout: &Layout, status: &source::Status) {
         let contents = me.shared.parcels.borrow_mut().take(status.data);
         // SAFETY: the caller says so; the simulator has checked that the message fits.
-        unsafe { datatype::unpack(&contents, self.buffer) };
+        unsafe { layout.unpack(&contents, self.buffer) };
     }
 
     /// The status for the program.
@@ -161,7 +161,7 @@ macro_rules! sends {
             // What is wrong shows now.
             // SAFETY: nothing is read from a buffer for no values.
             unsafe { Outgoing { count: 0, ..message }.packed(me, SendMode::$mode) }?;
-            Layout::of(datatype)?.bytes(count).map_err(|error| error.of(comm))?;
+            me.layout(datatype)?.bytes(count).map_err(|error| error.of(comm))?;
             let kept = request::keep(me, Pending::persistent_send(message, SendMode::$mode));
             // SAFETY: as the contract of `call` says.
             unsafe { *request = kept };
@@ -193,11 +193,12 @@ pub unsafe fn recv(
     status: *mut Status,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
+    let layout = me.layout(datatype)?;
     let wanted = message.wanted(me)?;
     let got = me.perform(Op::Receive(wanted, Start::Blocking), |done| done.status);
     // SAFETY: as the contract of `call` says.
     unsafe {
-        message.take(me, &got);
+        message.take(me, &layout, &got);
         message.status(&got).write(status);
     }
     Ok(())
@@ -216,7 +217,9 @@ pub unsafe fn irecv(
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
     let wanted = message.wanted(me)?;
-    let begun = request::begin(me, Pending::receive(message), |start| Op::Receive(wanted, start));
+    let begun = request::begin(me, Pending::receive(message, me.layout(datatype)?), |start| {
+        Op::Receive(wanted, start)
+    });
     // SAFETY: as the contract of `call` says.
     unsafe { *request = begun };
     Ok(())
@@ -235,7 +238,7 @@ pub unsafe fn recv_init(
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
     message.wanted(me)?;
-    let kept = request::keep(me, Pending::persistent_receive(message));
+    let kept = request::keep(me, Pending::persistent_receive(message, me.layout(datatype)?));
     // SAFETY: as the contract of `call` says.
     unsafe { *request = kept };
     Ok(())
@@ -260,13 +263,13 @@ pub unsafe fn sendrecv(
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
     let outgoing =
         Outgoing { buffer: from_buffer, count: send_count, datatype: send_type, to, tag: send_tag, comm };
-    let wanted = incoming.wanted(me)?;
+    let (layout, wanted) = (me.layout(datatype)?, incoming.wanted(me)?);
     // SAFETY: as the contract of `call` says.
     let send = unsafe { outgoing.packed(me, SendMode::Standard) }?;
     let got = me.perform(Op::SendReceive(send, wanted), |done| done.status);
     // SAFETY: as the contract of `call` says.
     unsafe {
-        incoming.take(me, &got);
+        incoming.take(me, &layout, &got);
         incoming.status(&got).write(status);
     }
     Ok(())

@@ -15,6 +15,7 @@ use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Request};
 use crate::abi::status::Status;
+use crate::data::datatype::Layout;
 use crate::live::process::Process;
 
 /// What is to be done when an operation is complete.
@@ -32,7 +33,8 @@ pub struct Pending {
 enum Kind {
     /// With what is sent anew at each start, if it is persistent.
     Send(Option<(Outgoing, SendMode)>),
-    Receive(Incoming),
+    /// With how what comes is laid out: the program may free its datatype before.
+    Receive(Incoming, Layout),
     Collective(Option<Finish>),
 }
 
@@ -43,8 +45,8 @@ impl Pending {
     }
 
     /// A receive.
-    pub fn receive(message: Incoming) -> Pending {
-        Pending { kind: Kind::Receive(message), active: true, kept: false }
+    pub fn receive(message: Incoming, layout: Layout) -> Pending {
+        Pending { kind: Kind::Receive(message, layout), active: true, kept: false }
     }
 
     /// A collective, at whose end `finish` takes the result.
@@ -58,8 +60,8 @@ impl Pending {
     }
 
     /// A persistent receive.
-    pub fn persistent_receive(message: Incoming) -> Pending {
-        Pending { kind: Kind::Receive(message), active: false, kept: true }
+    pub fn persistent_receive(message: Incoming, layout: Layout) -> Pending {
+        Pending { kind: Kind::Receive(message, layout), active: false, kept: true }
     }
 }
 
@@ -95,7 +97,7 @@ unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -
         pending.active = false;
         let parts = match &mut pending.kind {
             Kind::Send(_) => (None, None),
-            Kind::Receive(message) => (Some(*message), None),
+            Kind::Receive(message, layout) => (Some((*message, layout.clone())), None),
             Kind::Collective(finish) => (None, finish.take()),
         };
         if !pending.kept {
@@ -108,9 +110,9 @@ unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -
         finish(me);
     }
     match message {
-        Some(message) => {
+        Some((message, layout)) => {
             // SAFETY: as the contract of `call` says, the buffer is there until the operation is complete.
-            unsafe { message.take(me, told) };
+            unsafe { message.take(me, &layout, told) };
             message.status(told)
         }
         None if told.cancelled => Status::of(told),
@@ -349,7 +351,7 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
                 pending.active = true;
                 match &pending.kind {
                     Kind::Send(Some((message, mode))) => Some((Ok((*message, *mode)), place)),
-                    Kind::Receive(message) => Some((Err(*message), place)),
+                    Kind::Receive(message, _) => Some((Err(*message), place)),
                     Kind::Send(None) | Kind::Collective(_) => None,
                 }
             }
@@ -404,7 +406,7 @@ pub unsafe fn request_free(me: &Process, request: *mut Request) -> Answer {
     // SAFETY: as the contract of `call` says.
     let request = unsafe { &mut *request };
     let found = active(me, *request)?;
-    let receives = |pending: &Pending| matches!(pending.kind, Kind::Receive(_) | Kind::Collective(_));
+    let receives = |pending: &Pending| matches!(pending.kind, Kind::Receive(..) | Kind::Collective(_));
     if found.is_some() && me.requests.borrow().get(request.0).is_some_and(receives) {
         let reason = "freeing a receive or a collective before it is complete is not simulated";
         return Err(Error::new(Class::UNSUPPORTED_OPERATION, reason));

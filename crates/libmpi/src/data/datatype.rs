@@ -4,6 +4,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::rc::Rc;
 
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Datatype;
@@ -44,14 +45,27 @@ pub enum Number {
 }
 
 /// How values of a datatype lie in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// Bytes of data in one.
     pub size: usize,
+    /// Where one begins, from its address \[bytes\].
+    pub lower: isize,
     /// From one to the next \[bytes\].
-    pub extent: usize,
+    pub extent: isize,
     /// What it is made of.
     pub element: Element,
+    /// Where its data is, in the order of messages; `None` where that is all of the extent.
+    pub blocks: Option<Rc<[Block]>>,
+}
+
+/// Bytes that lie together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Where, from the address of the value \[bytes\].
+    pub at: isize,
+    /// How long \[bytes\].
+    pub bytes: usize,
 }
 
 use Element::{Byte, Complex, Float, Logical, Pair, Plain, Signed, Unsigned};
@@ -127,16 +141,16 @@ const PREDEFINED: &[(usize, &str, usize, Element)] = &[
 /// Handles of predefined datatypes begin here, and there are fewer than 256.
 const FIRST: usize = 0x200;
 
-/// The layout of each by its handle: every call looks for one.
-const LAYOUTS: [Option<Layout>; 256] = {
-    let mut layouts = [None; 256];
+/// Size and element of each by its handle: every call looks for one.
+const KINDS: [Option<(usize, Element)>; 256] = {
+    let mut kinds = [None; 256];
     let mut row = 0;
     while row < PREDEFINED.len() {
         let (handle, _, size, element) = PREDEFINED[row];
-        layouts[handle - FIRST] = Some(Layout { size, extent: extent(size, element), element });
+        kinds[handle - FIRST] = Some((size, element));
         row += 1;
     }
-    layouts
+    kinds
 };
 
 /// Handle and name of each predefined datatype.
@@ -148,24 +162,36 @@ pub fn predefined() -> impl Iterator<Item = (usize, &'static str)> {
 fn unknown(datatype: Datatype) -> Error {
     match datatype {
         Datatype::NULL => Error::new(Class::TYPE, "MPI_DATATYPE_NULL"),
-        Datatype(other) => Error::new(Class::TYPE, format!("{other:#x} is not a predefined datatype")),
+        Datatype(other) => Error::new(Class::TYPE, format!("{other:#x} is not a datatype")),
     }
 }
 
 impl Layout {
     /// Of a predefined datatype.
     #[inline]
-    pub fn of(datatype: Datatype) -> Answer<Layout> {
-        static TABLE: [Option<Layout>; 256] = LAYOUTS;
-        let known = datatype.0.checked_sub(FIRST).and_then(|place| *TABLE.get(place)?);
-        known.ok_or_else(|| unknown(datatype))
+    pub fn of_predefined(datatype: Datatype) -> Answer<Layout> {
+        static TABLE: [Option<(usize, Element)>; 256] = KINDS;
+        match datatype.0.checked_sub(FIRST).and_then(|place| *TABLE.get(place)?) {
+            Some((size, element)) => {
+                Ok(Layout { size, lower: 0, extent: extent(size, element), element, blocks: None })
+            }
+            None => Err(unknown(datatype)),
+        }
     }
 
     /// Length of `count` values as a message \[bytes\].
-    pub fn bytes(self, count: i64) -> Answer<u64> {
+    pub fn bytes(&self, count: i64) -> Answer<u64> {
         match u64::try_from(count) {
             Ok(count) => Ok(count * self.size as u64),
             Err(_) => Err(Error::new(Class::COUNT, format!("a count of 0 or more, not {count}"))),
+        }
+    }
+
+    /// Length of one value as its contents travel \[bytes\]: pairs travel with the room at their end.
+    pub fn packed(&self) -> usize {
+        match &self.blocks {
+            Some(blocks) => blocks.iter().map(|block| block.bytes).sum(),
+            None => self.extent as usize,
         }
     }
 
@@ -173,41 +199,70 @@ impl Layout {
     ///
     /// # Safety
     /// There are that many at `buffer`, which the program gives as one to send from.
-    pub unsafe fn pack(self, buffer: *const c_void, count: i64) -> Box<[u8]> {
+    #[inline]
+    pub unsafe fn pack(&self, buffer: *const c_void, count: i64) -> Box<[u8]> {
+        let mut contents = Vec::with_capacity(self.packed() * count.max(0) as usize);
         // SAFETY: the caller says so.
-        unsafe { self.view(buffer, count) }.into()
+        unsafe { self.append(buffer, count, &mut contents) };
+        contents.into_boxed_slice()
     }
 
-    /// The memory of `count` values at `buffer`.
+    /// Appends the contents of `count` values at `buffer`.
     ///
     /// # Safety
-    /// As for `pack`, for as long as the view is used.
-    pub unsafe fn view<'a>(self, buffer: *const c_void, count: i64) -> &'a [u8] {
-        let bytes = self.extent * usize::try_from(count).unwrap_or(0);
-        if bytes == 0 {
-            return &[];
+    /// As for `pack`.
+    pub unsafe fn append(&self, buffer: *const c_void, count: i64, contents: &mut Vec<u8>) {
+        let count = usize::try_from(count).unwrap_or(0);
+        let mut take = |at: isize, bytes: usize| {
+            let from = buffer.wrapping_byte_offset(at).cast::<u8>();
+            // SAFETY: the caller says so; nothing is read where there are no bytes.
+            contents.extend_from_slice(unsafe { std::slice::from_raw_parts(from, bytes) });
+        };
+        match &self.blocks {
+            None if count * self.packed() > 0 => take(0, count * self.packed()),
+            None => {}
+            Some(blocks) => {
+                for index in 0..count as isize {
+                    blocks.iter().for_each(|block| take(index * self.extent + block.at, block.bytes));
+                }
+            }
         }
-        // SAFETY: the caller says so.
-        unsafe { std::slice::from_raw_parts(buffer.cast(), bytes) }
     }
-}
 
-/// Puts the contents of a message into the memory of the program.
-///
-/// # Safety
-/// There is room for them at `buffer`, which the program gives as one to receive into.
-pub unsafe fn unpack(contents: &[u8], buffer: *mut c_void) {
-    // SAFETY: the caller says so. The program may have sent from the same memory.
-    unsafe { ptr::copy(contents.as_ptr(), buffer.cast(), contents.len()) };
+    /// Puts the contents of a message into values at `buffer`.
+    ///
+    /// # Safety
+    /// There is room for them at `buffer`, which the program gives as one to receive into.
+    pub unsafe fn unpack(&self, mut contents: &[u8], buffer: *mut c_void) {
+        let mut put = |at: isize, bytes: usize| {
+            let (now, rest) = contents.split_at(bytes.min(contents.len()));
+            // SAFETY: the caller says so. The program may have sent from the same memory.
+            unsafe { ptr::copy(now.as_ptr(), buffer.wrapping_byte_offset(at).cast(), now.len()) };
+            contents = rest;
+            !contents.is_empty()
+        };
+        match &self.blocks {
+            None => {
+                put(0, usize::MAX);
+            }
+            Some(blocks) if self.packed() > 0 => {
+                let mut index = 0;
+                while blocks.iter().all(|block| put(index * self.extent + block.at, block.bytes)) {
+                    index += 1;
+                }
+            }
+            Some(_) => {}
+        }
+    }
 }
 
 /// From one value to the next: pairs are structures of C, with room at their end.
-const fn extent(size: usize, element: Element) -> usize {
+fn extent(size: usize, element: Element) -> isize {
     match element {
         Pair(Number::DoubleInt | Number::LongInt) => 16,
         Pair(Number::ShortInt) => 8,
         Pair(Number::LongDoubleInt) => 32,
-        _ => size,
+        _ => size as isize,
     }
 }
 
@@ -218,20 +273,20 @@ mod tests {
     /// The structures of C that MPI's pairs stand for.
     #[test]
     fn pairs_have_the_extent_of_their_structure() {
-        let extent = |handle| Layout::of(Datatype(handle)).unwrap().extent;
+        let extent = |handle| Layout::of_predefined(Datatype(handle)).unwrap().extent;
         #[repr(C)]
         struct OfDouble(f64, i32);
         #[repr(C)]
         struct OfShort(i16, i32);
-        assert_eq!(extent(0x229), size_of::<OfDouble>());
-        assert_eq!(extent(0x22c), size_of::<OfShort>());
-        assert_eq!(extent(0x22b), size_of::<(i32, i32)>());
+        assert_eq!(extent(0x229), size_of::<OfDouble>() as isize);
+        assert_eq!(extent(0x22c), size_of::<OfShort>() as isize);
+        assert_eq!(extent(0x22b), 8);
     }
 
     #[test]
     fn what_is_none_is_named() {
-        assert_eq!(Layout::of(Datatype::NULL).unwrap_err().class, Class::TYPE);
-        assert!(Layout::of(Datatype(0x1000)).unwrap_err().reason.contains("0x1000"));
-        assert_eq!(Layout::of(Datatype::BYTE).unwrap().bytes(-1).unwrap_err().class, Class::COUNT);
+        assert_eq!(Layout::of_predefined(Datatype::NULL).unwrap_err().class, Class::TYPE);
+        assert!(Layout::of_predefined(Datatype(0x1000)).unwrap_err().reason.contains("0x1000"));
+        assert_eq!(Layout::of_predefined(Datatype::BYTE).unwrap().bytes(-1).unwrap_err().class, Class::COUNT);
     }
 }

@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_meeting_is_closed_by_the_last_and_sums_are_in_the_order_of_ranks() {
         let key = Key { comm: CommId::WORLD, first: 0, number: 3 };
-        let sum = Operator::of(Op(0x21), Layout::of(Datatype(0x209)).unwrap()).unwrap();
+        let sum = Operator::of(Op(0x21), &Layout::of_predefined(Datatype(0x209)).unwrap()).unwrap();
         let mut meetings = Meetings::default();
         for member in [2, 0, 1] {
             let bytes = (10_i32.pow(member as u32)).to_le_bytes();

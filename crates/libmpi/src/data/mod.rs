@@ -1,6 +1,7 @@
 //! The contents of messages: what they are made of, how they are combined, and where they wait.
 
 pub mod datatype;
+pub mod derived;
 pub mod meeting;
 pub mod operator;
 pub mod parcel;

@@ -56,7 +56,7 @@ pub struct Operator {
 
 impl Operator {
     /// The operation of a handle for values of `layout`.
-    pub fn of(op: Op, layout: Layout) -> Answer<Operator> {
+    pub fn of(op: Op, layout: &Layout) -> Answer<Operator> {
         let known = PREDEFINED.iter().find(|row| row.0 == op.0);
         let &(_, _, operation) = known.ok_or_else(|| {
             Error::new(Class::OP, format!("{:#x} is not an operation for a reduction", op.0))
@@ -264,7 +264,7 @@ mod tests {
     use crate::abi::handle::Datatype;
 
     fn combined(op: usize, datatype: usize, total: &[u8], next: &[u8]) -> Vec<u8> {
-        let operator = Operator::of(Op(op), Layout::of(Datatype(datatype)).unwrap()).unwrap();
+        let operator = Operator::of(Op(op), &Layout::of_predefined(Datatype(datatype)).unwrap()).unwrap();
         let mut total = total.to_vec();
         operator.combine(&mut total, next);
         total
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn an_operation_that_is_not_for_a_datatype_is_refused() {
-        let error = Operator::of(Op(0x28), Layout::of(Datatype(0x214)).unwrap()).unwrap_err();
+        let error = Operator::of(Op(0x28), &Layout::of_predefined(Datatype(0x214)).unwrap()).unwrap_err();
         assert_eq!(error.class, Class::OP);
     }
 }

@@ -13,9 +13,11 @@ use mpi::Op;
 use mpi::source::Completion;
 
 use super::clock;
-use crate::abi::handle::Table;
+use crate::abi::error::Answer;
+use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
 use crate::call::request::Pending;
+use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
 use crate::fiber::{Ended, Fiber, Hub};
@@ -98,6 +100,8 @@ pub struct Process {
     pub world: Rc<Communicator>,
     /// MPI_COMM_SELF.
     pub oneself: Rc<Communicator>,
+    /// The layouts of its derived datatypes.
+    pub datatypes: RefCell<Table<Layout>>,
     /// Its requests: the simulator knows them by the same numbers.
     pub requests: RefCell<Table<Pending>>,
     /// For a signal handler, while it runs.
@@ -124,6 +128,7 @@ impl Process {
             exit_code: Cell::new(0),
             handlers: RefCell::default(),
             communicators: RefCell::default(),
+            datatypes: RefCell::default(),
             requests: RefCell::default(),
             trap: Cell::new(None),
             output,
@@ -199,6 +204,15 @@ impl Process {
             // SAFETY: the program's copy of the variable `stdout`, in this rank's mapping.
             unsafe { place.write(self.output.file()) };
         }
+    }
+
+    /// How values of a datatype lie in memory.
+    #[inline]
+    pub fn layout(&self, datatype: Datatype) -> Answer<Layout> {
+        if let Some(layout) = self.datatypes.borrow().get(datatype.0) {
+            return Ok(layout.clone());
+        }
+        Layout::of_predefined(datatype)
     }
 
     /// A communicator by its handle.

@@ -24,9 +24,9 @@ unsafe fn prepare_bcast(
     comm: Comm,
 ) -> Answer<Call> {
     let (comm, root) = rooted(me, comm, root)?;
-    let values = Values::new(buffer, count, datatype)?;
+    let values = Values::new(me, buffer, count, datatype)?;
     let gives = comm.rank == root;
-    let call = Call::new(Kind::Bcast, comm, root, equal(values.bytes()), values.layout.extent);
+    let call = Call::new(Kind::Bcast, comm, root, equal(values.bytes()), values.layout.packed());
     if gives {
         // SAFETY: as the contract of `call` says.
         return Ok(call.giving(Given::whole(unsafe { values.pack() })));
@@ -48,18 +48,18 @@ unsafe fn prepare_gather(
 ) -> Answer<Call> {
     let (comm, root) = rooted(me, comm, root)?;
     let mine = if comm.rank == root && in_place(from) {
-        Values::new(into, count, datatype)?.part(i64::from(root) * count, count)
+        Values::new(me, into, count, datatype)?.part(i64::from(root) * count, count)
     } else {
-        Values::new(from, send_count, send_type)?
+        Values::new(me, from, send_count, send_type)?
     };
     // SAFETY: as the contract of `call` says.
     let given = Given::whole(unsafe { mine.pack() });
     let places = if comm.rank == root {
-        Blocks::equal(Values::new(into, count, datatype)?, comm.size).values
+        Blocks::equal(Values::new(me, into, count, datatype)?, comm.size).values
     } else {
         Vec::new()
     };
-    let call = Call::new(Kind::Gather, comm, root, equal(mine.bytes()), mine.layout.extent);
+    let call = Call::new(Kind::Gather, comm, root, equal(mine.bytes()), mine.layout.packed());
     Ok(call.giving(given).taking(move |open| {
         for (member, place) in places.iter().enumerate() {
             // SAFETY: as the contract of `call` says.
@@ -84,13 +84,13 @@ unsafe fn prepare_gatherv(
     let here = comm.rank as usize;
     let places = if comm.rank == root {
         // SAFETY: as the contract of `call` says.
-        unsafe { Blocks::own(into, counts, distances, datatype, comm.size) }?
+        unsafe { Blocks::own(me, into, counts, distances, datatype, comm.size) }?
     } else {
         Blocks { values: Vec::new() }
     };
     let mine = match places.values.get(here) {
-        Some(place) if in_place(from) => *place,
-        _ => Values::new(from, send_count, send_type)?,
+        Some(place) if in_place(from) => place.clone(),
+        _ => Values::new(me, from, send_count, send_type)?,
     };
     // The root knows all lengths, any other member its own: what the simulator asks of each.
     let lengths = if places.values.is_empty() {
@@ -100,7 +100,7 @@ unsafe fn prepare_gatherv(
     };
     // SAFETY: as the contract of `call` says.
     let given = Given::whole(unsafe { mine.pack() });
-    let call = Call::new(Kind::Gatherv, comm, root, Sizes::ByRank(lengths), mine.layout.extent);
+    let call = Call::new(Kind::Gatherv, comm, root, Sizes::ByRank(lengths), mine.layout.packed());
     Ok(call.giving(given).taking(move |open| {
         for (member, place) in places.values.iter().enumerate() {
             // SAFETY: as the contract of `call` says.
@@ -122,10 +122,10 @@ unsafe fn prepare_scatter(
 ) -> Answer<Call> {
     let (comm, root) = rooted(me, comm, root)?;
     if comm.rank == root {
-        let each = Values::new(from, send_count, send_type)?;
-        let blocks = Blocks::equal(each, comm.size);
-        let mine = if in_place(into) { None } else { Some(Values::new(into, count, datatype)?) };
-        let call = Call::new(Kind::Scatter, comm, root, equal(each.bytes()), each.layout.extent);
+        let each = Values::new(me, from, send_count, send_type)?;
+        let blocks = Blocks::equal(each.clone(), comm.size);
+        let mine = if in_place(into) { None } else { Some(Values::new(me, into, count, datatype)?) };
+        let call = Call::new(Kind::Scatter, comm, root, equal(each.bytes()), each.layout.packed());
         // SAFETY: as the contract of `call` says.
         return Ok(call.giving(unsafe { blocks.pack() }).taking(move |open| {
             if let Some(mine) = mine {
@@ -134,8 +134,8 @@ unsafe fn prepare_scatter(
             }
         }));
     }
-    let (mine, rank) = (Values::new(into, count, datatype)?, comm.rank as usize);
-    let call = Call::new(Kind::Scatter, comm, root, equal(mine.bytes()), mine.layout.extent);
+    let (mine, rank) = (Values::new(me, into, count, datatype)?, comm.rank as usize);
+    let call = Call::new(Kind::Scatter, comm, root, equal(mine.bytes()), mine.layout.packed());
     // SAFETY: as the contract of `call` says.
     Ok(call.taking(move |open| unsafe { mine.put(open.block(root as usize, rank)) }))
 }
@@ -154,18 +154,18 @@ unsafe fn prepare_scatterv(
 ) -> Answer<Call> {
     let (comm, root) = rooted(me, comm, root)?;
     let here = comm.rank as usize;
-    let mine = if in_place(into) { None } else { Some(Values::new(into, count, datatype)?) };
+    let mine = if in_place(into) { None } else { Some(Values::new(me, into, count, datatype)?) };
     let (given, lengths) = if comm.rank == root {
         // SAFETY: as the contract of `call` says.
-        let blocks = unsafe { Blocks::own(from, counts, distances, send_type, comm.size) }?;
+        let blocks = unsafe { Blocks::own(me, from, counts, distances, send_type, comm.size) }?;
         // SAFETY: as the contract of `call` says.
         (unsafe { blocks.pack() }, blocks.lengths())
     } else {
-        let own = mine.map_or(0, Values::bytes);
+        let own = mine.as_ref().map_or(0, Values::bytes);
         let lengths = (0..comm.size as usize).map(|member| if member == here { own } else { 0 }).collect();
         (Given::default(), lengths)
     };
-    let element = mine.map_or(1, |mine| mine.layout.extent);
+    let element = mine.as_ref().map_or(1, |mine| mine.layout.packed());
     let call = Call::new(Kind::Scatterv, comm, root, Sizes::ByRank(lengths), element);
     Ok(call.giving(given).taking(move |open| {
         if let Some(mine) = mine {
@@ -186,15 +186,15 @@ unsafe fn prepare_allgather(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let places = Blocks::equal(Values::new(into, count, datatype)?, comm.size);
+    let places = Blocks::equal(Values::new(me, into, count, datatype)?, comm.size);
     let mine = if in_place(from) {
-        places.values[comm.rank as usize]
+        places.values[comm.rank as usize].clone()
     } else {
-        Values::new(from, send_count, send_type)?
+        Values::new(me, from, send_count, send_type)?
     };
     // SAFETY: as the contract of `call` says.
     let given = Given::whole(unsafe { mine.pack() });
-    let call = Call::new(Kind::Allgather, comm, 0, equal(mine.bytes()), mine.layout.extent);
+    let call = Call::new(Kind::Allgather, comm, 0, equal(mine.bytes()), mine.layout.packed());
     Ok(call.giving(given).taking(move |open| {
         for (member, place) in places.values.iter().enumerate() {
             // SAFETY: as the contract of `call` says.
@@ -216,16 +216,16 @@ unsafe fn prepare_allgatherv(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(into, counts, distances, datatype, comm.size) }?;
+    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, comm.size) }?;
     let mine = if in_place(from) {
-        places.values[comm.rank as usize]
+        places.values[comm.rank as usize].clone()
     } else {
-        Values::new(from, send_count, send_type)?
+        Values::new(me, from, send_count, send_type)?
     };
     // SAFETY: as the contract of `call` says.
     let given = Given::whole(unsafe { mine.pack() });
     let sizes = Sizes::ByRank(places.lengths());
-    let call = Call::new(Kind::Allgatherv, comm, 0, sizes, mine.layout.extent);
+    let call = Call::new(Kind::Allgatherv, comm, 0, sizes, mine.layout.packed());
     Ok(call.giving(given).taking(move |open| {
         for (member, place) in places.values.iter().enumerate() {
             // SAFETY: as the contract of `call` says.
@@ -245,14 +245,14 @@ unsafe fn prepare_alltoall(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let places = Blocks::equal(Values::new(into, count, datatype)?, comm.size);
+    let places = Blocks::equal(Values::new(me, into, count, datatype)?, comm.size);
     let blocks = if in_place(from) {
         places.clone()
     } else {
-        Blocks::equal(Values::new(from, send_count, send_type)?, comm.size)
+        Blocks::equal(Values::new(me, from, send_count, send_type)?, comm.size)
     };
-    let (each, rank) = (blocks.values[0], comm.rank as usize);
-    let call = Call::new(Kind::Alltoall, comm, 0, equal(each.bytes()), each.layout.extent);
+    let (each, rank) = (blocks.values[0].clone(), comm.rank as usize);
+    let call = Call::new(Kind::Alltoall, comm, 0, equal(each.bytes()), each.layout.packed());
     // SAFETY: as the contract of `call` says.
     Ok(call.giving(unsafe { blocks.pack() }).taking(move |open| {
         for (member, place) in places.values.iter().enumerate() {
@@ -276,16 +276,16 @@ unsafe fn prepare_alltoallv(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(into, counts, distances, datatype, comm.size) }?;
+    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, comm.size) }?;
     let blocks = if in_place(from) {
         places.clone()
     } else {
         // SAFETY: as the contract of `call` says.
-        unsafe { Blocks::own(from, send_counts, send_distances, send_type, comm.size) }?
+        unsafe { Blocks::own(me, from, send_counts, send_distances, send_type, comm.size) }?
     };
     let sizes = Sizes::Own { send: blocks.lengths(), receive: places.lengths() };
     let rank = comm.rank as usize;
-    let call = Call::new(Kind::Alltoallv, comm, 0, sizes, places.values[0].layout.extent);
+    let call = Call::new(Kind::Alltoallv, comm, 0, sizes, places.values[0].layout.packed());
     // SAFETY: as the contract of `call` says.
     Ok(call.giving(unsafe { blocks.pack() }).taking(move |open| {
         for (member, place) in places.values.iter().enumerate() {

@@ -23,6 +23,7 @@ struct Operands {
 
 impl Operands {
     fn new(
+        me: &Process,
         from: *const c_void,
         into: *mut c_void,
         count: i64,
@@ -30,15 +31,16 @@ impl Operands {
         op: Op,
     ) -> Answer<Operands> {
         let source = if in_place(from) { into.cast_const() } else { from };
-        let from = Values::new(source, count, datatype)?;
-        let operator = Operator::of(op, from.layout)?;
-        Ok(Operands { from, into: Values { at: into, ..from }, operator })
+        let from = Values::new(me, source, count, datatype)?;
+        let operator = Operator::of(op, &from.layout)?;
+        let into = Values { at: into, ..from.clone() };
+        Ok(Operands { from, into, operator })
     }
 
     unsafe fn call(&self, kind: Kind, comm: Rc<Communicator>, root: u32, sizes: Sizes) -> Call {
         // SAFETY: as the contract of `call` says.
         let contents = unsafe { self.from.pack() };
-        Call::new(kind, comm, root, sizes, self.from.layout.extent).giving(Given::whole(contents))
+        Call::new(kind, comm, root, sizes, self.from.layout.packed()).giving(Given::whole(contents))
     }
 }
 
@@ -53,8 +55,8 @@ unsafe fn prepare_reduce(
     comm: Comm,
 ) -> Answer<Call> {
     let (comm, root) = rooted(me, comm, root)?;
-    let operands = Operands::new(from, into, count, datatype, op)?;
-    let (into, operator, takes) = (operands.into, operands.operator, comm.rank == root);
+    let operands = Operands::new(me, from, into, count, datatype, op)?;
+    let (into, operator, takes) = (operands.into.clone(), operands.operator, comm.rank == root);
     // SAFETY: as the contract of `call` says.
     let call = unsafe { operands.call(Kind::Reduce, comm, root, equal(operands.from.bytes())) };
     Ok(call.taking(move |open| {
@@ -75,8 +77,8 @@ unsafe fn prepare_allreduce(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::new(from, into, count, datatype, op)?;
-    let (into, operator) = (operands.into, operands.operator);
+    let operands = Operands::new(me, from, into, count, datatype, op)?;
+    let (into, operator) = (operands.into.clone(), operands.operator);
     // SAFETY: as the contract of `call` says.
     let call = unsafe { operands.call(Kind::Allreduce, comm, 0, equal(operands.from.bytes())) };
     // SAFETY: as the contract of `call` says.
@@ -119,8 +121,8 @@ unsafe fn prefixes(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::new(from, into, count, datatype, op)?;
-    let (into, operator) = (operands.into, operands.operator);
+    let operands = Operands::new(me, from, into, count, datatype, op)?;
+    let (into, operator) = (operands.into.clone(), operands.operator);
     let before = comm.rank as usize + usize::from(kind == Kind::Scan);
     // SAFETY: as the contract of `call` says.
     let call = unsafe { operands.call(kind, comm, 0, equal(operands.from.bytes())) };
@@ -142,9 +144,9 @@ unsafe fn prepare_reduce_scatter_block(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::new(from, into, count * i64::from(comm.size), datatype, op)?;
+    let operands = Operands::new(me, from, into, count * i64::from(comm.size), datatype, op)?;
     let (block, operator) = (operands.into.part(0, count), operands.operator);
-    let bytes = block.layout.extent * count as usize;
+    let bytes = block.layout.packed() * count as usize;
     let at = bytes * comm.rank as usize;
     // SAFETY: as the contract of `call` says.
     let call = unsafe { operands.call(Kind::ReduceScatterBlock, comm, 0, equal(block.bytes())) };
@@ -164,8 +166,8 @@ unsafe fn prepare_reduce_scatter(
     let comm = communicator::find(me, comm)?;
     // SAFETY: as the contract of `call` says.
     let counts: Vec<i64> = (0..comm.size as usize).map(|index| unsafe { counts.get(index) }).collect();
-    let operands = Operands::new(from, into, counts.iter().sum(), datatype, op)?;
-    let (size, extent) = (operands.into.layout.size as u64, operands.into.layout.extent);
+    let operands = Operands::new(me, from, into, counts.iter().sum(), datatype, op)?;
+    let (size, extent) = (operands.into.layout.size as u64, operands.into.layout.packed());
     let mine = comm.rank as usize;
     let (block, operator) = (operands.into.part(0, counts[mine]), operands.operator);
     let at = extent * counts[..mine].iter().sum::<i64>() as usize;
