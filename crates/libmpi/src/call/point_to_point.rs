@@ -83,13 +83,11 @@ impl Outgoing {
 
 impl Incoming {
     /// The simulator's receive.
-    pub fn wanted(&self, me: &Process) -> Answer<operation::Receive> {
+    pub fn wanted(&self, me: &Process, layout: &Layout) -> Answer<operation::Receive> {
         let comm = communicator::find(me, self.comm)?;
-        let wanted = || {
-            let capacity = Bytes(me.layout(self.datatype)?.bytes(self.count)?);
-            envelope(&comm, self.from, self.tag, capacity)
-        };
-        wanted().map_err(|error| error.of(self.comm))
+        let capacity = layout.bytes(self.count);
+        let wanted = capacity.and_then(|capacity| envelope(&comm, self.from, self.tag, Bytes(capacity)));
+        wanted.map_err(|error| error.of(self.comm))
     }
 
     /// Puts what has come into the program's buffer.
@@ -193,8 +191,8 @@ pub unsafe fn recv(
     status: *mut Status,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
-    let layout = me.layout(datatype)?;
-    let wanted = message.wanted(me)?;
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    let wanted = message.wanted(me, &layout)?;
     let got = me.perform(Op::Receive(wanted, Start::Blocking), |done| done.status);
     // SAFETY: as the contract of `call` says.
     unsafe {
@@ -216,10 +214,9 @@ pub unsafe fn irecv(
     request: *mut Request,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
-    let wanted = message.wanted(me)?;
-    let begun = request::begin(me, Pending::receive(message, me.layout(datatype)?), |start| {
-        Op::Receive(wanted, start)
-    });
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    let wanted = message.wanted(me, &layout)?;
+    let begun = request::begin(me, Pending::receive(message, layout), |start| Op::Receive(wanted, start));
     // SAFETY: as the contract of `call` says.
     unsafe { *request = begun };
     Ok(())
@@ -237,8 +234,9 @@ pub unsafe fn recv_init(
     request: *mut Request,
 ) -> Answer {
     let message = Incoming { buffer, count, datatype, from, tag, comm };
-    message.wanted(me)?;
-    let kept = request::keep(me, Pending::persistent_receive(message, me.layout(datatype)?));
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    message.wanted(me, &layout)?;
+    let kept = request::keep(me, Pending::persistent_receive(message, layout));
     // SAFETY: as the contract of `call` says.
     unsafe { *request = kept };
     Ok(())
@@ -263,7 +261,8 @@ pub unsafe fn sendrecv(
     let incoming = Incoming { buffer, count, datatype, from, tag, comm };
     let outgoing =
         Outgoing { buffer: from_buffer, count: send_count, datatype: send_type, to, tag: send_tag, comm };
-    let (layout, wanted) = (me.layout(datatype)?, incoming.wanted(me)?);
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    let wanted = incoming.wanted(me, &layout)?;
     // SAFETY: as the contract of `call` says.
     let send = unsafe { outgoing.packed(me, SendMode::Standard) }?;
     let got = me.perform(Op::SendReceive(send, wanted), |done| done.status);

@@ -351,7 +351,7 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
                 pending.active = true;
                 match &pending.kind {
                     Kind::Send(Some((message, mode))) => Some((Ok((*message, *mode)), place)),
-                    Kind::Receive(message, _) => Some((Err(*message), place)),
+                    Kind::Receive(message, layout) => Some((Err((*message, layout.clone())), place)),
                     Kind::Send(None) | Kind::Collective(_) => None,
                 }
             }
@@ -367,7 +367,7 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
     let op = match message {
         // SAFETY: as the contract of `call` says.
         Ok((message, mode)) => Op::Send(unsafe { message.packed(me, mode) }?, Start::Request(place)),
-        Err(message) => Op::Receive(message.wanted(me)?, Start::Request(place)),
+        Err((message, layout)) => Op::Receive(message.wanted(me, &layout)?, Start::Request(place)),
     };
     me.perform(op, |_| ());
     Ok(())

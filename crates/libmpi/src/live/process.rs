@@ -209,10 +209,10 @@ impl Process {
     /// How values of a datatype lie in memory.
     #[inline]
     pub fn layout(&self, datatype: Datatype) -> Answer<Layout> {
-        if let Some(layout) = self.datatypes.borrow().get(datatype.0) {
-            return Ok(layout.clone());
+        match self.datatypes.borrow().get(datatype.0) {
+            Some(layout) => Ok(layout.clone()),
+            None => Layout::of_predefined(datatype),
         }
-        Layout::of_predefined(datatype)
     }
 
     /// A communicator by its handle.
