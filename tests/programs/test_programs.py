@@ -137,6 +137,8 @@ def test_a_fault_names_the_rank_and_what_it_did(faults, how, kind, said) -> None
     report, printed, _ = run(faults, 6, how)
     assert report["failure"]["kind"] == kind
     assert said in report["failure"]["text"]
+    if how == "a":
+        assert printed.startswith("faults: ") and "Assertion `zero' failed" in printed
     if how == "u":
         assert "rank 3: MPI_Win_create: MPI_ERR_UNSUPPORTED_OPERATION" in printed
 

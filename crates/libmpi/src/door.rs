@@ -14,7 +14,7 @@ use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
 use crate::loader::tls::{Pad, Place};
 use crate::loader::{Template, entry};
-use crate::process_view::hooks;
+use crate::process_view::{hooks, set_name};
 
 /// Exit codes: there is a result, and a broken invariant of ours.
 const DONE: c_int = 0;
@@ -79,6 +79,7 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
     let main = entry::main_of(&probe, template.elf.entry, stacks.take(ranks)).ok_or_else(|| {
         refuse("it does not begin as C programs do: its start does not name its main".into())
     })?;
+    set_name(program);
     let shared = Shared {
         ranks: ranks as u32,
         arguments: Arguments::new(&job.command, environment()),
