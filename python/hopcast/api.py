@@ -56,9 +56,9 @@ def run(
 
     platform: a preset's name, or the path of a platform file.
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
-        the path of a compiled MPI program or of a program file in Python (`args` become its arguments); the path
-        of a recorded trace (a folder, a file, a tar archive); or the name of a synthetic pattern, whose arguments
-        are `kwargs` (`{"bytes": "64 B"}`).
+        the path of a compiled MPI program or of a program file in Python (`args` become its arguments); the
+        path of a recorded trace (a folder, a file, a tar archive); or the name of a synthetic pattern, whose
+        arguments are `kwargs` (`{"bytes": "64 B"}`).
     ranks: how many; a trace knows by itself.
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement: ranks to hosts: "linear", "random", "recorded", or a file.
