@@ -65,11 +65,11 @@ impl<'a> Function<'a> {
         let arguments: Vec<_> = self.parameters.iter().map(|parameter| rust(parameter)).collect();
         let list = arguments.iter().map(|(name, kind)| format!("{name}: {kind}, ")).collect::<String>();
         let passed = arguments.iter().map(|(name, _)| format!(", {name}.into()")).collect::<String>();
-        let returns = if self.returns == "double" { "f64" } else { "c_int" };
+        let returns = rust(&format!("{} value", self.returns)).1;
         writeln!(
             code,
             "pub unsafe extern \"C\" fn {name}({list}) -> {returns} {{ \
-             enter(\"MPI_{}\", |me| unsafe {{ call::{does}(me{passed}) }}) }}",
+             enter(\"MPI_{}\", |me| unsafe {{ call::{does}(me{passed}) }}).into() }}",
             self.name
         )
         .unwrap();
@@ -102,5 +102,17 @@ fn rust(parameter: &str) -> (String, String) {
 }
 
 /// Types behind pointers that the functions know; any other is a `void`.
-const KNOWN: &[&str] =
-    &["MPI_Comm", "MPI_Request", "MPI_Status", "MPI_Datatype", "MPI_Op", "MPI_Errhandler", "MPI_Info"];
+const KNOWN: &[&str] = &[
+    "MPI_Comm",
+    "MPI_Datatype",
+    "MPI_Errhandler",
+    "MPI_File",
+    "MPI_Group",
+    "MPI_Info",
+    "MPI_Message",
+    "MPI_Op",
+    "MPI_Request",
+    "MPI_Session",
+    "MPI_Status",
+    "MPI_Win",
+];

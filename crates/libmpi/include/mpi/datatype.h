@@ -65,5 +65,5 @@ int MPI_FN(Unpack)(const void *inbuf, int insize, int *position, void *outbuf, i
 int MPI_FN(Unpack_c)(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
 int MPI_FN(Unpack_external)(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype);
 int MPI_FN(Unpack_external_c)(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount, MPI_Datatype datatype);
-MPI_Aint MPI_FN(Aint_add)(MPI_Aint base, MPI_Aint disp);
-MPI_Aint MPI_FN(Aint_diff)(MPI_Aint addr1, MPI_Aint addr2);
+MPI_Aint MPI_FN(Aint_add)(MPI_Aint base, MPI_Aint disp); /* language::aint_add */
+MPI_Aint MPI_FN(Aint_diff)(MPI_Aint addr1, MPI_Aint addr2); /* language::aint_diff */

@@ -3,10 +3,11 @@
 //! `build.rs` writes one for each line of the headers in `include/mpi`. Arguments are converted by `From`, so
 //! that `int` and `MPI_Count` counts meet the same function.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use super::error::{Answer, Class, Error};
-use super::handle::Errhandler;
+use super::handle::{Errhandler, Handle};
+use super::status::Status;
 use crate::call::communicator;
 use crate::live::process::Process;
 
@@ -76,6 +77,28 @@ impl From<i64> for Distance {
     }
 }
 
+/// Where a status is, in any language: `MPI_Status *`, `MPI_F08_status *`, `MPI_Fint *`.
+#[derive(Debug, Clone, Copy)]
+pub struct StatusPlace(pub *mut Status);
+
+macro_rules! status_places {
+    ($($pointer:ty)*) => {$(
+        impl From<$pointer> for StatusPlace {
+            fn from(place: $pointer) -> StatusPlace {
+                StatusPlace(place.cast_mut().cast())
+            }
+        }
+    )*};
+}
+
+status_places! { *const Status *const c_int *const c_void }
+
+impl<T> From<*mut T> for StatusPlace {
+    fn from(place: *mut T) -> StatusPlace {
+        StatusPlace(place.cast())
+    }
+}
+
 macro_rules! conversions {
     ($($from:ty => $to:ident :: $variant:ident;)*) => {$(
         impl From<$from> for $to {
@@ -114,10 +137,23 @@ impl Outcome for Answer {
     }
 }
 
-impl Outcome for f64 {
-    type C = f64;
-    fn answer(self, _: &Process, _: &str) -> f64 {
-        self
+macro_rules! values {
+    ($($kind:ty)*) => {$(
+        impl Outcome for $kind {
+            type C = $kind;
+            fn answer(self, _: &Process, _: &str) -> $kind {
+                self
+            }
+        }
+    )*};
+}
+
+values! { f64 isize c_int }
+
+impl Outcome for Handle {
+    type C = usize;
+    fn answer(self, _: &Process, _: &str) -> usize {
+        self.0
     }
 }
 

@@ -4,6 +4,10 @@
 //! is `4096 + 16 × place`, which no address of the program is mistaken for by MPI, and which fits into the
 //! integer of Fortran up to 2²⁷ objects of a kind.
 
+/// A handle of any kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handle(pub usize);
+
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident { $($(#[$constant:meta])* $value:ident = $number:expr;)* })*) => {$(
         $(#[$doc])*
@@ -18,6 +22,12 @@ macro_rules! handles {
         impl From<usize> for $name {
             fn from(value: usize) -> $name {
                 $name(value)
+            }
+        }
+
+        impl From<$name> for Handle {
+            fn from(handle: $name) -> Handle {
+                Handle(handle.0)
             }
         }
     )*};
@@ -65,6 +75,37 @@ handles! {
     Info {
         /// MPI_INFO_NULL
         NULL = 0x130;
+        /// MPI_INFO_ENV
+        ENV = 0x131;
+    }
+    /// MPI_Group
+    Group {
+        /// MPI_GROUP_NULL
+        NULL = 0x108;
+        /// MPI_GROUP_EMPTY
+        EMPTY = 0x109;
+    }
+    /// MPI_Win
+    Win {
+        /// MPI_WIN_NULL
+        NULL = 0x110;
+    }
+    /// MPI_File
+    File {
+        /// MPI_FILE_NULL
+        NULL = 0x118;
+    }
+    /// MPI_Session
+    Session {
+        /// MPI_SESSION_NULL
+        NULL = 0x120;
+    }
+    /// MPI_Message
+    Message {
+        /// MPI_MESSAGE_NULL
+        NULL = 0x128;
+        /// MPI_MESSAGE_NO_PROC
+        NO_PROC = 0x129;
     }
 }
 

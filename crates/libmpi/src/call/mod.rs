@@ -13,5 +13,6 @@ pub mod communicator;
 pub mod datatype;
 pub mod environment;
 pub mod error;
+pub mod language;
 pub mod point_to_point;
 pub mod request;
