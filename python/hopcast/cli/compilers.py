@@ -12,6 +12,8 @@ from hopcast.live import library
 
 _NOT_LINKING = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 
+_INSIDE = "HOPCAST_COMPILER_RUNS"
+
 
 def _compiler(variable: str, usual: str) -> click.Command:
     @click.command(
@@ -23,7 +25,9 @@ def _compiler(variable: str, usual: str) -> click.Command:
     @click.argument("words", nargs=-1, type=click.UNPROCESSED)
     def command(words: tuple[str, ...]) -> int:
         library.check()
-        compiler = os.environ.get(variable, usual)
+        # `make CC="hopcast cc"` names this command to itself.
+        compiler = usual if _INSIDE in os.environ else os.environ.get(variable, usual)
+        os.environ[_INSIDE] = "1"
         if shutil.which(compiler.split()[0]) is None:
             raise InputError(f"{compiler}: no such compiler; ${variable} names another")
         os.execvp(compiler.split()[0], [*compiler.split(), *arguments(words)])
