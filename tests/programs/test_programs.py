@@ -15,7 +15,7 @@ from hopcast.live import library
 
 HERE = Path(__file__).parent
 SOURCES = sorted([*HERE.glob("*.c"), *HERE.glob("*.cpp")])
-ARGUMENTS = {"process": ["one", "two words"]}
+ARGUMENTS = {"process": ["one", "two words"], "library": ["-a", "--long=more", "-b", "value", "rest"]}
 ENVIRONMENT = os.environ | {"HOPCAST_TEST_VALUE": "here"}
 
 pytestmark = pytest.mark.skipif(not library.LIBRARY.exists(), reason="built without the MPI library")

@@ -2,7 +2,8 @@
  *
  * A position-independent executable finds its thread-local variables at a fixed distance below the thread
  * pointer, where those of the main program are. So this program has exactly one, the pad, and the library
- * lays the variables of the simulated ranks into it (crates/libmpi/src/loader/tls.rs).
+ * lays the variables of the simulated ranks into it (crates/libmpi/src/loader/tls.rs). It names no variable of
+ * the C library (stderr), of which it would have a copy that hides the C library's own.
  *
  * usage: hopcast-launcher LIBRARY JOB RESULT
  */
@@ -33,14 +34,14 @@ int _dl_find_object(void *instruction, struct dl_find_object *found) {
 
 int main(int argc, char **argv) {
     if (argc != 4) {
-        fputs("usage: hopcast-launcher LIBRARY JOB RESULT\n", stderr);
+        dprintf(2, "usage: hopcast-launcher LIBRARY JOB RESULT\n");
         return 2;
     }
     /* Global: the MPI functions of the program are found here. */
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
     live_function *live = library ? (live_function *)dlsym(library, "hopcast_live") : NULL;
     if (!live) {
-        fprintf(stderr, "hopcast-launcher: %s\n", dlerror());
+        dprintf(2, "hopcast-launcher: %s\n", dlerror());
         return 70;
     }
     find_in_copies = (find_function *)dlsym(library, "hopcast_find_object");

@@ -14,7 +14,8 @@ use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
 use crate::loader::tls::{Pad, Place};
 use crate::loader::{Template, entry};
-use crate::process_view::{hooks, set_name};
+use crate::process_view::statics::{OPTIONS, OwnOptions};
+use crate::process_view::{hooks, set_name, stdio};
 
 /// Exit codes: there is a result, and a broken invariant of ours.
 const DONE: c_int = 0;
@@ -58,7 +59,9 @@ fn run(job: &Path, result: &Path, pad: Pad) -> Result<(), InputError> {
     let prepared = sim::prepare(&job.request()?)?;
     let mut live = load(&job, &prepared, pad)?;
     watch_interrupt();
-    let outcome = prepared.run(Some(&mut live), &mut Watch)?;
+    let outcome = prepared.run(Some(&mut live), &mut Watch);
+    live.close();
+    let outcome = outcome?;
     write_result(result, &outcome.json(), live.faults(), &outcome.tables).map_err(|error| own(&error))?;
     // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
     std::mem::forget(live);
@@ -70,6 +73,8 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
     let (ranks, program) = (prepared.ranks() as usize, &job.command[0]);
     let refuse = |reason: String| InputError::whole(program.as_str(), reason);
     let clock = Clock::parse(&job.compute).map_err(|reason| InputError::whole("compute", reason))?;
+    stdio::replace();
+    allow_files();
     // One copy and one stack more, to find `main`.
     let template = Template::load(Path::new(program), &hooks(), ranks + 1).map_err(refuse)?;
     let stacks = Stacks::new(ranks + 1, job.stack_size_bytes)
@@ -83,6 +88,8 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
     let shared = Shared {
         ranks: ranks as u32,
         arguments: Arguments::new(&job.command, environment()),
+        own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| template.copy_of(name)),
+        own_options: OwnOptions { places: OPTIONS.map(|name| template.copy_of(name)) },
         host_of_rank: prepared.host_of_rank().to_vec(),
         parcels: Default::default(),
         meetings: Default::default(),
@@ -92,6 +99,18 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
 
 fn environment() -> impl Iterator<Item = String> {
     std::env::vars_os().map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+}
+
+/// All ranks' files are open in one process: as many as it may have.
+fn allow_files() {
+    // SAFETY: reads and sets a limit of this process.
+    unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
 }
 
 /// Whether the user has pressed Ctrl-C.

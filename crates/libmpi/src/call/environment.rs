@@ -88,7 +88,7 @@ pub unsafe fn abort(me: &Process, _comm: Comm, code: c_int) -> Answer {
 
 /// MPI_Wtime: simulated time.
 pub unsafe fn wtime(me: &Process) -> f64 {
-    me.time().seconds()
+    me.look_at_clock().seconds()
 }
 
 /// MPI_Wtick: the simulator counts picoseconds.
@@ -113,10 +113,15 @@ pub unsafe fn get_library_version(_: &Process, text: *mut c_char, length: *mut c
 
 /// MPI_Get_processor_name: the simulated host.
 pub unsafe fn get_processor_name(me: &Process, text: *mut c_char, length: *mut c_int) -> Answer {
-    let name = format!("host{}", me.shared.host_of_rank[me.rank as usize]);
+    let name = host_name(me);
     // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
     unsafe { write_text(&name, MAX_PROCESSOR_NAME, text, length) };
     Ok(())
+}
+
+/// The simulated host of a rank.
+pub fn host_name(me: &Process) -> String {
+    format!("host{}", me.shared.host_of_rank[me.rank as usize])
 }
 
 /// MPI_Alloc_mem

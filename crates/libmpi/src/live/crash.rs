@@ -11,7 +11,7 @@
 //! A signal outside of any rank's code is our own, and ends the process as ever.
 
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 use engine::Time;
@@ -20,15 +20,10 @@ use super::Fault;
 use super::process::Process;
 use crate::fiber::Ended;
 use crate::loader::{Template, symbols};
+use crate::process_view::signals;
 
 /// The signals that mean a mistake of the program.
-const SIGNALS: [(c_int, &str); 5] = [
-    (libc::SIGSEGV, "SIGSEGV"),
-    (libc::SIGBUS, "SIGBUS"),
-    (libc::SIGFPE, "SIGFPE"),
-    (libc::SIGILL, "SIGILL"),
-    (libc::SIGABRT, "SIGABRT"),
-];
+const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
 /// What the handler noted.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +38,8 @@ thread_local! {
     static NOTED: Cell<Option<Noted>> = const { Cell::new(None) };
 }
 
-/// \[bytes\] for the handler.
-const SIGNAL_STACK: usize = 64 * 1024;
+/// \[bytes\] for the handler, and for a handler of the program.
+const SIGNAL_STACK: usize = 256 * 1024;
 /// A crash may leave the C library's locks held; a report that waits for one must not wait forever.
 const REPORT_WITHIN_S: u32 = 60;
 
@@ -55,7 +50,7 @@ pub fn watch() {
     // SAFETY: the stack is leaked, so it lives as long as the handler; the structures are complete.
     unsafe {
         libc::sigaltstack(&raw const place, ptr::null_mut());
-        for (signal, _) in SIGNALS {
+        for signal in SIGNALS {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
@@ -68,9 +63,8 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     // SAFETY: what the kernel passes to a handler with SA_SIGINFO.
     let (context, address) =
         unsafe { (&mut *context.cast::<libc::ucontext_t>(), (*info).si_addr() as usize) };
-    let registers = &mut context.uc_mcontext.gregs;
     let trap = Process::running().and_then(|process| process.trap.get());
-    let stack = registers[libc::REG_RSP as usize] as usize;
+    let stack = context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
     let Some(trap) = trap.filter(|trap| trap.stack_ptr_in_bounds(stack)) else {
         // SAFETY: back to what the signal does by itself; it is raised again when the handler returns.
         unsafe {
@@ -79,6 +73,17 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         }
         return;
     };
+    if let Some(me) = Process::running()
+        && let Some(action) = signals::handler_of(me, signal)
+    {
+        // SAFETY: what the kernel gave. As in a process, the handler may change the context, or jump.
+        unsafe { signals::call(&action, signal, info.cast(), ptr::from_mut(context).cast()) };
+        // The C library's own `abort` would end the process now.
+        if signal != libc::SIGABRT {
+            return;
+        }
+    }
+    let registers = &mut context.uc_mcontext.gregs;
     let overflow = Process::running().is_some_and(|process| process.overflowed(address));
     let instruction = registers[libc::REG_RIP as usize] as usize;
     NOTED.set(Some(Noted { signal, address, instruction, overflow }));
@@ -92,12 +97,35 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     registers[libc::REG_RSI as usize] = out.rsi as i64;
 }
 
+/// What is to be said of a rank that has raised a signal.
+pub fn killed(rank: u32, now: Time, signal: c_int) -> Fault {
+    let what = if signal == libc::SIGABRT { "the program called abort" } else { "raised by itself" };
+    let text = format!("rank {rank} was ended by {} ({what})", name_of(signal));
+    Fault { kind: "crash", rank, at_s: now.seconds(), text, place: None }
+}
+
+/// The name of a signal as in signal(7).
+fn name_of(signal: c_int) -> String {
+    // SAFETY: the C library's own texts, or null.
+    unsafe {
+        let name = sigabbrev_np(signal);
+        if name.is_null() {
+            return format!("signal {signal}");
+        }
+        format!("SIG{}", CStr::from_ptr(name).to_string_lossy())
+    }
+}
+
+unsafe extern "C" {
+    fn sigabbrev_np(signal: c_int) -> *const c_char;
+}
+
 /// What is to be said of the rank that has just crashed.
 pub fn fault(template: &Template, rank: u32, now: Time) -> Fault {
     // SAFETY: asks for a signal later; the default action ends the process.
     unsafe { libc::alarm(REPORT_WITHIN_S) };
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
-    let name = SIGNALS.iter().find(|known| known.0 == noted.signal).map_or("a signal", |known| known.1);
+    let name = name_of(noted.signal);
     let place = template.find(noted.instruction).map(|(_, offset)| {
         format!("{} of {}", symbols::name_of(&template.elf, offset), template.path.display())
     });

@@ -18,7 +18,8 @@ use crate::fiber::{Ended, Fiber, Step};
 use crate::loader::tls::Place;
 use crate::loader::{Clone, Template};
 use crate::process_view::exit;
-use crate::process_view::stdio::Stream;
+use crate::process_view::floating_point::Control;
+use crate::process_view::folder;
 use clock::Clock;
 use process::{Process, Shared};
 
@@ -30,6 +31,7 @@ struct Seat {
     /// Its thread-local variables while it does not run; empty without any.
     block: Box<[u8]>,
     errno: c_int,
+    floating_point: Control,
     /// What it asked for, while its computing before that takes its time.
     held: Option<Op>,
 }
@@ -86,17 +88,16 @@ impl Live {
     fn seat(&self, rank: u32) -> std::io::Result<Seat> {
         let program = self.template.copy(rank as usize)?;
         let block = self.thread_local.map_or_else(Box::default, |place| place.fresh(&program));
-        let output = Stream::open(libc::STDOUT_FILENO);
-        let process = Rc::new(Process::new(rank, self.shared.clone(), program, output));
-        process.own_streams(self.template.copy_of("stdout"));
+        let process = Rc::new(Process::new(rank, self.shared.clone(), program));
+        process.own_variables(self.template.copy_of("stdin"));
         let (body, main) = (process.clone(), self.main);
         let fiber = Fiber::new(self.stacks.take(rank as usize), move |hub| {
             body.attach(hub);
             let code = run_main(&body.program, &body.shared, main);
-            exit::run_handlers(&body);
+            exit::run_handlers(&body, code);
             Ended::Exit(code)
         });
-        Ok(Seat { fiber, process, block, errno: 0, held: None })
+        Ok(Seat { fiber, process, block, errno: 0, floating_point: Control::now(), held: None })
     }
 
     /// Lets a rank run until its next operation; gives it with the thread's time that it took.
@@ -108,9 +109,17 @@ impl Live {
         }
         seat.process.enter(&seat.fiber);
         errno(Some(seat.errno));
+        let ours = Control::now();
+        if seat.floating_point != ours {
+            seat.floating_point.set();
+        }
         let began = self.clock.start();
         let step = seat.fiber.resume(done);
-        let took = self.clock.stop(began);
+        let took = self.clock.stop(began) + seat.process.take_waited();
+        seat.floating_point = Control::now();
+        if seat.floating_point != ours {
+            ours.set();
+        }
         seat.errno = errno(None);
         seat.process.leave();
         if let Some(place) = self.thread_local {
@@ -122,8 +131,14 @@ impl Live {
     /// What the simulator is told of a rank that has ended.
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
+        seat.process.flush();
+        let killed_by = seat.process.view.killed_by.get();
         let code = match ended {
-            Ended::Exit(code) => code,
+            Ended::Exit(_) if killed_by != 0 => {
+                self.faults.push(crash::killed(rank, now, killed_by));
+                return Op::Abort(1);
+            }
+            Ended::Exit(code) => code & 0xff,
             Ended::Crash => {
                 self.faults.push(crash::fault(&self.template, rank, now));
                 return Op::Abort(1);
@@ -177,6 +192,14 @@ impl Source for Live {
 }
 
 impl Live {
+    /// The run is over: what ranks have printed and not ended with a line, and where the process was at first.
+    pub fn close(&mut self) {
+        for seat in self.seats.iter().flatten() {
+            seat.process.flush();
+        }
+        folder::enter(None);
+    }
+
     fn no_room(&mut self, rank: u32, error: &std::io::Error) -> Op {
         let text = format!(
             "there is no room for rank {rank}'s copy of the program: {error} (each takes one mapping; \
@@ -189,9 +212,10 @@ impl Live {
 
 /// Runs the program of the rank whose fiber this is.
 fn run_main(program: &Clone, shared: &Shared, main: usize) -> i32 {
-    let (argc, argv, envp) = shared.arguments.raw();
+    let (argc, argv) = shared.arguments.own();
+    let envp = shared.arguments.environment();
     // SAFETY: on the rank's own fiber, once; the arguments live as long as the run. A program may write into
-    // its arguments; all ranks see that.
+    // the texts of the environment that it begins with; all ranks see that.
     unsafe {
         program.initialise(argc, argv, envp);
         program.main(main)(argc, argv, envp)

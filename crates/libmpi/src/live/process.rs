@@ -1,14 +1,14 @@
 //! One rank as the MPI library sees it: its time, its objects, and the way to the simulator.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use corosensei::trap::CoroutineTrapHandler;
-use engine::Time;
+use engine::{Duration, Time};
 use mpi::Op;
 use mpi::source::Completion;
 
@@ -22,8 +22,8 @@ use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
 use crate::fiber::{Ended, Fiber, Hub};
 use crate::loader::Clone;
-use crate::process_view::exit::Handler;
-use crate::process_view::stdio::Stream;
+use crate::process_view::View;
+use crate::process_view::statics::OwnOptions;
 
 /// What all ranks of a run share.
 pub struct Shared {
@@ -31,6 +31,10 @@ pub struct Shared {
     pub ranks: u32,
     /// The command line and environment.
     pub arguments: Arguments,
+    /// Where a program has its own copy of `environ`, relative to its base.
+    pub own_environ: Option<usize>,
+    /// The same of the variables of getopt(3).
+    pub own_options: OwnOptions,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
     /// Contents of messages.
@@ -61,9 +65,18 @@ impl Arguments {
         Arguments { _texts: texts, argc: argc as c_int, argv, envp }
     }
 
-    /// `argc`, `argv`, `envp`.
-    pub fn raw(&self) -> (c_int, *const *const c_char, *const *const c_char) {
-        (self.argc, self.argv.as_ptr(), self.envp.as_ptr())
+    /// A command line of a rank's own, which it may write to and rearrange: `argc`, `argv`. It is never freed.
+    pub fn own(&self) -> (c_int, *const *const c_char) {
+        let words = self.argv[..self.argc as usize].iter();
+        // SAFETY: texts of this value.
+        let words = words.map(|word| unsafe { CStr::from_ptr(*word) }.to_owned().into_raw().cast_const());
+        let words: Vec<_> = words.chain([ptr::null()]).collect();
+        (self.argc, Box::leak(words.into_boxed_slice()).as_ptr())
+    }
+
+    /// The list of variables.
+    pub fn environment(&self) -> *const *const c_char {
+        self.envp.as_ptr()
     }
 }
 
@@ -92,8 +105,8 @@ pub struct Process {
     pub phase: Cell<Phase>,
     /// What it passed to `exit`.
     pub exit_code: Cell<i32>,
-    /// What it wants to be run at its end.
-    pub handlers: RefCell<Vec<Handler>>,
+    /// What it has of its own in the C library.
+    pub view: View,
     /// Its communicators, beside the predefined ones.
     pub communicators: RefCell<Table<Rc<Communicator>>>,
     /// MPI_COMM_WORLD.
@@ -106,19 +119,26 @@ pub struct Process {
     pub requests: RefCell<Table<Pending>>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
-    output: Stream,
+    looks: Cell<u32>,
+    waited: Cell<Duration>,
     hub: Cell<*const Hub>,
     reply: Cell<*const Completion>,
     guard: Cell<(usize, usize)>,
 }
 
+/// How often a rank may look at the clock between two operations before looking takes time.
+const FREE_LOOKS: u32 = 1000;
+/// What a look takes from then on: about as long as many in a real program.
+const LOOK: Duration = Duration(1_000_000);
+
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
 impl Process {
     /// A rank that has not begun.
-    pub fn new(rank: u32, shared: Rc<Shared>, program: Clone, output: Stream) -> Process {
+    pub fn new(rank: u32, shared: Rc<Shared>, program: Clone) -> Process {
         Process {
             rank,
+            view: View::new(rank, shared.arguments.environment()),
             world: Rc::new(Communicator::world(rank, shared.ranks)),
             oneself: Rc::new(Communicator::oneself(rank)),
             shared,
@@ -126,12 +146,12 @@ impl Process {
             now: Cell::new(Time::ZERO),
             phase: Cell::new(Phase::Before),
             exit_code: Cell::new(0),
-            handlers: RefCell::default(),
             communicators: RefCell::default(),
             datatypes: RefCell::default(),
             requests: RefCell::default(),
             trap: Cell::new(None),
-            output,
+            looks: Cell::new(0),
+            waited: Cell::new(Duration::ZERO),
             hub: Cell::new(ptr::null()),
             reply: Cell::new(ptr::null()),
             guard: Cell::new((0, 0)),
@@ -146,7 +166,7 @@ impl Process {
 
     /// Its fiber is about to be resumed.
     pub fn enter(&self, fiber: &Fiber) {
-        self.output.make_standard();
+        self.view.enter();
         self.guard.set(fiber.guard());
         self.trap.set(Some(fiber.trap()));
         CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
@@ -155,7 +175,7 @@ impl Process {
     /// Its fiber has been left.
     pub fn leave(&self) {
         CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
-        self.output.make_usual();
+        self.view.leave();
     }
 
     /// Whether `address` is in the guard of the stack of this rank, which runs.
@@ -173,6 +193,7 @@ impl Process {
     pub fn perform<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
         // SAFETY: the hub lives in the first frame of this fiber.
         let hub = unsafe { &*self.hub.get() };
+        self.looks.set(0);
         let reply = hub.suspend(op);
         self.reply.set(reply);
         // SAFETY: the simulator keeps it until this rank asks for its next operation.
@@ -189,20 +210,42 @@ impl Process {
 
     /// Its simulated time now.
     pub fn time(&self) -> Time {
-        self.now.get() + clock::computing()
+        self.now.get() + clock::computing() + self.waited.get()
+    }
+
+    /// Its simulated time, which it asks for. A program that asks again and again waits for time to pass, which
+    /// it then does.
+    pub fn look_at_clock(&self) -> Time {
+        let looks = self.looks.get().saturating_add(1);
+        self.looks.set(looks);
+        if looks > FREE_LOOKS {
+            self.waited.set(self.waited.get() + LOOK);
+        }
+        self.time()
+    }
+
+    /// What it has waited by looking at the clock, once.
+    pub fn take_waited(&self) -> Duration {
+        self.waited.take()
     }
 
     /// Hands on what it has written.
     pub fn flush(&self) {
-        self.output.flush();
+        self.view.flush();
     }
 
-    /// Its copy of the program has variables of the C library of its own at these places.
-    pub fn own_streams(&self, output: Option<usize>) {
-        if let Some(at) = output {
-            let place = (self.program.base() + at) as *mut *mut libc::FILE;
-            // SAFETY: the program's copy of the variable `stdout`, in this rank's mapping.
-            unsafe { place.write(self.output.file()) };
+    /// Its copy of the program has variables of the C library of its own: `stdin` and `environ`, at these
+    /// places.
+    pub fn own_variables(&self, input: Option<usize>) {
+        // SAFETY: the program's copies of the variables, in this rank's mapping.
+        unsafe {
+            if let Some(at) = input {
+                *((self.program.base() + at) as *mut *mut libc::FILE) = self.view.input();
+            }
+            if let Some(at) = self.shared.own_environ {
+                *((self.program.base() + at) as *mut *const *const c_char) =
+                    self.shared.arguments.environment();
+            }
         }
     }
 

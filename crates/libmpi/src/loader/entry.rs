@@ -27,7 +27,7 @@ thread_local! {
 
 /// The hook that a template must have for [`main_of`].
 pub fn hook() -> Hook {
-    Hook { name: "__libc_start_main", function: start_main as *const c_void }
+    Hook::own("__libc_start_main", start_main as *const c_void)
 }
 
 /// Where `main` of `program` is, relative to its base. `entry`: where `_start` is.

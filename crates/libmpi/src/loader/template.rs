@@ -21,6 +21,20 @@ pub struct Hook {
     pub name: &'static str,
     /// Its address.
     pub function: *const c_void,
+    /// Whether libraries that all ranks share call it too.
+    pub in_libraries: bool,
+}
+
+impl Hook {
+    /// For the program and for all libraries.
+    pub fn new(name: &'static str, function: *const c_void) -> Hook {
+        Hook { name, function, in_libraries: true }
+    }
+
+    /// For the program and the libraries that it brings, of which each rank has a copy.
+    pub fn own(name: &'static str, function: *const c_void) -> Hook {
+        Hook { name, function, in_libraries: false }
+    }
 }
 
 /// A program that has been loaded.

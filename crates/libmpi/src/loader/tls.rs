@@ -85,7 +85,7 @@ impl Place {
 
 /// The hook for code that asks where a variable is.
 pub fn hook() -> Hook {
-    Hook { name: "__tls_get_addr", function: get_address as *const c_void }
+    Hook::own("__tls_get_addr", get_address as *const c_void)
 }
 
 /// What the compiler passes: the module's number, which is the program's, and the distance from its block.

@@ -1,70 +1,128 @@
 //! The end of a rank: `exit` and its kin end the rank, not the simulator.
 
+use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 
 use mpi::Op;
 
+use super::signals;
 use crate::live::process::Process;
 use crate::loader::Hook;
 
 /// What is run at the end of a rank.
 #[derive(Debug, Clone, Copy)]
-pub enum Handler {
+enum Handler {
     /// Of `atexit`.
     Plain(extern "C" fn()),
-    /// Of `on_exit`'s younger sister `__cxa_atexit`: destructors of C++.
+    /// Of `__cxa_atexit`: destructors of C++.
     WithArgument(extern "C" fn(*mut c_void), *mut c_void),
+    /// Of `on_exit`.
+    WithCode(extern "C" fn(c_int, *mut c_void), *mut c_void),
+}
+
+/// What a rank wants to be run at its end.
+#[derive(Default)]
+pub struct Handlers {
+    usual: RefCell<Vec<Handler>>,
+    quick: RefCell<Vec<Handler>>,
+    /// Destructors of thread-local variables, which come first.
+    thread_local: RefCell<Vec<Handler>>,
 }
 
 /// The functions of this file, by the names that they stand for.
 pub fn hooks() -> Vec<Hook> {
     vec![
-        Hook { name: "exit", function: exit as *const c_void },
-        Hook { name: "_exit", function: exit_at_once as *const c_void },
-        Hook { name: "_Exit", function: exit_at_once as *const c_void },
-        Hook { name: "quick_exit", function: exit_at_once as *const c_void },
-        Hook { name: "atexit", function: at_exit as *const c_void },
-        Hook { name: "__cxa_atexit", function: cxa_at_exit as *const c_void },
-        Hook { name: "__cxa_finalize", function: cxa_finalize as *const c_void },
+        Hook::new("exit", exit as *const c_void),
+        Hook::new("_exit", exit_at_once as *const c_void),
+        Hook::new("_Exit", exit_at_once as *const c_void),
+        Hook::new("quick_exit", quick_exit as *const c_void),
+        Hook::new("abort", abort as *const c_void),
+        Hook::own("atexit", at_exit as *const c_void),
+        Hook::own("on_exit", on_exit as *const c_void),
+        Hook::own("at_quick_exit", at_quick_exit as *const c_void),
+        Hook::own("__cxa_atexit", cxa_at_exit as *const c_void),
+        Hook::own("__cxa_at_quick_exit", cxa_at_quick_exit as *const c_void),
+        Hook::own("__cxa_thread_atexit", cxa_thread_at_exit as *const c_void),
+        Hook::own("__cxa_thread_atexit_impl", cxa_thread_at_exit as *const c_void),
+        Hook::own("__cxa_finalize", cxa_finalize as *const c_void),
     ]
 }
 
 /// Runs what the rank wanted to be run, last first, then the ends of its program, and writes what it has
 /// printed.
-pub fn run_handlers(me: &Process) {
-    loop {
-        let last = me.handlers.borrow_mut().pop();
-        match last {
-            Some(Handler::Plain(function)) => function(),
-            Some(Handler::WithArgument(function, argument)) => function(argument),
-            None => break,
-        }
-    }
+pub fn run_handlers(me: &Process, code: c_int) {
+    let handlers = &me.view.handlers;
+    run_all(&handlers.thread_local, code);
+    run_all(&handlers.usual, code);
     // SAFETY: on the rank's fiber, when it ends.
     unsafe { me.program.finish() };
     me.flush();
 }
 
-fn running() -> &'static Process {
-    Process::running().expect("only the code of a rank finds this function")
+fn run_all(handlers: &RefCell<Vec<Handler>>, code: c_int) {
+    loop {
+        // No borrow while it runs: it may ask for another.
+        let last = handlers.borrow_mut().pop();
+        match last {
+            Some(Handler::Plain(function)) => function(),
+            Some(Handler::WithArgument(function, argument)) => function(argument),
+            Some(Handler::WithCode(function, argument)) => function(code, argument),
+            None => break,
+        }
+    }
+}
+
+/// Ends the rank after `last` was run; where no rank runs, the process.
+fn end(code: c_int, last: impl FnOnce(&Process)) -> ! {
+    let Some(me) = Process::running() else {
+        // SAFETY: ends the process, which only the ends of libraries ask for here.
+        unsafe { libc::_exit(code) }
+    };
+    me.exit_code.set(code & 0xff);
+    last(me);
+    me.flush();
+    me.end(Op::Finish)
 }
 
 extern "C" fn exit(code: c_int) -> ! {
-    let me = running();
-    me.exit_code.set(code & 0xff);
-    run_handlers(me);
-    me.end(Op::Finish)
+    end(code, |me| run_handlers(me, code))
 }
 
 extern "C" fn exit_at_once(code: c_int) -> ! {
-    let me = running();
-    me.exit_code.set(code & 0xff);
-    me.end(Op::Finish)
+    end(code, |_| ())
+}
+
+extern "C" fn quick_exit(code: c_int) -> ! {
+    end(code, |me| run_all(&me.view.handlers.quick, code))
+}
+
+extern "C" fn abort() -> ! {
+    let Some(me) = Process::running() else {
+        // SAFETY: ends the process.
+        unsafe { libc::abort() }
+    };
+    if signals::handler_of(me, libc::SIGABRT).is_some() {
+        signals::deliver(me, libc::SIGABRT);
+    }
+    signals::end(me, libc::SIGABRT)
+}
+
+fn add(which: impl FnOnce(&Handlers) -> &RefCell<Vec<Handler>>, handler: Handler) -> c_int {
+    let me = Process::running().expect("only the code of a rank finds this function");
+    which(&me.view.handlers).borrow_mut().push(handler);
+    0
 }
 
 extern "C" fn at_exit(function: extern "C" fn()) -> c_int {
-    running().handlers.borrow_mut().push(Handler::Plain(function));
-    0
+    add(|handlers| &handlers.usual, Handler::Plain(function))
+}
+
+extern "C" fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int {
+    add(|handlers| &handlers.usual, Handler::WithCode(function, argument))
+}
+
+extern "C" fn at_quick_exit(function: extern "C" fn()) -> c_int {
+    add(|handlers| &handlers.quick, Handler::Plain(function))
 }
 
 extern "C" fn cxa_at_exit(
@@ -72,8 +130,19 @@ extern "C" fn cxa_at_exit(
     argument: *mut c_void,
     _dso: *mut c_void,
 ) -> c_int {
-    running().handlers.borrow_mut().push(Handler::WithArgument(function, argument));
-    0
+    add(|handlers| &handlers.usual, Handler::WithArgument(function, argument))
+}
+
+extern "C" fn cxa_at_quick_exit(function: extern "C" fn(*mut c_void), _dso: *mut c_void) -> c_int {
+    add(|handlers| &handlers.quick, Handler::WithArgument(function, std::ptr::null_mut()))
+}
+
+extern "C" fn cxa_thread_at_exit(
+    function: extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+    _dso: *mut c_void,
+) -> c_int {
+    add(|handlers| &handlers.thread_local, Handler::WithArgument(function, argument))
 }
 
 /// The program's own end asks for its destructors to be run: they have been, by [`run_handlers`].

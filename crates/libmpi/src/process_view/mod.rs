@@ -1,11 +1,28 @@
 //! The C library as a rank sees it: as if the rank were a process of its own.
+//!
+//! Functions are hooked by name in the words through which the program and its libraries call them. What the
+//! C library keeps in variables that it reads itself (`environ`, `stdin`, the working directory) is exchanged
+//! when another rank runs; what it keeps in variables that it hides is kept here, for each rank.
 
+pub mod descriptors;
+pub mod environment;
 pub mod exit;
+pub mod floating_point;
+pub mod folder;
+pub mod identity;
+pub mod random;
+pub mod refused;
+pub mod signals;
+pub mod statics;
 pub mod stdio;
+pub mod time;
 
-use std::ffi::{CString, c_char};
+use std::cell::{Cell, OnceCell};
+use std::ffi::{CString, c_char, c_int};
 
 use crate::loader::{Hook, entry, tls};
+use environment::Environment;
+use stdio::Sink;
 
 unsafe extern "C" {
     static mut program_invocation_name: *mut c_char;
@@ -27,5 +44,85 @@ pub fn set_name(path: &str) {
 pub fn hooks() -> Vec<Hook> {
     let mut hooks = vec![entry::hook(), tls::hook()];
     hooks.extend(exit::hooks());
+    hooks.extend(descriptors::hooks());
+    hooks.extend(environment::hooks());
+    hooks.extend(folder::hooks());
+    hooks.extend(identity::hooks());
+    hooks.extend(random::hooks());
+    hooks.extend(refused::hooks());
+    hooks.extend(signals::hooks());
+    hooks.extend(statics::hooks());
+    hooks.extend(time::hooks());
     hooks
+}
+
+/// What a rank has of its own in the C library.
+pub struct View {
+    /// Its environment.
+    pub environment: Environment,
+    /// Its working directory.
+    pub folder: folder::Folder,
+    /// Its random numbers.
+    pub random: random::Lazy,
+    /// What it wants to be done about signals.
+    pub signals: signals::Lazy,
+    /// The signal that has ended it; 0 is none.
+    pub killed_by: Cell<c_int>,
+    /// What functions keep between calls.
+    pub statics: OnceCell<Box<statics::Statics>>,
+    /// What is to be run at its end.
+    pub handlers: exit::Handlers,
+    output: Sink,
+    error: Sink,
+    input: *mut libc::FILE,
+}
+
+impl View {
+    /// Of `rank`, which begins with these variables.
+    pub fn new(rank: u32, environment: *const *const c_char) -> View {
+        View {
+            environment: Environment::new(environment),
+            folder: Default::default(),
+            random: Default::default(),
+            signals: Default::default(),
+            killed_by: Cell::new(0),
+            statics: OnceCell::new(),
+            handlers: Default::default(),
+            output: Sink::new(libc::STDOUT_FILENO),
+            error: Sink::new(libc::STDERR_FILENO),
+            input: stdio::input_of(rank),
+        }
+    }
+
+    /// Where the rank's bytes for a standard descriptor go.
+    pub fn sink(&self, descriptor: c_int) -> Option<&Sink> {
+        match descriptor {
+            libc::STDOUT_FILENO => Some(&self.output),
+            libc::STDERR_FILENO => Some(&self.error),
+            _ => None,
+        }
+    }
+
+    /// Its standard input.
+    pub fn input(&self) -> *mut libc::FILE {
+        self.input
+    }
+
+    /// Hands on what has been printed.
+    pub fn flush(&self) {
+        self.output.flush();
+        self.error.flush();
+    }
+
+    /// The rank is about to run.
+    pub fn enter(&self) {
+        stdio::set_input(self.input);
+        self.environment.enter();
+        folder::enter(Some(&self.folder));
+    }
+
+    /// It has stopped.
+    pub fn leave(&self) {
+        self.environment.leave();
+    }
 }

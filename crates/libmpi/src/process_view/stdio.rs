@@ -1,15 +1,22 @@
-//! Standard output of one rank.
+//! Standard streams of one rank.
 //!
-//! Each rank has a stream of its own over the shared descriptor, line by line: what ranks print stands in the
-//! order of simulated time, and no line of one is within a line of another. Libraries look for the stream in
-//! the C library's variable, which is set whenever a rank begins to run; a program that was compiled to have
-//! its own copy of that variable has it in its own memory.
+//! The C library's `stdout` and `stderr` are replaced once, before anything of the program is loaded, by streams
+//! without a buffer that hand all bytes to the rank that runs. A rank keeps them until a line is whole: what
+//! ranks print stands in the order of simulated time, and no line of one is within a line of another. So it
+//! is one stream for all, and C, C++ and every library finds it where it always is. Standard input is that of
+//! rank 0, as mpiexec has it; for the others it is at its end.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
+use std::sync::OnceLock;
+
+use crate::live::process::Process;
 
 unsafe extern "C" {
     static mut stdout: *mut libc::FILE;
+    static mut stderr: *mut libc::FILE;
+    static mut stdin: *mut libc::FILE;
     fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: Functions) -> *mut libc::FILE;
 }
 
@@ -22,60 +29,162 @@ struct Functions {
     close: *const c_void,
 }
 
-/// A stream that a rank writes.
-pub struct Stream {
-    file: *mut libc::FILE,
-    usual: *mut libc::FILE,
+/// The streams of this process.
+struct Streams {
+    output: *mut libc::FILE,
+    error: *mut libc::FILE,
+    input: *mut libc::FILE,
+    /// Of ranks but the first.
+    empty: *mut libc::FILE,
 }
 
-impl Stream {
-    /// A stream over `descriptor`. It is not closed: the C library looks through all streams for that.
-    pub fn open(descriptor: c_int) -> Stream {
-        let functions = Functions { read: ptr::null(), write, seek: ptr::null(), close: ptr::null() };
-        // SAFETY: the functions fit their cookie, which is no pointer; the variable of the C library is
-        // read while no rank runs.
-        unsafe {
-            let file = fopencookie(descriptor as usize as *mut c_void, c"w".as_ptr(), functions);
+// SAFETY: the process has one thread.
+unsafe impl Send for Streams {}
+// SAFETY: as above.
+unsafe impl Sync for Streams {}
+
+static STREAMS: OnceLock<Streams> = OnceLock::new();
+
+/// Replaces the streams of the C library, before the program and its libraries are loaded.
+pub fn replace() {
+    STREAMS.get_or_init(|| {
+        let functions = || Functions { read: ptr::null(), write, seek: ptr::null(), close: ptr::null() };
+        let open = |descriptor: c_int| {
+            // SAFETY: the functions fit their cookie, which is no pointer.
+            let file = unsafe { fopencookie(descriptor as usize as *mut c_void, c"w".as_ptr(), functions()) };
             assert!(!file.is_null(), "no memory for a stream");
-            libc::setvbuf(file, ptr::null_mut(), libc::_IOLBF, 0);
-            Stream { file, usual: stdout }
+            // SAFETY: a stream that was just opened.
+            unsafe { libc::setvbuf(file, ptr::null_mut(), libc::_IONBF, 0) };
+            file
+        };
+        let (output, error) = (open(libc::STDOUT_FILENO), open(libc::STDERR_FILENO));
+        // SAFETY: the variables of the C library, which no other thread looks at.
+        unsafe {
+            let empty = libc::fopen(c"/dev/null".as_ptr(), c"r".as_ptr());
+            assert!(!empty.is_null(), "/dev/null cannot be read");
+            (stdout, stderr) = (output, error);
+            Streams { output, error, input: stdin, empty }
         }
-    }
-
-    /// The stream itself.
-    pub fn file(&self) -> *mut libc::FILE {
-        self.file
-    }
-
-    /// It becomes the C library's standard output.
-    pub fn make_standard(&self) {
-        // SAFETY: one thread; the stream lives as long as the process.
-        unsafe { stdout = self.file };
-    }
-
-    /// The one of before becomes it.
-    pub fn make_usual(&self) {
-        // SAFETY: as above.
-        unsafe { stdout = self.usual };
-    }
-
-    /// Writes what has not been.
-    pub fn flush(&self) {
-        // SAFETY: a stream that is open.
-        unsafe { libc::fflush(self.file) };
-    }
+    });
 }
 
 extern "C" fn write(descriptor: *mut c_void, bytes: *const c_char, count: usize) -> isize {
-    let mut written = 0;
-    while written < count {
-        // SAFETY: the C library passes its buffer and its length.
-        let more =
-            unsafe { libc::write(descriptor as usize as c_int, bytes.add(written).cast(), count - written) };
-        if more <= 0 {
-            break;
-        }
-        written += more as usize;
+    // SAFETY: the C library passes its buffer and its length.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast(), count) };
+    let descriptor = descriptor as usize as c_int;
+    match Process::running().and_then(|me| me.view.sink(descriptor)) {
+        Some(sink) => sink.write(bytes),
+        None => write_out(descriptor, bytes),
     }
-    written as isize
+    count as isize
+}
+
+/// Which of the standard descriptors `file` is over.
+pub fn number_of(file: *const libc::FILE) -> Option<c_int> {
+    let streams = STREAMS.get()?;
+    match file {
+        _ if ptr::eq(file, streams.output) => Some(libc::STDOUT_FILENO),
+        _ if ptr::eq(file, streams.error) => Some(libc::STDERR_FILENO),
+        _ if ptr::eq(file, streams.empty) || ptr::eq(file, streams.input) => Some(libc::STDIN_FILENO),
+        _ => None,
+    }
+}
+
+/// Standard input of a rank.
+pub fn input_of(rank: u32) -> *mut libc::FILE {
+    let streams = STREAMS.get().expect("streams are replaced before ranks are made");
+    if rank == 0 { streams.input } else { streams.empty }
+}
+
+/// Makes `file` the C library's standard input.
+pub fn set_input(file: *mut libc::FILE) {
+    // SAFETY: one thread; the stream is never closed.
+    unsafe { stdin = file };
+}
+
+/// What a rank writes to one descriptor.
+pub struct Sink {
+    held: RefCell<Vec<u8>>,
+    descriptor: Cell<c_int>,
+}
+
+impl Sink {
+    /// To `descriptor`.
+    pub fn new(descriptor: c_int) -> Sink {
+        Sink { held: RefCell::default(), descriptor: Cell::new(descriptor) }
+    }
+
+    /// Takes `bytes`, and hands on the lines that are whole.
+    pub fn write(&self, bytes: &[u8]) {
+        let mut held = self.held.borrow_mut();
+        match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(last) if held.is_empty() => {
+                write_out(self.descriptor.get(), &bytes[..=last]);
+                held.extend_from_slice(&bytes[last + 1..]);
+            }
+            Some(last) => {
+                held.extend_from_slice(&bytes[..=last]);
+                write_out(self.descriptor.get(), &held);
+                held.clear();
+                held.extend_from_slice(&bytes[last + 1..]);
+            }
+            None => held.extend_from_slice(bytes),
+        }
+    }
+
+    /// Hands on the rest, of which no line has come.
+    pub fn flush(&self) {
+        let held = std::mem::take(&mut *self.held.borrow_mut());
+        write_out(self.descriptor.get(), &held);
+    }
+
+    /// From now on it is written elsewhere.
+    pub fn redirect(&self, descriptor: c_int) {
+        self.flush();
+        self.descriptor.set(descriptor);
+    }
+}
+
+fn write_out(descriptor: c_int, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the bytes are readable.
+        let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
+        match usize::try_from(written) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            // Its reader has gone, or the disk is full: as for any process, it is lost.
+            Err(_) => break,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::FromRawFd;
+
+    use super::*;
+
+    #[test]
+    fn lines_leave_whole_and_the_rest_when_it_is_asked_for() {
+        let mut ends = [0; 2];
+        // SAFETY: the array has room for two descriptors, which are this test's own.
+        let mut reader = unsafe {
+            assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+            std::fs::File::from_raw_fd(ends[0])
+        };
+        let sink = Sink::new(ends[1]);
+        let mut read = |count: usize| {
+            let mut bytes = vec![0; count];
+            reader.read_exact(&mut bytes).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        sink.write(b"one ");
+        sink.write(b"line\nand");
+        assert_eq!(read(9), "one line\n");
+        sink.write(b" more\nrest");
+        assert_eq!(read(9), "and more\n");
+        sink.flush();
+        assert_eq!(read(4), "rest");
+    }
 }

@@ -1,0 +1,134 @@
+"""What a rank does to its process, as far as a real MPI shows it otherwise, or not at all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_programs import ENVIRONMENT, HERE, compiled, hopcast, pytestmark  # noqa: F401
+
+PROGRAM = """
+#include "check.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static void *nothing(void *argument) { return argument; }
+static void whole_lines(void) {
+    fprintf(stderr, "to err");
+    MPI_Barrier(MPI_COMM_WORLD);
+    fprintf(stderr, "or %d\\n", rank);
+    write(1, "in ", 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("one line %d\\n", rank);
+    printf("no end %d", rank);
+    fflush(stdout);
+}
+static void input(void) {
+    char line[100] = "nothing";
+    int read = scanf("%99s", line);
+    printf("rank %d reads %d %s\\n", rank, read, line);
+}
+static void clocks(void) {
+    struct timespec pause = {1, 500000000};
+    struct timeval now;
+    sleep(2);
+    nanosleep(&pause, NULL);
+    gettimeofday(&now, NULL);
+    time_t seconds = time(NULL);
+    struct tm *date = gmtime(&seconds);
+    printf("%ld.%06ld %d-%d %.3f %.3f\\n", (long)now.tv_sec, (long)now.tv_usec, date->tm_year + 1900,
+           date->tm_yday, MPI_Wtime(), (double)clock() / CLOCKS_PER_SEC);
+}
+static void refused(void) {
+    pthread_t thread;
+    int code = pthread_create(&thread, NULL, nothing, NULL), child = fork();
+    printf("%d %d %d\\n", code == EAGAIN, child == -1, errno == ENOSYS);
+}
+static void files(void) {
+    char name[32];
+    snprintf(name, sizeof name, "out.%d", rank);
+    if (!freopen(name, "w", stdout)) exit(9);
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("rank %d\\n", rank);
+}
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    switch (argv[1][0]) {
+    case 'l': whole_lines(); break;
+    case 'i': input(); break;
+    case 'c': clocks(); break;
+    case 'r': refused(); break;
+    case 'f': files(); break;
+    case 't': if (rank == 1) raise(SIGTERM);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    source = tmp_path_factory.mktemp("process") / "process.c"
+    source.write_text(PROGRAM.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    return compiled(source, source.parent)
+
+
+def run(program: Path, ranks: int, *words: str, given: str = "", folder: Path | None = None):
+    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--quiet", program, *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=ENVIRONMENT, timeout=100, input=given, cwd=folder
+    )
+
+
+def test_both_streams_are_whole_lines_and_the_last_may_lack_its_end(program) -> None:
+    done = run(program, 3, "l")
+    assert sorted(done.stderr.splitlines()) == [f"to error {rank}" for rank in range(3)]
+    printed = done.stdout
+    for rank in range(3):
+        assert f"in one line {rank}\n" in printed
+        assert f"no end {rank}" in printed
+
+
+def test_standard_input_is_that_of_rank_0(program) -> None:
+    done = run(program, 3, "i", given="word\nanother\n")
+    assert sorted(done.stdout.splitlines()[:3]) == [
+        "rank 0 reads 1 word",
+        "rank 1 reads -1 nothing",
+        "rank 2 reads -1 nothing",
+    ]
+
+
+def test_clocks_count_simulated_time_from_a_date_that_is_always_the_same(program) -> None:
+    done = run(program, 1, "c")
+    # 2026-01-01 00:00 UTC and 3.5 s of sleep.
+    assert done.stdout.splitlines()[0] == "1767225603.500000 2026-0 3.500 3.500"
+
+
+def test_what_one_process_cannot_do_for_a_rank_is_refused_and_named(program) -> None:
+    done = run(program, 2, "r")
+    assert done.stdout.splitlines()[:2] == ["1 1 1"] * 2
+    assert "rank 0: fork: all ranks share one process" in done.stderr
+    assert done.stderr.count("pthread_create: ") == 1
+
+
+def test_a_rank_may_print_into_a_file_of_its_own(program, tmp_path) -> None:
+    done = run(program, 3, "f", folder=tmp_path)
+    assert done.returncode == 0
+    assert [(tmp_path / f"out.{rank}").read_text() for rank in range(3)] == [
+        f"rank {rank}\n" for rank in range(3)
+    ]
+
+
+def test_a_signal_that_a_rank_sends_to_itself_ends_it(program) -> None:
+    done = hopcast("run", "hopper", "-n", "2", "--json", program, "t")
+    failure = json.loads(done.stdout)["failure"]
+    assert done.returncode == 3
+    assert failure["kind"] == "crash"
+    assert "rank 1 was ended by SIGTERM (raised by itself)" in failure["text"]
