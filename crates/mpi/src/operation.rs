@@ -189,6 +189,8 @@ pub enum NewComm {
     CartSub(Arc<[bool]>),
     /// With a distributed graph topology: this rank's neighbours, in order.
     Graph(Arc<Neighbours>),
+    /// Takes part in making a communicator with a graph topology, and is not in it.
+    OutsideGraph,
 }
 
 /// A Cartesian grid.

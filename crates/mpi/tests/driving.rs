@@ -138,6 +138,27 @@ fn persistent_collectives_start_again() {
     assert!((0..4).all(|rank| run.at(rank, 6) == 3 * 2 * LATENCY));
 }
 
+/// Members start several persistent collectives in different orders, and other collectives between them: those
+/// meet that were made in the same order.
+#[test]
+fn persistent_collectives_are_started_in_any_order() {
+    let calls = [(Kind::Allreduce, 8), (Kind::Bcast, 8), (Kind::Barrier, 0)];
+    let ranks = (0..5_u32).map(|rank| {
+        let made = calls.iter().enumerate().map(|(number, (kind, bytes))| {
+            let call = Arc::new(collective(*kind, 0, *bytes));
+            Op::Collective(call, Start::Persistent(Request(number as u32)))
+        });
+        let mut ops: Vec<Op> = made.collect();
+        for _ in 0..3 {
+            ops.extend((0..3).map(|step| Op::Start(requests(&[(step + rank) % 3]))));
+            ops.push(blocking(&collective(Kind::Allgather, 0, 16)));
+            ops.extend([2, 0, 1].map(wait));
+        }
+        ops
+    });
+    succeed(ranks.collect());
+}
+
 /// Messages of collectives and of the program do not meet, though ranks and numbers are the same.
 #[test]
 fn collectives_have_a_context_of_their_own() {

@@ -87,6 +87,7 @@ macro_rules! classes {
 
 classes! {
     SUCCESS = 0;
+    BUFFER = 1;
     COUNT = 2;
     TYPE = 3;
     TAG = 4;
@@ -95,7 +96,10 @@ classes! {
     REQUEST = 7;
     ROOT = 8;
     OP = 10;
+    TOPOLOGY = 11;
+    DIMS = 12;
     ARG = 13;
+    TRUNCATE = 15;
     OTHER = 16;
     IN_STATUS = 19;
     NO_MEM = 39;

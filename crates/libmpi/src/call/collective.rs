@@ -1,104 +1,113 @@
-//! Collectives of all members of a communicator, blocking and not.
+//! Collectives of all members of a communicator: blocking, immediate and persistent.
 //!
 //! Each is prepared as a [`Call`]: how many bytes the simulator moves, what this rank gives, and how it takes
-//! its result. The forms `MPI_X` and `MPI_Ix` differ in when it takes it.
+//! its result. The forms `MPI_X`, `MPI_Ix` and `MPI_X_init` differ in when it gives and when it takes.
 
-/// The blocking form and the immediate form of what a function prepares.
+/// The blocking, the immediate and the persistent form of what a function prepares, on which communicator.
 macro_rules! forms {
-    ($($(#[$doc:meta])* $blocking:ident $immediate:ident $prepare:ident($($name:ident: $kind:ty),* $(,)?);)*) => {$(
+    ($($(#[$doc:meta])* $blocking:ident $immediate:ident $persistent:ident $prepare:ident
+        on $comm:ident ($($name:ident: $kind:ty),* $(,)?);)*) => {$(
         $(#[$doc])*
         pub unsafe fn $blocking(me: &Process, $($name: $kind),*) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*) }?.block(me)
+            unsafe { $prepare(me, $($name),*) }
+                .and_then(|call| call.block(me))
+                .map_err(|error| error.of($comm))
         }
 
         $(#[$doc])*
         pub unsafe fn $immediate(me: &Process, $($name: $kind),*, request: *mut Request) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*)?.begin(me, request) }
+            unsafe { $prepare(me, $($name),*).and_then(|call| call.begin(me, request)) }
+                .map_err(|error| error.of($comm))
+        }
+
+        $(#[$doc])*
+        pub unsafe fn $persistent(
+            me: &Process,
+            $($name: $kind),*,
+            _hints: Info,
+            request: *mut Request,
+        ) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { $prepare(me, $($name),*).and_then(|call| call.keep(me, request)) }
+                .map_err(|error| error.of($comm))
         }
     )*};
 }
 use forms;
 
-mod moving;
+mod exchanging;
+mod neighbour;
 mod reducing;
+mod rooted;
+mod values;
 
-pub use moving::*;
+pub use exchanging::*;
+pub use neighbour::*;
 pub use reducing::*;
+pub use rooted::*;
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::Bytes;
 use mpi::collective::{Collective, Kind, Sizes};
-use mpi::operation::{Op, Start};
+use mpi::operation::{self, Op, Start};
 
-use super::communicator::{self, Communicator};
+use super::communicator::Communicator;
 use super::request::{self, Pending};
 use crate::abi::IN_PLACE;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::Numbers;
-use crate::abi::handle::{Comm, Datatype, Request};
-use crate::data::datatype::Layout;
-use crate::data::meeting::{Given, Meeting};
+use crate::abi::handle::{self, Request};
+use crate::data::meeting::{Given, Key, Open, Part};
 use crate::live::process::Process;
 
+/// What a rank gives: packed when the collective is called, or started.
+type Give = Box<dyn Fn() -> Given>;
 /// How a rank takes its result, from what all have given.
-type Take = Box<dyn FnOnce(&mut Meeting)>;
+type Take = Box<dyn Fn(&Open) -> Answer>;
 
 /// A collective that is about to be called.
 pub struct Call {
     comm: Rc<Communicator>,
     collective: Collective,
-    given: Given,
+    give: Give,
     take: Take,
+    /// By what it combines.
+    operator: usize,
 }
 
 impl Call {
-    /// One with these sizes; of values of `element` bytes.
-    fn new(kind: Kind, comm: Rc<Communicator>, root: u32, sizes: Sizes, element: usize) -> Call {
-        let (id, element) = (comm.id, element.max(1) as u32);
-        Call {
-            comm,
-            collective: Collective {
-                kind,
-                comm: id,
-                root,
-                sizes,
-                element,
-                commutative: true,
-                algorithm: None,
-            },
-            given: Given::default(),
-            take: Box::new(|_| ()),
-        }
+    /// One with these sizes, which gives and takes nothing.
+    fn new(kind: Kind, comm: Rc<Communicator>, sizes: Sizes) -> Call {
+        let collective = Collective { kind, sizes, ..Collective::barrier(comm.id) };
+        Call { comm, collective, give: Box::new(Given::default), take: Box::new(|_| Ok(())), operator: 0 }
     }
 
-    fn giving(self, given: Given) -> Call {
-        Call { given, ..self }
+    /// With this root.
+    fn rooted(mut self, root: u32) -> Call {
+        self.collective.root = root;
+        self
     }
 
-    fn taking(self, take: impl FnOnce(&mut Meeting) + 'static) -> Call {
+    fn giving(self, give: impl Fn() -> Given + 'static) -> Call {
+        Call { give: Box::new(give), ..self }
+    }
+
+    fn taking(self, take: impl Fn(&Open) -> Answer + 'static) -> Call {
         Call { take: Box::new(take), ..self }
     }
 
-    /// Puts down what this rank gives; the simulator's call, and what is to be done at its end.
-    fn prepare(self, me: &Process) -> (Arc<Collective>, impl FnOnce(&Process) + 'static) {
-        let Call { comm, collective, given, take } = self;
-        let key = comm.next_collective();
-        me.shared.meetings.borrow_mut().give(key, comm.size as usize, comm.rank as usize, given);
-        let finish = move |me: &Process| me.shared.meetings.borrow_mut().leave(key, take);
-        (Arc::new(collective), finish)
-    }
-
     /// Calls it, and returns when it is complete.
-    fn block(self, me: &Process) -> Answer {
-        let (collective, finish) = self.prepare(me);
+    pub fn block(self, me: &Process) -> Answer {
+        let key = self.comm.next_collective();
+        let collective = Arc::new(self.collective);
+        put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
         me.perform(Op::Collective(collective, Start::Blocking), |_| ());
-        finish(me);
-        Ok(())
+        me.shared.meetings.leave(key, self.take)
     }
 
     /// Begins it under a request.
@@ -106,108 +115,69 @@ impl Call {
     /// # Safety
     /// `request` is where the program wants it.
     unsafe fn begin(self, me: &Process, request: *mut Request) -> Answer {
-        let (collective, finish) = self.prepare(me);
-        let pending = Pending::collective(Box::new(finish));
+        let key = self.comm.next_collective();
+        let collective = Arc::new(self.collective);
+        put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
+        let take = self.take;
+        let pending =
+            Pending::collective(Box::new(move |me: &Process| me.shared.meetings.leave(key, &*take)));
         let begun = request::begin(me, pending, |start| Op::Collective(collective, start));
         // SAFETY: the caller says so.
         unsafe { *request = begun };
         Ok(())
     }
-}
 
-/// Some values in the program's memory.
-#[derive(Debug, Clone)]
-struct Values {
-    at: *mut c_void,
-    count: i64,
-    layout: Layout,
-}
-
-impl Values {
-    fn new(me: &Process, at: *const c_void, count: i64, datatype: Datatype) -> Answer<Values> {
-        let values = Values { at: at.cast_mut(), count, layout: me.layout(datatype)? };
-        values.layout.bytes(count)?;
-        Ok(values)
-    }
-
-    /// Length as a message \[bytes\].
-    fn bytes(&self) -> u64 {
-        self.count as u64 * self.layout.size as u64
-    }
-
-    /// The `count` values that begin `first` values on.
-    fn part(&self, first: i64, count: i64) -> Values {
-        let at = self.at.wrapping_byte_offset(first as isize * self.layout.extent);
-        Values { at, count, layout: self.layout.clone() }
-    }
-
-    /// Their contents.
-    unsafe fn pack(&self) -> Box<[u8]> {
-        // SAFETY: as the contract of `call` says.
-        unsafe { self.layout.pack(self.at, self.count) }
-    }
-
-    /// Puts contents there.
-    unsafe fn put(&self, contents: &[u8]) {
-        // SAFETY: as the contract of `call` says; no more than there is room for, whatever was given.
-        unsafe {
-            let room = self.layout.packed() * self.count as usize;
-            self.layout.unpack(&contents[..contents.len().min(room)], self.at);
-        }
-    }
-}
-
-/// A block of values for each member, or from each.
-#[derive(Debug, Clone)]
-struct Blocks {
-    values: Vec<Values>,
-}
-
-impl Blocks {
-    /// Equal ones, one after the other.
-    fn equal(each: Values, size: u32) -> Blocks {
-        Blocks {
-            values: (0..i64::from(size)).map(|index| each.part(index * each.count, each.count)).collect(),
-        }
-    }
-
-    /// With counts and distances of their own \[values\].
+    /// Keeps it under a persistent request. Members may start theirs in any order: they meet by the order in
+    /// which the requests were made.
     ///
     /// # Safety
-    /// As the contract of `call` says.
-    unsafe fn own(
-        me: &Process,
-        at: *const c_void,
-        counts: Numbers,
-        distances: Numbers,
-        datatype: Datatype,
-        size: u32,
-    ) -> Answer<Blocks> {
-        let values = (0..size as usize).map(|index| {
-            // SAFETY: the caller says so.
-            let (count, first) = unsafe { (counts.get(index), distances.get(index)) };
-            Ok(Values::new(me, at, count, datatype)?.part(first, count))
-        });
-        Ok(Blocks { values: values.collect::<Answer<_>>()? })
+    /// As for `begin`.
+    unsafe fn keep(self, me: &Process, request: *mut Request) -> Answer {
+        let Call { comm, collective, give, take, operator } = self;
+        let (series, starts) = (comm.next_series(), Cell::new(0));
+        let (collective, take) = (Arc::new(collective), Rc::new(take));
+        let parts = (comm, collective.clone());
+        let again = move |me: &Process| -> Answer<request::Finish> {
+            let key = Key { number: series | starts.replace(starts.get() + 1), ..parts.0.key() };
+            put_down(me, &parts.0, key, give(), &parts.1, operator)?;
+            let take = take.clone();
+            Ok(Box::new(move |me: &Process| me.shared.meetings.leave(key, &**take)))
+        };
+        let kept = request::keep(me, Pending::persistent_collective(Rc::new(again)));
+        let place = handle::place(kept.0).expect("a request of ours");
+        me.perform(Op::Collective(collective, Start::Persistent(operation::Request(place))), |_| ());
+        // SAFETY: the caller says so.
+        unsafe { *request = kept };
+        Ok(())
     }
+}
 
-    /// Bytes of each.
-    fn lengths(&self) -> Arc<[u64]> {
-        self.values.iter().map(|block| block.bytes()).collect()
-    }
+/// A collective of the library's own: gives something to all members, and takes what `take` makes of it.
+pub fn ask<R: 'static>(
+    me: &Process,
+    comm: Rc<Communicator>,
+    (kind, bytes): (Kind, u64),
+    given: Given,
+    take: impl FnOnce(&Open) -> R,
+) -> Answer<R> {
+    let key = comm.next_collective();
+    let collective = Arc::new(Collective { kind, sizes: equal(bytes), ..Collective::barrier(comm.id) });
+    put_down(me, &comm, key, given, &collective, 0)?;
+    me.perform(Op::Collective(collective, Start::Blocking), |_| ());
+    Ok(me.shared.meetings.leave(key, take))
+}
 
-    /// The contents of all.
-    unsafe fn pack(&self) -> Given {
-        let mut starts = Vec::with_capacity(self.values.len() + 1);
-        let mut bytes = Vec::new();
-        starts.push(0);
-        for block in &self.values {
-            // SAFETY: as the contract of `call` says.
-            unsafe { block.layout.append(block.at, block.count, &mut bytes) };
-            starts.push(bytes.len());
-        }
-        Given { bytes: bytes.into(), starts: starts.into() }
-    }
+/// Puts down what this rank gives.
+fn put_down(
+    me: &Process,
+    comm: &Communicator,
+    key: Key,
+    given: Given,
+    call: &Arc<Collective>,
+    operator: usize,
+) -> Answer {
+    let part = Part { given, call: call.clone(), operator };
+    me.shared.meetings.give(key, comm.size as usize, comm.rank as usize, part)
 }
 
 /// Of every member the same length \[bytes\].
@@ -219,9 +189,19 @@ fn in_place(buffer: *const c_void) -> bool {
     buffer as usize == IN_PLACE
 }
 
-/// The communicator of a collective, and its root.
-fn rooted(me: &Process, comm: Comm, root: i32) -> Answer<(Rc<Communicator>, u32)> {
-    let found = communicator::find(me, comm)?;
-    let root = found.check_rank(root, Class::ROOT).map_err(|error: Error| error.of(comm))?;
-    Ok((found, root))
+/// Refuses MPI_IN_PLACE where the standard does not allow it.
+fn not_in_place(buffer: *const c_void, what: &str) -> Answer {
+    if in_place(buffer) {
+        return Err(Error::new(Class::BUFFER, format!("MPI_IN_PLACE is not allowed as {what}")));
+    }
+    Ok(())
+}
+
+/// Refuses a result that is to be put where the operands are.
+fn distinct(from: *const c_void, into: *const c_void, bytes: u64) -> Answer {
+    if from == into && !from.is_null() && bytes > 0 {
+        let reason = "the send buffer is the receive buffer: MPI_IN_PLACE says that";
+        return Err(Error::new(Class::BUFFER, reason));
+    }
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! Communicators: who is in them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 
 use mpi::Op;
 use mpi::operation::{CommId, NewComm};
 
+use super::topology::Topology;
 use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler};
@@ -28,8 +29,12 @@ pub struct Communicator {
     pub group: Created,
     /// Who hears of errors.
     pub handler: Cell<Errhandler>,
+    /// Its virtual topology.
+    pub topology: RefCell<Option<Rc<Topology>>>,
     /// Collectives that this rank has called on it.
     collectives: Cell<u64>,
+    /// Persistent collectives that this rank has made on it.
+    series: Cell<u64>,
 }
 
 impl Communicator {
@@ -44,15 +49,28 @@ impl Communicator {
     }
 
     fn new(id: CommId, rank: u32, size: u32, first: u32) -> Communicator {
-        let (handler, collectives) = (Cell::new(Errhandler::ARE_FATAL), Cell::new(0));
-        Communicator { id, rank, size, first, group: None, handler, collectives }
+        let (handler, topology) = (Cell::new(Errhandler::ARE_FATAL), RefCell::default());
+        let (collectives, series) = (Cell::new(0), Cell::new(0));
+        Communicator { id, rank, size, first, group: None, handler, topology, collectives, series }
     }
 
     /// The next collective on it.
     pub fn next_collective(&self) -> Key {
         let number = self.collectives.get();
         self.collectives.set(number + 1);
-        Key { comm: self.id, first: self.first, number }
+        Key { number, ..self.key() }
+    }
+
+    /// The numbers of the starts of the next persistent collective on it: those from here on.
+    pub fn next_series(&self) -> u64 {
+        let series = self.series.get();
+        self.series.set(series + 1);
+        1 << 63 | series << 32
+    }
+
+    /// What all its collectives have in common.
+    pub fn key(&self) -> Key {
+        Key { comm: self.id, first: self.first, number: 0 }
     }
 
     /// Refuses what is not the number of a member.
@@ -138,12 +156,14 @@ pub unsafe fn free(me: &Process, comm: *mut Comm) -> Answer {
 /// Makes a communicator of the members of `comm`, which all call this.
 pub fn make(me: &Process, comm: Comm, how: NewComm) -> Answer<Comm> {
     let old = find(me, comm)?;
+    let kept = matches!(how, NewComm::Dup);
     let (id, created) = me.perform(Op::NewComm(old.id, how), |done| (done.comm, done.created.clone()));
     let Some(group) = created.filter(|_| id != CommId::NULL) else { return Ok(Comm::NULL) };
     let place = "a member of what it has made";
     let (rank, first) =
         (group.rank_of(me.rank, me.rank).expect(place), group.member(me.rank, 0).expect(place));
     let mut new = Communicator::new(id, rank, group.size(), first);
+    new.topology = RefCell::new(Topology::of(&group, if kept { Some(&old) } else { None }));
     new.group = Some(group);
     new.handler.set(old.handler.get());
     let place = me.communicators.borrow_mut().insert(Rc::new(new));

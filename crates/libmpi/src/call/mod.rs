@@ -16,3 +16,4 @@ pub mod error;
 pub mod language;
 pub mod point_to_point;
 pub mod request;
+pub mod topology;

@@ -4,6 +4,7 @@
 //! its operation is complete; each start begins an operation anew, because what it sends is packed then.
 
 use std::ffi::c_int;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use mpi::operation::{self, Op, SendMode, Start, Until};
@@ -19,7 +20,9 @@ use crate::data::datatype::Layout;
 use crate::live::process::Process;
 
 /// What is to be done when an operation is complete.
-pub type Finish = Box<dyn FnOnce(&Process)>;
+pub type Finish = Box<dyn FnOnce(&Process) -> Answer>;
+/// How a persistent collective begins again; gives what is to be done at its end.
+pub type Again = Rc<dyn Fn(&Process) -> Answer<Finish>>;
 
 /// An operation that a rank has begun, or may begin again and again.
 pub struct Pending {
@@ -35,7 +38,8 @@ enum Kind {
     Send(Option<(Outgoing, SendMode)>),
     /// With how what comes is laid out: the program may free its datatype before.
     Receive(Incoming, Layout),
-    Collective(Option<Finish>),
+    /// With what is to be done at its end, while it is under way, and how it begins again, if it is persistent.
+    Collective(Option<Finish>, Option<Again>),
 }
 
 impl Pending {
@@ -51,7 +55,12 @@ impl Pending {
 
     /// A collective, at whose end `finish` takes the result.
     pub fn collective(finish: Finish) -> Pending {
-        Pending { kind: Kind::Collective(Some(finish)), active: true, kept: false }
+        Pending { kind: Kind::Collective(Some(finish), None), active: true, kept: false }
+    }
+
+    /// A persistent collective.
+    pub fn persistent_collective(again: Again) -> Pending {
+        Pending { kind: Kind::Collective(None, Some(again)), active: false, kept: true }
     }
 
     /// A persistent send.
@@ -90,7 +99,7 @@ fn active(me: &Process, request: Request) -> Answer<Option<operation::Request>> 
 }
 
 /// What a program gets of an operation that is complete. Its handle becomes null, or inactive.
-unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -> Status {
+unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -> Answer<Status> {
     let (message, finish) = {
         let mut table = me.requests.borrow_mut();
         let pending = table.get_mut(request.0).expect("it was active");
@@ -98,7 +107,7 @@ unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -
         let parts = match &mut pending.kind {
             Kind::Send(_) => (None, None),
             Kind::Receive(message, layout) => (Some((*message, layout.clone())), None),
-            Kind::Collective(finish) => (None, finish.take()),
+            Kind::Collective(finish, _) => (None, finish.take()),
         };
         if !pending.kept {
             table.remove(request.0);
@@ -107,9 +116,9 @@ unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -
         parts
     };
     if let Some(finish) = finish {
-        finish(me);
+        finish(me)?;
     }
-    match message {
+    Ok(match message {
         Some((message, layout)) => {
             // SAFETY: as the contract of `call` says, the buffer is there until the operation is complete.
             unsafe { message.take(me, &layout, told) };
@@ -117,7 +126,7 @@ unsafe fn complete(me: &Process, request: &mut Request, told: &source::Status) -
         }
         None if told.cancelled => Status::of(told),
         None => Status::EMPTY,
-    }
+    })
 }
 
 /// A list of the program's requests; those that are under way as the simulator knows them, and which of the list
@@ -148,7 +157,7 @@ pub unsafe fn wait(me: &Process, request: *mut Request, status: *mut Status) -> 
         let told = match active(me, *request)? {
             Some(waited) => {
                 let told = me.perform(Op::WaitOne(waited), |done| done.status);
-                complete(me, &mut *request, &told)
+                complete(me, &mut *request, &told)?
             }
             None => Status::EMPTY,
         };
@@ -173,9 +182,8 @@ pub unsafe fn waitall(me: &Process, count: c_int, requests: *mut Request, status
         } else {
             me.perform(Op::Wait(waited, Until::All), |done| done.done.clone())
         };
-        finish_all(me, list, &places, &done, statuses);
+        finish_all(me, list, &places, &done, statuses)
     }
-    Ok(())
 }
 
 /// MPI_Testall
@@ -196,7 +204,7 @@ pub unsafe fn testall(
         };
         *flag = truth(done.is_some());
         if let Some(done) = done {
-            finish_all(me, list, &places, &done, statuses);
+            finish_all(me, list, &places, &done, statuses)?;
         }
     }
     Ok(())
@@ -209,7 +217,7 @@ unsafe fn finish_all(
     places: &[usize],
     done: &[(u32, source::Status)],
     statuses: *mut Status,
-) {
+) -> Answer {
     let wanted = !statuses.is_null();
     // SAFETY: as the contract of `call` says.
     unsafe {
@@ -218,12 +226,13 @@ unsafe fn finish_all(
         }
         for (index, told) in done {
             let place = places[*index as usize];
-            let status = complete(me, &mut list[place], told);
+            let status = complete(me, &mut list[place], told)?;
             if wanted {
                 status.write(statuses.add(place));
             }
         }
     }
+    Ok(())
 }
 
 /// MPI_Waitany
@@ -245,7 +254,7 @@ pub unsafe fn waitany(
         let (which, told) = me.perform(Op::Wait(waited, Until::Any), |done| done.done[0]);
         let place = places[which as usize];
         *index = place as c_int;
-        complete(me, &mut list[place], &told).write(status);
+        complete(me, &mut list[place], &told)?.write(status);
     }
     Ok(())
 }
@@ -274,7 +283,7 @@ pub unsafe fn testany(
             Some((which, told)) => {
                 let place = places[which as usize];
                 *index = place as c_int;
-                complete(me, &mut list[place], &told).write(status);
+                complete(me, &mut list[place], &told)?.write(status);
             }
             None if none => Status::EMPTY.write(status),
             None => {}
@@ -330,13 +339,20 @@ unsafe fn some(
         for (order, (which, told)) in done.iter().enumerate() {
             let place = places[*which as usize];
             *indices.add(order) = place as c_int;
-            let status = complete(me, &mut list[place], told);
+            let status = complete(me, &mut list[place], told)?;
             if !statuses.is_null() {
                 status.write(statuses.add(order));
             }
         }
     }
     Ok(())
+}
+
+/// What a start begins.
+enum Begun {
+    Send(Outgoing, SendMode),
+    Receive(Incoming, Layout),
+    Collective(Again),
 }
 
 /// MPI_Start
@@ -349,11 +365,13 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
         match (table.get_mut(request.0), place) {
             (Some(pending), Some(place)) if pending.kept && !pending.active => {
                 pending.active = true;
-                match &pending.kind {
-                    Kind::Send(Some((message, mode))) => Some((Ok((*message, *mode)), place)),
-                    Kind::Receive(message, layout) => Some((Err((*message, layout.clone())), place)),
-                    Kind::Send(None) | Kind::Collective(_) => None,
-                }
+                let begun = match &pending.kind {
+                    Kind::Send(Some((message, mode))) => Some(Begun::Send(*message, *mode)),
+                    Kind::Receive(message, layout) => Some(Begun::Receive(*message, layout.clone())),
+                    Kind::Collective(_, Some(again)) => Some(Begun::Collective(again.clone())),
+                    Kind::Send(None) | Kind::Collective(_, None) => None,
+                };
+                begun.map(|begun| (begun, place))
             }
             _ => None,
         }
@@ -366,8 +384,15 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
     };
     let op = match message {
         // SAFETY: as the contract of `call` says.
-        Ok((message, mode)) => Op::Send(unsafe { message.packed(me, mode) }?, Start::Request(place)),
-        Err((message, layout)) => Op::Receive(message.wanted(me, &layout)?, Start::Request(place)),
+        Begun::Send(message, mode) => Op::Send(unsafe { message.packed(me, mode) }?, Start::Request(place)),
+        Begun::Receive(message, layout) => Op::Receive(message.wanted(me, &layout)?, Start::Request(place)),
+        Begun::Collective(again) => {
+            let finish = again(me)?;
+            let mut table = me.requests.borrow_mut();
+            table.get_mut(request.0).expect("it has just been found").kind =
+                Kind::Collective(Some(finish), Some(again));
+            Op::Start(Arc::new([place]))
+        }
     };
     me.perform(op, |_| ());
     Ok(())
@@ -406,12 +431,17 @@ pub unsafe fn request_free(me: &Process, request: *mut Request) -> Answer {
     // SAFETY: as the contract of `call` says.
     let request = unsafe { &mut *request };
     let found = active(me, *request)?;
-    let receives = |pending: &Pending| matches!(pending.kind, Kind::Receive(..) | Kind::Collective(_));
+    let receives = |pending: &Pending| matches!(pending.kind, Kind::Receive(..) | Kind::Collective(..));
     if found.is_some() && me.requests.borrow().get(request.0).is_some_and(receives) {
         let reason = "freeing a receive or a collective before it is complete is not simulated";
         return Err(Error::new(Class::UNSUPPORTED_OPERATION, reason));
     }
-    if let Some(found) = found {
+    // The simulator keeps persistent collectives, too.
+    let kept = match me.requests.borrow().get(request.0) {
+        Some(Pending { kind: Kind::Collective(_, Some(_)), .. }) => handle::place(request.0),
+        _ => None,
+    };
+    if let Some(found) = found.or(kept.map(operation::Request)) {
         me.perform(Op::Free(found), |_| ());
     }
     me.requests.borrow_mut().remove(request.0);

@@ -40,7 +40,7 @@ pub struct Shared {
     /// Contents of messages.
     pub parcels: RefCell<Parcels>,
     /// Contents of collectives.
-    pub meetings: RefCell<Meetings>,
+    pub meetings: Meetings,
 }
 
 /// A command line and an environment as `main` gets them.

@@ -111,7 +111,13 @@ impl World {
                 Ok(self.flow_of(rank, Target::Call, now))
             }
             Op::Collective(call, start) => {
-                let Some(target) = self.target(rank, *start, || Template::Collective(call.clone()))? else {
+                if let Start::Persistent(request) = start {
+                    self.membership(rank, call.comm)?;
+                    let number = self.processes[rank as usize].next_series(call.comm);
+                    self.prepare_request(rank, *request, Template::Collective(call.clone(), number))?;
+                    return Ok(Flow::Return(now));
+                }
+                let Some(target) = self.target(rank, *start, || unreachable!("it is not persistent"))? else {
                     return Ok(Flow::Return(now));
                 };
                 self.start_collective(rank, call, target, context)?;

@@ -90,16 +90,17 @@ impl World {
         target: Target,
         context: &mut Context,
     ) -> Outcome<()> {
-        self.begin_collective(rank, call, target, 0, context)
+        self.begin_collective(rank, call, target, (None, 0), context)
     }
 
-    /// The same for a call on which the members must also agree in `agreement` (24 bits).
+    /// The same for a call with this number on its communicator (`None`: the next), on which the members must
+    /// also agree in `agreement` (24 bits).
     pub(super) fn begin_collective(
         &mut self,
         rank: u32,
         call: &Arc<Collective>,
         target: Target,
-        agreement: u32,
+        (number, agreement): (Option<u32>, u32),
         context: &mut Context,
     ) -> Outcome<()> {
         let communicator = self.membership(rank, call.comm)?.clone();
@@ -107,7 +108,7 @@ impl World {
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
         let prepared = self.prepare(rank, call, communicator.size(), neighbours.as_deref())?;
         let process = &mut self.processes[rank as usize];
-        let sequence = process.next_collective(call.comm);
+        let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let instance = process.instances.insert(Instance {
             call: call.clone(),
             sequence,

@@ -80,14 +80,14 @@ impl World {
             _ => (Kind::Allreduce, MASK_BYTES),
         };
         let collective = self.shared_collective(parent.id, kind, bytes);
-        self.begin_collective(rank, &collective, Target::Call, agreement, context)?;
+        self.begin_collective(rank, &collective, Target::Call, (None, agreement), context)?;
         Ok(self.flow_of(rank, Target::Call, context.now))
     }
 
     fn check_new(&self, rank: u32, parent: &Communicator, new: &NewComm) -> Outcome<()> {
         let size = parent.size();
         let wrong = match new {
-            NewComm::Dup | NewComm::Split { .. } | NewComm::SplitHost { .. } => None,
+            NewComm::Dup | NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::OutsideGraph => None,
             NewComm::Create(members) | NewComm::CreateGroup(members, _) => {
                 match (members.iter().find(|member| **member >= size), Group::new(members.to_vec())) {
                     (Some(member), _) => Some(format!("rank {member} is not below the size {size}")),
@@ -121,6 +121,7 @@ impl World {
             NewComm::Split { colour, key } => (*colour, *key),
             NewComm::SplitHost { key } => (Some(i64::from(self.setup.placement[rank as usize].host.0)), *key),
             NewComm::Dup | NewComm::Graph(_) | NewComm::CreateGroup(..) => (Some(0), 0),
+            NewComm::OutsideGraph => (None, 0),
             NewComm::Create(members) => {
                 let place = members.iter().position(|member| *member == me);
                 (place.map(|_| 0), place.unwrap_or(0) as i64)
@@ -244,7 +245,7 @@ fn agreement(new: &NewComm) -> u32 {
             fold(6, &mut sides.map(|(size, wraps)| u64::from(*size) << 1 | u64::from(*wraps)));
         }
         NewComm::CartSub(remain) => fold(7, &mut remain.iter().map(|keeps| u64::from(*keeps))),
-        NewComm::Graph(_) => fold(8, &mut [].into_iter()),
+        NewComm::Graph(_) | NewComm::OutsideGraph => fold(8, &mut [].into_iter()),
     }
     let hash = digest.value();
     ((hash ^ hash >> 32) & 0xFF_FFFF) as u32

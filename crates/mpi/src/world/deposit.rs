@@ -187,7 +187,7 @@ fn topology(parent: &Communicator, new: &NewComm, part: &[Deposit]) -> Topology 
         (NewComm::CartSub(remain), Topology::Cart(grid)) => {
             Topology::Cart(Arc::new(grid.sub(part[0].rank, remain).0))
         }
-        (NewComm::Graph(_), _) => {
+        (NewComm::Graph(_) | NewComm::OutsideGraph, _) => {
             let around = part.iter().map(|deposit| deposit.neighbours.clone());
             Topology::Graph(around.map(|around| around.expect("all gave neighbours")).collect())
         }

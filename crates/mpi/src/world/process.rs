@@ -254,6 +254,8 @@ pub(crate) struct Channel {
 pub(crate) struct Membership {
     /// The number of the next collective.
     pub sequence: u32,
+    /// Persistent collectives made on it.
+    pub series: u32,
     pub freed: bool,
     /// The communicator, until it is freed and nothing is under way on it.
     pub communicator: Option<Arc<Communicator>>,
@@ -313,6 +315,9 @@ impl<V: Default> Small<V> {
 /// The number of the first communicator that a program makes.
 const FIRST_MADE: u32 = 2;
 
+/// Numbers of persistent collectives begin here.
+const PERSISTENT: u32 = 1 << 31;
+
 impl Process {
     /// From now on the numbers of new communicators begin at `number`.
     pub fn made_comms_below(&mut self, number: u32) {
@@ -337,6 +342,14 @@ impl Process {
             self.memberships.entry(comm.0).sequence = next;
         }
         sequence
+    }
+
+    /// Takes the number of all starts of the next persistent collective on `comm`. Members may start several in any
+    /// order, so they have numbers of their own, by the order in which they were made (MPI 5.0, 6.13).
+    pub fn next_series(&mut self, comm: CommId) -> u32 {
+        let series = &mut self.memberships.entry(comm.0).series;
+        *series += 1;
+        PERSISTENT | (*series - 1)
     }
 
     /// The number of the next communicator that it is a member of.

@@ -42,7 +42,8 @@ pub(crate) enum State {
 pub(crate) enum Template {
     Send(Send),
     Receive(Receive),
-    Collective(Arc<Collective>),
+    /// With its number on the communicator.
+    Collective(Arc<Collective>, u32),
 }
 
 impl Slot {
@@ -133,7 +134,9 @@ impl World {
             match &template {
                 Template::Send(send) => at = at.max(self.send(rank, send, target, false, context)?.at),
                 Template::Receive(receive) => self.receive(rank, receive, target, context)?,
-                Template::Collective(call) => self.start_collective(rank, call, target, context)?,
+                Template::Collective(call, number) => {
+                    self.begin_collective(rank, call, target, (Some(*number), 0), context)?;
+                }
             }
         }
         Ok(Flow::Return(at))

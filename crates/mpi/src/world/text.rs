@@ -33,7 +33,8 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::Cancel(_) => "MPI_Cancel",
         Op::Free(_) => "MPI_Request_free",
         Op::Collective(call, Start::Blocking) => call.kind.function(),
-        Op::Collective(call, _) => call.kind.nonblocking_function(),
+        Op::Collective(call, Start::Request(_)) => call.kind.nonblocking_function(),
+        Op::Collective(call, Start::Persistent(_)) => call.kind.persistent_function(),
         Op::NewComm(_, new) => creation_name(new),
         Op::FreeComm(_) => "MPI_Comm_free",
         Op::Call(name, _) => name,
@@ -69,6 +70,7 @@ fn creation_name(new: &NewComm) -> &'static str {
         NewComm::Cart(_) => "MPI_Cart_create",
         NewComm::CartSub(_) => "MPI_Cart_sub",
         NewComm::Graph(_) => "MPI_Dist_graph_create_adjacent",
+        NewComm::OutsideGraph => "MPI_Graph_create",
     }
 }
 
@@ -167,7 +169,7 @@ pub(super) fn collective(call: &Collective) -> String {
 /// The making of a communicator with its arguments.
 pub(super) fn creation(comm: CommId, new: &NewComm) -> String {
     let arguments = match new {
-        NewComm::Dup | NewComm::Graph(_) => String::new(),
+        NewComm::Dup | NewComm::Graph(_) | NewComm::OutsideGraph => String::new(),
         NewComm::Split { colour: Some(colour), key } => format!(", color={colour}, key={key}"),
         NewComm::Split { colour: None, key } => format!(", color=MPI_UNDEFINED, key={key}"),
         NewComm::SplitHost { key } => format!(", MPI_COMM_TYPE_SHARED, key={key}"),

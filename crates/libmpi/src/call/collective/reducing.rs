@@ -5,11 +5,13 @@ use std::rc::Rc;
 
 use mpi::collective::{Kind, Sizes};
 
-use super::{Call, Values, communicator, equal, in_place, rooted};
+use super::rooted::with_root;
+use super::values::Values;
+use super::{Call, distinct, equal, in_place, not_in_place};
 use crate::abi::error::Answer;
 use crate::abi::export::Numbers;
-use crate::abi::handle::{Comm, Datatype, Op, Request};
-use crate::call::communicator::Communicator;
+use crate::abi::handle::{Comm, Datatype, Info, Op, Request};
+use crate::call::communicator::{self, Communicator};
 use crate::data::meeting::Given;
 use crate::data::operator::Operator;
 use crate::live::process::Process;
@@ -19,6 +21,7 @@ struct Operands {
     from: Values,
     into: Values,
     operator: Operator,
+    op: Op,
 }
 
 impl Operands {
@@ -34,15 +37,37 @@ impl Operands {
         let from = Values::new(me, source, count, datatype)?;
         let operator = Operator::of(op, &from.layout)?;
         let into = Values { at: into, ..from.clone() };
-        Ok(Operands { from, into, operator })
+        Ok(Operands { from, into, operator, op })
     }
 
-    unsafe fn call(&self, kind: Kind, comm: Rc<Communicator>, root: u32, sizes: Sizes) -> Call {
+    /// The same for a rank that wants the result, which it must not want where its operands are.
+    fn distinct(
+        me: &Process,
+        from: *const c_void,
+        into: *mut c_void,
+        count: i64,
+        datatype: Datatype,
+        op: Op,
+    ) -> Answer<Operands> {
+        not_in_place(into, "the receive buffer")?;
+        let operands = Operands::new(me, from, into, count, datatype, op)?;
+        distinct(from, into, operands.from.bytes())?;
+        Ok(operands)
+    }
+
+    fn call(&self, kind: Kind, comm: Rc<Communicator>, sizes: Sizes) -> Call {
+        let from = self.from.clone();
         // SAFETY: as the contract of `call` says.
-        let contents = unsafe { self.from.pack() };
-        Call::new(kind, comm, root, sizes, self.from.layout.packed()).giving(Given::whole(contents))
+        let mut call = Call::new(kind, comm, sizes).giving(move || Given::whole(unsafe { from.pack() }));
+        call.collective.element = self.from.layout.size.clamp(1, u32::MAX as usize) as u32;
+        // Functions of the program have other handles on other ranks.
+        call.operator = if self.op.0 < FIRST_OWN { self.op.0 } else { 0 };
+        call
     }
 }
+
+/// Handles of predefined operations are below this.
+const FIRST_OWN: usize = 0x1000;
 
 unsafe fn prepare_reduce(
     me: &Process,
@@ -54,17 +79,23 @@ unsafe fn prepare_reduce(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = rooted(me, comm, root)?;
-    let operands = Operands::new(me, from, into, count, datatype, op)?;
-    let (into, operator, takes) = (operands.into.clone(), operands.operator, comm.rank == root);
+    let (comm, root) = with_root(me, comm, root)?;
+    let takes = comm.rank == root;
+    let operands = if takes {
+        Operands::distinct(me, from, into, count, datatype, op)?
+    } else {
+        not_in_place(from, "the send buffer, but at the root")?;
+        Operands::new(me, from, into, count, datatype, op)?
+    };
+    let members = 0..comm.size as usize;
+    let bytes = operands.from.bytes();
+    let call = operands.call(Kind::Reduce, comm, equal(bytes)).rooted(root);
+    if !takes || bytes == 0 {
+        return Ok(call);
+    }
+    let Operands { into, operator, .. } = operands;
     // SAFETY: as the contract of `call` says.
-    let call = unsafe { operands.call(Kind::Reduce, comm, root, equal(operands.from.bytes())) };
-    Ok(call.taking(move |open| {
-        if takes {
-            // SAFETY: as the contract of `call` says.
-            unsafe { into.put(&open.fold(operator)) }
-        }
-    }))
+    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone()), 0) }))
 }
 
 unsafe fn prepare_allreduce(
@@ -77,12 +108,16 @@ unsafe fn prepare_allreduce(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::new(me, from, into, count, datatype, op)?;
-    let (into, operator) = (operands.into.clone(), operands.operator);
+    let operands = Operands::distinct(me, from, into, count, datatype, op)?;
+    let members = 0..comm.size as usize;
+    let bytes = operands.from.bytes();
+    let call = operands.call(Kind::Allreduce, comm, equal(bytes));
+    if bytes == 0 {
+        return Ok(call);
+    }
+    let Operands { into, operator, .. } = operands;
     // SAFETY: as the contract of `call` says.
-    let call = unsafe { operands.call(Kind::Allreduce, comm, 0, equal(operands.from.bytes())) };
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { into.put(&open.fold(operator)) }))
+    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone()), 0) }))
 }
 
 unsafe fn prepare_scan(
@@ -121,17 +156,16 @@ unsafe fn prefixes(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::new(me, from, into, count, datatype, op)?;
-    let (into, operator) = (operands.into.clone(), operands.operator);
+    let operands = Operands::distinct(me, from, into, count, datatype, op)?;
     let before = comm.rank as usize + usize::from(kind == Kind::Scan);
+    let bytes = operands.from.bytes();
+    let call = operands.call(kind, comm, equal(bytes));
+    if before == 0 || bytes == 0 {
+        return Ok(call);
+    }
+    let Operands { into, operator, .. } = operands;
     // SAFETY: as the contract of `call` says.
-    let call = unsafe { operands.call(kind, comm, 0, equal(operands.from.bytes())) };
-    Ok(call.taking(move |open| {
-        if before > 0 {
-            // SAFETY: as the contract of `call` says.
-            unsafe { into.put(&open.prefix(operator, before)) };
-        }
-    }))
+    Ok(call.taking(move |open| unsafe { into.put(&open.prefix(&operator, before), 0) }))
 }
 
 unsafe fn prepare_reduce_scatter_block(
@@ -144,14 +178,10 @@ unsafe fn prepare_reduce_scatter_block(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::new(me, from, into, count * i64::from(comm.size), datatype, op)?;
-    let (block, operator) = (operands.into.part(0, count), operands.operator);
-    let bytes = block.layout.packed() * count as usize;
-    let at = bytes * comm.rank as usize;
-    // SAFETY: as the contract of `call` says.
-    let call = unsafe { operands.call(Kind::ReduceScatterBlock, comm, 0, equal(block.bytes())) };
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { block.put(&open.fold(operator)[at..at + bytes]) }))
+    let operands = Operands::distinct(me, from, into, count * i64::from(comm.size), datatype, op)?;
+    let first = count * i64::from(comm.rank);
+    let sizes = equal(operands.into.part(0, count).bytes());
+    Ok(scattered(operands, Kind::ReduceScatterBlock, comm, sizes, (first, count)))
 }
 
 unsafe fn prepare_reduce_scatter(
@@ -164,38 +194,58 @@ unsafe fn prepare_reduce_scatter(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
+    let layout = me.layout(datatype)?;
     // SAFETY: as the contract of `call` says.
-    let counts: Vec<i64> = (0..comm.size as usize).map(|index| unsafe { counts.get(index) }).collect();
-    let operands = Operands::new(me, from, into, counts.iter().sum(), datatype, op)?;
-    let (size, extent) = (operands.into.layout.size as u64, operands.into.layout.packed());
-    let mine = comm.rank as usize;
-    let (block, operator) = (operands.into.part(0, counts[mine]), operands.operator);
-    let at = extent * counts[..mine].iter().sum::<i64>() as usize;
-    let bytes = extent * counts[mine] as usize;
-    let sizes = Sizes::ByRank(counts.iter().map(|count| *count as u64 * size).collect());
-    // SAFETY: as the contract of `call` says.
-    let call = unsafe { operands.call(Kind::ReduceScatter, comm, 0, sizes) };
-    // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { block.put(&open.fold(operator)[at..at + bytes]) }))
+    let counts = (0..comm.size as usize).map(|index| unsafe { counts.get(index) });
+    let counts: Vec<i64> = counts.map(|count| layout.bytes(count).map(|_| count)).collect::<Answer<_>>()?;
+    let operands = Operands::distinct(me, from, into, counts.iter().sum(), datatype, op)?;
+    let rank = comm.rank as usize;
+    let (first, count) = (counts[..rank].iter().sum(), counts[rank]);
+    let sizes = Sizes::ByRank(counts.iter().map(|count| *count as u64 * layout.size as u64).collect());
+    Ok(scattered(operands, Kind::ReduceScatter, comm, sizes, (first, count)))
+}
+
+/// Of what is combined, this rank takes `count` values from `first` on.
+fn scattered(
+    operands: Operands,
+    kind: Kind,
+    comm: Rc<Communicator>,
+    sizes: Sizes,
+    (first, count): (i64, i64),
+) -> Call {
+    let members = 0..comm.size as usize;
+    let call = operands.call(kind, comm, sizes);
+    let Operands { into, operator, .. } = operands;
+    let each = into.layout.packed();
+    let (begin, end) = (each * first as usize, each * (first + count) as usize);
+    if begin == end {
+        return call;
+    }
+    let block = into.part(0, count);
+    call.taking(move |open| {
+        let total = open.fold(&operator, members.clone());
+        // SAFETY: as the contract of `call` says.
+        unsafe { block.put(&total[begin..end], 0) }
+    })
 }
 
 super::forms! {
     /// MPI_Reduce
-    reduce ireduce prepare_reduce(
+    reduce ireduce reduce_init prepare_reduce on comm (
         from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, root: c_int, comm: Comm);
     /// MPI_Allreduce
-    allreduce iallreduce prepare_allreduce(
+    allreduce iallreduce allreduce_init prepare_allreduce on comm (
         from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Scan
-    scan iscan prepare_scan(
+    scan iscan scan_init prepare_scan on comm (
         from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Exscan
-    exscan iexscan prepare_exscan(
+    exscan iexscan exscan_init prepare_exscan on comm (
         from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Reduce_scatter_block
-    reduce_scatter_block ireduce_scatter_block prepare_reduce_scatter_block(
+    reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init prepare_reduce_scatter_block on comm (
         from: *const c_void, into: *mut c_void, count: i64, datatype: Datatype, op: Op, comm: Comm);
     /// MPI_Reduce_scatter
-    reduce_scatter ireduce_scatter prepare_reduce_scatter(
+    reduce_scatter ireduce_scatter reduce_scatter_init prepare_reduce_scatter on comm (
         from: *const c_void, into: *mut c_void, counts: Numbers, datatype: Datatype, op: Op, comm: Comm);
 }

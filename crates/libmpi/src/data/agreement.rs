@@ -1,0 +1,143 @@
+//! Whether members of a collective call it alike: what the simulator does not see, or sees as a deadlock alone.
+//!
+//! Kind, root and equal lengths are compared by the messages of the simulated collective. Here are the operations
+//! of reductions, and lists of lengths.
+
+use mpi::collective::{Collective, Kind, Sizes};
+
+use super::meeting::Part;
+use crate::abi::error::{Answer, Class, Error};
+
+/// Refuses the part of the member at `place`, if it does not fit to those of others.
+pub fn check(parts: &[Option<Part>], place: usize, part: &Part) -> Answer {
+    let mut others = parts.iter().enumerate().filter_map(|(other, part)| Some((other, part.as_ref()?)));
+    let Some((first, earlier)) = others.clone().next() else { return Ok(()) };
+    let function = part.call.kind.function();
+    if earlier.call.kind != part.call.kind || earlier.call.root != part.call.root {
+        return Ok(());
+    }
+    if earlier.operator != part.operator {
+        let reason = format!(
+            "rank {place} combines with {}, but rank {first} with {}, in the same {function}",
+            name(part.operator),
+            name(earlier.operator)
+        );
+        return Err(Error::new(Class::OP, reason));
+    }
+    match (&part.call.sizes, part.call.kind) {
+        (Sizes::Own { .. }, Kind::Alltoallv | Kind::Alltoallw) => others.try_for_each(|(other, theirs)| {
+            exchange(function, (place, &part.call), (other, &theirs.call))?;
+            exchange(function, (other, &theirs.call), (place, &part.call))
+        }),
+        (Sizes::ByRank(mine), Kind::Allgatherv | Kind::ReduceScatter) => match &earlier.call.sizes {
+            Sizes::ByRank(theirs) => lists(function, (place, mine), (first, theirs)),
+            _ => Ok(()),
+        },
+        (Sizes::ByRank(_), Kind::Gatherv | Kind::Scatterv) => {
+            let root = part.call.root as usize;
+            if place == root {
+                return others
+                    .try_for_each(|(other, theirs)| rooted(function, (root, part), (other, theirs)));
+            }
+            match &parts[root] {
+                Some(theirs) => rooted(function, (root, theirs), (place, part)),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What one sends to the other must be what that one expects.
+fn exchange(function: &str, from: (usize, &Collective), to: (usize, &Collective)) -> Answer {
+    let (Sizes::Own { send, .. }, Sizes::Own { receive, .. }) = (&from.1.sizes, &to.1.sizes) else {
+        return Ok(());
+    };
+    let (sent, expected) = (send.get(to.0).copied().unwrap_or(0), receive.get(from.0).copied().unwrap_or(0));
+    if sent == expected { Ok(()) } else { Err(differ(function, from.0, sent, to.0, expected)) }
+}
+
+/// The root's length for a member must be that member's.
+fn rooted(function: &str, root: (usize, &Part), member: (usize, &Part)) -> Answer {
+    let (Sizes::ByRank(list), Sizes::ByRank(own)) = (&root.1.call.sizes, &member.1.call.sizes) else {
+        return Ok(());
+    };
+    let (at_root, own) = (list[member.0], own[member.0]);
+    match root.1.call.kind {
+        _ if at_root == own => Ok(()),
+        Kind::Gatherv => Err(differ(function, member.0, own, root.0, at_root)),
+        _ => Err(differ(function, root.0, at_root, member.0, own)),
+    }
+}
+
+/// All members give the same list.
+fn lists(function: &str, mine: (usize, &[u64]), theirs: (usize, &[u64])) -> Answer {
+    let both = mine.1.iter().zip(theirs.1).enumerate();
+    let Some((index, (own, other))) = both.into_iter().find(|(_, (own, other))| own != other) else {
+        return Ok(());
+    };
+    let reason = format!(
+        "{function}: block {index} has {own} bytes on rank {}, but {other} bytes on rank {}",
+        mine.0, theirs.0
+    );
+    Err(Error::new(Class::TRUNCATE, reason))
+}
+
+fn differ(function: &str, sender: usize, sent: u64, receiver: usize, expected: u64) -> Error {
+    let reason = format!(
+        "{function}: rank {sender} sends {sent} bytes to rank {receiver}, which expects {expected} bytes of it"
+    );
+    Error::new(Class::TRUNCATE, reason)
+}
+
+/// What a program calls an operation.
+fn name(operator: usize) -> String {
+    let known = super::operator::predefined().find(|row| row.0 == operator);
+    known.map_or_else(|| "a function of its own".into(), |row| row.1.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::data::meeting::Given;
+    use mpi::operation::CommId;
+
+    fn part(kind: Kind, sizes: Sizes, operator: usize) -> Part {
+        let call = Arc::new(Collective { kind, sizes, ..Collective::barrier(CommId::WORLD) });
+        Part { given: Given::default(), call, operator }
+    }
+
+    #[test]
+    fn lengths_that_differ_name_both_ranks() {
+        let own = |send: [u64; 2], receive: [u64; 2]| {
+            let sizes = Sizes::Own { send: Arc::new(send), receive: Arc::new(receive) };
+            part(Kind::Alltoallv, sizes, 0)
+        };
+        let parts = [Some(own([4, 8], [4, 16])), None];
+        assert_eq!(check(&parts, 1, &own([16, 4], [8, 4])), Ok(()));
+        let error = check(&parts, 1, &own([12, 4], [8, 4])).unwrap_err();
+        assert_eq!(
+            error.reason,
+            "MPI_Alltoallv: rank 1 sends 12 bytes to rank 0, which expects 16 bytes of it"
+        );
+    }
+
+    #[test]
+    fn the_root_s_list_is_compared_with_each_member_s_own_length() {
+        let by_rank = |list: [u64; 3]| part(Kind::Gatherv, Sizes::ByRank(Arc::new(list)), 0);
+        let parts = [Some(by_rank([1, 2, 3])), None, None];
+        assert_eq!(check(&parts, 1, &by_rank([0, 2, 0])), Ok(()));
+        let error = check(&parts, 2, &by_rank([0, 0, 7])).unwrap_err();
+        assert!(error.reason.contains("rank 2 sends 7 bytes to rank 0, which expects 3 bytes"), "{error}");
+    }
+
+    #[test]
+    fn operations_that_differ_are_named() {
+        let sizes = || Sizes::Equal(engine::Bytes(4));
+        let parts = [Some(part(Kind::Reduce, sizes(), 0x21)), None];
+        let error = check(&parts, 1, &part(Kind::Reduce, sizes(), 0x23)).unwrap_err();
+        assert!(error.reason.contains("rank 1 combines with MPI_MAX, but rank 0 with MPI_SUM"), "{error}");
+    }
+}
