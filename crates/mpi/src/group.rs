@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use engine::hash::Digest;
+
 /// An ordered set of world ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group(Form);
@@ -132,6 +134,16 @@ impl Group {
     /// that are not in it, or not even in this one.
     pub fn translate(&self, ranks: &[u32], other: &Group) -> Vec<Option<u32>> {
         ranks.iter().map(|rank| self.member(*rank).and_then(|member| other.rank_of(member))).collect()
+    }
+
+    /// Folds what it is into a digest.
+    pub(crate) fn fold(&self, digest: &mut Digest) {
+        match &self.0 {
+            Form::Range { first, stride, count } => {
+                [first, stride, count].into_iter().for_each(|number| digest.fold(u64::from(*number)));
+            }
+            Form::List { members, .. } => members.iter().for_each(|member| digest.fold(u64::from(*member))),
+        }
     }
 
     /// How this group relates to `other` (MPI_Group_compare).

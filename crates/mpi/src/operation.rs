@@ -7,6 +7,7 @@ pub use network::{NicPair, Nics};
 use serde::{Deserialize, Serialize};
 
 use crate::collective::Collective;
+use crate::group::Group;
 
 /// A process of the simulated program, numbered in the world communicator from 0.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -179,7 +180,8 @@ pub enum NewComm {
         /// The order in it.
         key: i64,
     },
-    /// Of these members, ranks in the old communicator, the same list on all callers.
+    /// Of these members, ranks in the old communicator, the same list on all of them. Others give an empty list,
+    /// or another one without a common member.
     Create(Arc<[u32]>),
     /// As `Create`, but only the members call (MPI_Comm_create_group); `tag` keeps calls apart.
     CreateGroup(Arc<[u32]>, Tag),
@@ -191,6 +193,24 @@ pub enum NewComm {
     Graph(Arc<Neighbours>),
     /// Takes part in making a communicator with a graph topology, and is not in it.
     OutsideGraph,
+    /// An inter-communicator, which the members of both groups make (MPI_Intercomm_create_from_groups, and the
+    /// agreement at the end of MPI_Intercomm_create). The old communicator is the world;
+    /// the tag keeps calls apart.
+    Inter(Arc<TwoGroups>, Tag),
+    /// Both groups of an inter-communicator as one (MPI_Intercomm_merge).
+    Merge {
+        /// Whether this rank's group comes last.
+        high: bool,
+    },
+}
+
+/// The groups of a new inter-communicator, of world ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwoGroups {
+    /// That of the rank that calls.
+    pub local: Group,
+    /// The other one.
+    pub remote: Group,
 }
 
 /// A Cartesian grid.
@@ -247,12 +267,22 @@ pub enum Op {
     Cancel(Request),
     /// Forgets a request; its operation completes without being waited for.
     Free(Request),
-    /// A collective of all members of its communicator.
+    /// A collective of all members of its communicator; of an inter-communicator, of both groups as if they were
+    /// one, first the group whose first member has the lower world rank.
     Collective(Arc<Collective>, Start),
     /// Makes a communicator; collective over `CommId`. [`Completion::comm`] is the new one.
     ///
     /// [`Completion::comm`]: crate::Completion::comm
     NewComm(CommId, NewComm),
+    /// The same under a request (MPI_Comm_idup). [`Completion::matched`] is a number, with which
+    /// [`Op::TakeNewComm`] gives the communicator once the request is complete.
+    ///
+    /// [`Completion::matched`]: crate::Completion::matched
+    BeginNewComm(CommId, NewComm, Request),
+    /// The communicator that was begun with this number, in [`Completion::comm`].
+    ///
+    /// [`Completion::comm`]: crate::Completion::comm
+    TakeNewComm(u64),
     /// Frees a communicator; collective.
     FreeComm(CommId),
     /// An overhead that is MPI's own (a call that does not communicate), for recorded traces.

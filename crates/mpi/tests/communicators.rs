@@ -7,7 +7,10 @@ use std::sync::Arc;
 use common::*;
 use mpi::cartesian::NOBODY;
 use mpi::collective::{Collective, Kind, Sizes};
-use mpi::operation::{CartGrid, CommId, Neighbours, NewComm, Op, Receive, Request, Send, Start, TagMatch};
+use mpi::group::Group;
+use mpi::operation::{
+    CartGrid, CommId, Neighbours, NewComm, Op, Receive, Request, Send, Start, TagMatch, TwoGroups,
+};
 use mpi::{Completion, Context, Failure, Rank, Setup, Source, World};
 use network::HostId;
 
@@ -72,6 +75,22 @@ fn create_takes_the_members_in_their_order() {
     let run = succeed(on_all(4, |_| make(CommId::WORLD, NewComm::Create(list.clone()))));
     assert_eq!(members(&run, 0, 0), [3, 0, 2]);
     assert_eq!(run.done[1][0].comm, CommId::NULL);
+}
+
+/// Groups without a common member are made in one call.
+#[test]
+fn create_makes_disjoint_groups_at_once() {
+    let list = |rank: u32| -> Arc<[u32]> {
+        match rank {
+            0 | 2 => [2, 0].into(),
+            1 => [1].into(),
+            _ => [].into(),
+        }
+    };
+    let run = succeed(on_all(4, |rank| make(CommId::WORLD, NewComm::Create(list(rank)))));
+    assert_eq!((members(&run, 0, 0), members(&run, 1, 0)), (vec![2, 0], vec![1]));
+    assert_ne!(run.done[0][0].comm, run.done[1][0].comm);
+    assert_eq!(run.done[3][0].comm, CommId::NULL);
 }
 
 /// Only the members call; groups with different tags do not meet.
@@ -236,6 +255,102 @@ fn oneself_can_be_copied() {
     for rank in 0..3 {
         assert_eq!(members(&run, rank, 0), [rank as u32]);
     }
+}
+
+/// An inter-communicator of 0 and 2 with 4, 1 and 3.
+fn inter(rank: u32) -> Op {
+    let [even, rest] = [vec![0, 2], vec![4, 1, 3]].map(|members| Group::new(members).unwrap());
+    let [local, remote] = if even.rank_of(rank).is_some() { [even, rest] } else { [rest, even] };
+    make(CommId::WORLD, NewComm::Inter(Arc::new(TwoGroups { local, remote }), 3))
+}
+
+/// Peers and sources are ranks of the other group, and a message takes as long as in any communicator.
+#[test]
+fn groups_talk_through_an_inter_communicator() {
+    let comm = CommId(2);
+    let mut ops = on_all(5, inter);
+    ops[0].extend([
+        Op::SleepUntil(engine::Time(50 * LATENCY)),
+        Op::Send(Send { comm, ..to(1, 8, 7) }, Start::Blocking),
+    ]);
+    ops[1].push(Op::Receive(Receive { comm, ..from_any() }, Start::Blocking));
+    ops[3].push(Op::Send(Send { comm, ..to(1, 9, 7) }, Start::Blocking));
+    ops[2].push(Op::Probe(Receive { comm, ..from(2, 7) }));
+    ops[2].push(Op::Receive(Receive { comm, ..from(2, 7) }, Start::Blocking));
+    let run = succeed(ops);
+    assert_eq!((members(&run, 2, 0), members(&run, 1, 0)), (vec![0, 2], vec![4, 1, 3]));
+    let seen = run.done[0][0].created.as_ref().unwrap();
+    assert_eq!((seen.size(), seen.peers(), seen.everybody()), (2, 3, 5));
+    assert_eq!((run.done[1][1].status.source, run.done[1][1].status.bytes), (0, 8));
+    assert_eq!((run.done[2][1].status.source, run.done[2][2].status.source), (2, 2));
+    assert_eq!(run.at(1, 1), 50 * LATENCY + LATENCY + 8 * BYTE);
+    let mut wrong = on_all(5, inter);
+    wrong[4].push(Op::Send(Send { comm, ..to(2, 8, 7) }, Start::Blocking));
+    let failure = common::run(wrong).failure;
+    let Some(Failure::Misuse { rank: Rank(4), reason }) = failure else { panic!("{failure:?}") };
+    assert!(reason.contains("which has 2 ranks"), "{reason}");
+}
+
+/// Both groups take part when one is copied, split, cut or merged; a part without one side is none.
+#[test]
+fn inter_communicators_make_others() {
+    let comm = CommId(2);
+    let mut ops = on_all(5, inter);
+    for (rank, ops) in (0..).zip(&mut ops) {
+        let colour = Some(i64::from(matches!(rank, 0 | 4 | 3)));
+        let members: Arc<[u32]> = if [0, 2].contains(&rank) { [1].into() } else { [2, 0].into() };
+        ops.push(make(comm, NewComm::Dup));
+        ops.push(make(comm, NewComm::Split { colour, key: -i64::from(rank) }));
+        ops.push(make(comm, NewComm::Create(members)));
+        ops.push(make(comm, NewComm::Merge { high: rank % 2 == 0 && rank != 4 }));
+        ops.push(make(comm, NewComm::Split { colour: Some(i64::from([0, 2].contains(&rank))), key: 0 }));
+        ops.push(Op::Collective(Arc::new(Collective::barrier(comm)), Start::Blocking));
+    }
+    let run = succeed(ops);
+    let both = |rank: usize, index: usize| {
+        let made = run.done[rank][index].created.as_ref().unwrap();
+        let remote = made.remote().map_or(Vec::new(), |remote| remote.members().collect());
+        (members(&run, rank, index), remote)
+    };
+    assert_eq!(both(2, 1), (vec![0, 2], vec![4, 1, 3]));
+    assert_eq!(both(4, 2), (vec![4, 3], vec![0]));
+    assert_eq!(both(2, 2), (vec![2], vec![1]));
+    assert_eq!(run.done[4][2].comm, run.done[0][2].comm);
+    assert_eq!(both(3, 3), (vec![3, 4], vec![2]));
+    assert_eq!(run.done[0][3].comm, CommId::NULL);
+    for rank in 0..5 {
+        assert_eq!(both(rank, 4), (vec![4, 1, 3, 0, 2], vec![]));
+        assert_eq!(run.done[rank][5].comm, CommId::NULL);
+    }
+    let failure = common::run(on_all(2, |_| make(CommId::WORLD, NewComm::Merge { high: false }))).failure;
+    assert!(matches!(failure, Some(Failure::Misuse { .. })), "{failure:?}");
+}
+
+/// One rank begins, the other does so only after a message that comes from the first meanwhile; a communicator
+/// that is made between has another number.
+#[test]
+fn a_communicator_is_made_while_its_members_do_something_else() {
+    let begin = |comm, request| Op::BeginNewComm(comm, NewComm::Dup, Request(request));
+    let run = succeed(vec![
+        vec![
+            begin(CommId::WORLD, 0),
+            send(1, 8, 0),
+            make(CommId::WORLD, NewComm::Dup),
+            wait(0),
+            Op::TakeNewComm(0),
+        ],
+        vec![
+            receive(0, 0),
+            begin(CommId::WORLD, 3),
+            make(CommId::WORLD, NewComm::Dup),
+            wait(3),
+            Op::TakeNewComm(0),
+        ],
+    ]);
+    assert_eq!((run.done[0][0].matched, run.done[1][1].matched), (0, 0));
+    assert_eq!((members(&run, 0, 4), members(&run, 1, 4)), (vec![0, 1], vec![0, 1]));
+    assert_eq!(run.done[0][4].comm, run.done[1][4].comm);
+    assert_ne!(run.done[0][4].comm, run.done[0][2].comm);
 }
 
 /// Sources are asked in the order of simulated time.

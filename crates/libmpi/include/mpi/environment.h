@@ -4,7 +4,7 @@ int MPI_FN(Alloc_mem)(MPI_Aint size, MPI_Info info, void *baseptr); /* environme
 int MPI_FN(Finalize)(void); /* environment::finalize */
 int MPI_FN(Finalized)(int *flag); /* environment::finalized */
 int MPI_FN(Free_mem)(void *base); /* environment::free_mem */
-int MPI_FN(Get_hw_resource_info)(MPI_Info *hw_info);
+int MPI_FN(Get_hw_resource_info)(MPI_Info *hw_info); /* info::get_hw_resource_info */
 int MPI_FN(Get_library_version)(char *version, int *resultlen); /* environment::get_library_version */
 int MPI_FN(Get_processor_name)(char *name, int *resultlen); /* environment::get_processor_name */
 int MPI_FN(Get_version)(int *version, int *subversion); /* environment::get_version */

@@ -1,12 +1,12 @@
 /* Functions of the MPI 5.0 standard: file. See ../mpi.h for how this table is read. */
-int MPI_FN(File_call_errhandler)(MPI_File fh, int errorcode);
+int MPI_FN(File_call_errhandler)(MPI_File fh, int errorcode); /* error::call_errhandler */
 int MPI_FN(File_close)(MPI_File *fh);
-int MPI_FN(File_create_errhandler)(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler);
+int MPI_FN(File_create_errhandler)(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler); /* error::file_create_errhandler */
 int MPI_FN(File_delete)(const char *filename, MPI_Info info);
 int MPI_FN(File_get_amode)(MPI_File fh, int *amode);
 int MPI_FN(File_get_atomicity)(MPI_File fh, int *flag);
 int MPI_FN(File_get_byte_offset)(MPI_File fh, MPI_Offset offset, MPI_Offset *disp);
-int MPI_FN(File_get_errhandler)(MPI_File file, MPI_Errhandler *errhandler);
+int MPI_FN(File_get_errhandler)(MPI_File file, MPI_Errhandler *errhandler); /* error::get_errhandler */
 int MPI_FN(File_get_group)(MPI_File fh, MPI_Group *group);
 int MPI_FN(File_get_info)(MPI_File fh, MPI_Info *info_used);
 int MPI_FN(File_get_position)(MPI_File fh, MPI_Offset *offset);
@@ -61,7 +61,7 @@ int MPI_FN(File_read_shared_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Data
 int MPI_FN(File_seek)(MPI_File fh, MPI_Offset offset, int whence);
 int MPI_FN(File_seek_shared)(MPI_File fh, MPI_Offset offset, int whence);
 int MPI_FN(File_set_atomicity)(MPI_File fh, int flag);
-int MPI_FN(File_set_errhandler)(MPI_File file, MPI_Errhandler errhandler);
+int MPI_FN(File_set_errhandler)(MPI_File file, MPI_Errhandler errhandler); /* error::set_errhandler */
 int MPI_FN(File_set_info)(MPI_File fh, MPI_Info info);
 int MPI_FN(File_set_size)(MPI_File fh, MPI_Offset size);
 int MPI_FN(File_set_view)(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep, MPI_Info info);

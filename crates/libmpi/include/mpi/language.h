@@ -1,10 +1,10 @@
 /* Functions of the MPI 5.0 standard: language. See ../mpi.h for how this table is read. */
-int MPI_FN(Abi_get_fortran_booleans)(int logical_size, void *logical_true, void *logical_false, int *is_set);
-int MPI_FN(Abi_get_fortran_info)(MPI_Info *info);
-int MPI_FN(Abi_get_info)(MPI_Info *info);
-int MPI_FN(Abi_get_version)(int *abi_major, int *abi_minor);
-int MPI_FN(Abi_set_fortran_booleans)(int logical_size, void *logical_true, void *logical_false);
-int MPI_FN(Abi_set_fortran_info)(MPI_Info info);
+int MPI_FN(Abi_get_fortran_booleans)(int logical_size, void *logical_true, void *logical_false, int *is_set); /* environment::abi_get_fortran_booleans */
+int MPI_FN(Abi_get_fortran_info)(MPI_Info *info); /* environment::abi_get_fortran_info */
+int MPI_FN(Abi_get_info)(MPI_Info *info); /* info::abi_get_info */
+int MPI_FN(Abi_get_version)(int *abi_major, int *abi_minor); /* environment::abi_get_version */
+int MPI_FN(Abi_set_fortran_booleans)(int logical_size, void *logical_true, void *logical_false); /* environment::abi_set_fortran_booleans */
+int MPI_FN(Abi_set_fortran_info)(MPI_Info info); /* environment::abi_set_fortran_info */
 MPI_Fint MPI_FN(Comm_c2f)(MPI_Comm comm); /* language::to_number */
 MPI_Comm MPI_FN(Comm_f2c)(MPI_Fint comm); /* language::from_number */
 MPI_Comm MPI_FN(Comm_fromint)(int comm); /* language::from_number */

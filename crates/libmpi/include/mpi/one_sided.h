@@ -22,13 +22,13 @@ int MPI_FN(Win_allocate_c)(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI
 int MPI_FN(Win_allocate_shared)(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 int MPI_FN(Win_allocate_shared_c)(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
 int MPI_FN(Win_attach)(MPI_Win win, void *base, MPI_Aint size);
-int MPI_FN(Win_call_errhandler)(MPI_Win win, int errorcode);
+int MPI_FN(Win_call_errhandler)(MPI_Win win, int errorcode); /* error::call_errhandler */
 int MPI_FN(Win_complete)(MPI_Win win);
 int MPI_FN(Win_create)(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
 int MPI_FN(Win_create_c)(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
 int MPI_FN(Win_create_dynamic)(MPI_Info info, MPI_Comm comm, MPI_Win *win);
-int MPI_FN(Win_create_errhandler)(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler);
-int MPI_FN(Win_create_keyval)(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state);
+int MPI_FN(Win_create_errhandler)(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler); /* error::win_create_errhandler */
+int MPI_FN(Win_create_keyval)(MPI_Win_copy_attr_function *win_copy_attr_fn, MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state); /* attribute::win_create_keyval */
 int MPI_FN(Win_delete_attr)(MPI_Win win, int win_keyval);
 int MPI_FN(Win_detach)(MPI_Win win, const void *base);
 int MPI_FN(Win_fence)(int assert, MPI_Win win);
@@ -37,9 +37,9 @@ int MPI_FN(Win_flush_all)(MPI_Win win);
 int MPI_FN(Win_flush_local)(int rank, MPI_Win win);
 int MPI_FN(Win_flush_local_all)(MPI_Win win);
 int MPI_FN(Win_free)(MPI_Win *win);
-int MPI_FN(Win_free_keyval)(int *win_keyval);
+int MPI_FN(Win_free_keyval)(int *win_keyval); /* attribute::free_keyval */
 int MPI_FN(Win_get_attr)(MPI_Win win, int win_keyval, void *attribute_val, int *flag);
-int MPI_FN(Win_get_errhandler)(MPI_Win win, MPI_Errhandler *errhandler);
+int MPI_FN(Win_get_errhandler)(MPI_Win win, MPI_Errhandler *errhandler); /* error::get_errhandler */
 int MPI_FN(Win_get_group)(MPI_Win win, MPI_Group *group);
 int MPI_FN(Win_get_info)(MPI_Win win, MPI_Info *info_used);
 int MPI_FN(Win_get_name)(MPI_Win win, char *win_name, int *resultlen);
@@ -47,7 +47,7 @@ int MPI_FN(Win_lock)(int lock_type, int rank, int assert, MPI_Win win);
 int MPI_FN(Win_lock_all)(int assert, MPI_Win win);
 int MPI_FN(Win_post)(MPI_Group group, int assert, MPI_Win win);
 int MPI_FN(Win_set_attr)(MPI_Win win, int win_keyval, void *attribute_val);
-int MPI_FN(Win_set_errhandler)(MPI_Win win, MPI_Errhandler errhandler);
+int MPI_FN(Win_set_errhandler)(MPI_Win win, MPI_Errhandler errhandler); /* error::set_errhandler */
 int MPI_FN(Win_set_info)(MPI_Win win, MPI_Info info);
 int MPI_FN(Win_set_name)(MPI_Win win, const char *win_name);
 int MPI_FN(Win_shared_query)(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *baseptr);

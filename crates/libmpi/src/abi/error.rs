@@ -6,6 +6,8 @@
 use std::ffi::c_int;
 use std::fmt;
 
+use super::handle::Object;
+
 /// A class, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Class(pub c_int);
@@ -77,6 +79,29 @@ const CLASSES: [(&str, &str); 63] = [
     ("MPI_ERR_ABI", "an error of the binary interface"),
 ];
 
+/// Those of the interface for tools, from this number on.
+const FIRST_OF_TOOLS: usize = 1001;
+const TOOL_CLASSES: [(&str, &str); 18] = [
+    ("MPI_T_ERR_CANNOT_INIT", "the interface for tools cannot be initialised"),
+    ("MPI_T_ERR_NOT_ACCESSIBLE", "a function that is not accessible now"),
+    ("MPI_T_ERR_NOT_INITIALIZED", "the interface for tools is not initialised"),
+    ("MPI_T_ERR_NOT_SUPPORTED", "a function that is not supported"),
+    ("MPI_T_ERR_MEMORY", "no memory"),
+    ("MPI_T_ERR_INVALID", "an argument that is not allowed"),
+    ("MPI_T_ERR_INVALID_INDEX", "not the number of a variable or category"),
+    ("MPI_T_ERR_INVALID_ITEM", "not the number of an item"),
+    ("MPI_T_ERR_INVALID_SESSION", "not a session of performance variables"),
+    ("MPI_T_ERR_INVALID_HANDLE", "not a handle of a variable"),
+    ("MPI_T_ERR_INVALID_NAME", "not the name of a variable or category"),
+    ("MPI_T_ERR_OUT_OF_HANDLES", "no more handles"),
+    ("MPI_T_ERR_OUT_OF_SESSIONS", "no more sessions"),
+    ("MPI_T_ERR_CVAR_SET_NOT_NOW", "a control variable that cannot be set now"),
+    ("MPI_T_ERR_CVAR_SET_NEVER", "a control variable that cannot be set"),
+    ("MPI_T_ERR_PVAR_NO_WRITE", "a performance variable that cannot be written"),
+    ("MPI_T_ERR_PVAR_NO_STARTSTOP", "a performance variable that cannot be started or stopped"),
+    ("MPI_T_ERR_PVAR_NO_ATOMIC", "a performance variable that cannot be read and reset at once"),
+];
+
 macro_rules! classes {
     ($($name:ident = $number:expr;)*) => {
         impl Class {
@@ -95,22 +120,71 @@ classes! {
     RANK = 6;
     REQUEST = 7;
     ROOT = 8;
+    GROUP = 9;
     OP = 10;
     TOPOLOGY = 11;
     DIMS = 12;
     ARG = 13;
+    UNKNOWN = 14;
     TRUNCATE = 15;
     OTHER = 16;
+    INTERN = 17;
+    PENDING = 18;
     IN_STATUS = 19;
+    ACCESS = 20;
+    AMODE = 21;
+    ASSERT = 22;
+    BAD_FILE = 23;
+    BASE = 24;
+    CONVERSION = 25;
+    DISP = 26;
+    DUP_DATAREP = 27;
+    FILE_EXISTS = 28;
+    FILE_IN_USE = 29;
+    FILE = 30;
+    INFO_KEY = 31;
+    INFO_NOKEY = 32;
+    INFO_VALUE = 33;
+    INFO = 34;
+    IO = 35;
+    KEYVAL = 36;
+    LOCKTYPE = 37;
+    NAME = 38;
     NO_MEM = 39;
+    NOT_SAME = 40;
+    NO_SPACE = 41;
+    NO_SUCH_FILE = 42;
+    PORT = 43;
+    QUOTA = 44;
+    READ_ONLY = 45;
+    RMA_ATTACH = 46;
+    RMA_CONFLICT = 47;
+    RMA_RANGE = 48;
+    RMA_SHARED = 49;
+    RMA_SYNC = 50;
+    SERVICE = 51;
+    SIZE = 52;
+    SPAWN = 53;
+    UNSUPPORTED_DATAREP = 54;
     UNSUPPORTED_OPERATION = 55;
+    WIN = 56;
+    RMA_FLAVOR = 57;
+    PROC_ABORTED = 58;
+    VALUE_TOO_LARGE = 59;
+    SESSION = 60;
     ERRHANDLER = 61;
+    ABI = 62;
 }
 
 impl Class {
     /// "MPI_ERR_RANK".
     pub fn name(self) -> &'static str {
         self.row().map_or("an unknown error code", |row| row.0)
+    }
+
+    /// Whether it is one of the standard's.
+    pub fn is_known(self) -> bool {
+        self.row().is_some() || self.0 == super::LAST_CODE
     }
 
     /// "MPI_ERR_RANK: not a rank of the communicator".
@@ -122,13 +196,15 @@ impl Class {
     }
 
     fn row(self) -> Option<&'static (&'static str, &'static str)> {
-        CLASSES.get(usize::try_from(self.0).ok()?)
+        let number = usize::try_from(self.0).ok()?;
+        CLASSES.get(number).or_else(|| TOOL_CLASSES.get(number.checked_sub(FIRST_OF_TOOLS)?))
     }
 }
 
 /// Number and name of each class.
 pub fn classes() -> impl Iterator<Item = (usize, &'static str)> {
-    CLASSES.iter().enumerate().map(|(number, row)| (number, row.0))
+    let tools = (FIRST_OF_TOOLS..).zip(&TOOL_CLASSES);
+    CLASSES.iter().enumerate().chain(tools).map(|(number, row)| (number, row.0))
 }
 
 /// What a call refuses, and why.
@@ -138,19 +214,19 @@ pub struct Error {
     pub class: Class,
     /// The value, and what would be right.
     pub reason: String,
-    /// Whose error handler is asked: a communicator; MPI_COMM_WORLD where none is concerned.
-    pub of: super::handle::Comm,
+    /// Whose error handler is asked; without an object, MPI_COMM_SELF's.
+    pub of: Option<Object>,
 }
 
 impl Error {
-    /// An error of no communicator.
+    /// An error of no object.
     pub fn new(class: Class, reason: impl Into<String>) -> Error {
-        Error { class, reason: reason.into(), of: super::handle::Comm::WORLD }
+        Error { class, reason: reason.into(), of: None }
     }
 
-    /// The same, of that communicator.
-    pub fn of(self, comm: super::handle::Comm) -> Error {
-        Error { of: comm, ..self }
+    /// The same, of that communicator, window, file or session.
+    pub fn of(self, whose: impl Into<Object>) -> Error {
+        Error { of: Some(whose.into()), ..self }
     }
 }
 

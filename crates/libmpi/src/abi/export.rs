@@ -6,9 +6,9 @@
 use std::ffi::{c_int, c_void};
 
 use super::error::{Answer, Class, Error};
-use super::handle::{Errhandler, Handle};
+use super::handle::Handle;
 use super::status::Status;
-use crate::call::communicator;
+use crate::call::error;
 use crate::live::process::Process;
 
 /// A list of numbers of the program: `const int[]`, or `const MPI_Count[]` in large-count functions.
@@ -132,7 +132,7 @@ impl Outcome for Answer {
     fn answer(self, me: &Process, function: &str) -> c_int {
         match self {
             Ok(()) => Class::SUCCESS.0,
-            Err(error) => raise(me, function, &error),
+            Err(error) => error::raise(me, function, &error),
         }
     }
 }
@@ -172,18 +172,6 @@ fn no_rank(function: &str) -> ! {
         "{function}: no simulation is running: start the program with 'hopcast run PLATFORM -n RANKS PROGRAM'"
     );
     std::process::exit(2)
-}
-
-#[cold]
-fn raise(me: &Process, function: &str, error: &Error) -> c_int {
-    match communicator::handler(me, error.of) {
-        Errhandler::RETURN => error.class.0,
-        _ => {
-            me.flush();
-            eprintln!("hopcast: rank {}: {function}: {error}", me.rank);
-            me.end(mpi::Op::Abort(error.class.0))
-        }
-    }
 }
 
 /// A function that is not simulated.

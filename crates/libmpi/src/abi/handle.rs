@@ -12,7 +12,7 @@ macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident { $($(#[$constant:meta])* $value:ident = $number:expr;)* })*) => {$(
         $(#[$doc])*
         #[repr(transparent)]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub struct $name(pub usize);
 
         impl $name {
@@ -108,6 +108,46 @@ handles! {
         NO_PROC = 0x129;
     }
 }
+
+/// What attributes, error handlers, infos and names hang on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Object {
+    /// A communicator.
+    Comm(Comm),
+    /// A datatype.
+    Datatype(Datatype),
+    /// A window.
+    Win(Win),
+    /// A file; MPI_FILE_NULL has the error handler of those that are not open yet.
+    File(File),
+    /// A session.
+    Session(Session),
+}
+
+impl Object {
+    /// The number of its handle.
+    pub fn number(self) -> usize {
+        match self {
+            Object::Comm(Comm(number))
+            | Object::Datatype(Datatype(number))
+            | Object::Win(Win(number))
+            | Object::File(File(number))
+            | Object::Session(Session(number)) => number,
+        }
+    }
+}
+
+macro_rules! objects {
+    ($($kind:ident)*) => {$(
+        impl From<$kind> for Object {
+            fn from(handle: $kind) -> Object {
+                Object::$kind(handle)
+            }
+        }
+    )*};
+}
+
+objects! { Comm Datatype Win File Session }
 
 /// Below this, handles are the standard's.
 const FIRST: usize = 4096;

@@ -28,3 +28,23 @@ pub const MAX_ERROR_STRING: usize = 512;
 pub const MAX_PROCESSOR_NAME: usize = 256;
 /// MPI_MAX_LIBRARY_VERSION_STRING.
 pub const MAX_LIBRARY_VERSION_STRING: usize = 8192;
+/// MPI_MAX_INFO_KEY.
+pub const MAX_INFO_KEY: usize = 256;
+/// MPI_MAX_INFO_VAL.
+pub const MAX_INFO_VAL: usize = 1024;
+/// MPI_MAX_OBJECT_NAME.
+pub const MAX_OBJECT_NAME: usize = 128;
+/// MPI_MAX_PSET_NAME_LEN.
+pub const MAX_PSET_NAME: usize = 1024;
+/// MPI_ERR_LASTCODE: the last code that is ours.
+pub const LAST_CODE: i32 = 0x3fff;
+/// MPI_IDENT.
+pub const IDENT: i32 = 201;
+/// MPI_CONGRUENT.
+pub const CONGRUENT: i32 = 202;
+/// MPI_SIMILAR.
+pub const SIMILAR: i32 = 203;
+/// MPI_UNEQUAL.
+pub const UNEQUAL: i32 = 204;
+/// MPI_COMM_TYPE_SHARED, _HW_UNGUIDED, _HW_GUIDED, _RESOURCE_GUIDED.
+pub const COMM_TYPE: [i32; 4] = [221, 222, 223, 224];

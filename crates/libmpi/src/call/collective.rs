@@ -168,7 +168,7 @@ pub fn ask<R: 'static>(
 }
 
 /// Puts down what this rank gives.
-fn put_down(
+pub fn put_down(
     me: &Process,
     comm: &Communicator,
     key: Key,
@@ -177,7 +177,7 @@ fn put_down(
     operator: usize,
 ) -> Answer {
     let part = Part { given, call: call.clone(), operator };
-    me.shared.meetings.give(key, comm.size as usize, comm.rank as usize, part)
+    me.shared.meetings.give(key, comm.everybody as usize, comm.place as usize, part)
 }
 
 /// Of every member the same length \[bytes\].

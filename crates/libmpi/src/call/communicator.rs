@@ -1,34 +1,47 @@
 //! Communicators: who is in them.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use mpi::Op;
-use mpi::operation::{CommId, NewComm};
+use mpi::group::{Comparison, Group};
+use mpi::operation::CommId;
+use mpi::world::communicator::Communicator as Made;
 
+use super::attribute;
+use super::group::as_communicators;
+use super::info::write_name;
 use super::topology::Topology;
-use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{self, Comm, Errhandler};
+use crate::abi::handle::{Comm, Object};
+use crate::abi::{IDENT, MAX_OBJECT_NAME, UNEQUAL};
 use crate::data::meeting::Key;
 use crate::live::process::{Created, Process};
+
+/// The kind of hardware that a communicator can be split by: hosts.
+pub const HOST_RESOURCE: &[u8] = b"hopcast://host";
 
 /// A communicator as one of its members has it.
 #[derive(Debug)]
 pub struct Communicator {
     /// The simulator's number.
     pub id: CommId,
-    /// This rank's number in it.
+    /// This rank's number in its group.
     pub rank: u32,
-    /// How many members.
+    /// How many members its group has.
     pub size: u32,
-    /// The world rank of its first member.
+    /// How many ranks a message can name: the members, or those of an inter-communicator's other group.
+    pub peers: u32,
+    /// This rank's place among all who take part in a collective, those of both groups.
+    pub place: u32,
+    /// How many they are.
+    pub everybody: u32,
+    /// The world rank of the first of them.
     first: u32,
     /// Who is in it; `None` for the predefined ones.
     pub group: Created,
-    /// Who hears of errors.
-    pub handler: Cell<Errhandler>,
     /// Its virtual topology.
     pub topology: RefCell<Option<Rc<Topology>>>,
     /// Collectives that this rank has called on it.
@@ -40,18 +53,51 @@ pub struct Communicator {
 impl Communicator {
     /// MPI_COMM_WORLD.
     pub fn world(rank: u32, size: u32) -> Communicator {
-        Communicator::new(CommId::WORLD, rank, size, 0)
+        Communicator::predefined(CommId::WORLD, rank, size, 0)
     }
 
     /// MPI_COMM_SELF of `world_rank`.
     pub fn oneself(world_rank: u32) -> Communicator {
-        Communicator::new(CommId::SELF, 0, 1, world_rank)
+        Communicator::predefined(CommId::SELF, 0, 1, world_rank)
     }
 
-    fn new(id: CommId, rank: u32, size: u32, first: u32) -> Communicator {
-        let (handler, topology) = (Cell::new(Errhandler::ARE_FATAL), RefCell::default());
-        let (collectives, series) = (Cell::new(0), Cell::new(0));
-        Communicator { id, rank, size, first, group: None, handler, topology, collectives, series }
+    /// One that is being made: nobody is in it yet.
+    pub fn nobody(world_rank: u32) -> Communicator {
+        Communicator::predefined(CommId::NULL, 0, 1, world_rank)
+    }
+
+    fn predefined(id: CommId, rank: u32, size: u32, first: u32) -> Communicator {
+        Communicator {
+            id,
+            rank,
+            size,
+            peers: size,
+            place: rank,
+            everybody: size,
+            first,
+            group: None,
+            topology: RefCell::default(),
+            collectives: Cell::new(0),
+            series: Cell::new(0),
+        }
+    }
+
+    /// What the simulator has made, for the member `me`; perhaps as a copy.
+    pub fn of(made: &Arc<Made>, me: u32, copied: Option<&Communicator>) -> Communicator {
+        let member = "a member of what it has made";
+        Communicator {
+            id: made.id,
+            rank: made.rank_of(me, me).expect(member),
+            size: made.size(),
+            peers: made.peers(),
+            place: made.place_of(me, me).expect(member),
+            everybody: made.everybody(),
+            first: made.at_place(me, 0).expect(member),
+            group: Some(made.clone()),
+            topology: RefCell::new(Topology::of(made, copied)),
+            collectives: Cell::new(0),
+            series: Cell::new(0),
+        }
     }
 
     /// The next collective on it.
@@ -73,12 +119,40 @@ impl Communicator {
         Key { comm: self.id, first: self.first, number: 0 }
     }
 
-    /// Refuses what is not the number of a member.
+    /// Whether it has two groups.
+    pub fn is_inter(&self) -> bool {
+        self.everybody > self.size
+    }
+
+    /// Its group, the local one.
+    pub fn group(&self, me: &Process) -> Group {
+        match &self.group {
+            Some(made) => made.group(me.rank),
+            None if self.id == CommId::SELF => Group::new(vec![me.rank]).expect("one member"),
+            None => Group::world(self.size),
+        }
+    }
+
+    /// The other group of an inter-communicator.
+    pub fn remote(&self) -> Option<Group> {
+        self.group.as_ref()?.remote().cloned()
+    }
+
+    /// The world rank whom a message means by `rank`.
+    pub fn peer(&self, me: &Process, rank: u32) -> Option<u32> {
+        match &self.group {
+            Some(made) => made.peer(me.rank, rank),
+            None if self.id == CommId::SELF => Some(me.rank),
+            None => Some(rank),
+        }
+    }
+
+    /// Refuses what is not the number of a member, or of one of the other group.
     pub fn check_rank(&self, rank: c_int, class: Class) -> Answer<u32> {
         match u32::try_from(rank) {
-            Ok(rank) if rank < self.size => Ok(rank),
+            Ok(rank) if rank < self.peers => Ok(rank),
             _ => {
-                let most = self.size - 1;
+                let most = self.peers - 1;
                 Err(Error::new(class, format!("a rank from 0 to {most}, not {rank}")))
             }
         }
@@ -97,9 +171,22 @@ pub fn find(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {
     }
 }
 
-/// The error handler of a communicator; that of MPI_COMM_WORLD for what is none.
-pub fn handler(me: &Process, comm: Comm) -> Errhandler {
-    find(me, comm).map_or_else(|_| me.world.handler.get(), |found| found.handler.get())
+/// The same, if it has two groups.
+pub fn find_inter(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {
+    let found = find(me, comm)?;
+    if found.is_inter() {
+        return Ok(found);
+    }
+    Err(Error::new(Class::COMM, "it is not an inter-communicator").of(comm))
+}
+
+/// The same, if it has one group.
+pub fn find_intra(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {
+    let found = find(me, comm)?;
+    if found.is_inter() {
+        return Err(Error::new(Class::COMM, "it is an inter-communicator").of(comm));
+    }
+    Ok(found)
 }
 
 /// MPI_Comm_rank
@@ -118,54 +205,90 @@ pub unsafe fn size(me: &Process, comm: Comm, size: *mut c_int) -> Answer {
     Ok(())
 }
 
-/// MPI_Comm_dup
-pub unsafe fn dup(me: &Process, comm: Comm, new: *mut Comm) -> Answer {
-    let made = make(me, comm, NewComm::Dup)?;
+/// MPI_Comm_remote_size
+pub unsafe fn remote_size(me: &Process, comm: Comm, size: *mut c_int) -> Answer {
+    let found = find_inter(me, comm)?;
     // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    unsafe { *size = found.peers as c_int };
     Ok(())
 }
 
-/// MPI_Comm_split
-pub unsafe fn split(me: &Process, comm: Comm, colour: c_int, key: c_int, new: *mut Comm) -> Answer {
-    if colour < 0 && colour != UNDEFINED {
-        let reason = format!("a colour of 0 or more, or MPI_UNDEFINED, not {colour}");
-        return Err(Error::new(Class::ARG, reason).of(comm));
+/// MPI_Comm_test_inter
+pub unsafe fn test_inter(me: &Process, comm: Comm, flag: *mut c_int) -> Answer {
+    let found = find(me, comm)?;
+    // SAFETY: as this module's contract says.
+    unsafe { *flag = c_int::from(found.is_inter()) };
+    Ok(())
+}
+
+/// MPI_Comm_compare
+pub unsafe fn compare(me: &Process, one: Comm, other: Comm, result: *mut c_int) -> Answer {
+    let (first, second) = (find(me, one)?, find(me, other)?);
+    let local = || first.group(me).compare(&second.group(me));
+    let found = match (first.remote(), second.remote()) {
+        _ if one == other => IDENT,
+        (None, None) => as_communicators(local()),
+        (Some(remote), Some(other)) => match (local(), remote.compare(&other)) {
+            (Comparison::Unequal, _) | (_, Comparison::Unequal) => UNEQUAL,
+            (Comparison::Identical, both) => as_communicators(both),
+            (both, _) => as_communicators(both),
+        },
+        _ => UNEQUAL,
+    };
+    // SAFETY: as this module's contract says.
+    unsafe { *result = found };
+    Ok(())
+}
+
+/// MPI_Comm_set_name
+pub unsafe fn set_name(me: &Process, comm: Comm, name: *const c_char) -> Answer {
+    find(me, comm)?;
+    if name.is_null() {
+        return Err(Error::new(Class::ARG, "no name").of(comm));
     }
-    let colour = (colour != UNDEFINED).then_some(i64::from(colour));
-    let made = make(me, comm, NewComm::Split { colour, key: key.into() })?;
-    // SAFETY: as this module's contract says.
-    unsafe { *new = made };
+    // SAFETY: as this module's contract says, it is a C string.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let name = name[..name.len().min(MAX_OBJECT_NAME - 1)].to_vec();
+    me.objects.on(comm.into(), |attached| attached.name = Some(name));
     Ok(())
 }
 
-/// MPI_Comm_free
+/// MPI_Comm_get_name
+pub unsafe fn get_name(me: &Process, comm: Comm, name: *mut c_char, length: *mut c_int) -> Answer {
+    if comm != Comm::NULL {
+        find(me, comm)?;
+    }
+    let given = me.objects.look(comm.into(), |attached| attached.name.clone()).flatten();
+    let text: &[u8] = match (&given, comm) {
+        (Some(given), _) => given,
+        (None, Comm::WORLD) => b"MPI_COMM_WORLD",
+        (None, Comm::SELF) => b"MPI_COMM_SELF",
+        (None, Comm::NULL) => b"MPI_COMM_NULL",
+        (None, _) => b"",
+    };
+    // SAFETY: as this module's contract says, there is room for as much as the standard names.
+    unsafe { write_name(text, name, length) };
+    Ok(())
+}
+
+/// MPI_Comm_free, MPI_Comm_disconnect: what is under way on it is completed.
 pub unsafe fn free(me: &Process, comm: *mut Comm) -> Answer {
     // SAFETY: as this module's contract says.
     let comm = unsafe { &mut *comm };
-    let found = find(me, *comm)?;
+    find(me, *comm)?;
     if matches!(*comm, Comm::WORLD | Comm::SELF) {
-        return Err(Error::new(Class::COMM, "a predefined communicator cannot be freed"));
+        return Err(Error::new(Class::COMM, "a predefined communicator cannot be freed").of(*comm));
     }
-    me.perform(Op::FreeComm(found.id), |_| ());
-    me.communicators.borrow_mut().remove(comm.0);
+    attribute::delete_all(me, Object::Comm(*comm))?;
+    give_back(me, *comm);
     *comm = Comm::NULL;
     Ok(())
 }
 
-/// Makes a communicator of the members of `comm`, which all call this.
-pub fn make(me: &Process, comm: Comm, how: NewComm) -> Answer<Comm> {
-    let old = find(me, comm)?;
-    let kept = matches!(how, NewComm::Dup);
-    let (id, created) = me.perform(Op::NewComm(old.id, how), |done| (done.comm, done.created.clone()));
-    let Some(group) = created.filter(|_| id != CommId::NULL) else { return Ok(Comm::NULL) };
-    let place = "a member of what it has made";
-    let (rank, first) =
-        (group.rank_of(me.rank, me.rank).expect(place), group.member(me.rank, 0).expect(place));
-    let mut new = Communicator::new(id, rank, group.size(), first);
-    new.topology = RefCell::new(Topology::of(&group, if kept { Some(&old) } else { None }));
-    new.group = Some(group);
-    new.handler.set(old.handler.get());
-    let place = me.communicators.borrow_mut().insert(Rc::new(new));
-    Ok(Comm(handle::number(place)))
+/// Frees a communicator that has no attributes any more.
+pub fn give_back(me: &Process, comm: Comm) {
+    let found = find(me, comm).expect("it has just been found");
+    me.perform(Op::FreeComm(found.id), |_| ());
+    attribute::forget(me, Object::Comm(comm)).expect("it has no attributes");
+    me.communicators.borrow_mut().remove(comm.0);
 }

@@ -8,6 +8,8 @@ use mpi::collective::Collective;
 use mpi::operation::{CommId, Start};
 use std::sync::Arc;
 
+use super::attribute;
+use super::info::{self, Pairs};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Info};
 use crate::abi::{MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD};
@@ -36,14 +38,15 @@ pub unsafe fn init_thread(
     // SAFETY: as the contract of `call` says.
     unsafe {
         init(me, argc, argv)?;
+        me.level.set(required.min(THREAD[1]));
         query_thread(me, provided)
     }
 }
 
 /// MPI_Query_thread
-pub unsafe fn query_thread(_: &Process, provided: *mut c_int) -> Answer {
+pub unsafe fn query_thread(me: &Process, provided: *mut c_int) -> Answer {
     // SAFETY: as the contract of `call` says.
-    unsafe { *provided = THREAD[1] };
+    unsafe { *provided = me.level.get() };
     Ok(())
 }
 
@@ -73,6 +76,7 @@ pub unsafe fn finalize(me: &Process) -> Answer {
     if me.phase.get() != Phase::Initialised {
         return Err(Error::new(Class::OTHER, "MPI is not between MPI_Init and MPI_Finalize"));
     }
+    attribute::at_finalize(me)?;
     let barrier = Arc::new(Collective::barrier(CommId::WORLD));
     me.world.next_collective();
     me.perform(Op::Collective(barrier, Start::Blocking), |_| ());
@@ -122,6 +126,81 @@ pub unsafe fn get_processor_name(me: &Process, text: *mut c_char, length: *mut c
 /// The simulated host of a rank.
 pub fn host_name(me: &Process) -> String {
     format!("host{}", me.shared.host_of_rank[me.rank as usize])
+}
+
+/// MPI_Abi_get_version
+pub unsafe fn abi_get_version(_: &Process, major: *mut c_int, minor: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { (*major, *minor) = (1, 0) };
+    Ok(())
+}
+
+/// MPI_Abi_get_fortran_info: types of Fortran as GNU Fortran has them.
+pub unsafe fn abi_get_fortran_info(me: &Process, info: *mut Info) -> Answer {
+    const SIZES: [(&str, u32); 4] = [
+        ("mpi_logical_size", 4),
+        ("mpi_integer_size", 4),
+        ("mpi_real_size", 4),
+        ("mpi_double_precision_size", 8),
+    ];
+    const SUPPORTED: [&str; 16] = [
+        "logical1",
+        "logical2",
+        "logical4",
+        "logical8",
+        "logical16",
+        "integer1",
+        "integer2",
+        "integer4",
+        "integer8",
+        "integer16",
+        "real4",
+        "real8",
+        "real16",
+        "complex8",
+        "complex16",
+        "complex32",
+    ];
+    let mut pairs = Pairs::default();
+    for (key, bytes) in SIZES {
+        pairs.set(key.as_bytes(), bytes.to_string().as_bytes());
+    }
+    for kind in SUPPORTED {
+        pairs.set(format!("mpi_{kind}_supported").as_bytes(), b"true");
+    }
+    // SAFETY: as the contract of `call` says.
+    unsafe { *info = info::keep(me, pairs) };
+    Ok(())
+}
+
+/// MPI_Abi_get_fortran_booleans: 1 and 0.
+pub unsafe fn abi_get_fortran_booleans(
+    _: &Process,
+    bytes: c_int,
+    yes: *mut c_void,
+    no: *mut c_void,
+    is_set: *mut c_int,
+) -> Answer {
+    let bytes = usize::try_from(bytes).ok().filter(|bytes| [1, 2, 4, 8, 16].contains(bytes));
+    let bytes = bytes.ok_or_else(|| Error::new(Class::ARG, "not the size of a logical of Fortran"))?;
+    // SAFETY: as the contract of `call` says, both have so many bytes.
+    unsafe {
+        ptr::write_bytes(yes.cast::<u8>(), 0, bytes);
+        ptr::write_bytes(no.cast::<u8>(), 0, bytes);
+        *yes.cast::<u8>() = 1;
+        *is_set = 1;
+    }
+    Ok(())
+}
+
+/// MPI_Abi_set_fortran_info: they are set already.
+pub unsafe fn abi_set_fortran_info(_: &Process, _: Info) -> Answer {
+    Err(Error::new(Class::ABI, "the types of Fortran are set"))
+}
+
+/// MPI_Abi_set_fortran_booleans: they are set already.
+pub unsafe fn abi_set_fortran_booleans(_: &Process, _: c_int, _: *mut c_void, _: *mut c_void) -> Answer {
+    Err(Error::new(Class::ABI, "the logical values of Fortran are set"))
 }
 
 /// MPI_Alloc_mem

@@ -1,49 +1,346 @@
 //! Error handlers, codes and their texts.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
-use super::communicator::find;
 use super::environment::write_text;
-use crate::abi::MAX_ERROR_STRING;
+use super::{communicator, session};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{Comm, Errhandler};
+use crate::abi::handle::{self, Comm, Errhandler, File, Object, Win};
+use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::process::Process;
 
-/// MPI_Error_string
-pub unsafe fn error_string(_: &Process, code: c_int, text: *mut c_char, length: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_text(&Class(code).sentence(), MAX_ERROR_STRING, text, length) };
-    Ok(())
+/// A function of the program that hears of errors.
+#[derive(Debug, Clone, Copy)]
+pub struct Handler {
+    kind: Kind,
+    function: *mut c_void,
+    /// Handles and objects that have it.
+    references: u32,
 }
 
-/// MPI_Error_class: codes are classes.
-pub unsafe fn error_class(_: &Process, code: c_int, class: *mut c_int) -> Answer {
-    // SAFETY: as the contract of `call` says.
-    unsafe { *class = code };
-    Ok(())
+/// What it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Comm,
+    Win,
+    File,
+    Session,
 }
 
-/// MPI_Comm_set_errhandler
-pub unsafe fn comm_set_errhandler(me: &Process, comm: Comm, handler: Errhandler) -> Answer {
-    if !matches!(handler, Errhandler::ARE_FATAL | Errhandler::RETURN | Errhandler::ABORT) {
-        let reason = format!("{:#x} is not a predefined error handler", handler.0);
-        return Err(Error::new(Class::ERRHANDLER, reason).of(comm));
+/// It has the object's handle and the code; there is no more that it could use.
+type Function = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+
+/// Takes an error to the error handler of its object. Gives the code for the program.
+#[cold]
+pub fn raise(me: &Process, function: &str, error: &Error) -> c_int {
+    let code = error.class.0;
+    handle_error(me, error.of, code, &|| format!("{function}: {error}"));
+    code
+}
+
+fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() -> String) {
+    let (object, handler) = handler_of(me, of);
+    let known = me.objects.handlers.borrow().get(handler.0).map(|known| known.function);
+    match known {
+        Some(function) => {
+            let (mut number, mut code) = (object.number(), code);
+            // SAFETY: the program has given it as an error handler of such objects.
+            unsafe { std::mem::transmute::<*mut c_void, Function>(function)(&raw mut number, &raw mut code) };
+        }
+        None if handler == Errhandler::RETURN => {}
+        None => {
+            me.flush();
+            eprintln!("hopcast: rank {}: {}", me.rank, words());
+            me.end(mpi::Op::Abort(code))
+        }
     }
-    find(me, comm)?.handler.set(handler);
+}
+
+/// Who hears of an error, and of which object. Without one it is MPI_COMM_SELF, as the standard has it since version
+/// 4; up to then it was MPI_COMM_WORLD, so that counts where a program has said nothing of the other.
+fn handler_of(me: &Process, of: Option<Object>) -> (Object, Errhandler) {
+    if let Some(object) = of.filter(|object| exists(me, *object).is_ok()) {
+        return (object, effective(me, object));
+    }
+    let said = |comm| {
+        let object = Object::Comm(comm);
+        Some((object, me.objects.look(object, |attached| attached.handler)??))
+    };
+    said(Comm::SELF)
+        .or_else(|| said(Comm::WORLD))
+        .unwrap_or((Object::Comm(Comm::SELF), Errhandler::ARE_FATAL))
+}
+
+/// The error handler of an object.
+fn effective(me: &Process, object: Object) -> Errhandler {
+    let said = |object| me.objects.look(object, |attached| attached.handler).flatten();
+    said(object).unwrap_or_else(|| match object {
+        Object::File(_) => said(Object::File(File::NULL)).unwrap_or(Errhandler::RETURN),
+        _ => Errhandler::ARE_FATAL,
+    })
+}
+
+/// Refuses an object that is none.
+fn exists(me: &Process, object: Object) -> Answer {
+    match object {
+        Object::Comm(comm) => communicator::find(me, comm).map(|_| ()),
+        Object::Session(one) => session::find(me, one).map(|_| ()),
+        Object::Datatype(datatype) => me.layout(datatype).map(|_| ()),
+        Object::Win(Win::NULL) => Err(Error::new(Class::WIN, "MPI_WIN_NULL")),
+        Object::Win(_) | Object::File(_) => Ok(()),
+    }
+}
+
+fn kind_of(object: Object) -> Option<Kind> {
+    match object {
+        Object::Comm(_) => Some(Kind::Comm),
+        Object::Win(_) => Some(Kind::Win),
+        Object::File(_) => Some(Kind::File),
+        Object::Session(_) => Some(Kind::Session),
+        Object::Datatype(_) => None,
+    }
+}
+
+/// One reference more to a handler that the program has made.
+fn retain(me: &Process, handler: Errhandler) {
+    if let Some(known) = me.objects.handlers.borrow_mut().get_mut(handler.0) {
+        known.references += 1;
+    }
+}
+
+/// One less.
+pub fn release(me: &Process, handler: Errhandler) {
+    let mut table = me.objects.handlers.borrow_mut();
+    if let Some(known) = table.get_mut(handler.0) {
+        known.references -= 1;
+        if known.references == 0 {
+            table.remove(handler.0);
+        }
+    }
+}
+
+/// From now on `handler` hears of the errors of `object`.
+pub fn attach(me: &Process, object: Object, handler: Errhandler) -> Answer {
+    let predefined = matches!(handler, Errhandler::ARE_FATAL | Errhandler::RETURN | Errhandler::ABORT);
+    let kind = me.objects.handlers.borrow().get(handler.0).map(|known| known.kind);
+    if !predefined && (kind.is_none() || kind != kind_of(object)) {
+        let reason = format!("{:#x} is not an error handler for such an object", handler.0);
+        return Err(Error::new(Class::ERRHANDLER, reason).of(object));
+    }
+    retain(me, handler);
+    let before = me.objects.on(object, |attached| attached.handler.replace(handler));
+    if let Some(before) = before {
+        release(me, before);
+    }
     Ok(())
 }
 
-/// MPI_Comm_get_errhandler
-pub unsafe fn comm_get_errhandler(me: &Process, comm: Comm, handler: *mut Errhandler) -> Answer {
-    let found = find(me, comm)?;
+/// The new object has the error handler of the old one.
+pub fn inherit(me: &Process, from: Object, to: Object) {
+    let said = me.objects.look(from, |attached| attached.handler).flatten();
+    if let Some(handler) = said {
+        attach(me, to, handler).expect("it fits the one, and the other is of its kind");
+    }
+}
+
+macro_rules! creations {
+    ($($(#[$doc:meta])* $name:ident $kind:ident;)*) => {$(
+        $(#[$doc])*
+        pub unsafe fn $name(me: &Process, function: *mut c_void, handler: *mut Errhandler) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { create(me, Kind::$kind, function, handler) }
+        }
+    )*};
+}
+
+creations! {
+    /// MPI_Comm_create_errhandler
+    comm_create_errhandler Comm;
+    /// MPI_Win_create_errhandler
+    win_create_errhandler Win;
+    /// MPI_File_create_errhandler
+    file_create_errhandler File;
+    /// MPI_Session_create_errhandler
+    session_create_errhandler Session;
+}
+
+unsafe fn create(me: &Process, kind: Kind, function: *mut c_void, handler: *mut Errhandler) -> Answer {
+    if function.is_null() {
+        return Err(Error::new(Class::ARG, "no function that handles errors"));
+    }
+    let place = me.objects.handlers.borrow_mut().insert(Handler { kind, function, references: 1 });
     // SAFETY: as the contract of `call` says.
-    unsafe { *handler = found.handler.get() };
+    unsafe { *handler = Errhandler(handle::number(place)) };
     Ok(())
 }
 
-/// MPI_Errhandler_free: the predefined ones stay.
-pub unsafe fn errhandler_free(_: &Process, handler: *mut Errhandler) -> Answer {
+/// MPI_Comm_set_errhandler, and those of windows, files and sessions.
+pub unsafe fn set_errhandler(me: &Process, object: Object, handler: Errhandler) -> Answer {
+    exists(me, object)?;
+    attach(me, object, handler)
+}
+
+/// MPI_Comm_get_errhandler, and those of windows, files and sessions.
+pub unsafe fn get_errhandler(me: &Process, object: Object, handler: *mut Errhandler) -> Answer {
+    exists(me, object)?;
+    let found = effective(me, object);
+    retain(me, found);
     // SAFETY: as the contract of `call` says.
-    unsafe { *handler = Errhandler::NULL };
+    unsafe { *handler = found };
     Ok(())
+}
+
+/// MPI_Comm_call_errhandler, and those of windows, files and sessions.
+pub unsafe fn call_errhandler(me: &Process, object: Object, code: c_int) -> Answer {
+    exists(me, object)?;
+    handle_error(me, Some(object), code, &|| {
+        format!("the program has raised an error: {}", text_of(me, code))
+    });
+    Ok(())
+}
+
+/// MPI_Errhandler_free: the predefined ones stay, and others for as long as an object has them.
+pub unsafe fn errhandler_free(me: &Process, handler: *mut Errhandler) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let handler = unsafe { &mut *handler };
+    let predefined = matches!(*handler, Errhandler::ARE_FATAL | Errhandler::RETURN | Errhandler::ABORT);
+    if !predefined && me.objects.handlers.borrow().get(handler.0).is_none() {
+        return Err(Error::new(Class::ERRHANDLER, format!("{:#x} is not an error handler", handler.0)));
+    }
+    release(me, *handler);
+    *handler = Errhandler::NULL;
+    Ok(())
+}
+
+/// Classes and codes that a program has added; the first is the number after MPI_ERR_LASTCODE.
+#[derive(Debug, Default)]
+pub struct Added(Vec<Option<Entry>>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Of a code, its class.
+    class: Option<c_int>,
+    text: Option<String>,
+}
+
+impl Added {
+    fn entry(&mut self, code: c_int) -> Answer<&mut Option<Entry>> {
+        let place = usize::try_from(i64::from(code) - i64::from(LAST_CODE) - 1).ok();
+        let entry = place.and_then(|place| self.0.get_mut(place)).filter(|entry| entry.is_some());
+        entry.ok_or_else(|| {
+            Error::new(Class::ARG, format!("{code} is not an error class or code that the program has added"))
+        })
+    }
+
+    fn add(&mut self, class: Option<c_int>) -> c_int {
+        self.0.push(Some(Entry { class, text: None }));
+        LAST_CODE + self.0.len() as c_int
+    }
+}
+
+/// The class of a code; `None` for what is neither.
+fn class_of(me: &Process, code: c_int) -> Option<c_int> {
+    if Class(code).is_known() {
+        return Some(code);
+    }
+    let mut added = me.objects.errors.borrow_mut();
+    let entry = added.entry(code).ok()?.as_ref()?;
+    Some(entry.class.unwrap_or(code))
+}
+
+fn text_of(me: &Process, code: c_int) -> String {
+    match me.objects.errors.borrow_mut().entry(code) {
+        Ok(Some(entry)) => entry.text.clone().unwrap_or_default(),
+        _ => Class(code).sentence(),
+    }
+}
+
+/// MPI_Error_string
+pub unsafe fn error_string(me: &Process, code: c_int, text: *mut c_char, length: *mut c_int) -> Answer {
+    if class_of(me, code).is_none() {
+        return Err(Error::new(Class::ARG, format!("{code} is not an error code")));
+    }
+    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
+    unsafe { write_text(&text_of(me, code), MAX_ERROR_STRING, text, length) };
+    Ok(())
+}
+
+/// MPI_Error_class: codes are classes, but for those that the program has added.
+pub unsafe fn error_class(me: &Process, code: c_int, class: *mut c_int) -> Answer {
+    let found = class_of(me, code);
+    let found = found.ok_or_else(|| Error::new(Class::ARG, format!("{code} is not an error code")))?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *class = found };
+    Ok(())
+}
+
+/// MPI_Add_error_class
+pub unsafe fn add_error_class(me: &Process, class: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { add(me, None, class) };
+    Ok(())
+}
+
+/// MPI_Add_error_code
+pub unsafe fn add_error_code(me: &Process, class: c_int, code: *mut c_int) -> Answer {
+    if class_of(me, class) != Some(class) {
+        return Err(Error::new(Class::ARG, format!("{class} is not an error class")));
+    }
+    // SAFETY: as the contract of `call` says.
+    unsafe { add(me, Some(class), code) };
+    Ok(())
+}
+
+unsafe fn add(me: &Process, class: Option<c_int>, code: *mut c_int) {
+    let added = me.objects.errors.borrow_mut().add(class);
+    me.objects.last_code.set(added);
+    // SAFETY: as the contract of `call` says.
+    unsafe { *code = added };
+}
+
+/// MPI_Add_error_string
+pub unsafe fn add_error_string(me: &Process, code: c_int, text: *const c_char) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    set_text(me, code, Some(text))
+}
+
+/// MPI_Remove_error_string
+pub unsafe fn remove_error_string(me: &Process, code: c_int) -> Answer {
+    set_text(me, code, None)
+}
+
+fn set_text(me: &Process, code: c_int, text: Option<String>) -> Answer {
+    let mut added = me.objects.errors.borrow_mut();
+    if let Some(entry) = added.entry(code)? {
+        entry.text = text;
+    }
+    Ok(())
+}
+
+/// MPI_Remove_error_class
+pub unsafe fn remove_error_class(me: &Process, class: c_int) -> Answer {
+    remove(me, class, false)
+}
+
+/// MPI_Remove_error_code
+pub unsafe fn remove_error_code(me: &Process, code: c_int) -> Answer {
+    remove(me, code, true)
+}
+
+/// Its number is not given again: the program may still have it.
+fn remove(me: &Process, code: c_int, is_code: bool) -> Answer {
+    let mut added = me.objects.errors.borrow_mut();
+    let users = added.0.iter().flatten().filter(|entry| entry.class == Some(code)).count();
+    let found = added.entry(code)?;
+    let refuse = |reason: String| Err(Error::new(Class::ARG, reason));
+    match found {
+        Some(entry) if entry.class.is_some() != is_code => refuse(format!("{code} is a class, or a code")),
+        Some(entry) if entry.text.is_some() => refuse(format!("{code} still has a text")),
+        _ if users > 0 => refuse(format!("class {code} still has {users} codes")),
+        _ => {
+            *found = None;
+            Ok(())
+        }
+    }
 }

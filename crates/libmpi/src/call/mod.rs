@@ -8,12 +8,18 @@
 #![allow(clippy::missing_safety_doc, reason = "one contract for all of them stands above")]
 #![allow(clippy::too_many_arguments, reason = "they are those of the standard")]
 
+pub mod attribute;
 pub mod collective;
 pub mod communicator;
+pub mod creation;
 pub mod datatype;
+pub mod dynamic;
 pub mod environment;
 pub mod error;
+pub mod group;
+pub mod info;
 pub mod language;
 pub mod point_to_point;
 pub mod request;
+pub mod session;
 pub mod topology;

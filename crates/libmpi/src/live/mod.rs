@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod crash;
+pub mod objects;
 pub mod process;
 
 use std::ffi::c_int;

@@ -13,6 +13,7 @@ use mpi::Op;
 use mpi::source::Completion;
 
 use super::clock;
+use super::objects::Objects;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
@@ -65,6 +66,13 @@ impl Arguments {
         Arguments { _texts: texts, argc: argc as c_int, argv, envp }
     }
 
+    /// The words of the command line.
+    pub fn words(&self) -> Vec<&[u8]> {
+        let words = self.argv[..self.argc as usize].iter();
+        // SAFETY: texts of this value.
+        words.map(|word| unsafe { CStr::from_ptr(*word) }.to_bytes()).collect()
+    }
+
     /// A command line of a rank's own, which it may write to and rearrange: `argc`, `argv`. It is never freed.
     pub fn own(&self) -> (c_int, *const *const c_char) {
         let words = self.argv[..self.argc as usize].iter();
@@ -103,6 +111,8 @@ pub struct Process {
     pub now: Cell<Time>,
     /// Where it is.
     pub phase: Cell<Phase>,
+    /// The level of thread support that it has been given.
+    pub level: Cell<c_int>,
     /// What it passed to `exit`.
     pub exit_code: Cell<i32>,
     /// What it has of its own in the C library.
@@ -115,6 +125,8 @@ pub struct Process {
     pub oneself: Rc<Communicator>,
     /// The layouts of its derived datatypes.
     pub datatypes: RefCell<Table<Layout>>,
+    /// Its groups, infos, error handlers, attribute keys, sessions, and what hangs on any of its objects.
+    pub objects: Objects,
     /// Its requests: the simulator knows them by the same numbers.
     pub requests: RefCell<Table<Pending>>,
     /// For a signal handler, while it runs.
@@ -145,9 +157,11 @@ impl Process {
             program,
             now: Cell::new(Time::ZERO),
             phase: Cell::new(Phase::Before),
+            level: Cell::new(0),
             exit_code: Cell::new(0),
             communicators: RefCell::default(),
             datatypes: RefCell::default(),
+            objects: Objects::new(),
             requests: RefCell::default(),
             trap: Cell::new(None),
             looks: Cell::new(0),

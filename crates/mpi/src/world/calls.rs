@@ -135,7 +135,14 @@ impl World {
             Op::Start(requests) => self.start_requests(rank, requests, context),
             Op::Cancel(request) => self.cancel(rank, *request, context),
             Op::Free(request) => self.free_request(rank, *request, context),
-            Op::NewComm(comm, new) => self.new_communicator(rank, *comm, new, context),
+            Op::NewComm(comm, new) => self.new_communicator(rank, *comm, new, None, context),
+            Op::BeginNewComm(comm, new, request) => {
+                self.new_communicator(rank, *comm, new, Some(*request), context)
+            }
+            Op::TakeNewComm(number) => {
+                self.processes[rank as usize].call.number = *number as u32;
+                Ok(Flow::Return(now))
+            }
             Op::FreeComm(comm) => self.free_communicator(rank, *comm, context),
             Op::Abort(code) => Err(Box::new(Failure::Abort { rank: Rank(rank), code: *code })),
             Op::Finish => {
@@ -281,7 +288,7 @@ impl World {
             Op::Wait(requests, until) => self.collect(rank, requests, *until, now),
             Op::WaitOne(request) => self.collect_one(rank, *request),
             Op::Test(requests, until) if self.completion.flag => self.collect(rank, requests, *until, now),
-            Op::NewComm(..) => self.collect_communicator(rank),
+            Op::NewComm(..) | Op::TakeNewComm(_) => self.collect_communicator(rank),
             _ => {}
         }
         self.fold(rank, op);

@@ -40,7 +40,7 @@ pub(crate) struct Instance {
     /// Its number on the communicator.
     pub sequence: u32,
     pub signature: u32,
-    /// This rank in the communicator.
+    /// This rank's place in the communicator.
     me: u32,
     /// The round to begin next.
     pub round: u32,
@@ -104,9 +104,9 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let communicator = self.membership(rank, call.comm)?.clone();
-        let me = communicator.rank_of(rank, rank).expect("a member has a rank");
+        let me = communicator.place_of(rank, rank).expect("a member has a rank");
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
-        let prepared = self.prepare(rank, call, communicator.size(), neighbours.as_deref())?;
+        let prepared = self.prepare(rank, call, communicator.everybody(), neighbours.as_deref())?;
         let process = &mut self.processes[rank as usize];
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let instance = process.instances.insert(Instance {
@@ -133,7 +133,7 @@ impl World {
             steps.clear();
             let state = &mut self.processes[rank as usize].instances[instance as usize];
             let shape = Shape {
-                size: state.communicator.size(),
+                size: state.communicator.everybody(),
                 call: &state.call,
                 neighbours: state.neighbours.as_deref(),
                 segment: state.segment,
@@ -184,7 +184,7 @@ impl World {
 
     fn send_part(&mut self, rank: u32, instance: u32, to: u32, bytes: Bytes, context: &mut Context) {
         let state = &self.processes[rank as usize].instances[instance as usize];
-        let dest = state.communicator.member(rank, to).expect("algorithms send to members");
+        let dest = state.communicator.at_place(rank, to).expect("algorithms send to members");
         let (comm, sequence, signature) = (state.call.comm.0, state.sequence, state.signature);
         let begin = state.at.max(context.now);
         let eager = self.is_eager(rank, dest, bytes);
@@ -243,7 +243,7 @@ impl World {
         let process = &mut self.processes[rank as usize];
         let state = &mut process.instances[instance as usize];
         state.outstanding += 1;
-        let source = state.communicator.member(rank, from).expect("algorithms receive from members");
+        let source = state.communicator.at_place(rank, from).expect("algorithms receive from members");
         let signature = state.signature;
         let awaited = Awaited { bytes: bytes.0, instance, signature, combine };
         let key = Key { context: state.call.comm.0, source, tag: state.sequence };

@@ -20,6 +20,16 @@ enum Members {
     /// The rank that asks (MPI_COMM_SELF).
     Oneself,
     Group(Group),
+    Inter(Box<Sides>),
+}
+
+/// Both groups of an inter-communicator, as one of them sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sides {
+    local: Group,
+    remote: Group,
+    /// Whether the local group comes first where both stand in one row.
+    first: bool,
 }
 
 /// The virtual topology of a communicator.
@@ -36,6 +46,8 @@ pub enum Topology {
 /// Numbers travel in 28 bits; the upper half is for groups that are about to become communicators.
 const LIMIT: u32 = 1 << 28;
 pub(crate) const NASCENT: u32 = LIMIT / 2;
+/// From here to there are those that are made while their members do something else.
+pub(crate) const LATER: u32 = LIMIT / 4;
 
 impl Communicator {
     pub(crate) fn new(id: CommId, group: Group, topology: Topology) -> Communicator {
@@ -48,36 +60,100 @@ impl Communicator {
         Communicator { id: CommId::SELF, members: Members::Oneself, topology: Topology::Plain }
     }
 
-    /// How many members.
+    /// An inter-communicator as the group `local` sees it; neither group is empty.
+    pub(crate) fn inter(id: CommId, local: Group, remote: Group) -> Communicator {
+        let first = local.member(0) < remote.member(0);
+        let members = Members::Inter(Box::new(Sides { local, remote, first }));
+        Communicator { members, ..Communicator::new(id, Group::world(0), Topology::Plain) }
+    }
+
+    /// How many members; of an inter-communicator, how many of the local group.
     pub fn size(&self) -> u32 {
         match &self.members {
             Members::Oneself => 1,
             Members::Group(group) => group.size(),
+            Members::Inter(sides) => sides.local.size(),
         }
     }
 
-    /// The world rank of member `rank`, asked by `me`.
+    /// The world rank of member `rank` of the local group, asked by `me`.
     pub fn member(&self, me: u32, rank: u32) -> Option<u32> {
         match &self.members {
             Members::Oneself => (rank == 0).then_some(me),
             Members::Group(group) => group.member(rank),
+            Members::Inter(sides) => sides.local.member(rank),
         }
     }
 
-    /// The place of world rank `world`, asked by `me`.
+    /// The place of world rank `world` in the local group, asked by `me`.
     pub fn rank_of(&self, me: u32, world: u32) -> Option<u32> {
         match &self.members {
             Members::Oneself => (world == me).then_some(0),
             Members::Group(group) => group.rank_of(world),
+            Members::Inter(sides) => sides.local.rank_of(world),
         }
     }
 
-    /// Its group, asked by `me`.
+    /// Its local group, asked by `me`.
     pub fn group(&self, me: u32) -> Group {
         match &self.members {
             Members::Oneself => Group::new(vec![me]).expect("one member"),
             Members::Group(group) => group.clone(),
+            Members::Inter(sides) => sides.local.clone(),
         }
+    }
+
+    /// The other group of an inter-communicator.
+    pub fn remote(&self) -> Option<&Group> {
+        match &self.members {
+            Members::Inter(sides) => Some(&sides.remote),
+            _ => None,
+        }
+    }
+
+    /// How many ranks a message can name: the members, or the other group.
+    pub fn peers(&self) -> u32 {
+        self.remote().map_or_else(|| self.size(), Group::size)
+    }
+
+    /// The world rank whom a message means by `rank`, asked by `me`.
+    pub fn peer(&self, me: u32, rank: u32) -> Option<u32> {
+        self.remote().map_or_else(|| self.member(me, rank), |remote| remote.member(rank))
+    }
+
+    /// How a message names world rank `world`, asked by `me`.
+    pub fn peer_rank_of(&self, me: u32, world: u32) -> Option<u32> {
+        self.remote().map_or_else(|| self.rank_of(me, world), |remote| remote.rank_of(world))
+    }
+
+    /// How many take part in a collective: both groups.
+    pub fn everybody(&self) -> u32 {
+        self.size() + self.remote().map_or(0, Group::size)
+    }
+
+    /// How many of them are in the group that comes first.
+    pub fn first_half(&self) -> u32 {
+        match &self.members {
+            Members::Inter(sides) if !sides.first => sides.remote.size(),
+            _ => self.size(),
+        }
+    }
+
+    /// The world rank of the one at `place` among [`Communicator::everybody`], asked by `me`.
+    pub fn at_place(&self, me: u32, place: u32) -> Option<u32> {
+        let Members::Inter(sides) = &self.members else { return self.member(me, place) };
+        let (first, second) =
+            if sides.first { (&sides.local, &sides.remote) } else { (&sides.remote, &sides.local) };
+        first.member(place).or_else(|| second.member(place - first.size()))
+    }
+
+    /// The place of world rank `world` among [`Communicator::everybody`], asked by `me`.
+    pub fn place_of(&self, me: u32, world: u32) -> Option<u32> {
+        let Members::Inter(sides) = &self.members else { return self.rank_of(me, world) };
+        let (before_local, before_remote) =
+            if sides.first { (0, sides.local.size()) } else { (sides.remote.size(), 0) };
+        let local = sides.local.rank_of(world).map(|rank| before_local + rank);
+        local.or_else(|| sides.remote.rank_of(world).map(|rank| before_remote + rank))
     }
 
     /// The neighbours of member `rank` in its topology, if it has one.

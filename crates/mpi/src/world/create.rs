@@ -14,11 +14,10 @@ use engine::hash::Digest;
 
 use crate::collective::{Collective, Kind, Sizes};
 use crate::group::Group;
-use crate::operation::{CommId, NewComm, Op, Tag};
+use crate::operation::{CommId, NewComm, Op, Request, Start, Tag, TwoGroups};
 use crate::world::calls::Flow;
 use crate::world::communicator::{Communicator, NASCENT, Topology, name};
 use crate::world::deposit::Wish;
-use crate::world::process::Target;
 use crate::world::{Context, Outcome, World, text};
 
 /// Colour and key of one member.
@@ -59,20 +58,29 @@ impl World {
         rank: u32,
         asked: CommId,
         new: &NewComm,
+        request: Option<Request>,
         context: &mut Context,
     ) -> Outcome<Flow> {
         let mut parent = self.membership(rank, asked)?.clone();
         self.check_new(rank, &parent, new)?;
-        if let NewComm::CreateGroup(members, tag) = new {
-            parent = self.nascent(rank, &parent, members, *tag)?;
-        }
-        let agreement = agreement(new);
-        let number = self.deposit(rank, &parent, new, agreement);
+        parent = match new {
+            NewComm::CreateGroup(members, tag) => self.nascent(rank, &parent, members, *tag)?,
+            NewComm::Inter(groups, tag) => self.nascent_inter(rank, groups, *tag)?,
+            _ => parent,
+        };
+        let start = request.map_or(Start::Blocking, Start::Request);
+        let target = self.target(rank, start, || panic!("it is not persistent"))?;
+        let target = target.expect("only persistent operations have no target");
+        let agreement = agreement(new) ^ u32::from(request.is_some());
+        let number = self.deposit(rank, &parent, new, request.is_some(), agreement);
         let process = &mut self.processes[rank as usize];
-        process.call.outstanding = 1;
         process.call.number = number as u32;
+        process.call.matched = number as u64;
         // Already now, for the words of a mismatch.
-        process.op = Some(Op::NewComm(asked, new.clone()));
+        process.op = Some(match request {
+            None => Op::NewComm(asked, new.clone()),
+            Some(request) => Op::BeginNewComm(asked, new.clone(), request),
+        });
         let (kind, bytes) = match new {
             NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::CartSub(_) => {
                 (Kind::Allgather, SPLIT_BYTES)
@@ -80,14 +88,34 @@ impl World {
             _ => (Kind::Allreduce, MASK_BYTES),
         };
         let collective = self.shared_collective(parent.id, kind, bytes);
-        self.begin_collective(rank, &collective, Target::Call, (None, agreement), context)?;
-        Ok(self.flow_of(rank, Target::Call, context.now))
+        self.begin_collective(rank, &collective, target, (None, agreement), context)?;
+        Ok(self.flow_of(rank, target, context.now))
     }
 
     fn check_new(&self, rank: u32, parent: &Communicator, new: &NewComm) -> Outcome<()> {
         let size = parent.size();
         let wrong = match new {
             NewComm::Dup | NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::OutsideGraph => None,
+            NewComm::Merge { .. } if parent.remote().is_none() => {
+                Some(format!("{} is not an inter-communicator", parent.name()))
+            }
+            NewComm::Merge { .. } => None,
+            NewComm::Cart(_) | NewComm::CartSub(_) | NewComm::Graph(_) | NewComm::CreateGroup(..)
+                if parent.remote().is_some() =>
+            {
+                Some(format!("{} is an inter-communicator", parent.name()))
+            }
+            NewComm::Inter(..) if parent.id != CommId::WORLD => Some("its groups are of the world".into()),
+            NewComm::Inter(groups, _) => {
+                let TwoGroups { local, remote } = &**groups;
+                let mut both = local.members().chain(remote.members());
+                match (both.find(|member| *member >= size), local.intersection(remote).member(0)) {
+                    _ if local.size() == 0 || remote.size() == 0 => Some("a group is empty".into()),
+                    (Some(member), _) => Some(format!("rank {member} is not below the size {size}")),
+                    (None, Some(member)) => Some(format!("rank {member} is in both groups")),
+                    (None, None) => None,
+                }
+            }
             NewComm::Create(members) | NewComm::CreateGroup(members, _) => {
                 match (members.iter().find(|member| **member >= size), Group::new(members.to_vec())) {
                     (Some(member), _) => Some(format!("rank {member} is not below the size {size}")),
@@ -120,11 +148,14 @@ impl World {
         let (colour, key) = match new {
             NewComm::Split { colour, key } => (*colour, *key),
             NewComm::SplitHost { key } => (Some(i64::from(self.setup.placement[rank as usize].host.0)), *key),
-            NewComm::Dup | NewComm::Graph(_) | NewComm::CreateGroup(..) => (Some(0), 0),
+            NewComm::Dup | NewComm::Graph(_) | NewComm::CreateGroup(..) | NewComm::Inter(..) => (Some(0), 0),
+            NewComm::Merge { high } => (Some(0), i64::from(*high)),
             NewComm::OutsideGraph => (None, 0),
             NewComm::Create(members) => {
                 let place = members.iter().position(|member| *member == me);
-                (place.map(|_| 0), place.unwrap_or(0) as i64)
+                // The groups of an inter-communicator meet, each with a list of its own.
+                let first = if parent.remote().is_some() { 0 } else { members.first().copied().unwrap_or(0) };
+                (place.map(|_| i64::from(first)), place.unwrap_or(0) as i64)
             }
             NewComm::CartSub(remain) => match &parent.topology {
                 Topology::Cart(grid) => {
@@ -155,13 +186,30 @@ impl World {
         let mut name = Digest::default();
         name.fold(u64::from(parent.id.0) << 32 | u64::from(tag));
         world.iter().for_each(|member| name.fold(u64::from(*member)));
-        let id = CommId(NASCENT | ((name.value() ^ name.value() >> 32) as u32 & (NASCENT - 1)));
+        let id = CommId(NASCENT | drawn(&name, NASCENT));
         let sequence = self.processes[rank as usize].peek_collective(id);
         let group = Group::new(world).expect("members have been checked");
         let known = self.creations.parent(id, group.member(0).expect("it has a member"), sequence);
         let nascent = known.unwrap_or_else(|| Arc::new(Communicator::new(id, group, Topology::Plain)));
         let membership = self.processes[rank as usize].memberships.entry(id.0);
         membership.communicator = Some(nascent.clone());
+        Ok(nascent)
+    }
+
+    /// The groups of a new inter-communicator as one in which their members can agree, likewise.
+    fn nascent_inter(&mut self, rank: u32, groups: &TwoGroups, tag: Tag) -> Outcome<Arc<Communicator>> {
+        let TwoGroups { local, remote } = groups;
+        if local.rank_of(rank).is_none() {
+            return Err(self.misuse(rank, "MPI_Intercomm_create: only members of a group call it".into()));
+        }
+        let (one, other) = if local.member(0) < remote.member(0) { (local, remote) } else { (remote, local) };
+        let mut name = Digest::default();
+        name.fold(u64::from(tag));
+        one.fold(&mut name);
+        other.fold(&mut name);
+        let id = CommId(NASCENT | drawn(&name, NASCENT));
+        let nascent = Arc::new(Communicator::inter(id, local.clone(), remote.clone()));
+        self.processes[rank as usize].memberships.entry(id.0).communicator = Some(nascent.clone());
         Ok(nascent)
     }
 
@@ -227,6 +275,12 @@ impl World {
     }
 }
 
+/// A number below `limit`, a power of two, that is drawn from what is in a digest.
+pub(super) fn drawn(digest: &Digest, limit: u32) -> u32 {
+    let value = digest.value();
+    (value ^ value >> 32) as u32 & (limit - 1)
+}
+
 /// What all members must ask for alike, as a hash of 24 bits.
 fn agreement(new: &NewComm) -> u32 {
     let mut digest = Digest::default();
@@ -238,7 +292,7 @@ fn agreement(new: &NewComm) -> u32 {
         NewComm::Dup => fold(1, &mut [].into_iter()),
         NewComm::Split { .. } => fold(2, &mut [].into_iter()),
         NewComm::SplitHost { .. } => fold(3, &mut [].into_iter()),
-        NewComm::Create(members) => fold(4, &mut members.iter().map(|member| u64::from(*member))),
+        NewComm::Create(_) => fold(4, &mut [].into_iter()),
         NewComm::CreateGroup(..) => fold(5, &mut [].into_iter()),
         NewComm::Cart(grid) => {
             let sides = grid.sizes.iter().zip(&grid.periodic);
@@ -246,6 +300,8 @@ fn agreement(new: &NewComm) -> u32 {
         }
         NewComm::CartSub(remain) => fold(7, &mut remain.iter().map(|keeps| u64::from(*keeps))),
         NewComm::Graph(_) | NewComm::OutsideGraph => fold(8, &mut [].into_iter()),
+        NewComm::Inter(..) => fold(9, &mut [].into_iter()),
+        NewComm::Merge { .. } => fold(10, &mut [].into_iter()),
     }
     let hash = digest.value();
     ((hash ^ hash >> 32) & 0xFF_FFFF) as u32

@@ -9,12 +9,13 @@
 
 use std::sync::Arc;
 
-use engine::hash::Map;
+use engine::hash::{Digest, Map};
 use slab::Slab;
 
 use crate::group::Group;
 use crate::operation::{CommId, Neighbours, NewComm};
-use crate::world::communicator::{Communicator, Topology};
+use crate::world::communicator::{Communicator, LATER, Topology};
+use crate::world::create::drawn;
 use crate::world::{Letter, World};
 
 /// Communicators that are being made.
@@ -33,8 +34,7 @@ type Key = (u32, u32, u32);
 #[derive(Debug)]
 struct Creation {
     key: Key,
-    /// The parent, what the first caller in this world asks for, and the other worlds with members.
-    asked: Option<(Arc<Communicator>, NewComm, Vec<u32>)>,
+    asked: Option<Asked>,
     deposits: Vec<Deposit>,
     /// The new communicator of each member of the parent, once all have called.
     made: Vec<Option<Arc<Communicator>>>,
@@ -42,6 +42,17 @@ struct Creation {
     next: u32,
     /// How many members in this world have not taken theirs yet.
     waiting: u32,
+}
+
+/// What the first caller in this world asks for.
+#[derive(Debug)]
+struct Asked {
+    parent: Arc<Communicator>,
+    new: NewComm,
+    /// Whether members go on meanwhile, and may make others.
+    later: bool,
+    /// The other worlds with members.
+    others: Vec<u32>,
 }
 
 /// Where a member wants to be.
@@ -56,7 +67,7 @@ pub(super) struct Wish {
 struct Deposit {
     /// World rank.
     world: u32,
-    /// In the parent.
+    /// Its place in the parent.
     rank: u32,
     wish: Wish,
     /// What all members must ask for alike.
@@ -70,15 +81,14 @@ impl Creations {
     /// The parent of a creation that a member in this world has asked for.
     pub fn parent(&self, parent: CommId, first: u32, sequence: u32) -> Option<Arc<Communicator>> {
         let number = self.index.get(&(parent.0, first, sequence))?;
-        self.pending[*number].asked.as_ref().map(|(parent, ..)| parent.clone())
+        self.pending[*number].asked.as_ref().map(|asked| asked.parent.clone())
     }
 
     /// Gives a member its parent, its new communicator, and the least number of its next one.
     pub fn take(&mut self, number: usize, rank: u32) -> (CommId, Option<Arc<Communicator>>, u32) {
         let creation = &mut self.pending[number];
-        let (parent, ..) = creation.asked.as_ref().expect("a member has asked");
-        let parent = parent.clone();
-        let me = parent.rank_of(rank, rank).expect("a member has a rank");
+        let parent = creation.asked.as_ref().expect("a member has asked").parent.clone();
+        let me = parent.place_of(rank, rank).expect("a member has a place");
         assert!(!creation.made.is_empty(), "a member returned before all had called");
         let made = creation.made[me as usize].take();
         let next = creation.next;
@@ -112,23 +122,25 @@ impl World {
         rank: u32,
         parent: &Arc<Communicator>,
         new: &NewComm,
+        later: bool,
         agreement: u32,
     ) -> usize {
         let me = parent.rank_of(rank, rank).expect("a member has a rank");
+        let place = parent.place_of(rank, rank).expect("a member has a place");
         let process = &self.processes[rank as usize];
-        let first = parent.member(rank, 0).expect("a parent has a member");
+        let first = parent.at_place(rank, 0).expect("a parent has a member");
         let key = (parent.id.0, first, process.peek_collective(parent.id));
         let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
         let (wish, next) = (self.wish(rank, me, parent, new), process.next_comm());
-        let deposit = Deposit { world: rank, rank: me, wish, agreement, next, neighbours };
+        let deposit = Deposit { world: rank, rank: place, wish, agreement, next, neighbours };
         let number = self.creations.entry(key);
         let creation = &mut self.creations.pending[number];
         if creation.asked.is_none() {
             let others = self.setup.others_of(rank, parent);
-            creation.asked = Some((parent.clone(), new.clone(), others));
+            creation.asked = Some(Asked { parent: parent.clone(), new: new.clone(), later, others });
         }
         creation.waiting += 1;
-        let (_, _, others) = creation.asked.as_ref().expect("just asked");
+        let others = &creation.asked.as_ref().expect("just asked").others;
         if !others.is_empty() {
             let words: Arc<[u64]> = deposit.write(key).into();
             self.letters.extend(others.iter().map(|to| Letter { to: *to, words: words.clone() }));
@@ -151,8 +163,8 @@ impl World {
     /// collective will say so.
     fn make_if_complete(&mut self, number: usize) {
         let creation = &mut self.creations.pending[number];
-        let Some((parent, new, _)) = &creation.asked else { return };
-        if creation.deposits.len() < parent.size() as usize {
+        let Some(Asked { parent, new, later, .. }) = &creation.asked else { return };
+        if creation.deposits.len() < parent.everybody() as usize {
             return;
         }
         let mut deposits = std::mem::take(&mut creation.deposits);
@@ -162,21 +174,53 @@ impl World {
         if deposits.iter().any(|deposit| deposit.agreement != deposits[0].agreement) {
             return;
         }
-        let place = |deposit: &Deposit| (deposit.wish.colour, deposit.wish.key, deposit.rank);
+        // Of an inter-communicator come inter-communicators, but where both groups become one.
+        let inter = parent.remote().is_some() && !matches!(new, NewComm::Merge { .. });
+        let half = parent.first_half();
+        let second = |deposit: &Deposit| inter && deposit.rank >= half;
+        let place =
+            |deposit: &Deposit| (deposit.wish.colour, second(deposit), deposit.wish.key, deposit.rank);
         deposits.sort_unstable_by_key(place);
         let parts = deposits.chunk_by(|a, b| a.wish.colour == b.wish.colour);
-        for part in parts.filter(|part| part[0].wish.colour.is_some()) {
-            let id = CommId(creation.next);
-            creation.next += 1;
+        for (part, number) in parts.filter(|part| part[0].wish.colour.is_some()).zip(0..) {
+            let id = if *later {
+                drawn_id(creation.key, number)
+            } else {
+                creation.next += 1;
+                CommId(creation.next - 1)
+            };
             if !part.iter().any(|deposit| self.setup.owns(deposit.world)) {
                 continue;
             }
-            let members = part.iter().map(|deposit| deposit.world).collect();
-            let group = Group::new(members).expect("each member deposits once");
-            let made = Arc::new(Communicator::new(id, group, topology(parent, new, part)));
-            part.iter().for_each(|deposit| creation.made[deposit.rank as usize] = Some(made.clone()));
+            let mut give = |part: &[Deposit], made: Communicator| {
+                let made = Arc::new(made);
+                part.iter().for_each(|deposit| creation.made[deposit.rank as usize] = Some(made.clone()));
+            };
+            if inter {
+                let (one, other) = part.split_at(part.partition_point(|deposit| !second(deposit)));
+                if !one.is_empty() && !other.is_empty() {
+                    give(one, Communicator::inter(id, group(one), group(other)));
+                    give(other, Communicator::inter(id, group(other), group(one)));
+                }
+            } else {
+                give(part, Communicator::new(id, group(part), topology(parent, new, part)));
+            }
         }
     }
+}
+
+/// Those who have put these down, in order.
+fn group(part: &[Deposit]) -> Group {
+    Group::new(part.iter().map(|deposit| deposit.world).collect()).expect("each member deposits once")
+}
+
+/// The number of a communicator whose members make others meanwhile: drawn from what names its creation, for
+/// the next number of each is not known yet.
+fn drawn_id(key: Key, number: u32) -> CommId {
+    let mut name = Digest::default();
+    name.fold(u64::from(key.0) << 32 | u64::from(key.1));
+    name.fold(u64::from(key.2) << 32 | u64::from(number));
+    CommId(LATER | drawn(&name, LATER))
 }
 
 /// The topology of the communicator of these members.

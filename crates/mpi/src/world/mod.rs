@@ -79,8 +79,8 @@ impl Setup {
             return Vec::new();
         }
         let mut has_members = vec![false; self.part.cut.parts() as usize];
-        for rank in 0..communicator.size() {
-            let member = communicator.member(me, rank).expect("the rank is below the size");
+        for place in 0..communicator.everybody() {
+            let member = communicator.at_place(me, place).expect("the place is below the size");
             has_members[self.part.cut.of_host(self.placement[member as usize].host) as usize] = true;
         }
         has_members[self.part.me as usize] = false;

@@ -285,7 +285,7 @@ impl World {
     fn status(&self, rank: u32, message: &Received) -> Status {
         let Key { context, source, tag } = message.key;
         let communicator = self.communicator(rank, CommId(context));
-        let source = communicator.and_then(|communicator| communicator.rank_of(rank, source));
+        let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank, source));
         Status {
             source: source.expect("a message comes from a member of its communicator"),
             tag,

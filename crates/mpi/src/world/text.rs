@@ -1,7 +1,9 @@
 //! Calls in words: MPI's names, and arguments for failures.
 
 use crate::collective::{Collective, Sizes};
-use crate::operation::{CommId, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch, Until};
+use crate::operation::{
+    CommId, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch, TwoGroups, Until,
+};
 use crate::world::communicator::name as comm_name;
 
 /// The MPI function of an operation.
@@ -36,6 +38,9 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::Collective(call, Start::Request(_)) => call.kind.nonblocking_function(),
         Op::Collective(call, Start::Persistent(_)) => call.kind.persistent_function(),
         Op::NewComm(_, new) => creation_name(new),
+        Op::BeginNewComm(_, NewComm::Dup, _) => "MPI_Comm_idup",
+        Op::BeginNewComm(_, new, _) => creation_name(new),
+        Op::TakeNewComm(_) => "MPI_Wait",
         Op::FreeComm(_) => "MPI_Comm_free",
         Op::Call(name, _) => name,
         Op::Abort(_) => "MPI_Abort",
@@ -71,6 +76,8 @@ fn creation_name(new: &NewComm) -> &'static str {
         NewComm::CartSub(_) => "MPI_Cart_sub",
         NewComm::Graph(_) => "MPI_Dist_graph_create_adjacent",
         NewComm::OutsideGraph => "MPI_Graph_create",
+        NewComm::Inter(..) => "MPI_Intercomm_create",
+        NewComm::Merge { .. } => "MPI_Intercomm_merge",
     }
 }
 
@@ -131,6 +138,8 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::Abort(_) => 18,
         Op::Finish => 19,
         Op::Finalize => 20,
+        Op::BeginNewComm(..) => 21,
+        Op::TakeNewComm(_) => 22,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
 }
@@ -148,7 +157,8 @@ pub(super) fn describe(op: &Op) -> String {
             format!("{name}({}; {})", send_arguments(send), receive_arguments(receive))
         }
         Op::Collective(call, _) => format!("{name}({})", collective_arguments(call)),
-        Op::NewComm(comm, new) => creation(*comm, new),
+        Op::NewComm(comm, new) | Op::BeginNewComm(comm, new, _) => creation(*comm, new),
+        Op::TakeNewComm(number) => format!("{name}(new communicator {number})"),
         Op::FreeComm(comm) => format!("{name}(comm={})", comm_name(*comm)),
         Op::ReceiveMatched(number, _) => format!("{name}(message={number})"),
         Op::WaitOne(request) => format!("{name}(request={})", request.0),
@@ -177,6 +187,11 @@ pub(super) fn creation(comm: CommId, new: &NewComm) -> String {
         NewComm::CreateGroup(members, tag) => format!(", group of {}, tag={tag}", members.len()),
         NewComm::Cart(grid) => format!(", dims={:?}", grid.sizes),
         NewComm::CartSub(remain) => format!(", remain_dims={remain:?}"),
+        NewComm::Inter(groups, tag) => {
+            let TwoGroups { local, remote } = &**groups;
+            format!(", groups of {} and {}, tag={tag}", local.size(), remote.size())
+        }
+        NewComm::Merge { high } => format!(", high={high}"),
     };
     format!("{}(comm={}{arguments})", creation_name(new), comm_name(comm))
 }

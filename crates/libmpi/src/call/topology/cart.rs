@@ -12,6 +12,7 @@ use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Comm;
 use crate::call::communicator::{self, Communicator};
+use crate::call::creation;
 use crate::call::datatype::truth;
 use crate::live::process::Process;
 
@@ -64,7 +65,7 @@ pub unsafe fn cart_create(
 ) -> Answer {
     // SAFETY: as the contract of `call` says.
     let (_, grid) = unsafe { grid(me, comm, dimensions, sizes, periods) }?;
-    let made = communicator::make(me, comm, NewComm::Cart(Arc::new(grid)))?;
+    let made = creation::make(me, comm, NewComm::Cart(Arc::new(grid)))?;
     // SAFETY: as the contract of `call` says.
     unsafe { *new = made };
     Ok(())
@@ -93,7 +94,7 @@ pub unsafe fn cart_sub(me: &Process, comm: Comm, remain: *const c_int, new: *mut
     // SAFETY: as the contract of `call` says.
     let remain = unsafe { list(remain, grid.sizes.len()) };
     let remain = remain.iter().map(|keeps| *keeps != 0).collect();
-    let made = communicator::make(me, comm, NewComm::CartSub(remain))?;
+    let made = creation::make(me, comm, NewComm::CartSub(remain))?;
     // SAFETY: as the contract of `call` says.
     unsafe { *new = made };
     Ok(())

@@ -12,6 +12,7 @@ use crate::abi::error::{Answer, Class};
 use crate::abi::handle::{Comm, Info};
 use crate::call::collective;
 use crate::call::communicator::{self, Communicator};
+use crate::call::creation;
 use crate::call::datatype::truth;
 use crate::data::meeting::{Given, Open};
 use crate::live::process::Process;
@@ -54,7 +55,7 @@ unsafe fn weights(comm: Comm, at: *const c_int, count: usize) -> Answer<Option<V
 
 /// Makes the communicator with these neighbours of the calling rank.
 fn make(me: &Process, comm: Comm, around: Neighbours, weights: Option<Weights>) -> Answer<Comm> {
-    let made = communicator::make(me, comm, NewComm::Graph(Arc::new(around)))?;
+    let made = creation::make(me, comm, NewComm::Graph(Arc::new(around)))?;
     let topology = Topology::new(Kind::Distributed(weights));
     *communicator::find(me, made)?.topology.borrow_mut() = Some(topology);
     Ok(made)

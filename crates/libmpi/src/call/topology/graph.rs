@@ -10,6 +10,7 @@ use super::{Kind, Topology, fill, list, mapped, refused, with_topology};
 use crate::abi::error::{Answer, Class};
 use crate::abi::handle::Comm;
 use crate::call::communicator::{self, Communicator};
+use crate::call::creation;
 use crate::live::process::Process;
 
 /// The communicator of a handle, which has a graph.
@@ -81,7 +82,7 @@ pub unsafe fn graph_create(
         }
         None => NewComm::OutsideGraph,
     };
-    let made = communicator::make(me, comm, how)?;
+    let made = creation::make(me, comm, how)?;
     if made != Comm::NULL {
         *communicator::find(me, made)?.topology.borrow_mut() = Some(Topology::new(Kind::Graph));
     }

@@ -1,0 +1,141 @@
+//! Sessions: MPI without MPI_Init, from named sets of processes.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::rc::Rc;
+
+use mpi::group::Group;
+
+use super::info::{self, Pairs, level_name, write_bytes};
+use super::{attribute, error, group};
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{self, Errhandler, Group as GroupHandle, Info, Object, Session as Handle};
+use crate::abi::{MAX_PSET_NAME, THREAD};
+use crate::live::process::Process;
+
+/// A session.
+#[derive(Debug)]
+pub struct Session {
+    hints: Pairs,
+}
+
+/// The sets of processes that every session knows.
+const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
+
+/// The session of a handle.
+pub fn find(me: &Process, session: Handle) -> Answer<Rc<Session>> {
+    let found = me.objects.sessions.borrow().get(session.0).cloned();
+    found.ok_or_else(|| {
+        let reason = match session {
+            Handle::NULL => "MPI_SESSION_NULL".into(),
+            Handle(number) => format!("{number:#x} is not a session"),
+        };
+        Error::new(Class::SESSION, reason)
+    })
+}
+
+/// MPI_Session_init
+pub unsafe fn init(me: &Process, hints: Info, handler: Errhandler, session: *mut Handle) -> Answer {
+    let hints = info::hints(me, hints)?;
+    let place = me.objects.sessions.borrow_mut().insert(Rc::new(Session { hints }));
+    let made = Handle(handle::number(place));
+    if let Err(error) = error::attach(me, made.into(), handler) {
+        me.objects.sessions.borrow_mut().remove(made.0);
+        return Err(Error { of: None, ..error });
+    }
+    // SAFETY: as the contract of `call` says.
+    unsafe { *session = made };
+    Ok(())
+}
+
+/// MPI_Session_finalize
+pub unsafe fn finalize(me: &Process, session: *mut Handle) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let session = unsafe { &mut *session };
+    find(me, *session)?;
+    attribute::forget(me, Object::Session(*session))?;
+    me.objects.sessions.borrow_mut().remove(session.0);
+    *session = Handle::NULL;
+    Ok(())
+}
+
+/// MPI_Session_get_info
+pub unsafe fn get_info(me: &Process, session: Handle, info: *mut Info) -> Answer {
+    let mut pairs = find(me, session)?.hints.clone();
+    pairs.set(b"thread_level", level_name(THREAD[1]).as_bytes());
+    pairs.set(b"mpi_memory_alloc_kinds", b"mpi,system");
+    // SAFETY: as the contract of `call` says.
+    unsafe { *info = info::keep(me, pairs) };
+    Ok(())
+}
+
+/// MPI_Session_get_num_psets
+pub unsafe fn get_num_psets(me: &Process, session: Handle, _: Info, count: *mut c_int) -> Answer {
+    find(me, session)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *count = SETS.len() as c_int };
+    Ok(())
+}
+
+/// MPI_Session_get_nth_pset: `length` says how much room there is, and is told how much is needed.
+pub unsafe fn get_nth_pset(
+    me: &Process,
+    session: Handle,
+    _: Info,
+    index: c_int,
+    length: *mut c_int,
+    name: *mut c_char,
+) -> Answer {
+    find(me, session)?;
+    let set = usize::try_from(index).ok().and_then(|index| SETS.get(index)).ok_or_else(|| {
+        let reason = format!("the number of a set of processes from 0, below {}, not {index}", SETS.len());
+        Error::new(Class::ARG, reason).of(session)
+    })?;
+    // SAFETY: as the contract of `call` says, there is as much room as `length` says.
+    unsafe {
+        write_bytes(set.as_bytes(), usize::try_from(*length).unwrap_or(0).min(MAX_PSET_NAME), name);
+        *length = set.len() as c_int + 1;
+    }
+    Ok(())
+}
+
+/// The members of a set.
+unsafe fn members(me: &Process, session: Handle, name: *const c_char) -> Answer<Group> {
+    find(me, session)?;
+    if name.is_null() {
+        return Err(Error::new(Class::ARG, "no name of a set of processes").of(session));
+    }
+    // SAFETY: as the contract of `call` says, it is a C string.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let same = |set: &&str| set.eq_ignore_ascii_case(&name);
+    match SETS.iter().position(same) {
+        Some(0) => Ok(Group::world(me.shared.ranks)),
+        Some(_) => Ok(Group::new(vec![me.rank]).expect("one member")),
+        None => {
+            let reason = format!("a set of processes, {}, not '{name}'", SETS.join(" or "));
+            Err(Error::new(Class::ARG, reason).of(session))
+        }
+    }
+}
+
+/// MPI_Session_get_pset_info
+pub unsafe fn get_pset_info(me: &Process, session: Handle, name: *const c_char, info: *mut Info) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        let mut pairs = Pairs::default();
+        pairs.set(b"mpi_size", members(me, session, name)?.size().to_string().as_bytes());
+        *info = info::keep(me, pairs);
+    }
+    Ok(())
+}
+
+/// MPI_Group_from_session_pset
+pub unsafe fn group_from_pset(
+    me: &Process,
+    session: Handle,
+    name: *const c_char,
+    new: *mut GroupHandle,
+) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { *new = group::keep(me, members(me, session, name)?) };
+    Ok(())
+}

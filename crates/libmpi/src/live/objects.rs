@@ -1,0 +1,66 @@
+//! What a rank has made of MPI's smaller kinds of objects, and what hangs on any of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use mpi::group::Group;
+
+use crate::abi::LAST_CODE;
+use crate::abi::handle::{Errhandler, Object, Table};
+use crate::call::attribute::{Attribute, Keyval};
+use crate::call::error::{Added, Handler};
+use crate::call::info::Pairs;
+use crate::call::session::Session;
+
+/// Groups, infos, error handlers, attribute keys, sessions.
+#[derive(Default)]
+pub struct Objects {
+    /// Its groups.
+    pub groups: RefCell<Table<Group>>,
+    /// Its infos.
+    pub infos: RefCell<Table<Pairs>>,
+    /// Its error handlers.
+    pub handlers: RefCell<Table<Handler>>,
+    /// Its error classes and codes.
+    pub errors: RefCell<Added>,
+    /// Its attribute keys.
+    pub keyvals: RefCell<Table<Keyval>>,
+    /// Its sessions.
+    pub sessions: RefCell<Table<Rc<Session>>>,
+    /// What hangs on which object.
+    pub attached: RefCell<BTreeMap<Object, Attached>>,
+    /// The last code that is in use, to which an attribute points.
+    pub last_code: Cell<c_int>,
+}
+
+/// What hangs on an object.
+#[derive(Default)]
+pub struct Attached {
+    /// In the order in which they were set.
+    pub attributes: Vec<Attribute>,
+    /// Who hears of its errors, if that has been said.
+    pub handler: Option<Errhandler>,
+    /// Its hints.
+    pub info: Pairs,
+    /// Its name, if it has been given one.
+    pub name: Option<Vec<u8>>,
+}
+
+impl Objects {
+    /// Those of a rank that has not begun.
+    pub fn new() -> Objects {
+        Objects { last_code: Cell::new(LAST_CODE), ..Objects::default() }
+    }
+
+    /// What hangs on an object, to be changed.
+    pub fn on<R>(&self, object: Object, change: impl FnOnce(&mut Attached) -> R) -> R {
+        change(self.attached.borrow_mut().entry(object).or_default())
+    }
+
+    /// What hangs on an object, if anything does.
+    pub fn look<R>(&self, object: Object, read: impl FnOnce(&Attached) -> R) -> Option<R> {
+        self.attached.borrow().get(&object).map(read)
+    }
+}
