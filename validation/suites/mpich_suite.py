@@ -174,22 +174,22 @@ class Results:
             partial.replace(self.path)
 
 
-def run_all(suite: Suite, tests: list[Test], under: str, jobs: int, limit_s: float) -> dict[str, str]:
-    """Runs them, some at once; a line for each that fails is shown as it happens."""
+def run_all(suite: Suite, tests: list[Test], under: str, jobs: int, limit_s: float, results: Results) -> None:
+    """Runs them, some at once; results are kept as they come."""
     programs: dict[str, list[str]] = {}
     for test in tests:
         of_folder = programs.setdefault(test.folder, [])
         if test.program not in of_folder:
             of_folder.append(test.program)
     mpich_build.build(suite, under, programs, jobs)
-    results = {}
+    new = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         runs = {pool.submit(outcome, suite, test, under, limit_s): test for test in tests}
         for count, done in enumerate(concurrent.futures.as_completed(runs), 1):
-            results[runs[done].name] = done.result()
-            if sys.stderr.isatty() or count % 50 == 0:
-                print(f"{under}: {count} of {len(tests)}", end="\r", file=sys.stderr, flush=True)
-    return results
+            new[runs[done].name] = done.result()
+            if count % 10 == 0 or count == len(tests):
+                results.add(new)
+                print(f"{under}: {count} of {len(tests)}", file=sys.stderr, flush=True)
 
 
 def table(tests: list[Test], reference: dict[str, str], ours: dict[str, str]) -> tuple[list[str], int, int]:
@@ -258,14 +258,14 @@ def main() -> None:
     reference = Results(given.reference or given.cache / "mpich.json")
     missing = [test for test in tests if given.again or test.name not in reference.of]
     if missing:
-        reference.add(run_all(suite, missing, "mpich", given.jobs, 2 * given.time_limit))
+        run_all(suite, missing, "mpich", given.jobs, 2 * given.time_limit, reference)
     if given.only_reference:
         return
     ours = Results(suite.built("hopcast") / f"results-{mpich_build.here()}.json")
     run_now = [test for test in tests if reference.of[test.name] == ""]
     if given.failed:
         run_now = [test for test in run_now if ours.of.get(test.name) != ""]
-    ours.add(run_all(suite, run_now, "hopcast", given.jobs, given.time_limit))
+    run_all(suite, run_now, "hopcast", given.jobs, given.time_limit, ours)
     lines, passed, of = table(tests, reference.of, ours.of)
     for test in tests:
         if reference.of[test.name] == "" and ours.of[test.name]:

@@ -21,6 +21,7 @@ _COMMANDS = {
     "run": ("hopcast.cli.run", "Predict how long a workload takes on a platform."),
     "cc": ("hopcast.cli.compilers", "Compile an MPI program in C for 'hopcast run'."),
     "cxx": ("hopcast.cli.compilers", "Compile an MPI program in C++ for 'hopcast run'."),
+    "fc": ("hopcast.cli.compilers", "Compile an MPI program in Fortran for 'hopcast run'."),
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),

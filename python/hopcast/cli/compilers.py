@@ -1,9 +1,10 @@
-"""`hopcast cc`, `cxx`: the system's compilers, with this MPI's header and library."""
+"""`hopcast cc`, `cxx`, `fc`: the system's compilers, with this MPI's header and library."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from typing import NamedTuple
 
 import click
 
@@ -30,15 +31,38 @@ def _compiler(variable: str, usual: str) -> click.Command:
         os.environ[_INSIDE] = "1"
         if shutil.which(compiler.split()[0]) is None:
             raise InputError(f"{compiler}: no such compiler; ${variable} names another")
-        os.execvp(compiler.split()[0], [*compiler.split(), *arguments(words)])
+        program = compiler.split()
+        os.execvp(
+            program[0], [*program, *arguments(words, fortran(program) if variable == "FC" else FORTRAN_OFF)]
+        )
 
     return command
 
 
-def arguments(words: tuple[str, ...]) -> list[str]:
+class _Extra(NamedTuple):
+    """What a language needs beside the C header and library."""
+
+    compiling: list[str]
+    linking: list[str]
+
+
+FORTRAN_OFF = _Extra([], [])
+
+
+def fortran(compiler: list[str]) -> _Extra:
+    """mpif.h, the modules, and the procedures of Fortran's names, for this compiler."""
+    from hopcast.live.fortran import made
+
+    folder = made.folder(compiler)
+    # Calls of one procedure with buffers of different types are what mpif.h is for.
+    mismatch = ["-fallow-argument-mismatch"] if made.refuses_mismatch(compiler) else []
+    return _Extra([f"-I{folder}", *mismatch], [str(folder / made.ARCHIVE)])
+
+
+def arguments(words: tuple[str, ...], extra: _Extra = FORTRAN_OFF) -> list[str]:
     """The compiler's arguments: the user's, where the header is, and what a program is linked with."""
     given = set(words)
-    around = [f"-I{library.INCLUDE}"]
+    around = [f"-I{library.INCLUDE}", *extra.compiling]
     if "-shared" in given:
         around.append("-fPIC")
     else:
@@ -46,8 +70,9 @@ def arguments(words: tuple[str, ...]) -> list[str]:
     if given & _NOT_LINKING or not any(not word.startswith("-") for word in words):
         return [*around, *words]
     kind = [] if given & {"-shared", "-static"} else ["-pie"]
-    return [*around, *kind, *words, f"-L{library.LIBRARIES}", "-lmpi_abi"]
+    return [*around, *kind, *words, *extra.linking, f"-L{library.LIBRARIES}", "-lmpi_abi"]
 
 
 cc = _compiler("CC", "cc")
 cxx = _compiler("CXX", "c++")
+fc = _compiler("FC", "gfortran")
