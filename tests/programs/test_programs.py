@@ -14,7 +14,10 @@ import pytest
 from hopcast.live import library
 
 HERE = Path(__file__).parent
-SOURCES = sorted([*HERE.glob("*.c"), *HERE.glob("*.cpp")])
+COMPILERS = {".c": ("cc", "mpicc"), ".cpp": ("cxx", "mpicxx")}
+if shutil.which("gfortran"):
+    COMPILERS |= {".f": ("fc", "mpifort"), ".f90": ("fc", "mpifort")}
+SOURCES = sorted(path for path in HERE.iterdir() if path.suffix in COMPILERS)
 ARGUMENTS = {"process": ["one", "two words"], "library": ["-a", "--long=more", "-b", "value", "rest"]}
 ENVIRONMENT = os.environ | {"HOPCAST_TEST_VALUE": "here"}
 
@@ -30,8 +33,8 @@ def hopcast(*words: str | Path) -> subprocess.CompletedProcess:
 def compiled(source: Path, folder: Path) -> Path:
     """The program of a source, for hopcast."""
     target = folder / source.stem
-    compiler = "cc" if source.suffix == ".c" else "cxx"
-    strict = ("-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized")
+    compiler = COMPILERS[source.suffix][0]
+    strict = ("-w",) if compiler == "fc" else ("-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized")
     done = hopcast(compiler, *strict, "-O2", source, "-o", target)
     assert done.returncode == 0, done.stderr
     return target
@@ -65,7 +68,7 @@ def test_a_program_is_right_under_hopcast(programs, source, ranks, model) -> Non
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_a_program_prints_what_it_prints_under_a_real_mpi(programs, source, tmp_path) -> None:
     real = tmp_path / "real"
-    compiler = "mpicc" if source.suffix == ".c" else "mpicxx"
+    compiler = COMPILERS[source.suffix][1]
     subprocess.run([compiler, "-O2", source, "-o", real], check=True)
     words = ARGUMENTS.get(source.stem, [])
     native = subprocess.run(
