@@ -9,25 +9,37 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
+#[path = "build/front.rs"]
+mod front;
+
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    println!("cargo:rerun-if-changed=include/mpi");
+    for input in ["include/mpi", "include/mpi.h", "mpich", "build"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
     let mut files: Vec<_> = fs::read_dir("include/mpi")
         .expect("the headers are beside this file")
         .map(|entry| entry.expect("a folder can be read").path())
         .collect();
     files.sort();
+    let texts: Vec<_> =
+        files.iter().map(|file| fs::read_to_string(file).expect("a header is text")).collect();
+    let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains("MPI_FN("));
+    let functions: Vec<_> =
+        lines.map(|line| Function::read(line).unwrap_or_else(|| panic!("include/mpi: {line}"))).collect();
     let mut code = String::new();
-    for file in &files {
-        let text = fs::read_to_string(file).expect("a header is text");
-        for line in text.lines().filter(|line| line.contains("MPI_FN(")) {
-            let function = Function::read(line).unwrap_or_else(|| panic!("{}: {line}", file.display()));
-            function.write("MPI_", &mut code);
-            function.write("PMPI_", &mut code);
-        }
+    for function in &functions {
+        function.write("MPI_", &mut code);
+        function.write("PMPI_", &mut code);
     }
-    fs::write(out.join("exports.rs"), code).expect("the output folder can be written");
+    let write = |name, code| fs::write(out.join(name), code).expect("the output folder can be written");
+    write("exports.rs", code);
+    write("front.rs", front::functions(&functions));
+    let text = |path| fs::read_to_string(path).expect("it is beside this file");
+    write("constants.rs", front::constants(&text("mpich/constants.txt"), &text("include/mpi.h")));
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
+    // The front has the same names, and comes first: this library means its own.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
 }
 
 /// One function of the binary interface.

@@ -11,3 +11,14 @@ ln -sf libmpi_abi.so.1 "$package/lib/libmpi_abi.so"
 install -m 644 "$here"/include/mpi.h "$package/include/"
 install -m 644 "$here"/include/mpi/*.h "$package/include/mpi/"
 "${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$package/lib/hopcast-launcher" "$here/launcher/launcher.c" -rdynamic -ldl
+
+# The front for what was compiled against MPICH, under the names that it and Debian give it.
+front=$(mktemp --suffix .s)
+trap 'rm -f "$front"' EXIT
+cat "$here/mpich/variables.s" >"$front"
+sed -n 's/^.* MPI_FN(\([A-Za-z0-9_]*\))(.*/    function MPI_\1, hopcast_mpich_\1\n    function PMPI_\1, hopcast_mpich_\1/p' \
+  "$here"/include/mpi/*.h >>"$front"
+for name in libmpi.so.12 libmpich.so.12; do
+  "${CC:-cc}" -shared -nostdlib -Wl,-soname,$name -Wl,-rpath,'$ORIGIN' -Wl,-z,defs -o "$package/lib/$name" "$front" \
+    "$package/lib/libmpi_abi.so.1"
+done

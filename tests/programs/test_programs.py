@@ -79,6 +79,9 @@ def test_a_program_prints_what_it_prints_under_a_real_mpi(programs, source, tmp_
     # Letter by letter: mpiexec mixes the lines of ranks.
     assert sorted(printed) == sorted(native.stdout)
     assert printed
+    # What mpicc has compiled runs as it is.
+    _, of_real, _ = run(real, 3, *words)
+    assert of_real == printed
 
 
 def test_lines_of_ranks_are_whole_and_in_the_order_of_simulated_time(programs) -> None:
@@ -188,7 +191,25 @@ def test_what_cannot_be_run_is_refused_in_words(tmp_path) -> None:
     subprocess.run(["cc", "-no-pie", source, "-o", tmp_path / "fixed"], check=True)
     done = hopcast("run", "hopper", "-n", "2", tmp_path / "fixed")
     assert done.returncode == 2 and "not position-independent" in done.stderr
-    if shutil.which("mpicc"):
-        subprocess.run(["mpicc", HERE / "globals.c", "-o", tmp_path / "other"], check=True)
-        done = hopcast("run", "hopper", "-n", "2", tmp_path / "other")
-        assert done.returncode == 2 and "compile it again with 'hopcast cc'" in done.stderr
+    other = tmp_path / "libmpi.so.40"
+    empty = tmp_path / "empty.c"
+    empty.write_text("")
+    subprocess.run(["cc", "-shared", "-Wl,-soname,libmpi.so.40", empty, "-o", other], check=True)
+    command = ["cc", "-Wl,--no-as-needed", source, other, "-o", tmp_path / "foreign"]
+    subprocess.run(command, check=True)
+    done = hopcast("run", "hopper", "-n", "2", tmp_path / "foreign")
+    assert done.returncode == 2 and "compile it again with 'hopcast cc'" in done.stderr
+
+
+CONSTANTS = HERE.parents[1] / "crates/libmpi/mpich/constants.txt"
+
+
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
+def test_constants_of_mpich_are_those_of_its_header(tmp_path) -> None:
+    rows = [line.split() for line in CONSTANTS.read_text().splitlines() if line and line[0] != "#"]
+    source = tmp_path / "constants.c"
+    checks = [
+        f'_Static_assert((unsigned)(long)({name}) == (unsigned)({value}), "");' for _, name, value in rows
+    ]
+    source.write_text("\n".join(["#include <mpi.h>", *checks]))
+    subprocess.run(["mpicc", "-w", "-c", source, "-o", tmp_path / "constants.o"], check=True)

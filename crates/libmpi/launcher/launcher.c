@@ -37,8 +37,8 @@ int main(int argc, char **argv) {
         dprintf(2, "usage: hopcast-launcher LIBRARY JOB RESULT\n");
         return 2;
     }
-    /* Global: the MPI functions of the program are found here. */
-    void *library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
+    /* Not global yet: whose MPI functions are found depends on what the program was compiled against. */
+    void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     live_function *live = library ? (live_function *)dlsym(library, "hopcast_live") : NULL;
     if (!live) {
         dprintf(2, "hopcast-launcher: %s\n", dlerror());

@@ -16,4 +16,5 @@ pub mod fiber;
 pub mod job;
 pub mod live;
 pub mod loader;
+pub mod mpich;
 pub mod process_view;

@@ -185,7 +185,7 @@ fn unsupported(function: &'static str) -> c_int {
 /// The exports.
 #[allow(missing_docs, clippy::missing_safety_doc, clippy::useless_conversion, clippy::too_many_arguments)]
 #[allow(clippy::undocumented_unsafe_blocks, clippy::unnecessary_cast)]
-mod generated {
+pub(crate) mod generated {
     use std::ffi::{c_char, c_int, c_void};
 
     use super::super::handle::*;

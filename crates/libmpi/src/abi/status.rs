@@ -33,6 +33,12 @@ impl Status {
         Status { source: status.source as i32, tag: status.tag as i32, error: 0, internal }
     }
 
+    /// With these contents.
+    pub fn new(source: i32, tag: i32, error: i32, bytes: u64, cancelled: bool) -> Status {
+        let internal = [bytes as i32, (bytes >> 32) as i32, i32::from(cancelled), 0, 0];
+        Status { source, tag, error, internal }
+    }
+
     /// Length of the message \[bytes\].
     pub fn bytes(&self) -> u64 {
         u64::from(self.internal[0] as u32) | u64::from(self.internal[1] as u32) << 32

@@ -12,6 +12,7 @@ use object::elf as tags;
 use super::clone::Clone;
 use super::elf::{Elf, Refusal};
 use super::image::{Copies, memory_file};
+use super::interface;
 use super::relocation::{self, Holds};
 use super::unwind;
 
@@ -55,13 +56,8 @@ impl Template {
     /// Loads the program at `path`, with `hooks` in the place of what they name, for up to `copies` copies.
     pub fn load(path: &Path, hooks: &[Hook], copies: usize) -> Result<Template, Refusal> {
         let elf = Elf::read(path)?;
-        if let Some(other) = elf.dynamic.needed.iter().find(|name| is_other_mpi(name)) {
-            return Err(format!(
-                "it was compiled for another MPI library ({other}), whose constants differ from those of the \
-                 standard ABI: compile it again with 'hopcast cc'"
-            ));
-        }
-        let library = memory_file(c"hopcast-program", &elf.as_library(is_this_library))
+        interface::open(&elf.dynamic.needed)?;
+        let library = memory_file(c"hopcast-program", &elf.as_library(interface::is_ours))
             .map_err(|error| format!("no memory for its copy: {error}"))?;
         open_needed(&elf);
         let base = open_library(&library)?;
@@ -110,23 +106,11 @@ impl Template {
     }
 }
 
-/// This library, under the names that MPI implementations of the standard ABI have.
-fn is_this_library(name: &str) -> bool {
-    name.starts_with("libmpi_abi.so")
-}
-
-/// A library with MPI's functions, but another binary interface.
-fn is_other_mpi(name: &str) -> bool {
-    ["libmpi.so", "libmpich.so", "libmpi_cxx.so", "libmpichcxx.so"]
-        .iter()
-        .any(|other| name.starts_with(other))
-}
-
 /// Loads the libraries that the program needs before it: what it copies of their variables (of std::cout, for
 /// one) is what they have made of them by then. One that is not found here is looked for once more with the
 /// program, whose own search path counts then.
 fn open_needed(elf: &Elf) {
-    for name in elf.dynamic.needed.iter().filter(|name| !is_this_library(name)) {
+    for name in elf.dynamic.needed.iter().filter(|name| !interface::is_ours(name)) {
         let Ok(name) = CString::new(name.as_str()) else { continue };
         // SAFETY: libraries run their initialisation, as they would in any process that needs them.
         unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };

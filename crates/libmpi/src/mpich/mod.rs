@@ -1,0 +1,226 @@
+//! A front for programs that were compiled against MPICH, whose handles are integers and whose constants and
+//! statuses differ from the standard's.
+//!
+//! ```text
+//!   program ── MPI_Send ──► libmpi.so.12 (a jump for each name) ──► hopcast_mpich_Send, here
+//!                                                                     │ arguments in, results out
+//!                                                                     ▼
+//!                                                                   MPI_Send of the standard's interface
+//! ```
+//!
+//! The functions are written by `build/front.rs`, from the same table as the standard's. Handles of our own
+//! making fit into an integer and are the same in both; only what is predefined is translated. A process has
+//! one convention ([`is_spoken`]): what the library passes to functions of the program goes through `told`.
+//!
+//! Source of the values: `mpich/constants.txt`; of the status, MPICH's mpi.h (frozen since version 3.1).
+
+#![allow(
+    dead_code,
+    reason = "a kind of constants is used once a function of the table that has one is simulated"
+)]
+
+mod special;
+pub mod told;
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::abi::export::generated;
+use crate::abi::handle::Comm;
+use crate::abi::status::Status;
+
+static SPOKEN: AtomicBool = AtomicBool::new(false);
+
+/// The program was compiled against MPICH.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopcast_speak_mpich() {
+    SPOKEN.store(true, Ordering::Relaxed);
+}
+
+/// Whether the program was compiled against MPICH.
+pub fn is_spoken() -> bool {
+    SPOKEN.load(Ordering::Relaxed)
+}
+
+/// MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC there.
+const IN_PLACE: usize = usize::MAX;
+const BUFFER_AUTOMATIC: usize = usize::MAX - 1;
+/// MPI_STATUS_IGNORE there.
+const STATUS_IGNORE: usize = 1;
+/// MPI_ERR_LASTCODE here and there: what a program adds is above it.
+const LAST_CODE: c_int = 0x3fff;
+const LAST_CODE_THERE: c_int = 0x3fff_ffff;
+/// MPI_ERR_OTHER there, for classes that it does not have.
+const ERR_OTHER: c_int = 15;
+
+/// MPI_Status there.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Foreign {
+    bytes_low: c_int,
+    /// Bits 32 and more of the bytes, times two, plus whether it was cancelled.
+    bytes_high_and_cancelled: c_int,
+    source: c_int,
+    tag: c_int,
+    error: c_int,
+}
+
+fn status_in(status: Foreign) -> Status {
+    let bytes =
+        u64::from(status.bytes_low as u32) | u64::from(status.bytes_high_and_cancelled as u32 >> 1) << 32;
+    let cancelled = status.bytes_high_and_cancelled & 1 != 0;
+    Status::new(rank_in(status.source), tag_in(status.tag), error_in(status.error), bytes, cancelled)
+}
+
+fn status_out(status: Status) -> Foreign {
+    let bytes = status.bytes();
+    Foreign {
+        bytes_low: bytes as c_int,
+        bytes_high_and_cancelled: ((bytes >> 32) as c_int) << 1 | c_int::from(status.cancelled()),
+        source: rank_out(status.source),
+        tag: tag_out(status.tag),
+        error: error_out(status.error),
+    }
+}
+
+/// Of a status that is only written, the error counts, which calls with one status leave alone.
+fn status_empty(status: Foreign) -> Status {
+    let mut empty = Status::EMPTY;
+    empty.error = error_in(status.error);
+    empty
+}
+
+/// Where a status is wanted; nowhere if it is to be ignored.
+fn status_place(place: *mut Foreign) -> *mut Foreign {
+    if place as usize == STATUS_IGNORE { ptr::null_mut() } else { place }
+}
+
+fn buffer_in(address: usize) -> usize {
+    match address {
+        IN_PLACE => crate::abi::IN_PLACE,
+        BUFFER_AUTOMATIC => 2,
+        other => other,
+    }
+}
+
+fn other_error_in(code: c_int) -> c_int {
+    if code > LAST_CODE_THERE { code - LAST_CODE_THERE + LAST_CODE } else { code }
+}
+
+fn other_error_out(code: c_int) -> c_int {
+    match code {
+        code if code > LAST_CODE => code - LAST_CODE + LAST_CODE_THERE,
+        code if code > 0 => ERR_OTHER,
+        code => code,
+    }
+}
+
+fn set_in(bits: &[(c_int, c_int)], value: c_int) -> c_int {
+    let known = bits.iter().filter(|bit| value & bit.0 != 0);
+    let rest = bits.iter().fold(value, |rest, bit| rest & !bit.0);
+    // What is no constant stays none.
+    if rest != 0 { -1 } else { known.fold(0, |set, bit| set | bit.1) }
+}
+
+fn set_out(bits: &[(c_int, c_int)], value: c_int) -> c_int {
+    bits.iter().filter(|bit| value & bit.1 != 0).fold(0, |set, bit| set | bit.0)
+}
+
+/// A value of the program's that a function takes by its address, in our form while it runs.
+struct One<F, N> {
+    theirs: *mut F,
+    ours: Option<N>,
+    back: fn(N) -> F,
+}
+
+/// A list of such values.
+struct Many<F, N> {
+    theirs: *mut F,
+    ours: Vec<N>,
+    back: fn(N) -> F,
+}
+
+impl<F: Copy, N: Copy> One<F, N> {
+    /// # Safety
+    /// `theirs` is null or points to a value of the program.
+    #[inline]
+    unsafe fn new(theirs: *mut F, forth: fn(F) -> N, back: fn(N) -> F) -> One<F, N> {
+        // SAFETY: the caller says so.
+        let ours = (!theirs.is_null()).then(|| forth(unsafe { theirs.read_unaligned() }));
+        One { theirs, ours, back }
+    }
+
+    #[inline]
+    fn pass(&mut self) -> *mut N {
+        self.ours.as_mut().map_or(ptr::null_mut(), ptr::from_mut)
+    }
+
+    #[inline]
+    unsafe fn back(self) {
+        if let Some(ours) = self.ours {
+            // SAFETY: the place that was read.
+            unsafe { self.theirs.write_unaligned((self.back)(ours)) };
+        }
+    }
+}
+
+impl<F: Copy, N: Copy> Many<F, N> {
+    /// # Safety
+    /// `theirs` is null or points to `length` values of the program.
+    unsafe fn new(
+        theirs: *mut F,
+        length: impl TryInto<usize>,
+        forth: fn(F) -> N,
+        back: fn(N) -> F,
+    ) -> Many<F, N> {
+        let length = if theirs.is_null() { 0 } else { length.try_into().unwrap_or(0) };
+        // SAFETY: the caller says so.
+        let ours = (0..length).map(|index| forth(unsafe { *theirs.add(index) })).collect();
+        Many { theirs, ours, back }
+    }
+
+    fn pass(&mut self) -> *mut N {
+        if self.theirs.is_null() { ptr::null_mut() } else { self.ours.as_mut_ptr() }
+    }
+
+    unsafe fn back(self) {
+        for (index, value) in self.ours.into_iter().enumerate() {
+            // SAFETY: as many as were read.
+            unsafe { *self.theirs.add(index) = (self.back)(value) };
+        }
+    }
+}
+
+/// How many datatypes MPI_Alltoallw and its kin take: one for each member, or for each neighbour.
+fn peers(comm: c_int, neighbors: bool, sends: bool) -> c_int {
+    let comm = Comm(comm_in(comm));
+    // SAFETY: the functions write numbers.
+    let (receives, gives) =
+        unsafe { if neighbors { special::neighbors(comm) } else { special::others(comm) } };
+    if sends { gives } else { receives }
+}
+
+/// Both directions of every constant.
+#[allow(missing_docs, clippy::unnecessary_cast)]
+mod constants {
+    use std::ffi::c_int;
+
+    use super::{other_error_in, other_error_out, set_in, set_out};
+
+    include!(concat!(env!("OUT_DIR"), "/constants.rs"));
+}
+use constants::*;
+
+/// The functions.
+#[allow(missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments, clippy::unnecessary_cast)]
+#[allow(clippy::undocumented_unsafe_blocks, clippy::useless_conversion, clippy::let_and_return)]
+#[allow(unused_mut, unused_parens)]
+mod front {
+    use std::ffi::{c_char, c_int, c_void};
+
+    use super::*;
+    use crate::abi::handle::*;
+
+    include!(concat!(env!("OUT_DIR"), "/front.rs"));
+}
