@@ -46,6 +46,20 @@ pub enum NumberOut {
 }
 
 impl NumberOut {
+    /// What is there.
+    ///
+    /// # Safety
+    /// The pointer is the program's place for it.
+    pub unsafe fn get(self) -> i64 {
+        // SAFETY: the caller says so.
+        unsafe {
+            match self {
+                NumberOut::Short(place) => i64::from(*place),
+                NumberOut::Long(place) => *place,
+            }
+        }
+    }
+
     /// Writes it; what does not fit into an `int` is MPI_UNDEFINED.
     ///
     /// # Safety
@@ -58,6 +72,27 @@ impl NumberOut {
                 NumberOut::Long(place) => *place = value,
             }
         }
+    }
+}
+
+/// A number that a large-count function takes as `MPI_Count`, its twin as `int`.
+#[derive(Debug, Clone, Copy)]
+pub struct Count {
+    /// The number.
+    pub value: i64,
+    /// Whether a large-count function was called.
+    pub large: bool,
+}
+
+impl From<c_int> for Count {
+    fn from(value: c_int) -> Count {
+        Count { value: value.into(), large: false }
+    }
+}
+
+impl From<i64> for Count {
+    fn from(value: i64) -> Count {
+        Count { value, large: true }
     }
 }
 

@@ -44,6 +44,12 @@ impl Status {
         u64::from(self.internal[0] as u32) | u64::from(self.internal[1] as u32) << 32
     }
 
+    /// Makes that its length \[bytes\].
+    pub fn set_bytes(&mut self, bytes: u64) {
+        self.internal[0] = bytes as i32;
+        self.internal[1] = (bytes >> 32) as i32;
+    }
+
     /// Whether it was cancelled.
     pub fn cancelled(&self) -> bool {
         self.internal[2] != 0

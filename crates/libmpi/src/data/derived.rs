@@ -1,83 +1,153 @@
-//! Datatypes that a program makes of others.
+//! Layouts of datatypes that a program makes of others.
 //!
-//! A layout is the list of its blocks of bytes in the order of its type map, neighbours joined. Lower bound and
-//! extent are those of MPI 5.0, 5.1.6: lb is the least displacement, ub the greatest end, and the extent
-//! is ub − lb, up to the next multiple of the strictest alignment in structures of C.
-//!
-//! Assumption: of the datatypes that a structure is made of, none but predefined ones has an alignment (what compilers
-//! do with nested structures is the same, unless the outer one ends earlier than its own alignment says).
+//! Lower bound and extent are those of MPI 5.0, 5.1.6: lb is the least of the lower bounds of all values, ub the
+//! greatest of their upper bounds, and the extent is ub − lb; of a structure it is rounded up to the next multiple of
+//! the strictest alignment of the predefined values in it, as compilers do it.
 
 use std::rc::Rc;
 
-use super::datatype::{Block, Element, Layout};
+use super::datatype::Layout;
+use super::type_map::Map;
 
-/// `count` values of a datatype at a place \[bytes\].
+/// `count` values of a datatype, one after the other, at a place \[bytes\].
 #[derive(Debug, Clone)]
 pub struct Run {
     /// Where the first is.
     pub at: isize,
-    /// How many, one after the other.
+    /// How many.
     pub count: usize,
-    /// Of what.
-    pub of: Layout,
 }
 
-/// The layout of these runs, in their order.
-pub fn layout(runs: &[Run]) -> Layout {
-    let mut blocks = Vec::new();
-    let mut bounds: Option<(isize, isize)> = None;
-    let mut size = 0;
-    for run in runs.iter().filter(|run| run.count > 0) {
-        size += run.count * run.of.size;
-        let last = run.at + (run.count as isize - 1) * run.of.extent;
-        let low = run.at.min(last) + run.of.lower;
-        let high = run.at.max(last) + run.of.lower + run.of.extent;
-        bounds = Some(bounds.map_or((low, high), |(least, most)| (least.min(low), most.max(high))));
-        for index in 0..run.count as isize {
-            let at = run.at + index * run.of.extent;
-            match &run.of.blocks {
-                Some(inner) => inner.iter().for_each(|block| push(&mut blocks, at + block.at, block.bytes)),
-                None => push(&mut blocks, at, run.of.packed()),
-            }
+/// Least lower and greatest upper bound of values.
+#[derive(Default)]
+struct Bounds(Option<(isize, isize)>);
+
+impl Bounds {
+    fn add(&mut self, of: &Layout, at: isize, count: usize, stride: isize) {
+        if count == 0 {
+            return;
         }
+        let last = at + (count as isize - 1) * stride;
+        let low = at.min(last) + of.lower;
+        let high = at.max(last) + of.lower + of.extent;
+        self.0 = Some(self.0.map_or((low, high), |(least, most)| (least.min(low), most.max(high))));
     }
-    let (lower, upper) = bounds.unwrap_or((0, 0));
-    Layout { size, lower, extent: upper - lower, element: Element::Plain, blocks: Some(Rc::from(blocks)) }
+
+    fn layout(self, map: Rc<Map>) -> Layout {
+        let (lower, upper) = self.0.unwrap_or((0, 0));
+        Layout::derived(map, lower, upper - lower)
+    }
+}
+
+/// `count` values, at equal distances \[bytes\].
+pub fn repeated(of: &Layout, count: usize, stride: isize) -> Layout {
+    let mut bounds = Bounds::default();
+    bounds.add(of, 0, count, stride);
+    bounds.layout(Map::list(vec![of.part(0, count, stride)]))
+}
+
+/// `count` values, one after the other.
+pub fn contiguous(of: &Layout, count: usize) -> Layout {
+    repeated(of, count, of.extent)
+}
+
+/// `count` blocks of `length` values at equal distances \[bytes\].
+pub fn vector(of: &Layout, count: usize, length: usize, stride: isize) -> Layout {
+    repeated(&contiguous(of, length), if length == 0 { 0 } else { count }, stride)
+}
+
+/// Runs of values of one datatype.
+pub fn indexed(of: &Layout, runs: impl Iterator<Item = Run>) -> Layout {
+    let (map, mut bounds) = (of.map(), Bounds::default());
+    let parts = runs.map(|run| {
+        bounds.add(of, run.at, run.count, of.extent);
+        super::type_map::Part { at: run.at, count: run.count, stride: of.extent, of: map.clone() }
+    });
+    let parts = parts.collect();
+    bounds.layout(Map::list(parts))
+}
+
+/// A structure of runs, each of a datatype of its own.
+pub fn structure<'a>(runs: impl Iterator<Item = (Run, &'a Layout)>) -> Layout {
+    let (mut bounds, mut last): (Bounds, Option<(&Layout, Rc<Map>)>) = (Bounds::default(), None);
+    let parts = runs.map(|(run, of)| {
+        bounds.add(of, run.at, run.count, of.extent);
+        // A million members of one datatype share one map.
+        let map = match &last {
+            Some((before, map)) if before.basic.is_some() && before.basic == of.basic => map.clone(),
+            _ => of.map(),
+        };
+        last = Some((of, map.clone()));
+        super::type_map::Part { at: run.at, count: run.count, stride: of.extent, of: map }
+    });
+    let parts = parts.collect();
+    let plain = bounds.layout(Map::list(parts));
+    let alignment = plain.map().alignment as isize;
+    let rest = plain.extent.rem_euclid(alignment);
+    let extent = if rest == 0 { plain.extent } else { plain.extent + alignment - rest };
+    resized(&plain, plain.lower, extent)
 }
 
 /// The same with these bounds.
 pub fn resized(of: &Layout, lower: isize, extent: isize) -> Layout {
-    let dense = [Block { at: 0, bytes: of.packed() }];
-    let blocks = of.blocks.clone().unwrap_or_else(|| Rc::from(dense));
-    Layout { size: of.size, lower, extent, element: Element::Plain, blocks: Some(blocks) }
+    Layout::derived(of.map(), lower, extent)
 }
 
-/// Of a structure: its extent is a multiple of the strictest alignment.
-pub fn structure(runs: &[Run]) -> Layout {
-    let aligned = runs.iter().filter(|run| run.count > 0 && run.of.blocks.is_none());
-    let align = aligned.map(|run| alignment(&run.of)).max().unwrap_or(1);
-    let plain = layout(runs);
-    let extent = (plain.extent as usize).next_multiple_of(align) as isize;
-    Layout { extent, ..plain }
+/// The same, moved \[bytes\].
+fn moved(of: &Layout, at: isize) -> Layout {
+    let map = Map::list(vec![of.part(at, 1, 0)]);
+    Layout::derived(map, of.lower, of.extent)
 }
 
-/// Of a predefined datatype on x86-64 \[bytes\].
-fn alignment(of: &Layout) -> usize {
-    match of.element {
-        Element::Complex(part) => part.into(),
-        Element::Pair(_) if of.extent == 32 => 16,
-        Element::Pair(_) if of.extent == 16 => 8,
-        Element::Pair(_) => 4,
-        _ => of.size.max(1),
+/// One dimension of an array, from the one whose neighbours lie closest.
+#[derive(Debug, Clone, Copy)]
+pub struct Dimension {
+    /// Length of the whole.
+    pub whole: usize,
+    /// Which of it.
+    pub share: Share,
+}
+
+/// Which indices of a dimension.
+#[derive(Debug, Clone, Copy)]
+pub enum Share {
+    /// So many from the first on: (first, count).
+    Range(usize, usize),
+    /// Blocks of `length`, dealt to `of` members, of which this is number `member`.
+    Cyclic {
+        /// Length of a block.
+        length: usize,
+        /// How many members.
+        of: usize,
+        /// Which member.
+        member: usize,
+    },
+}
+
+/// The part of an array that the shares of its dimensions meet in; its bounds are those of the whole array.
+pub fn array(of: &Layout, dimensions: impl Iterator<Item = Dimension>) -> Layout {
+    let (mut part, mut stride) = (of.clone(), of.extent);
+    for Dimension { whole, share } in dimensions {
+        part = match share {
+            Share::Range(first, count) => moved(&repeated(&part, count, stride), first as isize * stride),
+            Share::Cyclic { length, of, member } => {
+                let round = length * of;
+                let first = member * length;
+                let left = whole.saturating_sub(first);
+                let (full, rest) = (left / round, (left % round).min(length));
+                let block = repeated(&part, length, stride);
+                let step = round as isize * stride;
+                let rest_at = (first + full * round) as isize * stride;
+                let map = Map::list(vec![
+                    block.part(first as isize * stride, full, step),
+                    part.part(rest_at, rest, stride),
+                ]);
+                Layout::derived(map, 0, 0)
+            }
+        };
+        stride *= whole as isize;
     }
-}
-
-fn push(blocks: &mut Vec<Block>, at: isize, bytes: usize) {
-    match blocks.last_mut() {
-        _ if bytes == 0 => {}
-        Some(last) if last.at + last.bytes as isize == at => last.bytes += bytes,
-        _ => blocks.push(Block { at, bytes }),
-    }
+    resized(&part, 0, stride)
 }
 
 #[cfg(test)]
@@ -92,17 +162,18 @@ mod tests {
     /// MPI 5.0, example 5.1: {(double, 0), (char, 8)} has extent 16.
     #[test]
     fn a_structure_is_padded_to_its_strictest_member() {
-        let runs =
-            [Run { at: 0, count: 1, of: predefined(0x214) }, Run { at: 8, count: 1, of: predefined(0x243) }];
-        let made = structure(&runs);
+        let (double, char) = (predefined(0x214), predefined(0x243));
+        let made = structure([(Run { at: 0, count: 1 }, &double), (Run { at: 8, count: 1 }, &char)].into_iter());
         assert_eq!((made.size, made.lower, made.extent), (9, 0, 16));
-        assert_eq!(made.blocks.as_deref(), Some(&[Block { at: 0, bytes: 9 }][..]));
+        assert_eq!(made.true_bounds(), (0, 9));
+        // A structure of that one is aligned as it is, though it holds characters at its end.
+        let outer = structure([(Run { at: 0, count: 1 }, &made), (Run { at: 16, count: 1 }, &char)].into_iter());
+        assert_eq!(outer.extent, 24);
     }
 
     #[test]
     fn what_is_packed_comes_out_at_its_place() {
-        let column = layout(&[0, 12, 24].map(|at| Run { at, count: 1, of: predefined(0x209) }));
-        let narrow = resized(&column, 0, 4);
+        let narrow = resized(&vector(&predefined(0x209), 3, 1, 12), 0, 4);
         let matrix: [i32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
         // SAFETY: two columns of a matrix of three by three.
         let contents = unsafe { narrow.pack(matrix.as_ptr().cast(), 2) };

@@ -1,8 +1,12 @@
 //! The contents of messages: what they are made of, how they are combined, and where they wait.
 
 pub mod agreement;
+pub mod basic;
+pub mod copying;
 pub mod datatype;
 pub mod derived;
+pub mod external;
 pub mod meeting;
 pub mod operator;
 pub mod parcel;
+pub mod type_map;

@@ -17,6 +17,8 @@ use super::objects::Objects;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
+use crate::call::datatype::Datatypes;
+use crate::call::operation::Operation;
 use crate::call::request::Pending;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
@@ -123,8 +125,10 @@ pub struct Process {
     pub world: Rc<Communicator>,
     /// MPI_COMM_SELF.
     pub oneself: Rc<Communicator>,
-    /// The layouts of its derived datatypes.
-    pub datatypes: RefCell<Table<Layout>>,
+    /// Its datatypes, beside the predefined ones.
+    pub datatypes: Datatypes,
+    /// Its operations, beside the predefined ones.
+    pub operations: RefCell<Table<Operation>>,
     /// Its groups, infos, error handlers, attribute keys, sessions, and what hangs on any of its objects.
     pub objects: Objects,
     /// Its requests: the simulator knows them by the same numbers.
@@ -160,7 +164,8 @@ impl Process {
             level: Cell::new(0),
             exit_code: Cell::new(0),
             communicators: RefCell::default(),
-            datatypes: RefCell::default(),
+            datatypes: Datatypes::default(),
+            operations: RefCell::default(),
             objects: Objects::new(),
             requests: RefCell::default(),
             trap: Cell::new(None),
@@ -263,13 +268,10 @@ impl Process {
         }
     }
 
-    /// How values of a datatype lie in memory.
+    /// How values of a datatype lie in memory, of one that is committed.
     #[inline]
     pub fn layout(&self, datatype: Datatype) -> Answer<Layout> {
-        match self.datatypes.borrow().get(datatype.0) {
-            Some(layout) => Ok(layout.clone()),
-            None => Layout::of_predefined(datatype),
-        }
+        self.datatypes.committed(datatype)
     }
 
     /// A communicator by its handle.

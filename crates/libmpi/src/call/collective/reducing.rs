@@ -12,6 +12,7 @@ use crate::abi::error::Answer;
 use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Op, Request};
 use crate::call::communicator::{self, Communicator};
+use crate::call::operation;
 use crate::data::meeting::Given;
 use crate::data::operator::Operator;
 use crate::live::process::Process;
@@ -35,7 +36,7 @@ impl Operands {
     ) -> Answer<Operands> {
         let source = if in_place(from) { into.cast_const() } else { from };
         let from = Values::new(me, source, count, datatype)?;
-        let operator = Operator::of(op, &from.layout)?;
+        let operator = operation::operator(me, op, datatype, &from.layout)?;
         let into = Values { at: into, ..from.clone() };
         Ok(Operands { from, into, operator, op })
     }
@@ -60,6 +61,7 @@ impl Operands {
         // SAFETY: as the contract of `call` says.
         let mut call = Call::new(kind, comm, sizes).giving(move || Given::whole(unsafe { from.pack() }));
         call.collective.element = self.from.layout.size.clamp(1, u32::MAX as usize) as u32;
+        call.collective.commutative = self.operator.commutes();
         // Functions of the program have other handles on other ranks.
         call.operator = if self.op.0 < FIRST_OWN { self.op.0 } else { 0 };
         call

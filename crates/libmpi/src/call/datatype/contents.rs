@@ -1,0 +1,245 @@
+//! What a datatype was made with: envelope and contents.
+
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use super::Made;
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::export::NumberOut;
+use crate::abi::handle::{self, Datatype};
+use crate::data::basic::Basic;
+use crate::live::process::Process;
+
+/// How a datatype was made: MPI_COMBINER_…
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+#[repr(i32)]
+pub enum Combiner {
+    Named = 101,
+    Dup = 102,
+    Contiguous = 103,
+    Vector = 104,
+    Hvector = 105,
+    Indexed = 106,
+    Hindexed = 107,
+    IndexedBlock = 108,
+    HindexedBlock = 109,
+    Struct = 110,
+    Subarray = 111,
+    Darray = 112,
+    Real = 113,
+    Complex = 114,
+    Integer = 115,
+    Resized = 116,
+}
+
+/// The arguments that a datatype was made with.
+#[derive(Debug)]
+pub struct Contents {
+    combiner: Combiner,
+    /// Whether a large-count function made it: then counts and distances are in `large`.
+    is_large: bool,
+    integers: Vec<i32>,
+    addresses: Vec<isize>,
+    large: Vec<i64>,
+    datatypes: Vec<Member>,
+}
+
+/// A datatype that another was made of.
+#[derive(Debug, Clone)]
+enum Member {
+    Predefined(Datatype),
+    Made(Rc<Made>),
+}
+
+impl Contents {
+    /// Of a datatype that is made now.
+    pub fn new(combiner: Combiner, is_large: bool) -> Contents {
+        let (integers, addresses, large, datatypes) = Default::default();
+        Contents { combiner, is_large, integers, addresses, large, datatypes }
+    }
+
+    /// Numbers that are `int` in any case.
+    pub fn integers(mut self, list: impl IntoIterator<Item = i64>) -> Contents {
+        self.integers.extend(list.into_iter().map(|value| value as i32));
+        self
+    }
+
+    /// Numbers that are `int`, or `MPI_Count` in a large-count function.
+    pub fn counts(mut self, list: impl IntoIterator<Item = i64>) -> Contents {
+        if self.is_large {
+            self.large.extend(list);
+            return self;
+        }
+        self.integers(list)
+    }
+
+    /// Numbers that are `MPI_Aint`, or `MPI_Count` in a large-count function.
+    pub fn addresses(mut self, list: impl IntoIterator<Item = i64>) -> Contents {
+        if self.is_large {
+            self.large.extend(list);
+        } else {
+            self.addresses.extend(list.into_iter().map(|value| value as isize));
+        }
+        self
+    }
+
+    /// The datatypes it is made of.
+    pub fn of(mut self, me: &Process, list: impl IntoIterator<Item = Datatype>) -> Answer<Contents> {
+        for datatype in list {
+            self.datatypes.push(match handle::place(datatype.0) {
+                None => Member::Predefined(datatype),
+                Some(_) => Member::Made(me.datatypes.find(datatype)?),
+            });
+        }
+        Ok(self)
+    }
+}
+
+/// What of a program's datatype; `None` of a predefined one.
+fn made(me: &Process, datatype: Datatype) -> Answer<Option<Rc<Made>>> {
+    match handle::place(datatype.0) {
+        Some(_) => me.datatypes.find(datatype).map(Some),
+        None => Basic::of(datatype).map(|_| None),
+    }
+}
+
+fn is_large() -> Error {
+    Error::new(Class::TYPE, "the datatype was made by a large-count function: ask with the one that ends in _c")
+}
+
+/// MPI_Type_get_envelope
+pub unsafe fn type_get_envelope(
+    me: &Process,
+    datatype: Datatype,
+    integers: *mut c_int,
+    addresses: *mut c_int,
+    datatypes: *mut c_int,
+    combiner: *mut c_int,
+) -> Answer {
+    let made = made(me, datatype)?;
+    let contents = made.as_ref().map(|made| &made.contents);
+    if contents.is_some_and(|contents| !contents.large.is_empty()) {
+        return Err(is_large());
+    }
+    let lengths = contents.map_or([0; 3], |contents| {
+        [contents.integers.len(), contents.addresses.len(), contents.datatypes.len()]
+    });
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        *integers = lengths[0] as c_int;
+        *addresses = lengths[1] as c_int;
+        *datatypes = lengths[2] as c_int;
+        *combiner = contents.map_or(Combiner::Named, |contents| contents.combiner) as c_int;
+    }
+    Ok(())
+}
+
+/// MPI_Type_get_envelope_c
+pub unsafe fn type_get_envelope_c(
+    me: &Process,
+    datatype: Datatype,
+    integers: NumberOut,
+    addresses: NumberOut,
+    large: NumberOut,
+    datatypes: NumberOut,
+    combiner: *mut c_int,
+) -> Answer {
+    let made = made(me, datatype)?;
+    let contents = made.as_ref().map(|made| &made.contents);
+    let lengths = contents.map_or([0; 4], |contents| {
+        let Contents { integers, addresses, large, datatypes, .. } = contents;
+        [integers.len(), addresses.len(), large.len(), datatypes.len()]
+    });
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        for (place, length) in [integers, addresses, large, datatypes].into_iter().zip(lengths) {
+            place.set(length as i64);
+        }
+        *combiner = contents.map_or(Combiner::Named, |contents| contents.combiner) as c_int;
+    }
+    Ok(())
+}
+
+/// MPI_Type_get_contents
+pub unsafe fn type_get_contents(
+    me: &Process,
+    datatype: Datatype,
+    max_integers: i64,
+    max_addresses: i64,
+    max_datatypes: i64,
+    integers: *mut c_int,
+    addresses: *mut isize,
+    datatypes: *mut Datatype,
+) -> Answer {
+    let made = made(me, datatype)?;
+    if made.as_ref().is_some_and(|made| !made.contents.large.is_empty()) {
+        return Err(is_large());
+    }
+    let (none, maxima) = (std::ptr::null_mut(), (max_integers, max_addresses, 0, max_datatypes));
+    // SAFETY: as the contract of `call` says.
+    unsafe { give(me, made, maxima, integers, addresses, none, datatypes) }
+}
+
+/// MPI_Type_get_contents_c
+pub unsafe fn type_get_contents_c(
+    me: &Process,
+    datatype: Datatype,
+    max_integers: i64,
+    max_addresses: i64,
+    max_large: i64,
+    max_datatypes: i64,
+    integers: *mut c_int,
+    addresses: *mut isize,
+    large: *mut i64,
+    datatypes: *mut Datatype,
+) -> Answer {
+    let maxima = (max_integers, max_addresses, max_large, max_datatypes);
+    // SAFETY: as the contract of `call` says.
+    unsafe { give(me, made(me, datatype)?, maxima, integers, addresses, large, datatypes) }
+}
+
+unsafe fn give(
+    me: &Process,
+    made: Option<Rc<Made>>,
+    maxima: (i64, i64, i64, i64),
+    integers: *mut c_int,
+    addresses: *mut isize,
+    large: *mut i64,
+    datatypes: *mut Datatype,
+) -> Answer {
+    let Some(made) = made else {
+        return Err(Error::new(Class::TYPE, "a predefined datatype has no contents"));
+    };
+    let contents = &made.contents;
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        put(&contents.integers, maxima.0, integers, "integers")?;
+        put(&contents.addresses, maxima.1, addresses, "addresses")?;
+        put(&contents.large, maxima.2, large, "large counts")?;
+        let members: Vec<_> = (contents.datatypes.iter())
+            .map(|member| match member {
+                Member::Predefined(datatype) => *datatype,
+                Member::Made(made) if made.permanent => parametrised(me, made),
+                Member::Made(made) => me.datatypes.keep(made.clone()),
+            })
+            .collect();
+        put(&members, maxima.3, datatypes, "datatypes")
+    }
+}
+
+/// The one handle of a datatype by precision and range.
+fn parametrised(me: &Process, made: &Rc<Made>) -> Datatype {
+    let known = me.datatypes.parametrised.borrow();
+    let is_it = |datatype: &&Datatype| me.datatypes.find(**datatype).is_ok_and(|one| Rc::ptr_eq(&one, made));
+    known.values().find(is_it).copied().unwrap_or(Datatype::NULL)
+}
+
+unsafe fn put<T: Copy>(list: &[T], most: i64, into: *mut T, what: &str) -> Answer {
+    if (list.len() as i64) > most {
+        return Err(Error::new(Class::ARG, format!("room for {} {what}, not {most}", list.len())));
+    }
+    // SAFETY: as the contract of `call` says: there is room for `most`.
+    unsafe { std::ptr::copy_nonoverlapping(list.as_ptr(), into, list.len()) };
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! Datatypes: what programs make of them, and what they ask.
+//!
+//! A datatype that was made lives as long as anything that uses it: its handle, an operation under way (which has its
+//! layout), a datatype that was made of it (whose contents name it).
+
+mod construct;
+mod contents;
+mod element;
+mod fortran;
+mod pack;
+
+pub use construct::*;
+pub use contents::*;
+pub use element::*;
+pub use fortran::*;
+pub use pack::*;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::rc::Rc;
+
+use crate::abi::MAX_OBJECT_NAME;
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::export::NumberOut;
+use crate::abi::handle::{self, Datatype, Table};
+use crate::data::basic::Basic;
+use crate::data::datatype::Layout;
+use crate::live::process::Process;
+
+/// A datatype that a program has made.
+#[derive(Debug)]
+pub struct Made {
+    /// How its values lie in memory.
+    pub layout: Layout,
+    contents: Contents,
+    committed: Cell<bool>,
+    /// The library's: it cannot be freed.
+    permanent: bool,
+    name: RefCell<Vec<u8>>,
+}
+
+impl Made {
+    fn new(layout: Layout, contents: Contents, permanent: bool) -> Made {
+        Made { layout, contents, committed: Cell::new(false), permanent, name: RefCell::default() }
+    }
+}
+
+/// The datatypes of a rank, beside the predefined ones.
+#[derive(Default)]
+pub struct Datatypes {
+    made: RefCell<Table<Rc<Made>>>,
+    /// Names that the program gave to predefined ones.
+    names: RefCell<BTreeMap<usize, Vec<u8>>>,
+    /// Those by precision and range, by what they were asked with.
+    parametrised: RefCell<BTreeMap<[c_int; 3], Datatype>>,
+}
+
+impl Datatypes {
+    /// The layout of a datatype that is used for data.
+    #[inline]
+    pub fn committed(&self, datatype: Datatype) -> Answer<Layout> {
+        if handle::place(datatype.0).is_none() {
+            return Layout::of_predefined(datatype);
+        }
+        let made = self.find(datatype)?;
+        if made.committed.get() {
+            return Ok(made.layout.clone());
+        }
+        Err(Error::new(Class::TYPE, format!("{:#x} is a datatype that has not been committed", datatype.0)))
+    }
+
+    /// The layout of any datatype.
+    pub fn layout(&self, datatype: Datatype) -> Answer<Layout> {
+        match handle::place(datatype.0) {
+            None => Layout::of_predefined(datatype),
+            Some(_) => Ok(self.find(datatype)?.layout.clone()),
+        }
+    }
+
+    /// A datatype that was made.
+    pub fn find(&self, datatype: Datatype) -> Answer<Rc<Made>> {
+        self.made.borrow().get(datatype.0).cloned().ok_or_else(|| {
+            Error::new(Class::TYPE, format!("{:#x} is not a datatype, or has been freed", datatype.0))
+        })
+    }
+
+    /// Gives a datatype a handle.
+    pub fn keep(&self, made: Rc<Made>) -> Datatype {
+        Datatype(handle::number(self.made.borrow_mut().insert(made)))
+    }
+
+    /// Takes a handle away.
+    pub fn forget(&self, datatype: Datatype) {
+        self.made.borrow_mut().remove(datatype.0);
+    }
+}
+
+/// A flag as C has it.
+pub fn truth(flag: bool) -> c_int {
+    c_int::from(flag)
+}
+
+/// MPI_Type_size
+pub unsafe fn type_size(me: &Process, datatype: Datatype, size: NumberOut) -> Answer {
+    let layout = me.datatypes.layout(datatype)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { size.set(layout.size as i64) };
+    Ok(())
+}
+
+/// MPI_Type_get_extent
+pub unsafe fn type_get_extent(
+    me: &Process,
+    datatype: Datatype,
+    lower: NumberOut,
+    extent: NumberOut,
+) -> Answer {
+    let layout = me.datatypes.layout(datatype)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        lower.set(layout.lower as i64);
+        extent.set(layout.extent as i64);
+    }
+    Ok(())
+}
+
+/// MPI_Type_get_true_extent
+pub unsafe fn type_get_true_extent(
+    me: &Process,
+    datatype: Datatype,
+    lower: NumberOut,
+    extent: NumberOut,
+) -> Answer {
+    let (low, high) = me.datatypes.layout(datatype)?.true_bounds();
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        lower.set(low as i64);
+        extent.set((high - low) as i64);
+    }
+    Ok(())
+}
+
+/// MPI_Type_commit: what there is to prepare has been prepared.
+pub unsafe fn type_commit(me: &Process, datatype: *mut Datatype) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let datatype = unsafe { *datatype };
+    if handle::place(datatype.0).is_none() {
+        return Basic::of(datatype).map(|_| ());
+    }
+    me.datatypes.find(datatype)?.committed.set(true);
+    Ok(())
+}
+
+/// MPI_Type_free: what has been begun with it goes on.
+pub unsafe fn type_free(me: &Process, datatype: *mut Datatype) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let datatype = unsafe { &mut *datatype };
+    if handle::place(datatype.0).is_none() {
+        let basic = Basic::of(*datatype)?;
+        return Err(Error::new(Class::TYPE, format!("{} cannot be freed", basic.name())));
+    }
+    if me.datatypes.find(*datatype)?.permanent {
+        return Err(Error::new(Class::TYPE, "a datatype by precision and range cannot be freed"));
+    }
+    me.datatypes.forget(*datatype);
+    *datatype = Datatype::NULL;
+    Ok(())
+}
+
+/// MPI_Type_set_name
+pub unsafe fn type_set_name(me: &Process, datatype: Datatype, name: *const c_char) -> Answer {
+    if name.is_null() {
+        return Err(Error::new(Class::ARG, "no name"));
+    }
+    // SAFETY: as the contract of `call` says.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let name = name[..name.len().min(MAX_OBJECT_NAME - 1)].to_vec();
+    if handle::place(datatype.0).is_none() {
+        Basic::of(datatype)?;
+        me.datatypes.names.borrow_mut().insert(datatype.0, name);
+    } else {
+        *me.datatypes.find(datatype)?.name.borrow_mut() = name;
+    }
+    Ok(())
+}
+
+/// MPI_Type_get_name
+pub unsafe fn type_get_name(
+    me: &Process,
+    datatype: Datatype,
+    name: *mut c_char,
+    length: *mut c_int,
+) -> Answer {
+    let text = match handle::place(datatype.0) {
+        Some(_) => me.datatypes.find(datatype)?.name.borrow().clone(),
+        None if datatype == Datatype::NULL => b"MPI_DATATYPE_NULL".to_vec(),
+        None => {
+            let standard = Basic::of(datatype)?.name();
+            me.datatypes.names.borrow().get(&datatype.0).cloned().unwrap_or_else(|| standard.into())
+        }
+    };
+    // SAFETY: as the contract of `call` says: there is room for MPI_MAX_OBJECT_NAME characters.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), name, text.len());
+        *name.add(text.len()) = 0;
+        *length = text.len() as c_int;
+    }
+    Ok(())
+}
+
+/// MPI_Get_address
+pub unsafe fn get_address(_: &Process, location: *const c_void, address: *mut isize) -> Answer {
+    if address.is_null() {
+        return Err(Error::new(Class::ARG, "no place for the address"));
+    }
+    // SAFETY: as the contract of `call` says.
+    unsafe { *address = location as isize };
+    Ok(())
+}
