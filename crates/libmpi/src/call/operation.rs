@@ -117,9 +117,10 @@ impl User {
         let me = Process::running().expect("a reduction is computed by a rank that runs");
         let mut datatype = self.datatype;
         // The program may have freed its handle since.
-        let stale = self.made.as_ref().filter(|made| {
-            !me.datatypes.find(datatype).is_ok_and(|found| Rc::ptr_eq(&found, made))
-        });
+        let stale = self
+            .made
+            .as_ref()
+            .filter(|made| !me.datatypes.find(datatype).is_ok_and(|found| Rc::ptr_eq(&found, made)));
         if let Some(made) = stale {
             datatype = me.datatypes.keep(made.clone());
         }

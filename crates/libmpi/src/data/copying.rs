@@ -77,7 +77,9 @@ impl Plan {
             }
             listed += 1;
             runs = runs.saturating_add(match plan {
-                Plan::Strided(one) => one.repeated(0, count, stride).map_or(one.count * count, |one| one.count),
+                Plan::Strided(one) => {
+                    one.repeated(0, count, stride).map_or(one.count * count, |one| one.count)
+                }
                 _ => plan.runs().saturating_mul(count),
             });
         }

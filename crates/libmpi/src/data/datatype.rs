@@ -227,6 +227,9 @@ mod tests {
         // SAFETY: as above.
         unsafe { layout.unpack(&contents, got.as_mut_ptr().cast()) };
         assert_eq!(got, pairs);
-        assert_eq!((layout.elements_in(24), layout.elements_in(20), layout.elements_in(9)), (Some(4), Some(3), None));
+        assert_eq!(
+            (layout.elements_in(24), layout.elements_in(20), layout.elements_in(9)),
+            (Some(4), Some(3), None)
+        );
     }
 }

@@ -163,11 +163,13 @@ mod tests {
     #[test]
     fn a_structure_is_padded_to_its_strictest_member() {
         let (double, char) = (predefined(0x214), predefined(0x243));
-        let made = structure([(Run { at: 0, count: 1 }, &double), (Run { at: 8, count: 1 }, &char)].into_iter());
+        let made =
+            structure([(Run { at: 0, count: 1 }, &double), (Run { at: 8, count: 1 }, &char)].into_iter());
         assert_eq!((made.size, made.lower, made.extent), (9, 0, 16));
         assert_eq!(made.true_bounds(), (0, 9));
         // A structure of that one is aligned as it is, though it holds characters at its end.
-        let outer = structure([(Run { at: 0, count: 1 }, &made), (Run { at: 16, count: 1 }, &char)].into_iter());
+        let outer =
+            structure([(Run { at: 0, count: 1 }, &made), (Run { at: 16, count: 1 }, &char)].into_iter());
         assert_eq!(outer.extent, 24);
     }
 

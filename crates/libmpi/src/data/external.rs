@@ -61,7 +61,11 @@ impl Form {
             Form::Widened => outside.copy_from_slice(&widened(inside)),
             Form::Swapped(bytes) | Form::Halved(bytes, _) => {
                 let kept = self.outside();
-                let fill = if self == Form::Halved(bytes, Sign::Signed) && inside[kept - 1] & 0x80 != 0 { 0xff } else { 0 };
+                let fill = if self == Form::Halved(bytes, Sign::Signed) && inside[kept - 1] & 0x80 != 0 {
+                    0xff
+                } else {
+                    0
+                };
                 if inside[kept..].iter().any(|byte| *byte != fill) {
                     return false;
                 }
@@ -175,7 +179,8 @@ pub unsafe fn unpack(layout: &Layout, from: *const u8, buffer: *mut c_void, coun
             for part in 0..values * (basic.size() / form.inside()) {
                 // SAFETY: the caller says so.
                 unsafe {
-                    let inside = std::slice::from_raw_parts_mut(into.add(part * form.inside()), form.inside());
+                    let inside =
+                        std::slice::from_raw_parts_mut(into.add(part * form.inside()), form.inside());
                     form.read(std::slice::from_raw_parts(from, form.outside()), inside);
                 }
                 from = from.wrapping_add(form.outside());
@@ -205,7 +210,10 @@ mod tests {
     fn numbers_are_big_endian() {
         assert_eq!(outside(0x209, &0x0102_0304_i32.to_le_bytes()).unwrap(), [1, 2, 3, 4]);
         assert_eq!(outside(0x214, &1.0_f64.to_le_bytes()).unwrap(), [0x3f, 0xf0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(outside(0x212, &[0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]).unwrap(), [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0]);
+        assert_eq!(
+            outside(0x212, &[0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]).unwrap(),
+            [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0]
+        );
         assert_eq!(outside(0x20a, &(-2_i64).to_le_bytes()).unwrap(), [0xff, 0xff, 0xff, 0xfe]);
         assert_eq!(outside(0x20a, &(1_i64 << 31).to_le_bytes()).unwrap_err().class, Class::CONVERSION);
     }

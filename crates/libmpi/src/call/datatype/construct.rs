@@ -28,7 +28,8 @@ fn counted(count: Count) -> Answer<usize> {
 }
 
 fn length(value: i64) -> Answer<usize> {
-    usize::try_from(value).map_err(|_| Error::new(Class::ARG, format!("a length of 0 or more, not {value}")))
+    usize::try_from(value)
+        .map_err(|_| Error::new(Class::COUNT, format!("a length of 0 or more, not {value}")))
 }
 
 /// The first `count` numbers of the program's list.

@@ -105,7 +105,10 @@ fn made(me: &Process, datatype: Datatype) -> Answer<Option<Rc<Made>>> {
 }
 
 fn is_large() -> Error {
-    Error::new(Class::TYPE, "the datatype was made by a large-count function: ask with the one that ends in _c")
+    Error::new(
+        Class::TYPE,
+        "the datatype was made by a large-count function: ask with the one that ends in _c",
+    )
 }
 
 /// MPI_Type_get_envelope

@@ -33,21 +33,16 @@ const BY_SIZE: &[(c_int, c_int, usize)] = &[
 /// MPI_Type_match_size
 pub unsafe fn type_match_size(_: &Process, class: c_int, size: c_int, datatype: *mut Datatype) -> Answer {
     let found = BY_SIZE.iter().find(|row| (row.0, row.1) == (class, size));
-    let &(_, _, handle) = found.ok_or_else(|| {
-        Error::new(Class::ARG, format!("no datatype of class {class} is of {size} bytes"))
-    })?;
+    let &(_, _, handle) = found
+        .ok_or_else(|| Error::new(Class::ARG, format!("no datatype of class {class} is of {size} bytes")))?;
     // SAFETY: as the contract of `call` says.
     unsafe { *datatype = Datatype(handle) };
     Ok(())
 }
 
 /// Decimal digits, greatest decimal exponent, handle of the real and of the complex datatype.
-const REALS: &[(c_int, c_int, usize, usize)] = &[
-    (6, 37, 0x2d2, 0x2db),
-    (15, 307, 0x2da, 0x2e3),
-    (18, 4931, 0x220, 0x224),
-    (33, 4931, 0x2e2, 0x2eb),
-];
+const REALS: &[(c_int, c_int, usize, usize)] =
+    &[(6, 37, 0x2d2, 0x2db), (15, 307, 0x2da, 0x2e3), (18, 4931, 0x220, 0x224), (33, 4931, 0x2e2, 0x2eb)];
 
 /// Decimal digits, handle.
 const INTEGERS: &[(c_int, usize)] = &[(2, 0x2c1), (4, 0x2c9), (9, 0x2d1), (18, 0x2d9), (38, 0x2e1)];
@@ -78,7 +73,8 @@ unsafe fn parametrised(
         Some(datatype) => datatype,
         None => {
             let layout = Layout::of_predefined(Datatype(handle))?;
-            let contents = Contents::new(combiner, false).integers(parameters.iter().map(|value| (*value).into()));
+            let contents =
+                Contents::new(combiner, false).integers(parameters.iter().map(|value| (*value).into()));
             let made = Made::new(layout, contents, true);
             made.committed.set(true);
             let datatype = me.datatypes.keep(Rc::new(made));
@@ -136,7 +132,8 @@ pub unsafe fn type_get_value_index(
     let pairs = basic::predefined().filter_map(|(handle, _)| {
         let of = Basic::of(Datatype(handle)).ok().filter(|one| matches!(one.element(), Element::Pair(..)))?;
         // That of Fortran's integers has the same parts as that of C's.
-        let [number, place] = if handle == 0x232 { [Basic::of(Datatype(0x219)).ok()?; 2] } else { of.parts()? };
+        let [number, place] =
+            if handle == 0x232 { [Basic::of(Datatype(0x219)).ok()?; 2] } else { of.parts()? };
         ((Some(number), Some(place)) == parts).then_some(of.handle())
     });
     // SAFETY: as the contract of `call` says.

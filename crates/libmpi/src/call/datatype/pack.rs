@@ -82,13 +82,7 @@ pub unsafe fn unpack(
 }
 
 /// MPI_Pack_size
-pub unsafe fn pack_size(
-    me: &Process,
-    count: i64,
-    datatype: Datatype,
-    comm: Comm,
-    size: NumberOut,
-) -> Answer {
+pub unsafe fn pack_size(me: &Process, count: i64, datatype: Datatype, comm: Comm, size: NumberOut) -> Answer {
     communicator::find(me, comm)?;
     let bytes = me.layout(datatype).and_then(|layout| layout.bytes(count)).map_err(|error| error.of(comm))?;
     // SAFETY: as the contract of `call` says.

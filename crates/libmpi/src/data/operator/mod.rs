@@ -95,7 +95,9 @@ impl Operator {
         }
         match layout.basic {
             Some(basic) => for_values(name, operation, basic),
-            None => Err(Error::new(Class::OP, format!("{name} is not for a datatype that a program has made"))),
+            None => {
+                Err(Error::new(Class::OP, format!("{name} is not for a datatype that a program has made")))
+            }
         }
     }
 
@@ -156,9 +158,10 @@ impl Accumulation {
                 Operator::User(..) => unreachable!("it is predefined"),
             },
             // Whole values are moved as they are, whatever they are made of; of none there is nothing to do.
-            None if matches!(operation, Replace | Nothing) || layout.size == 0 => {
-                Ok(Accumulation { operation: if layout.size == 0 { Nothing } else { operation }, element: Element::Byte })
-            }
+            None if matches!(operation, Replace | Nothing) || layout.size == 0 => Ok(Accumulation {
+                operation: if layout.size == 0 { Nothing } else { operation },
+                element: Element::Byte,
+            }),
             None => Err(Error::new(Class::TYPE, format!("{name} needs values of one predefined datatype"))),
         }
     }
