@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mpi_abi::abi::{self, handle};
-use mpi_abi::data::{datatype, operator};
+use mpi_abi::data::{basic, operator};
 use object::{Object, ObjectSymbol};
 
 fn include() -> PathBuf {
@@ -49,6 +49,7 @@ fn constants_are_those_of_the_header() {
         (abi::THREAD[2].into(), "MPI_THREAD_SERIALIZED"),
         (abi::THREAD[3].into(), "MPI_THREAD_MULTIPLE"),
         (abi::MAX_ERROR_STRING as i64, "MPI_MAX_ERROR_STRING"),
+        (abi::MAX_OBJECT_NAME as i64, "MPI_MAX_OBJECT_NAME"),
         (abi::MAX_PROCESSOR_NAME as i64, "MPI_MAX_PROCESSOR_NAME"),
         (abi::MAX_LIBRARY_VERSION_STRING as i64, "MPI_MAX_LIBRARY_VERSION_STRING"),
         (abi::MAX_INFO_KEY as i64, "MPI_MAX_INFO_KEY"),
@@ -84,7 +85,7 @@ fn constants_are_those_of_the_header() {
         (handle::Errhandler::RETURN.0 as i64, "MPI_ERRORS_RETURN"),
         (handle::Errhandler::ABORT.0 as i64, "MPI_ERRORS_ABORT"),
     ];
-    let tables = datatype::predefined().chain(operator::predefined()).chain(abi::error::classes());
+    let tables = basic::predefined().chain(operator::predefined()).chain(abi::error::classes());
     let all = own.into_iter().chain(tables.map(|(number, name)| (number as i64, name)));
     let wrong: Vec<_> = all.filter(|(number, name)| header.get(*name) != Some(number)).collect();
     assert_eq!(wrong, []);

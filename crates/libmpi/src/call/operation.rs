@@ -20,25 +20,29 @@ pub struct Operation {
     commutes: bool,
 }
 
-/// `MPI_User_function` and `MPI_User_function_c`.
+/// `MPI_User_function`
+type Short = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype);
+/// `MPI_User_function_c`
+type Long = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype);
+
 #[derive(Debug, Clone, Copy)]
 enum Function {
-    Short(unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype)),
-    Long(unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype)),
+    Short(Short),
+    Long(Long),
 }
 
 /// MPI_Op_create
 pub unsafe fn op_create(me: &Process, function: *mut c_void, commutes: c_int, op: *mut Op) -> Answer {
     there(function)?;
     // SAFETY: as the contract of `call` says: it is such a function.
-    unsafe { keep(me, Function::Short(std::mem::transmute(function)), commutes, op) }
+    unsafe { keep(me, Function::Short(std::mem::transmute::<*mut c_void, Short>(function)), commutes, op) }
 }
 
 /// MPI_Op_create_c
 pub unsafe fn op_create_c(me: &Process, function: *mut c_void, commutes: c_int, op: *mut Op) -> Answer {
     there(function)?;
     // SAFETY: as the contract of `call` says: it is such a function.
-    unsafe { keep(me, Function::Long(std::mem::transmute(function)), commutes, op) }
+    unsafe { keep(me, Function::Long(std::mem::transmute::<*mut c_void, Long>(function)), commutes, op) }
 }
 
 fn there(function: *mut c_void) -> Answer {

@@ -183,7 +183,7 @@ impl Half {
         } else {
             let whole = bits & 0x7fff_ffff;
             let half = 0xfff + (whole >> 13 & 1);
-            ((whole + half >> 13) - (112 << 10)) as u16
+            (((whole + half) >> 13) - (112 << 10)) as u16
         };
         Half((sign | rounded).to_le_bytes())
     }
