@@ -49,7 +49,6 @@ fn constants_are_those_of_the_header() {
         (abi::THREAD[2].into(), "MPI_THREAD_SERIALIZED"),
         (abi::THREAD[3].into(), "MPI_THREAD_MULTIPLE"),
         (abi::MAX_ERROR_STRING as i64, "MPI_MAX_ERROR_STRING"),
-        (abi::MAX_OBJECT_NAME as i64, "MPI_MAX_OBJECT_NAME"),
         (abi::MAX_PROCESSOR_NAME as i64, "MPI_MAX_PROCESSOR_NAME"),
         (abi::MAX_LIBRARY_VERSION_STRING as i64, "MPI_MAX_LIBRARY_VERSION_STRING"),
         (abi::MAX_INFO_KEY as i64, "MPI_MAX_INFO_KEY"),

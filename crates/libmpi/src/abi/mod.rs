@@ -24,8 +24,6 @@ pub const IN_PLACE: usize = 1;
 pub const THREAD: [i32; 4] = [0, 1024, 2048, 4096];
 /// MPI_MAX_ERROR_STRING.
 pub const MAX_ERROR_STRING: usize = 512;
-/// MPI_MAX_OBJECT_NAME.
-pub const MAX_OBJECT_NAME: usize = 128;
 /// MPI_MAX_PROCESSOR_NAME.
 pub const MAX_PROCESSOR_NAME: usize = 256;
 /// MPI_MAX_LIBRARY_VERSION_STRING.

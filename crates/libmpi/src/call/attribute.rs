@@ -124,7 +124,7 @@ fn wrong_key(key: c_int) -> Error {
 fn keyval(me: &Process, object: Object, key: c_int) -> Answer<Keyval> {
     let kind = match object {
         Object::Comm(comm) => communicator::find(me, comm).map(|_| Kind::Comm)?,
-        Object::Datatype(datatype) => me.layout(datatype).map(|_| Kind::Datatype)?,
+        Object::Datatype(datatype) => me.datatypes.layout(datatype).map(|_| Kind::Datatype)?,
         _ => Kind::Win,
     };
     let found = me.objects.keyvals.borrow().get(key as usize).copied();

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::{Combiner, Contents, Made};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::{Count, Distance, Numbers};
-use crate::abi::handle::Datatype;
+use crate::abi::handle::{Datatype, Object};
+use crate::call::attribute;
 use crate::data::datatype::Layout;
 use crate::data::derived::{self, Run};
 use crate::live::process::Process;
@@ -248,8 +249,14 @@ pub unsafe fn type_dup(me: &Process, old: Datatype, new: *mut Datatype) -> Answe
     let contents = Contents::new(Combiner::Dup, false).of(me, [old])?;
     let made = Made::new(derived::resized(&of, of.lower, of.extent), contents, false);
     made.committed.set(committed);
+    let kept = me.datatypes.keep(Rc::new(made));
+    if let Err(error) = attribute::copy_all(me, Object::Datatype(old), Object::Datatype(kept)) {
+        let _ = attribute::delete_all(me, Object::Datatype(kept));
+        me.datatypes.forget(kept);
+        return Err(error);
+    }
     // SAFETY: as the contract of `call` says.
-    unsafe { *new = me.datatypes.keep(Rc::new(made)) };
+    unsafe { *new = kept };
     Ok(())
 }
 

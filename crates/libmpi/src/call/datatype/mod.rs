@@ -23,7 +23,8 @@ use std::rc::Rc;
 use crate::abi::MAX_OBJECT_NAME;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::NumberOut;
-use crate::abi::handle::{self, Datatype, Table};
+use crate::abi::handle::{self, Datatype, Object, Table};
+use crate::call::attribute;
 use crate::data::basic::Basic;
 use crate::data::datatype::Layout;
 use crate::live::process::Process;
@@ -163,6 +164,7 @@ pub unsafe fn type_free(me: &Process, datatype: *mut Datatype) -> Answer {
     if me.datatypes.find(*datatype)?.permanent {
         return Err(Error::new(Class::TYPE, "a datatype by precision and range cannot be freed"));
     }
+    attribute::forget(me, Object::Datatype(*datatype))?;
     me.datatypes.forget(*datatype);
     *datatype = Datatype::NULL;
     Ok(())
