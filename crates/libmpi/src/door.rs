@@ -93,6 +93,7 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
         host_of_rank: prepared.host_of_rank().to_vec(),
         parcels: Default::default(),
         meetings: Default::default(),
+        channels: Default::default(),
     };
     Ok(Live::new(Rc::new(template), main, place, stacks, clock, Rc::new(shared)))
 }

@@ -25,6 +25,20 @@ impl CommId {
     pub const SELF: CommId = CommId(1);
     /// Not a communicator: what a split with an undefined colour gives.
     pub const NULL: CommId = CommId(u32::MAX);
+
+    /// Set in the number of a communicator's second context.
+    const SIDE: u32 = 1 << 26;
+
+    /// Its second context, with the same members: messages in it and in the first do not match each other.
+    /// For messages that are the MPI library's own, such as those of partitioned communication.
+    pub const fn side(self) -> CommId {
+        CommId(self.0 | CommId::SIDE)
+    }
+
+    /// The communicator that a context belongs to.
+    pub(crate) const fn communicator(self) -> CommId {
+        if self.0 < 2 * CommId::SIDE { CommId(self.0 & !CommId::SIDE) } else { self }
+    }
 }
 
 /// A request of one rank. **The source chooses the number**: small and dense, unused while active.
@@ -134,6 +148,15 @@ pub enum Start {
     Request(Request),
     /// Persistent: only prepares the request; [`Op::Start`] starts it, any number of times.
     Persistent(Request),
+}
+
+/// Whether [`Op::Drain`] waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draining {
+    /// Until all has left (MPI_Buffer_flush, MPI_Buffer_detach).
+    Wait,
+    /// Only asks.
+    Ask,
 }
 
 /// Which of several requests must be complete before a wait returns, or whether a test asks.
@@ -267,6 +290,17 @@ pub enum Op {
     Cancel(Request),
     /// Forgets a request; its operation completes without being waited for.
     Free(Request),
+    /// Forgets a request that is under way; when its operation is complete, the source hears of it
+    /// ([`Source::completed`]), and only then its number may be used again.
+    ///
+    /// [`Source::completed`]: crate::Source::completed
+    LetGo(Request),
+    /// What was sent in buffered mode and has not left the rank's memory: waits until nothing is left, or
+    /// asks. The bytes are in [`Completion::status`], how many messages in [`Completion::matched`].
+    ///
+    /// [`Completion::status`]: crate::Completion::status
+    /// [`Completion::matched`]: crate::Completion::matched
+    Drain(Draining),
     /// A collective of all members of its communicator; of an inter-communicator, of both groups as if they were
     /// one, first the group whose first member has the lower world rank.
     Collective(Arc<Collective>, Start),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Time;
 
-use crate::operation::{CommId, Data, Op, Rank, Tag};
+use crate::operation::{CommId, Data, Op, Rank, Request, Tag};
 use crate::world::communicator::Communicator;
 
 /// What the operation before has given, told to the source when it is asked for the next.
@@ -67,6 +67,18 @@ pub trait Source {
     ///
     /// It is called at the simulated time `done.now`, ranks interleaved in the order of simulated time.
     fn next(&mut self, rank: Rank, done: &Completion) -> Op;
+
+    /// The rendezvous message with content `data` goes into the receive of `receiver` under `request`, or of
+    /// the call in which it stands. Its sender has not been told yet that it may use its memory again, so that a
+    /// source can copy from the one memory to the other now. Not told of collectives and freed receives.
+    fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
+        let _ = (data, receiver, request);
+    }
+
+    /// The operation that `rank` has let go under `request` ([`Op::LetGo`]) is complete.
+    fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
+        let _ = (rank, request, status);
+    }
 
     /// Where `rank` stands in the user's program ("cannon.py:31"), for reports of failures.
     fn place(&self, rank: Rank) -> Option<String> {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use mpi::operation::{Op, Request, Start, Until};
+use mpi::operation::{CommId, Draining, Op, Receive, Request, Send, SendMode, Start, Until};
 use mpi::source::Status;
 
 /// Three receives whose messages come one after the other, in the order 2, 0, 1.
@@ -181,4 +181,59 @@ fn a_freed_request_completes_for_nobody() {
     ]);
     assert_eq!(run.done[1][1].status.bytes, 2 * EAGER);
     assert_eq!(run.done[0][5].status.bytes, 2);
+}
+
+/// Of a request that was let go the source hears, when it is complete, and of the match of a rendezvous
+/// before its sender may use its memory again.
+#[test]
+fn the_source_hears_of_matches_and_of_requests_let_go() {
+    let let_go = |request| Op::LetGo(Request(request));
+    let long = 2 * EAGER;
+    let run = succeed(vec![
+        vec![isend(1, long, 0, 0), let_go(0), isend(1, 8, 1, 2), let_go(2), send(1, long, 2)],
+        vec![ireceive(0, 0, 3), ireceive(0, 1, 4), let_go(3), let_go(4), receive(0, 2)],
+    ]);
+    assert_eq!(
+        run.heard,
+        [
+            Heard::Completed(0, 2, 0),
+            // The short message is there while the requests to send are answered.
+            Heard::Completed(1, 4, 8),
+            Heard::Matched(1_000, 1, Some(3)),
+            Heard::Matched(1_002, 1, None),
+            Heard::Completed(0, 0, 0),
+            Heard::Completed(1, 3, long),
+        ]
+    );
+}
+
+/// What was sent in buffered mode leaves when its receive is there: the receiver computes 10 latencies; then
+/// its clearance takes one, and the data its length.
+#[test]
+fn draining_waits_for_what_is_buffered() {
+    let long = 3 * EAGER;
+    let buffered = |tag| send_mode(SendMode::Buffered, 1, long, tag);
+    let run = succeed(vec![
+        vec![buffered(0), buffered(1), Op::Drain(Draining::Ask), Op::Drain(Draining::Wait)],
+        vec![compute(10 * LATENCY), receive(0, 1), receive(0, 0)],
+    ]);
+    let asked = &run.done[0][2];
+    assert_eq!((asked.now.0, asked.matched, asked.status.bytes), (0, 2, 2 * long));
+    let one = LATENCY + long * BYTE;
+    assert_eq!(run.at(0, 3), 10 * LATENCY + one + LATENCY + one);
+}
+
+/// Messages of a communicator's two contexts do not match each other, whatever their tags.
+#[test]
+fn contexts_of_a_communicator_are_apart() {
+    let side = CommId::WORLD.side();
+    let run = succeed(vec![
+        vec![Op::Send(Send { comm: side, ..to(1, 1, 0) }, Start::Blocking), send(1, 2, 0)],
+        vec![
+            compute(10 * LATENCY),
+            receive_any(),
+            Op::Receive(Receive { comm: side, ..from_any() }, Start::Blocking),
+        ],
+    ]);
+    assert_eq!([run.done[1][1].status.bytes, run.done[1][2].status.bytes], [2, 1]);
 }

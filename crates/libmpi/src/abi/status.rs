@@ -55,6 +55,11 @@ impl Status {
         self.internal[2] != 0
     }
 
+    /// Says whether it was cancelled.
+    pub fn set_cancelled(&mut self, cancelled: bool) {
+        self.internal[2] = i32::from(cancelled);
+    }
+
     /// Writes it to where the program wants it, leaving MPI_ERROR alone as the standard says for calls with
     /// one status; a null pointer (MPI_STATUS_IGNORE) wants none.
     ///

@@ -100,6 +100,11 @@ impl Communicator {
         }
     }
 
+    /// The world rank of its first member.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
     /// The next collective on it.
     pub fn next_collective(&self) -> Key {
         let number = self.collectives.get();

@@ -339,7 +339,7 @@ fn exchange(me: &Process, meet: &Communicator, to: u32, tag: Tag, own: &Group) -
     let send = Send { to: peer, tag, comm, bytes, mode: SendMode::Standard, via: Via::PLATFORM, data };
     let receive = Receive { from: peer, tag: TagMatch::Tag(tag), comm, capacity: Bytes(u64::MAX) };
     let data = me.perform(Op::SendReceive(send, receive), |done| done.status.data);
-    me.shared.parcels.borrow_mut().take(data)
+    me.shared.parcels.borrow_mut().open(data)
 }
 
 /// The leader tells its group who is in the other one: first how many, then who.

@@ -72,7 +72,7 @@ fn handler_of(me: &Process, of: Option<Object>) -> (Object, Errhandler) {
 }
 
 /// The error handler of an object.
-fn effective(me: &Process, object: Object) -> Errhandler {
+pub fn effective(me: &Process, object: Object) -> Errhandler {
     let said = |object| me.objects.look(object, |attached| attached.handler).flatten();
     said(object).unwrap_or_else(|| match object {
         Object::File(_) => said(Object::File(File::NULL)).unwrap_or(Errhandler::RETURN),

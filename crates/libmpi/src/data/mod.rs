@@ -3,6 +3,7 @@
 pub mod agreement;
 pub mod basic;
 pub mod copying;
+pub mod channel;
 pub mod datatype;
 pub mod derived;
 pub mod external;

@@ -1,11 +1,76 @@
 //! Contents of messages on their way: the simulator carries numbers, the bytes wait here.
+//!
+//! Short contents are packed at the send. Long ones are **lent**: they stay in the sender's memory until its
+//! operation is complete. If the message has met its receive by then, as a rendezvous has, its bytes have gone from
+//! the one memory to the other, in one copy; else they are packed then.
+
+use std::ffi::c_void;
 
 use mpi::operation::Data;
+
+use super::datatype::Layout;
+
+/// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
+pub const LENT_FROM: u64 = 2048;
+
+/// Values in a program's memory.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Where.
+    pub at: *mut c_void,
+    /// How many.
+    pub count: i64,
+    /// Of what.
+    pub layout: Layout,
+}
+
+impl Place {
+    /// Puts contents there, as far as there is room.
+    ///
+    /// # Safety
+    /// The program gives it as a place to receive into.
+    pub unsafe fn put(&self, contents: &[u8]) {
+        let room = self.layout.packed() * self.count.max(0) as usize;
+        // SAFETY: the caller says so; no more than there is room for.
+        unsafe { self.layout.unpack(&contents[..contents.len().min(room)], self.at) };
+    }
+
+    /// Copies the values to another place, as far as there is room.
+    ///
+    /// # Safety
+    /// The program gives the one to send from and the other to receive into.
+    unsafe fn copy(&self, to: &Place) {
+        // SAFETY: the caller says so.
+        unsafe {
+            if self.layout.blocks.is_some() {
+                return to.put(&self.layout.pack(self.at, self.count));
+            }
+            let bytes = self.layout.packed() * self.count.max(0) as usize;
+            to.put(std::slice::from_raw_parts(self.at.cast_const().cast(), bytes));
+        }
+    }
+}
+
+/// What is known of contents.
+enum Contents {
+    /// Here they are.
+    Own(Box<[u8]>),
+    /// In the sender's memory.
+    Lent(Place),
+    /// In the receiver's memory already.
+    Landed,
+}
+
+struct Held {
+    contents: Contents,
+    /// Who still knows the number: the receiver, and the sender of what is lent.
+    holders: u8,
+}
 
 /// Contents by number; 0 is none.
 #[derive(Default)]
 pub struct Parcels {
-    held: Vec<Box<[u8]>>,
+    held: Vec<Held>,
     free: Vec<Data>,
 }
 
@@ -15,39 +80,141 @@ impl Parcels {
         if contents.is_empty() {
             return 0;
         }
+        self.hold(Held { contents: Contents::Own(contents), holders: 1 })
+    }
+
+    /// Takes note of contents in the sender's memory, which stay there until [`Parcels::settle`].
+    pub fn lend(&mut self, from: Place) -> Data {
+        self.hold(Held { contents: Contents::Lent(from), holders: 2 })
+    }
+
+    fn hold(&mut self, held: Held) -> Data {
         match self.free.pop() {
             Some(number) => {
-                self.held[number as usize - 1] = contents;
+                self.held[number as usize - 1] = held;
                 number
             }
             None => {
-                self.held.push(contents);
+                self.held.push(held);
                 self.held.len() as Data
             }
         }
     }
 
-    /// Hands over the contents of a message that has been received.
-    pub fn take(&mut self, number: Data) -> Box<[u8]> {
+    /// The sender may use the memory again that it has lent.
+    ///
+    /// # Safety
+    /// Until now it has not.
+    pub unsafe fn settle(&mut self, number: Data) {
+        let held = &mut self.held[number as usize - 1];
+        if let (Contents::Lent(place), 2) = (&held.contents, held.holders) {
+            // SAFETY: the caller says so.
+            held.contents = Contents::Own(unsafe { place.layout.pack(place.at, place.count) });
+        }
+        self.let_go(number);
+    }
+
+    /// The message goes to that place for certain: if its contents are lent, they go there now.
+    ///
+    /// # Safety
+    /// The program gives it as a place to receive into.
+    pub unsafe fn land(&mut self, number: Data, to: &Place) {
+        let Some(held) = (number as usize).checked_sub(1).and_then(|index| self.held.get_mut(index)) else {
+            return;
+        };
+        if let Contents::Lent(place) = &held.contents {
+            // SAFETY: the caller says so, and what is lent has not been settled.
+            unsafe { place.copy(to) };
+            held.contents = Contents::Landed;
+        }
+    }
+
+    /// Hands the contents of a message that has been received to that place.
+    ///
+    /// # Safety
+    /// The program gives it as a place to receive into.
+    pub unsafe fn take(&mut self, number: Data, to: &Place) {
+        if number == 0 {
+            return;
+        }
+        // SAFETY: the caller says so, and what is lent has not been settled.
+        unsafe {
+            match &self.held[number as usize - 1].contents {
+                Contents::Own(contents) => to.put(contents),
+                Contents::Lent(place) => place.copy(to),
+                Contents::Landed => {}
+            }
+        }
+        self.let_go(number);
+    }
+
+    /// Hands over contents that were kept.
+    pub fn open(&mut self, number: Data) -> Box<[u8]> {
         if number == 0 {
             return Box::default();
         }
-        self.free.push(number);
-        std::mem::take(&mut self.held[number as usize - 1])
+        let held = &mut self.held[number as usize - 1];
+        let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {
+            Contents::Own(contents) => contents,
+            Contents::Lent(_) | Contents::Landed => unreachable!("only what is kept is opened"),
+        };
+        self.let_go(number);
+        contents
+    }
+
+    fn let_go(&mut self, number: Data) {
+        let held = &mut self.held[number as usize - 1];
+        held.holders -= 1;
+        if held.holders == 0 {
+            held.contents = Contents::Landed;
+            self.free.push(number);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::handle::Datatype;
+
+    fn place(bytes: &mut [u8]) -> Place {
+        let layout = Layout::of_predefined(Datatype::BYTE).unwrap();
+        Place { at: bytes.as_mut_ptr().cast(), count: bytes.len() as i64, layout }
+    }
 
     #[test]
     fn numbers_are_used_again_and_nothing_is_number_zero() {
         let mut parcels = Parcels::default();
         let first = parcels.keep(Box::new([1, 2]));
         assert_eq!(parcels.keep(Box::new([])), 0);
-        assert_eq!(&*parcels.take(first), [1, 2]);
+        assert_eq!(&*parcels.open(first), [1, 2]);
         assert_eq!(parcels.keep(Box::new([3])), first);
-        assert!(parcels.take(0).is_empty());
+        assert!(parcels.open(0).is_empty());
+    }
+
+    /// Whoever comes first of the sender's end and the receiver's, and with more or less room.
+    #[test]
+    fn what_is_lent_arrives_as_it_was_when_its_sender_went_on() {
+        for order in 0..3 {
+            let (mut from, mut to) = ([1, 2, 3], [0; 2]);
+            let mut parcels = Parcels::default();
+            let number = parcels.lend(place(&mut from));
+            // SAFETY: both live to the end of the loop.
+            unsafe {
+                if order == 0 {
+                    parcels.land(number, &place(&mut to));
+                }
+                if order == 1 {
+                    parcels.take(number, &place(&mut to));
+                }
+                parcels.settle(number);
+                from = [9; 3];
+                if order != 1 {
+                    parcels.take(number, &place(&mut to));
+                }
+            }
+            assert_eq!((to, from), ([1, 2], [9; 3]), "{order}");
+            assert_eq!(parcels.keep(Box::new([7])), number);
+        }
     }
 }

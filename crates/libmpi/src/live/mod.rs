@@ -11,9 +11,10 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use engine::{Duration, Time};
-use mpi::operation::{Op, Rank, Work};
-use mpi::source::{Completion, Source};
+use mpi::operation::{Data, Op, Rank, Request, Work};
+use mpi::source::{Completion, Source, Status};
 
+use crate::call::{point_to_point, request};
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, Fiber, Step};
 use crate::loader::tls::Place;
@@ -156,6 +157,18 @@ impl Live {
 }
 
 impl Source for Live {
+    fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
+        if let Some(process) = self.process(receiver) {
+            point_to_point::land(process, data, request);
+        }
+    }
+
+    fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
+        if let Some(process) = self.process(rank) {
+            request::let_go_completed(process, request, status);
+        }
+    }
+
     fn next(&mut self, rank: Rank, done: &Completion) -> Op {
         let index = rank.0 as usize;
         match &mut self.seats[index] {
@@ -199,6 +212,11 @@ impl Live {
             seat.process.flush();
         }
         folder::enter(None);
+    }
+
+    /// The process of a rank that has begun and not ended.
+    fn process(&self, rank: Rank) -> Option<&Process> {
+        self.seats[rank.0 as usize].as_ref().map(|seat| &*seat.process)
     }
 
     fn no_room(&mut self, rank: u32, error: &std::io::Error) -> Op {

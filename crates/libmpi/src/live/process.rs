@@ -17,9 +17,14 @@ use super::objects::Objects;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
+<<<<<<< HEAD
 use crate::call::datatype::Datatypes;
 use crate::call::operation::Operation;
+=======
+use crate::call::point_to_point::{Buffers, Standing, Taken};
+>>>>>>> 08c5a73 (Point-to-point and requests to the standard: buffers, matched probes, pairs, partitions, generalised requests, one copy)
 use crate::call::request::Pending;
+use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
@@ -44,6 +49,8 @@ pub struct Shared {
     pub parcels: RefCell<Parcels>,
     /// Contents of collectives.
     pub meetings: Meetings,
+    /// Which partitioned sends and receives belong together.
+    pub channels: RefCell<Channels>,
 }
 
 /// A command line and an environment as `main` gets them.
@@ -133,6 +140,12 @@ pub struct Process {
     pub objects: Objects,
     /// Its requests: the simulator knows them by the same numbers.
     pub requests: RefCell<Table<Pending>>,
+    /// Messages that a matched probe has taken.
+    pub messages: RefCell<Table<Taken>>,
+    /// The buffers that it has attached for sends in buffered mode.
+    pub buffers: RefCell<Buffers>,
+    /// The receive in whose call it stands.
+    pub receiving: Cell<*const Standing>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
     looks: Cell<u32>,
@@ -168,6 +181,9 @@ impl Process {
             operations: RefCell::default(),
             objects: Objects::new(),
             requests: RefCell::default(),
+            messages: RefCell::default(),
+            buffers: RefCell::default(),
+            receiving: Cell::new(ptr::null()),
             trap: Cell::new(None),
             looks: Cell::new(0),
             waited: Cell::new(Duration::ZERO),

@@ -9,7 +9,7 @@ use crate::operation::{CommId, Op, Rank, Receive, Request, Send, Start, Until};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Status};
 use crate::world::process::{Call, Standing, Target};
-use crate::world::request::Template;
+use crate::world::request::{Slot, Template};
 use crate::world::{Context, Outcome, World, text};
 
 /// How a call goes on after it has begun.
@@ -135,6 +135,8 @@ impl World {
             Op::Start(requests) => self.start_requests(rank, requests, context),
             Op::Cancel(request) => self.cancel(rank, *request, context),
             Op::Free(request) => self.free_request(rank, *request, context),
+            Op::LetGo(request) => self.let_go(rank, *request, context),
+            Op::Drain(draining) => Ok(self.drain(rank, *draining, now)),
             Op::NewComm(comm, new) => self.new_communicator(rank, *comm, new, None, context),
             Op::BeginNewComm(comm, new, request) => {
                 self.new_communicator(rank, *comm, new, Some(*request), context)
@@ -224,6 +226,12 @@ impl World {
             Target::Request(number) => {
                 let slot = &mut process.requests[number as usize];
                 slot.complete(at, status.unwrap_or(Status::EMPTY));
+                if slot.let_go {
+                    *slot = Slot::FREE;
+                    let status = status.unwrap_or(Status::EMPTY);
+                    context.source.completed(Rank(rank), Request(number), &status);
+                    return Ok(());
+                }
                 if slot.waited && process.standing == Standing::Blocked {
                     self.count_down(rank, since, at, context);
                 }

@@ -3,6 +3,9 @@
 use engine::Time;
 use network::Cargo;
 
+use crate::operation::Request;
+use crate::world::process::Target;
+
 /// The messages of the protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -37,7 +40,7 @@ pub(crate) struct Parcel {
     pub dest: u32,
     /// The communicator, below 2²⁸.
     pub context: u32,
-    /// The tag; the number of the collective on its communicator.
+    /// The tag; the number of the collective on its communicator. Clear: which receive ([`name_of`]).
     pub tag: u32,
     /// Envelopes: the number of the envelope between the two ranks. Collectives: the signature of the
     /// call. Clear and data: the receiver's handle.
@@ -49,6 +52,21 @@ pub(crate) struct Parcel {
     pub word: u64,
     /// When the send was called.
     pub sent: Time,
+}
+
+/// Which receive of its rank a clearance is for: 0 for the call in which it stands, then requests; the
+/// greatest number for what no source knows.
+pub(crate) fn name_of(target: Target) -> u32 {
+    match target {
+        Target::Call => 0,
+        Target::Request(number) => number + 1,
+        Target::Round(_) | Target::Nobody => u32::MAX,
+    }
+}
+
+/// The receive that a clearance names, if a source knows it.
+pub(crate) fn named(name: u32) -> Option<Option<Request>> {
+    (name != u32::MAX).then(|| name.checked_sub(1).map(Request))
 }
 
 impl Parcel {

@@ -209,6 +209,7 @@ impl World {
                 sent: begin,
                 target: Target::Round(instance),
                 cleared: false,
+                buffered: false,
                 copies: Copies::of(copied, false),
                 nics: None,
             }) as u32

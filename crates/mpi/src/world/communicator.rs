@@ -43,7 +43,8 @@ pub enum Topology {
     Graph(Vec<Arc<Neighbours>>),
 }
 
-/// Numbers travel in 28 bits; the upper half is for groups that are about to become communicators.
+/// Numbers travel in 28 bits; the upper half is for groups that are about to become communicators, and half of
+/// the rest for second contexts.
 const LIMIT: u32 = 1 << 28;
 pub(crate) const NASCENT: u32 = LIMIT / 2;
 /// From here to there are those that are made while their members do something else.
@@ -51,7 +52,11 @@ pub(crate) const LATER: u32 = LIMIT / 4;
 
 impl Communicator {
     pub(crate) fn new(id: CommId, group: Group, topology: Topology) -> Communicator {
-        assert!(id.0 < LIMIT, "a rank makes at most {} communicators", LIMIT / 2);
+        assert!(
+            id.0 >= NASCENT && id.0 < LIMIT || id.0 < NASCENT / 2,
+            "a rank makes at most {} communicators",
+            NASCENT / 2
+        );
         Communicator { id, members: Members::Group(group), topology }
     }
 
@@ -173,7 +178,7 @@ impl Communicator {
 
 /// What people call a communicator.
 pub(crate) fn name(id: CommId) -> String {
-    match id {
+    match id.communicator() {
         CommId::WORLD => "world".into(),
         CommId::SELF => "self".into(),
         CommId::NULL => "null".into(),

@@ -28,6 +28,7 @@ const MASK_BYTES: Bytes = Bytes(256);
 impl World {
     /// The communicator `comm`, of which `rank` must be a member.
     pub(super) fn membership(&self, rank: u32, comm: CommId) -> Outcome<&Arc<Communicator>> {
+        let comm = comm.communicator();
         match comm {
             CommId::WORLD => return Ok(&self.world),
             CommId::SELF => return Ok(&self.oneself),
@@ -45,6 +46,7 @@ impl World {
 
     /// The communicator `comm` of `rank`, also while what is under way on it outlives it.
     pub(super) fn communicator(&self, rank: u32, comm: CommId) -> Option<&Arc<Communicator>> {
+        let comm = comm.communicator();
         match comm {
             CommId::WORLD => Some(&self.world),
             CommId::SELF => Some(&self.oneself),
@@ -242,9 +244,10 @@ impl World {
         let process = &mut self.processes[rank as usize];
         // While something is under way on it, it must stay known.
         let matched = process.rare.iter().flat_map(|rare| rare.matched.iter());
-        let busy = process.posted.iter().any(|(pattern, _)| pattern.key().context == comm.0)
-            || process.incoming.iter().any(|(_, incoming)| incoming.context == comm.0)
-            || matched.into_iter().any(|(_, (key, _))| key.context == comm.0);
+        let of_it = |context: u32| CommId(context).communicator() == comm;
+        let busy = process.posted.iter().any(|(pattern, _)| of_it(pattern.key().context))
+            || process.incoming.iter().any(|(_, incoming)| of_it(incoming.context))
+            || matched.into_iter().any(|(_, (key, _))| of_it(key.context));
         let membership = process.memberships.entry(comm.0);
         membership.freed = true;
         if !busy {

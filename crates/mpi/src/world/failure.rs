@@ -41,6 +41,10 @@ impl World {
                 let from = self.pattern(rank, receive).ok().flatten().and_then(|pattern| pattern.source());
                 waits.message(from);
             }
+            Some(Op::Drain(_)) => {
+                let held = process.outgoing.iter().filter(|(_, outgoing)| outgoing.buffered);
+                held.for_each(|(_, held)| waits.add("a matching receive at", Some(held.dest)));
+            }
             Some(_) => self.waits_for(process, Target::Call, &mut waits),
             None => {}
         }

@@ -30,6 +30,7 @@ mod text;
 mod wait;
 
 pub use progress::Progress;
+pub use receive::NO_MESSAGE;
 
 use std::sync::Arc;
 

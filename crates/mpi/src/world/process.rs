@@ -198,6 +198,8 @@ pub(crate) struct Outgoing {
     pub target: Target,
     /// Whether its data is on its way.
     pub cleared: bool,
+    /// Whether it was sent in buffered mode.
+    pub buffered: bool,
     /// Who still has to copy it.
     pub copies: Copies,
     /// The NICs that it takes, if it says so.

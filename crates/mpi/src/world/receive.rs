@@ -11,7 +11,7 @@ use crate::operation::{CommId, Op, Peer, Rank, Receive, Start, Tag, TagMatch};
 use crate::record::{Failure, Record};
 use crate::source::Status;
 use crate::world::calls::Flow;
-use crate::world::cargo::{Kind, Parcel};
+use crate::world::cargo::{Kind, Parcel, name_of};
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::{Envelope, Incoming, Posting, Standing, Target};
 use crate::world::progress::Unanswered;
@@ -227,7 +227,7 @@ impl World {
             source: rank,
             dest: incoming.source,
             context: incoming.context,
-            tag: incoming.tag,
+            tag: name_of(incoming.target),
             high: handle,
             low: sender_handle,
             word: arrived.0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Time;
 
 use crate::collective::Collective;
-use crate::operation::{Receive, Request, Send};
+use crate::operation::{Rank, Receive, Request, Send};
 use crate::source::Status;
 use crate::world::calls::Flow;
 use crate::world::process::Target;
@@ -17,6 +17,8 @@ pub(crate) struct Slot {
     pub state: State,
     /// Whether the call in which the rank stands waits for it.
     pub waited: bool,
+    /// Whether nobody will wait for it: the source hears when it is complete.
+    pub let_go: bool,
     /// Complete: from when on.
     pub at: Time,
     pub status: Status,
@@ -47,8 +49,14 @@ pub(crate) enum Template {
 }
 
 impl Slot {
-    const FREE: Slot =
-        Slot { state: State::Free, waited: false, at: Time::ZERO, status: Status::EMPTY, template: None };
+    pub const FREE: Slot = Slot {
+        state: State::Free,
+        waited: false,
+        let_go: false,
+        at: Time::ZERO,
+        status: Status::EMPTY,
+        template: None,
+    };
 
     pub fn complete(&mut self, at: Time, status: Status) {
         debug_assert!(self.state == State::Active);
@@ -156,6 +164,19 @@ impl World {
             process.requests[request.0 as usize].complete(now, status);
         }
         Ok(Flow::Return(now))
+    }
+
+    /// Forgets a request whose end the source wants to hear of.
+    pub(super) fn let_go(&mut self, rank: u32, request: Request, context: &mut Context) -> Outcome<Flow> {
+        let slot = self.slot(rank, request)?;
+        match slot.state {
+            State::Active => slot.let_go = true,
+            _ => {
+                let status = std::mem::replace(slot, Slot::FREE).status;
+                context.source.completed(Rank(rank), request, &status);
+            }
+        }
+        Ok(Flow::Return(context.now))
     }
 
     /// Forgets a request (MPI_Request_free): what it stands for goes on for nobody.

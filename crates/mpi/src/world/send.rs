@@ -25,9 +25,10 @@
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::{Arrival, Message, NicPair};
 
-use crate::operation::{CommId, Copying, Peer, Send, SendMode, Via};
-use crate::world::cargo::{Kind, Parcel};
-use crate::world::process::{Copies, Outgoing, Target};
+use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
+use crate::world::calls::Flow;
+use crate::world::cargo::{Kind, Parcel, named};
+use crate::world::process::{Copies, Outgoing, Standing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::{Context, Outcome, World};
 
@@ -82,6 +83,7 @@ impl World {
                 sent: now,
                 target: waiting,
                 cleared: false,
+                buffered: send.mode == SendMode::Buffered,
                 copies: Copies::of(copied, send.mode == SendMode::Buffered),
                 nics: send.via.nics,
             }) as u32
@@ -144,6 +146,9 @@ impl World {
         let copies = outgoing.copies == Copies::Both;
         let cost = self.overheads(Bytes(0)).1 + self.overheads(size).0 + self.copy_of(size, copies);
         let at = self.processes[rank as usize].engage(context.now, cost);
+        if let Some(request) = named(parcel.tag) {
+            context.source.matched(outgoing.data, Rank(outgoing.dest), request);
+        }
         // The request had been on its way, and so was the answer; between them the receive was late.
         self.cover(rank, outgoing.target, outgoing.sent, Time(parcel.word));
         self.cover(rank, outgoing.target, injected, at);
@@ -168,7 +173,7 @@ impl World {
         }
         // It is in MPI's own memory then: what the network does with it is no matter of the sender's.
         self.processes[rank as usize].outgoing.remove(parcel.low as usize);
-        self.complete(rank, outgoing.target, injected, at, None, context)
+        self.has_left(rank, &outgoing, injected, at, context)
     }
 
     /// The data of a rendezvous has left the sender's memory.
@@ -177,7 +182,40 @@ impl World {
         let process = &mut self.processes[rank as usize];
         let outgoing = process.outgoing.remove(parcel.low as usize);
         let since = process.call.counted;
-        self.complete(rank, outgoing.target, since, context.now, None, context)
+        self.has_left(rank, &outgoing, since, context.now, context)
+    }
+
+    /// A rendezvous send is complete.
+    fn has_left(
+        &mut self,
+        rank: u32,
+        outgoing: &Outgoing,
+        since: Time,
+        at: Time,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let process = &mut self.processes[rank as usize];
+        if outgoing.buffered
+            && process.standing == Standing::Blocked
+            && matches!(process.op, Some(Op::Drain(_)))
+        {
+            return self.complete(rank, Target::Call, since, at, None, context);
+        }
+        self.complete(rank, outgoing.target, since, at, None, context)
+    }
+
+    /// Waits until what was sent in buffered mode has left, or asks for it (MPI_Buffer_flush).
+    pub(super) fn drain(&mut self, rank: u32, draining: Draining, now: Time) -> Flow {
+        let process = &mut self.processes[rank as usize];
+        let held = process.outgoing.iter().filter(|(_, outgoing)| outgoing.buffered);
+        let (count, bytes) = held.fold((0, 0), |(count, bytes), (_, held)| (count + 1, bytes + held.bytes));
+        if count > 0 && draining == Draining::Wait {
+            process.call.outstanding = count;
+            return Flow::Block;
+        }
+        process.call.status.bytes = bytes;
+        process.call.matched = count.into();
+        Flow::Return(now)
     }
 
     /// The world rank of `peer` in `comm`, or `None` for nobody.

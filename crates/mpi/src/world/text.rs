@@ -2,7 +2,7 @@
 
 use crate::collective::{Collective, Sizes};
 use crate::operation::{
-    CommId, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch, TwoGroups, Until,
+    CommId, Draining, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch, TwoGroups, Until,
 };
 use crate::world::communicator::name as comm_name;
 
@@ -33,7 +33,8 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::Start(requests) if requests.len() == 1 => "MPI_Start",
         Op::Start(_) => "MPI_Startall",
         Op::Cancel(_) => "MPI_Cancel",
-        Op::Free(_) => "MPI_Request_free",
+        Op::Free(_) | Op::LetGo(_) => "MPI_Request_free",
+        Op::Drain(_) => "MPI_Buffer_flush",
         Op::Collective(call, Start::Blocking) => call.kind.function(),
         Op::Collective(call, Start::Request(_)) => call.kind.nonblocking_function(),
         Op::Collective(call, Start::Persistent(_)) => call.kind.persistent_function(),
@@ -93,6 +94,7 @@ pub(super) fn blocks(op: &Op) -> bool {
         | Op::ProbeMatched(_, true)
         | Op::Wait(..)
         | Op::WaitOne(_)
+        | Op::Drain(Draining::Wait)
         | Op::NewComm(..)
         | Op::Finalize => true,
         _ => false,
@@ -140,6 +142,8 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::Finalize => 20,
         Op::BeginNewComm(..) => 21,
         Op::TakeNewComm(_) => 22,
+        Op::LetGo(_) => 23,
+        Op::Drain(_) => 24,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
 }
@@ -165,9 +169,13 @@ pub(super) fn describe(op: &Op) -> String {
         Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => {
             format!("{name}({} requests)", requests.len())
         }
-        Op::Cancel(request) | Op::Free(request) => format!("{name}(request={})", request.0),
+        Op::Cancel(request) | Op::Free(request) | Op::LetGo(request) => {
+            format!("{name}(request={})", request.0)
+        }
         Op::Abort(code) => format!("{name}(code={code})"),
-        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Finalize | Op::Finish => name.into(),
+        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Drain(_) | Op::Finalize | Op::Finish => {
+            name.into()
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue,
 use mpi::collective::{Collective, Kind, Selection, Sizes};
 use mpi::compute::Processor;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
+use mpi::source::Status;
 use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
 use network::message::LinkUse;
 use network::{Arrival, Endpoint, Happening, HostId, HostParameters, Memory, Message, Network, Nics, Regime};
@@ -62,12 +63,22 @@ pub struct Script {
     pub ops: Vec<Vec<Op>>,
     at: Vec<usize>,
     pub done: Vec<Vec<Completion>>,
+    pub heard: Vec<Heard>,
+}
+
+/// What a source is told beside completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// The content, who receives it, and under which request.
+    Matched(u64, u32, Option<u32>),
+    /// Who had let go which request, and the length of its message.
+    Completed(u32, u32, u64),
 }
 
 impl Script {
     pub fn new(ops: Vec<Vec<Op>>) -> Script {
         let ranks = ops.len();
-        Script { ops, at: vec![0; ranks], done: vec![Vec::new(); ranks] }
+        Script { ops, at: vec![0; ranks], done: vec![Vec::new(); ranks], heard: Vec::new() }
     }
 }
 
@@ -79,6 +90,14 @@ impl Source for Script {
         }
         self.at[rank] += 1;
         self.ops[rank].get(self.at[rank] - 1).cloned().unwrap_or(Op::Finish)
+    }
+
+    fn matched(&mut self, data: u64, receiver: Rank, request: Option<Request>) {
+        self.heard.push(Heard::Matched(data, receiver.0, request.map(|request| request.0)));
+    }
+
+    fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
+        self.heard.push(Heard::Completed(rank.0, request.0, status.bytes));
     }
 
     fn place(&self, rank: Rank) -> Option<String> {
@@ -100,6 +119,8 @@ impl Observer<Record> for Records {
 pub struct Run {
     /// What each operation of each rank gave.
     pub done: Vec<Vec<Completion>>,
+    /// What the source was told beside.
+    pub heard: Vec<Heard>,
     pub records: Vec<Record>,
     pub failure: Option<Failure>,
     pub digest: u64,
@@ -224,6 +245,7 @@ pub fn run_with(setup: Setup, ops: Vec<Vec<Op>>) -> Run {
     };
     Run {
         done: script.done,
+        heard: script.heard,
         records: records.0,
         failure,
         digest: digest(&world),

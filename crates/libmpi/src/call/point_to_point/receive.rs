@@ -1,0 +1,180 @@
+//! Receives, blocking, immediate and persistent.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use engine::Bytes;
+use mpi::operation::{self, Data, Op, Start};
+use mpi::source;
+
+use super::{sender, tags};
+use crate::abi::PROC_NULL;
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{Comm, Datatype, Errhandler, Request};
+use crate::abi::status::Status;
+use crate::call::communicator;
+use crate::call::error::effective;
+use crate::call::request::{self, Pending};
+use crate::data::datatype::Layout;
+use crate::data::parcel::Place;
+use crate::live::process::Process;
+
+/// The arguments of a receive, as C has them.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming {
+    /// Where to.
+    pub buffer: *mut c_void,
+    /// How many at most.
+    pub count: i64,
+    /// Of what.
+    pub datatype: Datatype,
+    /// From whom.
+    pub from: c_int,
+    /// With which tag.
+    pub tag: c_int,
+    /// On which communicator.
+    pub comm: Comm,
+}
+
+impl Incoming {
+    /// The simulator's receive. A message that is too long ends the run there, with both ranks in the report,
+    /// unless the error handler is to be asked.
+    pub fn wanted(&self, me: &Process, layout: &Layout) -> Answer<operation::Receive> {
+        let comm = communicator::find(me, self.comm)?;
+        let wanted = || {
+            let capacity = Bytes(layout.bytes(self.count)?);
+            let (from, tag) = (sender(&comm, self.from)?, tags(self.tag)?);
+            let fatal = effective(me, self.comm.into()) == Errhandler::ARE_FATAL;
+            let capacity = if fatal { capacity } else { Bytes(u64::MAX) };
+            Ok(operation::Receive { from, tag, comm: comm.id, capacity })
+        };
+        wanted().map_err(|error: Error| error.of(self.comm))
+    }
+
+    /// Where its contents go.
+    pub fn place(&self, layout: &Layout) -> Place {
+        Place { at: self.buffer, count: self.count, layout: layout.clone() }
+    }
+
+    /// Puts what has come into the program's buffer; refuses what is longer than it.
+    ///
+    /// # Safety
+    /// As the contract of `call` says.
+    pub unsafe fn take(&self, me: &Process, layout: &Layout, status: &source::Status) -> Answer {
+        // SAFETY: the caller says so.
+        unsafe { me.shared.parcels.borrow_mut().take(status.data, &self.place(layout)) };
+        let room = layout.bytes(self.count)?;
+        if status.bytes <= room {
+            return Ok(());
+        }
+        let reason =
+            format!("{} bytes from rank {} do not fit into {room} bytes", status.bytes, status.source);
+        Err(Error::new(Class::TRUNCATE, reason).of(self.comm))
+    }
+
+    /// The status for the program.
+    pub fn status(&self, status: &source::Status) -> Status {
+        if self.from == PROC_NULL { Status::NOBODY } else { Status::of(status) }
+    }
+}
+
+/// The receive in whose call a rank stands, for messages that land before they have come.
+pub type Standing = (Incoming, Layout);
+
+/// Performs `op`, which receives in this call, and takes what it gives.
+///
+/// # Safety
+/// As the contract of `call` says.
+pub(super) unsafe fn perform(
+    me: &Process,
+    op: Op,
+    message: Incoming,
+    layout: Layout,
+    status: *mut Status,
+) -> Answer {
+    let standing = (message, layout);
+    me.receiving.set(&standing);
+    let got = me.perform(op, |done| done.status);
+    me.receiving.set(ptr::null());
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        message.status(&got).write(status);
+        message.take(me, &standing.1, &got)
+    }
+}
+
+/// The message with contents `data` goes into a receive of `me` for certain.
+pub fn land(me: &Process, data: Data, request: Option<operation::Request>) {
+    if data == 0 {
+        return;
+    }
+    let place = match request {
+        Some(request) => request::receiving(me, request),
+        None => {
+            // SAFETY: set only while the call stands that it belongs to.
+            unsafe { me.receiving.get().as_ref() }.map(|(message, layout)| message.place(layout))
+        }
+    };
+    if let Some(place) = place {
+        // SAFETY: as the contract of `call` says: the receive is under way.
+        unsafe { me.shared.parcels.borrow_mut().land(data, &place) };
+    }
+}
+
+/// MPI_Recv
+pub unsafe fn recv(
+    me: &Process,
+    buffer: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+    status: *mut Status,
+) -> Answer {
+    let message = Incoming { buffer, count, datatype, from, tag, comm };
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    let wanted = message.wanted(me, &layout)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { perform(me, Op::Receive(wanted, Start::Blocking), message, layout, status) }
+}
+
+/// MPI_Irecv
+pub unsafe fn irecv(
+    me: &Process,
+    buffer: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Request,
+) -> Answer {
+    let message = Incoming { buffer, count, datatype, from, tag, comm };
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    let wanted = message.wanted(me, &layout)?;
+    let begun = request::begin(me, Pending::receive(message, layout), |start| Op::Receive(wanted, start));
+    // SAFETY: as the contract of `call` says.
+    unsafe { *request = begun };
+    Ok(())
+}
+
+/// MPI_Recv_init
+pub unsafe fn recv_init(
+    me: &Process,
+    buffer: *mut c_void,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+    request: *mut Request,
+) -> Answer {
+    let message = Incoming { buffer, count, datatype, from, tag, comm };
+    let layout = me.layout(datatype).map_err(|error| error.of(comm))?;
+    message.wanted(me, &layout)?;
+    let kept = request::keep(me, Pending::persistent_receive(message, layout));
+    // SAFETY: as the contract of `call` says.
+    unsafe { *request = kept };
+    Ok(())
+}

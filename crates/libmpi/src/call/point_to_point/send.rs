@@ -1,0 +1,158 @@
+//! Sends of all modes, blocking, immediate and persistent.
+
+use std::ffi::{c_int, c_void};
+
+use engine::Bytes;
+use mpi::operation::{self, Data, Op, Peer, SendMode, Start, Via};
+
+use super::{buffer, receiver, tag_of};
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{Comm, Datatype, Request};
+use crate::call::communicator;
+use crate::call::request::{self, Pending};
+use crate::data::parcel::{LENT_FROM, Place};
+use crate::live::process::Process;
+
+/// The arguments of a send, as C has them.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing {
+    /// From where.
+    pub buffer: *const c_void,
+    /// How many.
+    pub count: i64,
+    /// Of what.
+    pub datatype: Datatype,
+    /// To whom.
+    pub to: c_int,
+    /// With which tag.
+    pub tag: c_int,
+    /// On which communicator.
+    pub comm: Comm,
+}
+
+/// A send that is about to begin.
+pub struct Prepared {
+    /// The simulator's.
+    pub send: operation::Send,
+    /// Its contents, if the program's memory is lent: to be settled when the send is complete; else 0.
+    pub lent: Data,
+}
+
+impl Outgoing {
+    /// The simulator's send. Long contents are lent, if they `may` be.
+    ///
+    /// # Safety
+    /// As the contract of `call` says.
+    pub unsafe fn prepare(&self, me: &Process, mode: SendMode, may: Lending) -> Answer<Prepared> {
+        let comm = communicator::find(me, self.comm)?;
+        let prepare = || -> Answer<Prepared> {
+            let layout = me.layout(self.datatype)?;
+            let bytes = Bytes(layout.bytes(self.count)?);
+            let (to, tag) = (receiver(&comm, self.to)?, tag_of(self.tag)?);
+            if self.buffer.is_null() && bytes.0 > 0 && layout.blocks.is_none() && to != Peer::Null {
+                let reason = format!("{} values at MPI_BOTTOM or a null pointer", self.count);
+                return Err(Error::new(Class::BUFFER, reason));
+            }
+            let (mut lent, mut data) = (0, 0);
+            if mode == SendMode::Buffered {
+                buffer::claim(me, self.comm, bytes.0, to == Peer::Null)?;
+            }
+            if to != Peer::Null && bytes.0 > 0 {
+                let mut parcels = me.shared.parcels.borrow_mut();
+                if bytes.0 >= LENT_FROM && may == Lending::Allowed && mode != SendMode::Buffered {
+                    lent = parcels.lend(Place { at: self.buffer.cast_mut(), count: self.count, layout });
+                    data = lent;
+                } else {
+                    // SAFETY: the caller says so.
+                    data = parcels.keep(unsafe { layout.pack(self.buffer, self.count) });
+                }
+            }
+            let send = operation::Send { to, tag, comm: comm.id, bytes, mode, via: Via::PLATFORM, data };
+            Ok(Prepared { send, lent })
+        };
+        prepare().map_err(|error| error.of(self.comm))
+    }
+
+    /// Refuses what is wrong with it, without sending.
+    fn check(&self, me: &Process) -> Answer {
+        let comm = communicator::find(me, self.comm)?;
+        let check = || -> Answer {
+            me.layout(self.datatype)?.bytes(self.count)?;
+            receiver(&comm, self.to)?;
+            tag_of(self.tag)?;
+            Ok(())
+        };
+        check().map_err(|error| error.of(self.comm))
+    }
+}
+
+/// Whether a send may leave its contents where they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lending {
+    /// Until it is complete.
+    Allowed,
+    /// They are overwritten before.
+    Refused,
+}
+
+/// The program may use the memory again that was lent.
+pub fn settle(me: &Process, lent: Data) {
+    if lent != 0 {
+        // SAFETY: as the contract of `call` says, it has not until the send was complete.
+        unsafe { me.shared.parcels.borrow_mut().settle(lent) };
+    }
+}
+
+macro_rules! sends {
+    ($($(#[$doc:meta])* $blocking:ident $immediate:ident $persistent:ident $mode:ident;)*) => {$(
+        $(#[$doc])*
+        pub unsafe fn $blocking(
+            me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
+        ) -> Answer {
+            let message = Outgoing { buffer, count, datatype, to, tag, comm };
+            // SAFETY: as the contract of `call` says.
+            let prepared = unsafe { message.prepare(me, SendMode::$mode, Lending::Allowed) }?;
+            me.perform(Op::Send(prepared.send, Start::Blocking), |_| ());
+            settle(me, prepared.lent);
+            Ok(())
+        }
+
+        $(#[$doc])*
+        pub unsafe fn $immediate(
+            me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
+            request: *mut Request,
+        ) -> Answer {
+            let message = Outgoing { buffer, count, datatype, to, tag, comm };
+            // SAFETY: as the contract of `call` says.
+            let prepared = unsafe { message.prepare(me, SendMode::$mode, Lending::Allowed) }?;
+            let begun = request::begin(me, Pending::send(prepared.lent), |start| Op::Send(prepared.send, start));
+            // SAFETY: as the contract of `call` says.
+            unsafe { *request = begun };
+            Ok(())
+        }
+
+        $(#[$doc])*
+        pub unsafe fn $persistent(
+            me: &Process, buffer: *const c_void, count: i64, datatype: Datatype, to: c_int, tag: c_int, comm: Comm,
+            request: *mut Request,
+        ) -> Answer {
+            let message = Outgoing { buffer, count, datatype, to, tag, comm };
+            message.check(me)?;
+            let kept = request::keep(me, Pending::persistent_send(message, SendMode::$mode));
+            // SAFETY: as the contract of `call` says.
+            unsafe { *request = kept };
+            Ok(())
+        }
+    )*};
+}
+
+sends! {
+    /// MPI_Send and its kin: the library chooses whether it is buffered.
+    send isend send_init Standard;
+    /// MPI_Bsend and its kin: into the buffer that the program has attached.
+    bsend ibsend bsend_init Buffered;
+    /// MPI_Ssend and its kin: complete when the receive has begun.
+    ssend issend ssend_init Synchronous;
+    /// MPI_Rsend and its kin: the receive is posted.
+    rsend irsend rsend_init Ready;
+}

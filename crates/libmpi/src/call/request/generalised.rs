@@ -1,0 +1,107 @@
+//! Generalised requests: operations of the program's own (MPI 5.0, 13.2).
+
+use std::ffi::{c_int, c_void};
+
+use super::{Kind, Pending, check, keep};
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::Request;
+use crate::abi::status::Status;
+use crate::live::process::Process;
+
+type Query = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
+type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Cancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+
+/// The program's functions, and how far it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Generalised {
+    query: Option<Query>,
+    free: Option<Free>,
+    cancel: Option<Cancel>,
+    state: *mut c_void,
+    complete: bool,
+    freed: bool,
+}
+
+/// What a function of the program's has returned.
+fn outcome(code: c_int, which: &str) -> Answer {
+    if code == Class::SUCCESS.0 {
+        return Ok(());
+    }
+    Err(Error::new(Class(code), format!("the {which} function of a generalised request returned {code}")))
+}
+
+impl Generalised {
+    /// Whether the program has completed it.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The program has freed its request.
+    pub(super) fn freed(&self, kind: &mut Kind) {
+        *kind = Kind::Generalised(Generalised { freed: true, ..*self });
+    }
+
+    /// Asks for its status.
+    pub(super) unsafe fn query(&self, status: &mut Status) -> Answer {
+        // SAFETY: as the contract of `call` says.
+        self.query.map_or(Ok(()), |query| outcome(unsafe { query(self.state, status) }, "query"))
+    }
+
+    /// Tells the program that its state is needed no more.
+    pub(super) unsafe fn free(&self) -> Answer {
+        // SAFETY: as the contract of `call` says.
+        self.free.map_or(Ok(()), |free| outcome(unsafe { free(self.state) }, "free"))
+    }
+
+    /// Tells the program that it is cancelled.
+    pub(super) unsafe fn cancel(&self) -> Answer {
+        let complete = c_int::from(self.complete);
+        // SAFETY: as the contract of `call` says.
+        self.cancel.map_or(Ok(()), |cancel| outcome(unsafe { cancel(self.state, complete) }, "cancel"))
+    }
+}
+
+/// MPI_Grequest_start
+pub unsafe fn grequest_start(
+    me: &Process,
+    query: *mut c_void,
+    free: *mut c_void,
+    cancel: *mut c_void,
+    state: *mut c_void,
+    request: *mut Request,
+) -> Answer {
+    // SAFETY: as the contract of `call` says, they are functions of these types, or null.
+    let own = unsafe {
+        Generalised {
+            query: std::mem::transmute::<*mut c_void, Option<Query>>(query),
+            free: std::mem::transmute::<*mut c_void, Option<Free>>(free),
+            cancel: std::mem::transmute::<*mut c_void, Option<Cancel>>(cancel),
+            state,
+            complete: false,
+            freed: false,
+        }
+    };
+    let kept = keep(me, Pending::new(Kind::Generalised(own)));
+    // SAFETY: as the contract of `call` says.
+    unsafe { *request = kept };
+    Ok(())
+}
+
+/// MPI_Grequest_complete
+pub unsafe fn grequest_complete(me: &Process, request: Request) -> Answer {
+    check(me, request)?;
+    let own = match me.requests.borrow_mut().get_mut(request.0) {
+        Some(Pending { kind: Kind::Generalised(own), .. }) => {
+            own.complete = true;
+            *own
+        }
+        _ => return Err(Error::new(Class::REQUEST, "not a generalised request")),
+    };
+    if own.freed {
+        me.requests.borrow_mut().remove(request.0);
+        // SAFETY: as the contract of `call` says.
+        return unsafe { own.free() };
+    }
+    Ok(())
+}

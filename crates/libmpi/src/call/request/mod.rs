@@ -1,0 +1,248 @@
+//! Requests: operations that complete later.
+//!
+//! The simulator knows an operation by its place in the rank's table. Most requests are one operation, and have its
+//! place; a **group** is several (a send and a receive, the partitions of a message), each a hidden request. A
+//! request that is complete keeps its status until it is handed to the program, so that one can be looked at before
+//! (MPI_Request_get_status). A persistent one stays in the table; each start begins an operation anew, because
+//! what it sends is packed then.
+
+mod complete;
+mod generalised;
+mod persistent;
+mod status;
+mod wait;
+
+pub use complete::{let_go_completed, part_completed, request_free};
+pub use generalised::*;
+pub use persistent::*;
+pub use status::*;
+pub use wait::*;
+
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use mpi::operation::{self, Data, Op, SendMode, Start};
+
+use super::point_to_point::{Incoming, Outgoing, Partitioned};
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{self, Request};
+use crate::abi::status::Status;
+use crate::data::datatype::Layout;
+use crate::data::parcel::Place;
+use crate::live::process::Process;
+
+/// What is to be done when an operation is complete.
+pub type Finish = Box<dyn FnOnce(&Process) -> Answer>;
+/// How a persistent collective begins again; gives what is to be done at its end.
+pub type Again = Rc<dyn Fn(&Process) -> Answer<Finish>>;
+
+/// An operation that a rank has begun, or may begin again and again.
+pub struct Pending {
+    kind: Kind,
+    state: State,
+    /// Persistent?
+    kept: bool,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone)]
+enum State {
+    /// Persistent, and not started.
+    Inactive,
+    /// Under way.
+    Active,
+    /// To be handed to the program.
+    Complete(Status, Option<Error>),
+}
+
+enum Kind {
+    /// With what is sent anew at each start, if it is persistent, and the contents that are lent.
+    Send(Option<(Outgoing, SendMode)>, Data),
+    /// With how what comes is laid out: the program may free its datatype before.
+    Receive(Incoming, Layout),
+    /// With what is to be done at its end, while it is under way, and how it begins again, if it is persistent.
+    Collective(Option<Finish>, Option<Again>),
+    /// Several operations.
+    Group(Group),
+    /// Those of a partitioned message.
+    Partitioned(Group, Box<Partitioned>),
+    /// What the program completes itself.
+    Generalised(Generalised),
+    /// The buffered sends of the rank.
+    Flush,
+}
+
+/// Operations that are one request.
+#[derive(Debug, Clone, Default)]
+struct Group {
+    /// The places of those that are not complete.
+    parts: Vec<u32>,
+    /// Of the receive among them.
+    status: Option<Status>,
+    /// The first error.
+    error: Option<Error>,
+}
+
+impl Pending {
+    fn new(kind: Kind) -> Pending {
+        Pending { kind, state: State::Active, kept: false }
+    }
+
+    fn persistent(kind: Kind) -> Pending {
+        Pending { kind, state: State::Inactive, kept: true }
+    }
+
+    /// A send, with the contents that are lent.
+    pub fn send(lent: Data) -> Pending {
+        Pending::new(Kind::Send(None, lent))
+    }
+
+    /// A receive.
+    pub fn receive(message: Incoming, layout: Layout) -> Pending {
+        Pending::new(Kind::Receive(message, layout))
+    }
+
+    /// A collective, or another operation, at whose end `finish` takes the result.
+    pub fn collective(finish: Finish) -> Pending {
+        Pending::new(Kind::Collective(Some(finish), None))
+    }
+
+    /// A persistent collective.
+    pub fn persistent_collective(again: Again) -> Pending {
+        Pending::persistent(Kind::Collective(None, Some(again)))
+    }
+
+    /// Several operations, which [`begin_part`] adds.
+    pub fn group() -> Pending {
+        Pending::new(Kind::Group(Group::default()))
+    }
+
+    /// The end of what was sent in buffered mode.
+    pub fn flush() -> Pending {
+        Pending::new(Kind::Flush)
+    }
+
+    /// A persistent send.
+    pub fn persistent_send(message: Outgoing, mode: SendMode) -> Pending {
+        Pending::persistent(Kind::Send(Some((message, mode)), 0))
+    }
+
+    /// A persistent receive.
+    pub fn persistent_receive(message: Incoming, layout: Layout) -> Pending {
+        Pending::persistent(Kind::Receive(message, layout))
+    }
+
+    /// A partitioned message.
+    pub fn partitioned(message: Partitioned) -> Pending {
+        Pending::persistent(Kind::Partitioned(Group::default(), Box::new(message)))
+    }
+
+    /// The partitioned message that it is.
+    pub fn as_partitioned(&mut self) -> Option<&mut Partitioned> {
+        match &mut self.kind {
+            Kind::Partitioned(_, message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// Is it under way, or complete and not handed to the program?
+    pub fn is_active(&self) -> bool {
+        !matches!(self.state, State::Inactive)
+    }
+
+    fn group_mut(&mut self) -> Option<&mut Group> {
+        match &mut self.kind {
+            Kind::Group(group) | Kind::Partitioned(group, _) => Some(group),
+            _ => None,
+        }
+    }
+}
+
+/// Begins an operation under a request.
+pub fn begin(me: &Process, pending: Pending, op: impl FnOnce(Start) -> Op) -> Request {
+    let place = me.requests.borrow_mut().insert(pending);
+    me.perform(op(Start::Request(operation::Request(place))), |_| ());
+    Request(handle::number(place))
+}
+
+/// Begins an operation that is part of the request `whole`, under a hidden request.
+pub fn begin_part(me: &Process, whole: Request, pending: Pending, op: impl FnOnce(operation::Request) -> Op) {
+    let place = me.requests.borrow_mut().insert(pending);
+    if let Some(group) = me.requests.borrow_mut().get_mut(whole.0).and_then(Pending::group_mut) {
+        group.parts.push(place);
+    }
+    me.perform(op(operation::Request(place)), |_| ());
+}
+
+/// Keeps a request whose operation begins later, or consists of parts.
+pub fn keep(me: &Process, pending: Pending) -> Request {
+    Request(handle::number(me.requests.borrow_mut().insert(pending)))
+}
+
+/// The operations of a request that are not complete.
+pub fn parts(me: &Process, request: Request) -> Vec<operation::Request> {
+    let mut table = me.requests.borrow_mut();
+    let group = table.get_mut(request.0).and_then(Pending::group_mut);
+    group.map_or_else(Vec::new, |group| group.parts.iter().map(|part| operation::Request(*part)).collect())
+}
+
+/// The status of a request of several operations, once it is complete.
+pub fn tell(me: &Process, request: Request, status: Status) {
+    if let Some(group) = me.requests.borrow_mut().get_mut(request.0).and_then(Pending::group_mut) {
+        group.status = Some(status);
+    }
+}
+
+/// Where a receive under way puts its message.
+pub fn receiving(me: &Process, request: operation::Request) -> Option<Place> {
+    match me.requests.borrow().get(handle::number(request.0))?.kind {
+        Kind::Receive(message, ref layout) => Some(message.place(layout)),
+        _ => None,
+    }
+}
+
+/// Refuses what is not a request.
+fn check(me: &Process, request: Request) -> Answer {
+    if me.requests.borrow().get(request.0).is_some() {
+        return Ok(());
+    }
+    let name = if request == Request::NULL { "MPI_REQUEST_NULL".into() } else { format!("{:#x}", request.0) };
+    Err(Error::new(Class::REQUEST, format!("{name} is not a request")))
+}
+
+/// MPI_Cancel: of a receive that has not matched. A send is not taken back.
+pub unsafe fn cancel(me: &Process, request: *mut Request) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let request = unsafe { *request };
+    check(me, request)?;
+    enum Way {
+        Receive,
+        Ask(Generalised),
+        Nothing,
+    }
+    let way = match me.requests.borrow().get(request.0) {
+        Some(Pending { kind: Kind::Receive(..), state: State::Active, .. }) => Way::Receive,
+        Some(Pending { kind: Kind::Generalised(own), .. }) => Way::Ask(*own),
+        Some(Pending { state: State::Inactive, .. }) => {
+            return Err(Error::new(Class::REQUEST, "an inactive request cannot be cancelled"));
+        }
+        _ => Way::Nothing,
+    };
+    match way {
+        Way::Receive => {
+            let place = handle::place(request.0).expect("it is in the table");
+            me.perform(Op::Cancel(operation::Request(place)), |_| ());
+            Ok(())
+        }
+        // SAFETY: as the contract of `call` says.
+        Way::Ask(own) => unsafe { own.cancel() },
+        Way::Nothing => Ok(()),
+    }
+}
+
+/// MPI_Test_cancelled
+pub unsafe fn test_cancelled(_: &Process, status: *const Status, flag: *mut c_int) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { *flag = super::datatype::truth((*status).cancelled()) };
+    Ok(())
+}
