@@ -27,7 +27,7 @@ impl CommId {
     pub const NULL: CommId = CommId(u32::MAX);
 
     /// Set in the number of a communicator's second context.
-    const SIDE: u32 = 1 << 26;
+    const SIDE: u32 = 1 << 25;
 
     /// Its second context, with the same members: messages in it and in the first do not match each other.
     /// For messages that are the MPI library's own, such as those of partitioned communication.
@@ -37,7 +37,7 @@ impl CommId {
 
     /// The communicator that a context belongs to.
     pub(crate) const fn communicator(self) -> CommId {
-        if self.0 < 2 * CommId::SIDE { CommId(self.0 & !CommId::SIDE) } else { self }
+        if self.0 < 4 * CommId::SIDE { CommId(self.0 & !CommId::SIDE) } else { self }
     }
 }
 

@@ -52,11 +52,8 @@ pub(crate) const LATER: u32 = LIMIT / 4;
 
 impl Communicator {
     pub(crate) fn new(id: CommId, group: Group, topology: Topology) -> Communicator {
-        assert!(
-            id.0 >= NASCENT && id.0 < LIMIT || id.0 < NASCENT / 2,
-            "a rank makes at most {} communicators",
-            NASCENT / 2
-        );
+        let first_context = id == id.communicator();
+        assert!(id.0 < LIMIT && first_context, "a rank makes at most {} communicators", LATER / 2);
         Communicator { id, members: Members::Group(group), topology }
     }
 

@@ -220,7 +220,7 @@ fn drawn_id(key: Key, number: u32) -> CommId {
     let mut name = Digest::default();
     name.fold(u64::from(key.0) << 32 | u64::from(key.1));
     name.fold(u64::from(key.2) << 32 | u64::from(number));
-    CommId(LATER | drawn(&name, LATER))
+    CommId(LATER | drawn(&name, LATER / 2))
 }
 
 /// The topology of the communicator of these members.
