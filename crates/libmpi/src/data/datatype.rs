@@ -72,7 +72,7 @@ impl Layout {
     }
 
     /// Whether it may be used where its neighbours touch: its contents are its memory.
-    fn is_dense(&self) -> bool {
+    pub fn is_dense(&self) -> bool {
         match &self.map {
             None => true,
             Some(map) => {

@@ -2,8 +2,8 @@
 
 pub mod agreement;
 pub mod basic;
-pub mod copying;
 pub mod channel;
+pub mod copying;
 pub mod datatype;
 pub mod derived;
 pub mod external;

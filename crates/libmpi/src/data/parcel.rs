@@ -42,11 +42,15 @@ impl Place {
     unsafe fn copy(&self, to: &Place) {
         // SAFETY: the caller says so.
         unsafe {
-            if self.layout.blocks.is_some() {
-                return to.put(&self.layout.pack(self.at, self.count));
+            let bytes = self.layout.size * self.count.max(0) as usize;
+            let room = to.layout.size * to.count.max(0) as usize;
+            if self.layout.is_dense() {
+                to.put(std::slice::from_raw_parts(self.at.cast_const().cast(), bytes));
+            } else if to.layout.is_dense() && bytes <= room {
+                self.layout.pack_into(self.at, self.count, to.at.cast());
+            } else {
+                to.put(&self.layout.pack(self.at, self.count));
             }
-            let bytes = self.layout.packed() * self.count.max(0) as usize;
-            to.put(std::slice::from_raw_parts(self.at.cast_const().cast(), bytes));
         }
     }
 }

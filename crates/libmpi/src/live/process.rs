@@ -17,12 +17,9 @@ use super::objects::Objects;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
-<<<<<<< HEAD
 use crate::call::datatype::Datatypes;
 use crate::call::operation::Operation;
-=======
 use crate::call::point_to_point::{Buffers, Standing, Taken};
->>>>>>> 08c5a73 (Point-to-point and requests to the standard: buffers, matched probes, pairs, partitions, generalised requests, one copy)
 use crate::call::request::Pending;
 use crate::data::channel::Channels;
 use crate::data::datatype::Layout;

@@ -49,7 +49,7 @@ impl Outgoing {
             let layout = me.layout(self.datatype)?;
             let bytes = Bytes(layout.bytes(self.count)?);
             let (to, tag) = (receiver(&comm, self.to)?, tag_of(self.tag)?);
-            if self.buffer.is_null() && bytes.0 > 0 && layout.blocks.is_none() && to != Peer::Null {
+            if self.buffer.is_null() && bytes.0 > 0 && layout.basic.is_some() && to != Peer::Null {
                 let reason = format!("{} values at MPI_BOTTOM or a null pointer", self.count);
                 return Err(Error::new(Class::BUFFER, reason));
             }
