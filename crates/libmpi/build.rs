@@ -103,6 +103,14 @@ fn rust(parameter: &str) -> (String, String) {
         "double" => "f64".to_string(),
         "MPI_Count" | "MPI_Offset" => "i64".to_string(),
         "MPI_Aint" => "isize".to_string(),
+        // Of the interface for tools: a number behind a pointer.
+        function if function.starts_with("MPI_T_") && function.ends_with("_function") => {
+            "*mut c_void".to_string()
+        }
+        tool if tool.starts_with("MPI_T_") => TOOL_NUMBERS
+            .iter()
+            .find(|(name, _)| *name == tool)
+            .map_or("usize".to_string(), |(_, kind)| kind.to_string()),
         handle if stars == 0 || KNOWN.contains(&handle) => handle.trim_start_matches("MPI_").to_string(),
         _ => "c_void".to_string(),
     };
@@ -112,6 +120,9 @@ fn rust(parameter: &str) -> (String, String) {
     // A word of Rust gets a letter more.
     (if name == "type" { "type_".into() } else { name.to_string() }, kind)
 }
+
+/// Types of the interface for tools that are not handles.
+const TOOL_NUMBERS: &[(&str, &str)] = &[("MPI_T_cb_safety", "c_int"), ("MPI_T_source_order", "c_int")];
 
 /// Types behind pointers that the functions know; any other is a `void`.
 const KNOWN: &[&str] = &[

@@ -91,6 +91,7 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
         own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| template.copy_of(name)),
         own_options: OwnOptions { places: OPTIONS.map(|name| template.copy_of(name)) },
         host_of_rank: prepared.host_of_rank().to_vec(),
+        protocol: prepared.protocol(),
         parcels: Default::default(),
         meetings: Default::default(),
         channels: Default::default(),

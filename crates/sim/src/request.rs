@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use engine::Time;
 use engine::registry::{Arguments, Entry, find};
-use mpi::Source;
+use mpi::{Protocol, Source};
 use network::Topology;
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{Replay, ReplayOptions, SharedSet};
@@ -299,6 +299,11 @@ impl Prepared {
     /// The host of each rank.
     pub fn host_of_rank(&self) -> &[u32] {
         &self.title.host_of_rank
+    }
+
+    /// How messages will be sent.
+    pub fn protocol(&self) -> Protocol {
+        self.blueprint.platform.protocol()
     }
 
     /// How many ranks will run.

@@ -191,6 +191,11 @@ impl<T> Table<T> {
         self.places.get_mut(place(number)? as usize)?.as_mut()
     }
 
+    /// How many objects there are.
+    pub fn count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
     /// Takes out the object at a handle's number.
     pub fn remove(&mut self, number: usize) -> Option<T> {
         let place = place(number)?;

@@ -23,4 +23,5 @@ pub mod operation;
 pub mod point_to_point;
 pub mod request;
 pub mod session;
+pub mod tool;
 pub mod topology;

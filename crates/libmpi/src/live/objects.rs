@@ -13,6 +13,7 @@ use crate::call::attribute::{Attribute, Keyval};
 use crate::call::error::{Added, Handler};
 use crate::call::info::Pairs;
 use crate::call::session::Session;
+use crate::call::tool::Tools;
 
 /// Groups, infos, error handlers, attribute keys, sessions.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub struct Objects {
     pub keyvals: RefCell<Table<Keyval>>,
     /// Its sessions.
     pub sessions: RefCell<Table<Rc<Session>>>,
+    /// What tools have.
+    pub tools: RefCell<Tools>,
     /// What hangs on which object.
     pub attached: RefCell<BTreeMap<Object, Attached>>,
     /// The last code that is in use, to which an attribute points.

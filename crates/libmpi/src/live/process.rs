@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use corosensei::trap::CoroutineTrapHandler;
 use engine::{Duration, Time};
-use mpi::Op;
 use mpi::source::Completion;
+use mpi::{Op, Protocol};
 
 use super::clock;
 use super::objects::Objects;
@@ -42,6 +42,8 @@ pub struct Shared {
     pub own_options: OwnOptions,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
+    /// How messages are sent.
+    pub protocol: Protocol,
     /// Contents of messages.
     pub parcels: RefCell<Parcels>,
     /// Contents of collectives.
