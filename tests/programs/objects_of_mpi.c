@@ -253,8 +253,26 @@ static void sessions(void) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
     CHECK(sum == size * (size - 1) / 2);
     CHECK(class_of(MPI_Send(&rank, 1, MPI_INT, size, 0, comm)) == MPI_ERR_RANK);
-    MPI_Group_free(&group);
     MPI_Comm_free(&comm);
+    if (size > 1) {
+        int half[1][3] = {{0, size / 2 - 1, 1}}, low = rank < size / 2, peers;
+        MPI_Group first, rest;
+        MPI_Group_range_incl(group, 1, half, &first);
+        MPI_Group_range_excl(group, 1, half, &rest);
+        MPI_Intercomm_create_from_groups(low ? first : rest, 0, low ? rest : first, 0, "two halves", MPI_INFO_NULL,
+                                         MPI_ERRORS_RETURN, &comm);
+        MPI_Comm_remote_size(comm, &peers);
+        CHECK(peers == (low ? size - size / 2 : size / 2));
+        if (rank == 0 || rank == size / 2) {
+            int got = -1;
+            MPI_Sendrecv(&rank, 1, MPI_INT, 0, 4, &got, 1, MPI_INT, 0, 4, comm, MPI_STATUS_IGNORE);
+            CHECK(got == (low ? size / 2 : 0));
+        }
+        MPI_Comm_free(&comm);
+        MPI_Group_free(&first);
+        MPI_Group_free(&rest);
+    }
+    MPI_Group_free(&group);
     MPI_Session_finalize(&second);
     MPI_Session_finalize(&session);
     CHECK(session == MPI_SESSION_NULL);
