@@ -138,9 +138,10 @@ impl Group {
 
     /// Folds what it is into a digest.
     pub(crate) fn fold(&self, digest: &mut Digest) {
+        digest.fold(u64::from(self.size()));
         match &self.0 {
-            Form::Range { first, stride, count } => {
-                [first, stride, count].into_iter().for_each(|number| digest.fold(u64::from(*number)));
+            Form::Range { first, stride, .. } => {
+                digest.fold(u64::from(*first) << 32 | u64::from(*stride));
             }
             Form::List { members, .. } => members.iter().for_each(|member| digest.fold(u64::from(*member))),
         }

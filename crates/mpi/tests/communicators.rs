@@ -108,6 +108,25 @@ fn create_group_is_called_by_its_members_alone() {
     assert_ne!(run.done[1][1].comm, run.done[1][2].comm);
 }
 
+/// Groups that differ by a zero alone are two: one that the rank makes by itself, and one of both.
+#[test]
+fn a_group_with_rank_zero_is_another() {
+    let group = |members: &[u32]| make(CommId::WORLD, NewComm::CreateGroup(members.into(), 0));
+    let run = succeed(vec![vec![group(&[0, 1])], vec![group(&[1]), group(&[0, 1])]]);
+    assert_eq!((members(&run, 0, 0), members(&run, 1, 1)), (vec![0, 1], vec![0, 1]));
+    assert_eq!(members(&run, 1, 0), [1]);
+}
+
+/// Who is in no part of a split by hosts says so by a split without a colour.
+#[test]
+fn a_rank_stays_out_of_a_split_by_hosts() {
+    let run = succeed(on_all(3, |rank| match rank {
+        1 => make(CommId::WORLD, NewComm::Split { colour: None, key: 0 }),
+        _ => make(CommId::WORLD, NewComm::SplitHost { key: 0 }),
+    }));
+    assert_eq!((members(&run, 0, 0), members(&run, 1, 0)), (vec![0], vec![]));
+}
+
 /// A grid leaves out the ranks beyond it, and its neighbourhood collectives know the neighbours.
 #[test]
 fn a_grid_has_neighbours() {

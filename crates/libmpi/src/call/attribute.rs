@@ -105,13 +105,15 @@ kinds! {
 pub unsafe fn free_keyval(me: &Process, key: *mut c_int) -> Answer {
     // SAFETY: as the contract of `call` says.
     let key = unsafe { &mut *key };
-    {
+    let freed = {
         let mut table = me.objects.keyvals.borrow_mut();
-        let found = table.get_mut(*key as usize).filter(|keyval| !keyval.freed);
-        let keyval = found.ok_or_else(|| wrong_key(*key))?;
-        keyval.freed = true;
+        let keyval = table.get_mut(*key as usize).ok_or_else(|| wrong_key(*key))?;
+        std::mem::replace(&mut keyval.freed, true)
+    };
+    // Programs free a key again while an attribute still has it.
+    if !freed {
+        release(me, *key);
     }
-    release(me, *key);
     *key = INVALID;
     Ok(())
 }

@@ -185,7 +185,9 @@ impl World {
         if !world.contains(&rank) {
             return Err(self.misuse(rank, "MPI_Comm_create_group: only members of the group call it".into()));
         }
+        // Zeros leave an empty digest as it is: what comes first is none.
         let mut name = Digest::default();
+        name.fold(1);
         name.fold(u64::from(parent.id.0) << 32 | u64::from(tag));
         world.iter().for_each(|member| name.fold(u64::from(*member)));
         let id = CommId(NASCENT | drawn(&name, NASCENT));
@@ -206,6 +208,7 @@ impl World {
         }
         let (one, other) = if local.member(0) < remote.member(0) { (local, remote) } else { (remote, local) };
         let mut name = Digest::default();
+        name.fold(2);
         name.fold(u64::from(tag));
         one.fold(&mut name);
         other.fold(&mut name);
@@ -293,8 +296,8 @@ fn agreement(new: &NewComm) -> u32 {
     };
     match new {
         NewComm::Dup => fold(1, &mut [].into_iter()),
-        NewComm::Split { .. } => fold(2, &mut [].into_iter()),
-        NewComm::SplitHost { .. } => fold(3, &mut [].into_iter()),
+        // Whoever wants to be in no part of a split by hosts gives no colour.
+        NewComm::Split { .. } | NewComm::SplitHost { .. } => fold(2, &mut [].into_iter()),
         NewComm::Create(_) => fold(4, &mut [].into_iter()),
         NewComm::CreateGroup(..) => fold(5, &mut [].into_iter()),
         NewComm::Cart(grid) => {

@@ -218,6 +218,7 @@ fn group(part: &[Deposit]) -> Group {
 /// the next number of each is not known yet.
 fn drawn_id(key: Key, number: u32) -> CommId {
     let mut name = Digest::default();
+    name.fold(3);
     name.fold(u64::from(key.0) << 32 | u64::from(key.1));
     name.fold(u64::from(key.2) << 32 | u64::from(number));
     CommId(LATER | drawn(&name, LATER / 2))
