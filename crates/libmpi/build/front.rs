@@ -194,6 +194,8 @@ fn length(function: &Function, name: &str) -> String {
             let neighbors = function.name.contains("eighbor");
             format!("if {unused} {{ 0 }} else {{ peers(comm, {neighbors}, {sends}) }}")
         }
+        // There are no events, so it is not written.
+        "array_of_datatypes" if function.name == "T_event_get_info" => "0".into(),
         "array_of_datatypes" => "max_datatypes".into(),
         "array_of_distribs" | "array_of_dargs" => "ndims".into(),
         "ranks1" | "ranks2" => "n".into(),

@@ -66,9 +66,9 @@ const PVARS: [Variable; 3] = [
         value: |me| me.communicators.borrow().count() as u64,
     },
     Variable {
-        name: "datatypes",
-        text: "derived datatypes that this rank has now",
-        value: |me| me.datatypes.borrow().count() as u64,
+        name: "groups",
+        text: "groups that this rank has now",
+        value: |me| me.objects.groups.borrow().count() as u64,
     },
 ];
 
