@@ -310,6 +310,34 @@ fn groups_talk_through_an_inter_communicator() {
     assert!(reason.contains("which has 2 ranks"), "{reason}");
 }
 
+/// What one group gives goes from leader to leader, up and down trees of two and of three members: a message takes
+/// L + n G, as alone. Nobody of the root's group but the root takes part in a broadcast.
+#[test]
+fn collectives_between_groups_go_through_leaders() {
+    let comm = CommId(2);
+    let begin = 50 * LATENCY;
+    let with = |call: Collective| {
+        let mut ops = on_all(5, inter);
+        for ops in &mut ops {
+            ops.push(Op::SleepUntil(engine::Time(begin)));
+            ops.push(Op::Collective(Arc::new(call.clone()), Start::Blocking));
+        }
+        ops
+    };
+    let run = succeed(with(Collective::barrier(comm)));
+    for (rank, messages) in [(0, 2), (2, 3), (4, 2), (1, 3), (3, 3)] {
+        assert_eq!(run.at(rank, 2), begin + messages * LATENCY, "rank {rank}");
+    }
+    // All stand in one row: 0, 2, 4, 1, 3. The root is rank 1.
+    let run = succeed(with(Collective { comm, ..collective(Kind::Bcast, 3, 8) }));
+    for (rank, messages) in [(1, 0), (0, 1), (2, 2), (4, 0), (3, 0)] {
+        assert_eq!(run.at(rank, 2), begin + messages * (LATENCY + 8 * BYTE), "rank {rank}");
+    }
+    let failure = common::run(with(Collective { comm, ..collective(Kind::Scan, 0, 8) })).failure;
+    let Some(Failure::Misuse { reason, .. }) = failure else { panic!("{failure:?}") };
+    assert!(reason.contains("no scans between two groups"), "{reason}");
+}
+
 /// Both groups take part when one is copied, split, cut or merged; a part without one side is none.
 #[test]
 fn inter_communicators_make_others() {

@@ -50,6 +50,7 @@ pub use rooted::*;
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -76,15 +77,15 @@ pub struct Call {
     collective: Collective,
     give: Give,
     take: Take,
-    /// By what it combines.
-    operator: usize,
+    /// By what it combines; 0 for a function of the program.
+    operator: Option<usize>,
 }
 
 impl Call {
     /// One with these sizes, which gives and takes nothing.
     fn new(kind: Kind, comm: Rc<Communicator>, sizes: Sizes) -> Call {
         let collective = Collective { kind, sizes, ..Collective::barrier(comm.id) };
-        Call { comm, collective, give: Box::new(Given::default), take: Box::new(|_| Ok(())), operator: 0 }
+        Call { comm, collective, give: Box::new(Given::default), take: Box::new(|_| Ok(())), operator: None }
     }
 
     /// With this root.
@@ -162,7 +163,7 @@ pub fn ask<R: 'static>(
 ) -> Answer<R> {
     let key = comm.next_collective();
     let collective = Arc::new(Collective { kind, sizes: equal(bytes), ..Collective::barrier(comm.id) });
-    put_down(me, &comm, key, given, &collective, 0)?;
+    put_down(me, &comm, key, given, &collective, None)?;
     me.perform(Op::Collective(collective, Start::Blocking), |_| ());
     Ok(me.shared.meetings.leave(key, take))
 }
@@ -174,10 +175,35 @@ pub fn put_down(
     key: Key,
     given: Given,
     call: &Arc<Collective>,
-    operator: usize,
+    operator: Option<usize>,
 ) -> Answer {
-    let part = Part { given, call: call.clone(), operator };
+    let part = Part { given, call: call.clone(), operator, between_groups: comm.is_inter() };
     me.shared.meetings.give(key, comm.everybody as usize, comm.place as usize, part)
+}
+
+/// The places of those whose contributions a member gets: all, or the other group of an inter-communicator.
+fn others(comm: &Communicator) -> Range<usize> {
+    let (everybody, size) = (comm.everybody as usize, comm.size as usize);
+    match comm.is_inter() {
+        false => 0..size,
+        // The local group comes first in the row of all places, or last.
+        true if comm.place == comm.rank => size..everybody,
+        true => 0..everybody - size,
+    }
+}
+
+/// A list with a length for each of them, zero for all others.
+fn of_others(comm: &Communicator, lengths: &Arc<[u64]>) -> Arc<[u64]> {
+    if !comm.is_inter() {
+        return lengths.clone();
+    }
+    among(comm, others(comm), lengths)
+}
+
+fn among(comm: &Communicator, places: Range<usize>, lengths: &[u64]) -> Arc<[u64]> {
+    let mut list = vec![0; comm.everybody as usize];
+    list[places].copy_from_slice(lengths);
+    list.into()
 }
 
 /// Of every member the same length \[bytes\].

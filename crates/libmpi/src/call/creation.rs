@@ -351,7 +351,7 @@ fn broadcast(me: &Process, comm: &Communicator, leader: u32, told: Option<Box<[u
         let sizes = Sizes::Equal(Bytes(bytes(&group)));
         let call = Collective { kind: Kind::Bcast, root: leader, sizes, ..Collective::barrier(comm.id) };
         let call = Arc::new(call);
-        put_down(me, comm, key, given, &call, 0)?;
+        put_down(me, comm, key, given, &call, None)?;
         me.perform(Op::Collective(call, Start::Blocking), |_| ());
         group = me.shared.meetings.leave(key, |open| unpack(open.block(leader as usize, 0)));
     }

@@ -16,11 +16,13 @@ pub fn check(parts: &[Option<Part>], place: usize, part: &Part) -> Answer {
     if earlier.call.kind != part.call.kind || earlier.call.root != part.call.root {
         return Ok(());
     }
-    if earlier.operator != part.operator {
+    let combines = |(other, part): (usize, &Part)| Some((other, part.operator?));
+    if let (Some(mine), Some((other, theirs))) = (part.operator, others.clone().find_map(combines))
+        && mine != theirs
+    {
+        let (mine, theirs) = (name(mine), name(theirs));
         let reason = format!(
-            "rank {place} combines with {}, but rank {first} with {}, in the same {function}",
-            name(part.operator),
-            name(earlier.operator)
+            "rank {place} combines with {mine}, but rank {other} with {theirs}, in the same {function}"
         );
         return Err(Error::new(Class::OP, reason));
     }
@@ -29,6 +31,7 @@ pub fn check(parts: &[Option<Part>], place: usize, part: &Part) -> Answer {
             exchange(function, (place, &part.call), (other, &theirs.call))?;
             exchange(function, (other, &theirs.call), (place, &part.call))
         }),
+        _ if part.between_groups => Ok(()),
         (Sizes::ByRank(mine), Kind::Allgatherv | Kind::ReduceScatter) => match &earlier.call.sizes {
             Sizes::ByRank(theirs) => lists(function, (place, mine), (first, theirs)),
             _ => Ok(()),
@@ -104,16 +107,16 @@ mod tests {
     use crate::data::meeting::Given;
     use mpi::operation::CommId;
 
-    fn part(kind: Kind, sizes: Sizes, operator: usize) -> Part {
+    fn part(kind: Kind, sizes: Sizes, operator: Option<usize>) -> Part {
         let call = Arc::new(Collective { kind, sizes, ..Collective::barrier(CommId::WORLD) });
-        Part { given: Given::default(), call, operator }
+        Part { given: Given::default(), call, operator, between_groups: false }
     }
 
     #[test]
     fn lengths_that_differ_name_both_ranks() {
         let own = |send: [u64; 2], receive: [u64; 2]| {
             let sizes = Sizes::Own { send: Arc::new(send), receive: Arc::new(receive) };
-            part(Kind::Alltoallv, sizes, 0)
+            part(Kind::Alltoallv, sizes, None)
         };
         let parts = [Some(own([4, 8], [4, 16])), None];
         assert_eq!(check(&parts, 1, &own([16, 4], [8, 4])), Ok(()));
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_root_s_list_is_compared_with_each_member_s_own_length() {
-        let by_rank = |list: [u64; 3]| part(Kind::Gatherv, Sizes::ByRank(Arc::new(list)), 0);
+        let by_rank = |list: [u64; 3]| part(Kind::Gatherv, Sizes::ByRank(Arc::new(list)), None);
         let parts = [Some(by_rank([1, 2, 3])), None, None];
         assert_eq!(check(&parts, 1, &by_rank([0, 2, 0])), Ok(()));
         let error = check(&parts, 2, &by_rank([0, 0, 7])).unwrap_err();
@@ -136,8 +139,8 @@ mod tests {
     #[test]
     fn operations_that_differ_are_named() {
         let sizes = || Sizes::Equal(engine::Bytes(4));
-        let parts = [Some(part(Kind::Reduce, sizes(), 0x21)), None];
-        let error = check(&parts, 1, &part(Kind::Reduce, sizes(), 0x23)).unwrap_err();
+        let parts = [Some(part(Kind::Reduce, sizes(), Some(0x21))), None];
+        let error = check(&parts, 1, &part(Kind::Reduce, sizes(), Some(0x23))).unwrap_err();
         assert!(error.reason.contains("rank 1 combines with MPI_MAX, but rank 0 with MPI_SUM"), "{error}");
     }
 }

@@ -73,8 +73,10 @@ pub struct Part {
     pub given: Given,
     /// How it called: by that, members find out that they do not agree.
     pub call: Arc<Collective>,
-    /// By what it combines; 0 where nothing is combined, or by a function of the program.
-    pub operator: usize,
+    /// By what it combines; 0 for a function of the program, `None` where it combines nothing.
+    pub operator: Option<usize>,
+    /// Whether its communicator has two groups, which give and expect different things.
+    pub between_groups: bool,
 }
 
 /// One collective.
@@ -204,7 +206,12 @@ mod tests {
         for member in [2, 0, 1] {
             let bytes = (10_i32.pow(member as u32)).to_le_bytes();
             let call = Arc::new(Collective::barrier(CommId::WORLD));
-            let part = Part { given: Given::whole(Box::new(bytes)), call, operator: 0x21 };
+            let part = Part {
+                given: Given::whole(Box::new(bytes)),
+                call,
+                operator: Some(0x21),
+                between_groups: false,
+            };
             meetings.give(key, 3, member, part).unwrap();
         }
         for count in 1..4 {

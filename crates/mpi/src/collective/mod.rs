@@ -12,6 +12,7 @@ pub mod bcast;
 pub mod bounds;
 mod cost;
 pub mod gather;
+pub(crate) mod inter;
 mod kind;
 mod layout;
 pub mod neighbor;

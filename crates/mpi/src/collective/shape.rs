@@ -15,6 +15,8 @@ pub struct Shape<'a> {
     pub neighbours: Option<&'a crate::operation::Neighbours>,
     /// Bytes of a segment for pipelined algorithms; 0 means that nothing is cut.
     pub segment: Bytes,
+    /// Of an inter-communicator: how many of the members are in the group that comes first.
+    pub halves: Option<u32>,
 }
 
 impl Shape<'_> {

@@ -16,7 +16,7 @@ use engine::{Bytes, Time};
 use network::Arrival;
 
 use crate::cartesian::NOBODY;
-use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step};
+use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step, inter};
 use crate::operation::{CommId, Neighbours, Via};
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::communicator::Communicator;
@@ -74,8 +74,9 @@ pub(crate) struct Early {
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     call: Arc<Collective>,
-    /// Ranks of its communicator: two communicators can have one number.
+    /// Ranks of its communicator, and of its first group: two communicators can have one number.
     size: u32,
+    halves: Option<u32>,
     algorithm: Round,
     segment: Bytes,
     signature: u32,
@@ -106,7 +107,8 @@ impl World {
         let communicator = self.membership(rank, call.comm)?.clone();
         let me = communicator.place_of(rank, rank).expect("a member has a rank");
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
-        let prepared = self.prepare(rank, call, communicator.everybody(), neighbours.as_deref())?;
+        let size = communicator.everybody();
+        let prepared = self.prepare(rank, call, (size, communicator.halves()), neighbours.as_deref())?;
         let process = &mut self.processes[rank as usize];
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let instance = process.instances.insert(Instance {
@@ -137,6 +139,7 @@ impl World {
                 call: &state.call,
                 neighbours: state.neighbours.as_deref(),
                 segment: state.segment,
+                halves: state.communicator.halves(),
             };
             if !(state.algorithm)(&shape, state.me, state.round, &mut steps) {
                 let done = self.processes[rank as usize].instances.remove(instance as usize);
@@ -357,25 +360,34 @@ impl World {
         &mut self,
         rank: u32,
         call: &Arc<Collective>,
-        size: u32,
+        (size, halves): (u32, Option<u32>),
         neighbours: Option<&Neighbours>,
     ) -> Outcome<Prepared> {
         if let Some(prepared) = &self.prepared
-            && prepared.size == size
+            && (prepared.size, prepared.halves) == (size, halves)
             && same(&prepared.call, call)
         {
             return Ok(prepared.clone());
         }
         let misuse = |reason: String| format!("{}: {reason}", text::collective(call));
-        let shape = Shape { size, call, neighbours, segment: self.setup.segment };
-        let chosen = check(call, size, neighbours).and_then(|()| self.setup.selection.choose(&shape));
-        let chosen = chosen.map_err(|reason| self.misuse(rank, misuse(reason)))?;
+        let shape = Shape { size, call, neighbours, segment: self.setup.segment, halves };
+        let chosen = check(call, size, neighbours).and_then(|()| match halves {
+            None => {
+                let chosen = self.setup.selection.choose(&shape)?;
+                Ok((chosen.entry.build.round, chosen.segment, chosen.entry.name))
+            }
+            Some(_) => {
+                inter::check(call.kind, &call.sizes).map(|()| (inter::round as Round, None, inter::NAME))
+            }
+        });
+        let (algorithm, segment, name) = chosen.map_err(|reason| self.misuse(rank, misuse(reason)))?;
         let prepared = Prepared {
             call: call.clone(),
             size,
-            algorithm: chosen.entry.build.round,
-            segment: chosen.segment.unwrap_or(self.setup.segment),
-            signature: signature(call, chosen.entry.name),
+            halves,
+            algorithm,
+            segment: segment.unwrap_or(self.setup.segment),
+            signature: signature(call, name),
         };
         self.prepared = Some(prepared.clone());
         Ok(prepared)

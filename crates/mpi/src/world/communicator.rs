@@ -141,6 +141,11 @@ impl Communicator {
         }
     }
 
+    /// The same, where there are two groups.
+    pub fn halves(&self) -> Option<u32> {
+        self.remote().map(|_| self.first_half())
+    }
+
     /// The world rank of the one at `place` among [`Communicator::everybody`], asked by `me`.
     pub fn at_place(&self, me: u32, place: u32) -> Option<u32> {
         let Members::Inter(sides) = &self.members else { return self.member(me, place) };

@@ -84,7 +84,10 @@ impl World {
             Some(request) => Op::BeginNewComm(asked, new.clone(), request),
         });
         let (kind, bytes) = match new {
-            NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::CartSub(_) => {
+            // Between two groups an allgather is another one, and libraries exchange what leaders have.
+            NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::CartSub(_)
+                if parent.remote().is_none() =>
+            {
                 (Kind::Allgather, SPLIT_BYTES)
             }
             _ => (Kind::Allreduce, MASK_BYTES),

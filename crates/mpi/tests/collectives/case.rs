@@ -76,6 +76,7 @@ impl Case {
             call: &self.calls[rank as usize % self.calls.len()],
             neighbours: self.neighbours.get(rank as usize),
             segment: self.segment,
+            halves: None,
         }
     }
 }

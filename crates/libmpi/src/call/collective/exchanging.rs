@@ -1,15 +1,16 @@
 //! Collectives of all with all that move values as they are.
 
 use std::ffi::c_void;
+use std::rc::Rc;
 
 use mpi::collective::{Kind, Sizes};
 
 use super::values::{Blocks, Values};
-use super::{Call, equal, in_place, not_in_place};
+use super::{Call, equal, in_place, not_in_place, of_others, others};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
-use crate::call::communicator;
+use crate::call::communicator::{self, Communicator};
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
@@ -21,8 +22,29 @@ unsafe fn prepare_barrier(me: &Process, comm: Comm) -> Answer<Call> {
 fn gathered(call: Call, mine: Values, places: Blocks) -> Call {
     // SAFETY: as the contract of `call` says.
     let call = call.giving(move || Given::whole(unsafe { mine.pack() }));
+    let first = others(&call.comm).start;
     // SAFETY: as the contract of `call` says.
-    call.taking(move |open| unsafe { places.put(open, 0, 0) })
+    call.taking(move |open| unsafe { places.put(open, first, 0) })
+}
+
+/// What a member gives to an allgather: of one group, its own block may be in place already.
+fn given(
+    me: &Process,
+    comm: &Communicator,
+    (from, count, datatype): (*const c_void, i64, Datatype),
+    places: &Blocks,
+) -> Answer<Values> {
+    if in_place(from) && !comm.is_inter() {
+        return Ok(places.get(comm.rank as usize));
+    }
+    not_in_place(from, "the send buffer between two groups")?;
+    Values::new(me, from, count, datatype)
+}
+
+/// Between two groups, everybody knows what it sends and what comes.
+fn between(comm: &Communicator, sent: u64, places: &Blocks) -> Sizes {
+    let send = of_others(comm, &vec![sent; places.len()].into());
+    Sizes::Own { send, receive: of_others(comm, &places.lengths()) }
 }
 
 unsafe fn prepare_allgather(
@@ -37,13 +59,10 @@ unsafe fn prepare_allgather(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     not_in_place(into, "the receive buffer")?;
-    let places = Blocks::equal(Values::new(me, into, count, datatype)?, comm.size as usize);
-    let mine = if in_place(from) {
-        places.get(comm.rank as usize)
-    } else {
-        Values::new(me, from, send_count, send_type)?
-    };
-    Ok(gathered(Call::new(Kind::Allgather, comm, equal(mine.bytes())), mine, places))
+    let places = Blocks::equal(Values::new(me, into, count, datatype)?, comm.peers as usize);
+    let mine = given(me, &comm, (from, send_count, send_type), &places)?;
+    let sizes = if comm.is_inter() { between(&comm, mine.bytes(), &places) } else { equal(mine.bytes()) };
+    Ok(gathered(Call::new(Kind::Allgather, comm, sizes), mine, places))
 }
 
 unsafe fn prepare_allgatherv(
@@ -59,13 +78,16 @@ unsafe fn prepare_allgatherv(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     not_in_place(into, "the receive buffer")?;
-    let here = comm.rank as usize;
     // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, comm.size as usize) }?;
-    let mine = if in_place(from) { places.get(here) } else { Values::new(me, from, send_count, send_type)? };
-    let (sent, expected) = (mine.bytes(), places.get(here).bytes());
+    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, comm.peers as usize) }?;
+    let mine = given(me, &comm, (from, send_count, send_type), &places)?;
+    if comm.is_inter() {
+        let sizes = between(&comm, mine.bytes(), &places);
+        return Ok(gathered(Call::new(Kind::Allgatherv, comm, sizes), mine, places));
+    }
+    let (sent, expected) = (mine.bytes(), places.get(comm.rank as usize).bytes());
     if sent > expected {
-        let reason = format!("rank {here} sends {sent} bytes, but its block has {expected} bytes");
+        let reason = format!("rank {} sends {sent} bytes, but its block has {expected} bytes", comm.rank);
         return Err(Error::new(Class::TRUNCATE, reason));
     }
     Ok(gathered(Call::new(Kind::Allgatherv, comm, Sizes::ByRank(places.lengths())), mine, places))
@@ -73,11 +95,11 @@ unsafe fn prepare_allgatherv(
 
 /// This rank gives each member a block, and takes one of each.
 fn exchanged(call: Call, blocks: Blocks, places: Blocks) -> Call {
-    let rank = call.comm.rank as usize;
+    let (rank, first) = (call.comm.rank as usize, others(&call.comm).start);
     // SAFETY: as the contract of `call` says.
     let call = call.giving(move || unsafe { blocks.pack() });
     // SAFETY: as the contract of `call` says.
-    call.taking(move |open| unsafe { places.put(open, 0, rank) })
+    call.taking(move |open| unsafe { places.put(open, first, rank) })
 }
 
 unsafe fn prepare_alltoall(
@@ -92,17 +114,28 @@ unsafe fn prepare_alltoall(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     not_in_place(into, "the receive buffer")?;
-    let size = comm.size as usize;
+    let peers = comm.peers as usize;
     let each = Values::new(me, into, count, datatype)?;
-    let sent = if in_place(from) { each.clone() } else { Values::new(me, from, send_count, send_type)? };
-    let call = Call::new(Kind::Alltoall, comm, equal(sent.bytes()));
-    Ok(exchanged(call, Blocks::equal(sent, size), Blocks::equal(each, size)))
+    let sent =
+        if own_block(&comm, from)? { each.clone() } else { Values::new(me, from, send_count, send_type)? };
+    let (bytes, places) = (sent.bytes(), Blocks::equal(each, peers));
+    let sizes = if comm.is_inter() { between(&comm, bytes, &places) } else { equal(bytes) };
+    Ok(exchanged(Call::new(Kind::Alltoall, comm, sizes), Blocks::equal(sent, peers), places))
 }
 
-fn exchange(me: &Process, kind: Kind, comm: Comm, blocks: Option<Blocks>, places: Blocks) -> Answer<Call> {
+/// Whether what is sent lies where what comes will be: of one group alone.
+fn own_block(comm: &Communicator, from: *const c_void) -> Answer<bool> {
+    if comm.is_inter() {
+        not_in_place(from, "the send buffer between two groups")?;
+    }
+    Ok(in_place(from))
+}
+
+fn exchange(kind: Kind, comm: Rc<Communicator>, blocks: Option<Blocks>, places: Blocks) -> Call {
     let blocks = blocks.unwrap_or_else(|| places.clone());
-    let sizes = Sizes::Own { send: blocks.lengths(), receive: places.lengths() };
-    Ok(exchanged(Call::new(kind, communicator::find(me, comm)?, sizes), blocks, places))
+    let send = of_others(&comm, &blocks.lengths());
+    let sizes = Sizes::Own { send, receive: of_others(&comm, &places.lengths()) };
+    exchanged(Call::new(kind, comm, sizes), blocks, places)
 }
 
 unsafe fn prepare_alltoallv(
@@ -117,17 +150,18 @@ unsafe fn prepare_alltoallv(
     datatype: Datatype,
     comm: Comm,
 ) -> Answer<Call> {
-    let size = communicator::find(me, comm)?.size as usize;
+    let comm = communicator::find(me, comm)?;
+    let peers = comm.peers as usize;
     not_in_place(into, "the receive buffer")?;
     // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, size) }?;
-    let blocks = if in_place(from) {
+    let places = unsafe { Blocks::own(me, into, counts, distances, datatype, peers) }?;
+    let blocks = if own_block(&comm, from)? {
         None
     } else {
         // SAFETY: as the contract of `call` says.
-        Some(unsafe { Blocks::own(me, from, send_counts, send_distances, send_type, size) }?)
+        Some(unsafe { Blocks::own(me, from, send_counts, send_distances, send_type, peers) }?)
     };
-    exchange(me, Kind::Alltoallv, comm, blocks, places)
+    Ok(exchange(Kind::Alltoallv, comm, blocks, places))
 }
 
 unsafe fn prepare_alltoallw(
@@ -142,17 +176,18 @@ unsafe fn prepare_alltoallw(
     datatypes: *const Datatype,
     comm: Comm,
 ) -> Answer<Call> {
-    let size = communicator::find(me, comm)?.size as usize;
+    let comm = communicator::find(me, comm)?;
+    let peers = comm.peers as usize;
     not_in_place(into, "the receive buffer")?;
     // SAFETY: as the contract of `call` says.
-    let places = unsafe { Blocks::typed(me, into, counts, distances, datatypes, size) }?;
-    let blocks = if in_place(from) {
+    let places = unsafe { Blocks::typed(me, into, counts, distances, datatypes, peers) }?;
+    let blocks = if own_block(&comm, from)? {
         None
     } else {
         // SAFETY: as the contract of `call` says.
-        Some(unsafe { Blocks::typed(me, from, send_counts, send_distances, send_types, size) }?)
+        Some(unsafe { Blocks::typed(me, from, send_counts, send_distances, send_types, peers) }?)
     };
-    exchange(me, Kind::Alltoallw, comm, blocks, places)
+    Ok(exchange(Kind::Alltoallw, comm, blocks, places))
 }
 
 super::forms! {

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use mpi::collective::{Kind, Sizes};
 
-use super::rooted::with_root;
+use super::rooted::{Role, Rooted};
 use super::values::Values;
-use super::{Call, distinct, equal, in_place, not_in_place};
+use super::{Call, among, distinct, equal, in_place, not_in_place, others};
 use crate::abi::error::Answer;
 use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Op, Request};
@@ -56,6 +56,22 @@ impl Operands {
         Ok(operands)
     }
 
+    /// The same for a rank of `comm`: between two groups nothing is in place.
+    fn among(
+        me: &Process,
+        comm: &Communicator,
+        from: *const c_void,
+        into: *mut c_void,
+        count: i64,
+        datatype: Datatype,
+        op: Op,
+    ) -> Answer<Operands> {
+        if comm.is_inter() {
+            not_in_place(from, "the send buffer between two groups")?;
+        }
+        Operands::distinct(me, from, into, count, datatype, op)
+    }
+
     fn call(&self, kind: Kind, comm: Rc<Communicator>, sizes: Sizes) -> Call {
         let from = self.from.clone();
         // SAFETY: as the contract of `call` says.
@@ -63,7 +79,7 @@ impl Operands {
         call.collective.element = self.from.layout.size.clamp(1, u32::MAX as usize) as u32;
         call.collective.commutative = self.operator.commutes();
         // Functions of the program have other handles on other ranks.
-        call.operator = if self.op.0 < FIRST_OWN { self.op.0 } else { 0 };
+        call.operator = Some(if self.op.0 < FIRST_OWN { self.op.0 } else { 0 });
         call
     }
 }
@@ -81,17 +97,22 @@ unsafe fn prepare_reduce(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = with_root(me, comm, root)?;
-    let takes = comm.rank == root;
-    let operands = if takes {
+    let rooted = Rooted::new(me, comm, root)?;
+    let (members, takes) = (others(&rooted.comm), rooted.is_root());
+    if rooted.role == Role::Idle {
+        return Ok(Call::new(Kind::Reduce, rooted.comm, equal(0)).rooted(rooted.root));
+    }
+    let operands = if !rooted.has_block() {
+        // The root of the other group has nothing to give.
+        Operands::new(me, into, into, count, datatype, op)?
+    } else if takes {
         Operands::distinct(me, from, into, count, datatype, op)?
     } else {
         not_in_place(from, "the send buffer, but at the root")?;
         Operands::new(me, from, into, count, datatype, op)?
     };
-    let members = 0..comm.size as usize;
     let bytes = operands.from.bytes();
-    let call = operands.call(Kind::Reduce, comm, equal(bytes)).rooted(root);
+    let call = operands.call(Kind::Reduce, rooted.comm, equal(bytes)).rooted(rooted.root);
     if !takes || bytes == 0 {
         return Ok(call);
     }
@@ -110,8 +131,8 @@ unsafe fn prepare_allreduce(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::distinct(me, from, into, count, datatype, op)?;
-    let members = 0..comm.size as usize;
+    let operands = Operands::among(me, &comm, from, into, count, datatype, op)?;
+    let members = others(&comm);
     let bytes = operands.from.bytes();
     let call = operands.call(Kind::Allreduce, comm, equal(bytes));
     if bytes == 0 {
@@ -157,7 +178,7 @@ unsafe fn prefixes(
     op: Op,
     comm: Comm,
 ) -> Answer<Call> {
-    let comm = communicator::find(me, comm)?;
+    let comm = communicator::find_intra(me, comm)?;
     let operands = Operands::distinct(me, from, into, count, datatype, op)?;
     let before = comm.rank as usize + usize::from(kind == Kind::Scan);
     let bytes = operands.from.bytes();
@@ -180,9 +201,10 @@ unsafe fn prepare_reduce_scatter_block(
     comm: Comm,
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
-    let operands = Operands::distinct(me, from, into, count * i64::from(comm.size), datatype, op)?;
+    let operands = Operands::among(me, &comm, from, into, count * i64::from(comm.size), datatype, op)?;
     let first = count * i64::from(comm.rank);
-    let sizes = equal(operands.into.part(0, count).bytes());
+    let block = operands.into.part(0, count).bytes();
+    let sizes = if comm.is_inter() { of_own(&comm, &vec![block; comm.size as usize]) } else { equal(block) };
     Ok(scattered(operands, Kind::ReduceScatterBlock, comm, sizes, (first, count)))
 }
 
@@ -200,11 +222,18 @@ unsafe fn prepare_reduce_scatter(
     // SAFETY: as the contract of `call` says.
     let counts = (0..comm.size as usize).map(|index| unsafe { counts.get(index) });
     let counts: Vec<i64> = counts.map(|count| layout.bytes(count).map(|_| count)).collect::<Answer<_>>()?;
-    let operands = Operands::distinct(me, from, into, counts.iter().sum(), datatype, op)?;
+    let operands = Operands::among(me, &comm, from, into, counts.iter().sum(), datatype, op)?;
     let rank = comm.rank as usize;
     let (first, count) = (counts[..rank].iter().sum(), counts[rank]);
-    let sizes = Sizes::ByRank(counts.iter().map(|count| *count as u64 * layout.size as u64).collect());
+    let lengths: Vec<u64> = counts.iter().map(|count| *count as u64 * layout.size as u64).collect();
+    let sizes = of_own(&comm, &lengths);
     Ok(scattered(operands, Kind::ReduceScatter, comm, sizes, (first, count)))
+}
+
+/// The lengths of the blocks of this rank's group.
+fn of_own(comm: &Communicator, lengths: &[u64]) -> Sizes {
+    let first = (comm.place - comm.rank) as usize;
+    Sizes::ByRank(among(comm, first..first + lengths.len(), lengths))
 }
 
 /// Of what is combined, this rank takes `count` values from `first` on.
@@ -215,7 +244,7 @@ fn scattered(
     sizes: Sizes,
     (first, count): (i64, i64),
 ) -> Call {
-    let members = 0..comm.size as usize;
+    let members = others(&comm);
     let call = operands.call(kind, comm, sizes);
     let Operands { into, operator, .. } = operands;
     let each = into.layout.packed();

@@ -6,19 +6,75 @@ use std::rc::Rc;
 use mpi::collective::{Kind, Sizes};
 
 use super::values::{Blocks, Values};
-use super::{Call, equal, in_place, not_in_place};
+use super::{Call, equal, in_place, not_in_place, of_others, others};
 use crate::abi::error::{Answer, Class};
 use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
+use crate::abi::{PROC_NULL, ROOT};
 use crate::call::communicator::{self, Communicator};
 use crate::data::meeting::Given;
 use crate::live::process::Process;
 
-/// The communicator of a collective, and its root.
-pub(super) fn with_root(me: &Process, comm: Comm, root: c_int) -> Answer<(Rc<Communicator>, u32)> {
-    let found = communicator::find(me, comm)?;
-    let root = found.check_rank(root, Class::ROOT)?;
-    Ok((found, root))
+/// What a rank does in a collective with a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It is the root.
+    Root,
+    /// It is one of those that the root talks to.
+    Other,
+    /// It is in the root's group of an inter-communicator, without being the root.
+    Idle,
+}
+
+/// The communicator of a collective with a root.
+pub(super) struct Rooted {
+    /// The communicator.
+    pub comm: Rc<Communicator>,
+    /// The place of the root; for an idle rank another one of its group, for it does not know the root.
+    pub root: u32,
+    /// What this rank does.
+    pub role: Role,
+}
+
+impl Rooted {
+    /// As the program says: in an inter-communicator, the root says MPI_ROOT and the others of its group say
+    /// MPI_PROC_NULL.
+    pub fn new(me: &Process, comm: Comm, root: c_int) -> Answer<Rooted> {
+        let comm = communicator::find(me, comm)?;
+        let own = comm.place;
+        let (root, role) = match root {
+            ROOT if comm.is_inter() => (own, Role::Root),
+            PROC_NULL if comm.is_inter() => {
+                let first = own - comm.rank;
+                (if own == first { first + 1 } else { first }, Role::Idle)
+            }
+            _ => {
+                let place = others(&comm).start as u32 + comm.check_rank(root, Class::ROOT)?;
+                (place, if place == own { Role::Root } else { Role::Other })
+            }
+        };
+        Ok(Rooted { comm, root, role })
+    }
+
+    pub fn is_root(&self) -> bool {
+        self.role == Role::Root
+    }
+
+    /// Whether the root has a block of this rank, or for it: in one group it is among its own members.
+    pub fn has_block(&self) -> bool {
+        match self.role {
+            Role::Root => !self.comm.is_inter(),
+            Role::Other => true,
+            Role::Idle => false,
+        }
+    }
+
+    /// Lengths of which this rank knows its own alone.
+    fn only(&self, bytes: u64) -> Sizes {
+        let mut lengths = vec![0; self.comm.everybody as usize];
+        lengths[self.comm.place as usize] = bytes;
+        Sizes::ByRank(lengths.into())
+    }
 }
 
 unsafe fn prepare_bcast(
@@ -29,23 +85,26 @@ unsafe fn prepare_bcast(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = with_root(me, comm, root)?;
+    let rooted = Rooted::new(me, comm, root)?;
+    if rooted.role == Role::Idle {
+        return Ok(Call::new(Kind::Bcast, rooted.comm, equal(0)).rooted(rooted.root));
+    }
     not_in_place(buffer, "the buffer")?;
     let values = Values::new(me, buffer, count, datatype)?;
-    let gives = comm.rank == root;
-    let call = Call::new(Kind::Bcast, comm, equal(values.bytes())).rooted(root);
+    let gives = rooted.is_root();
+    let call = Call::new(Kind::Bcast, rooted.comm, equal(values.bytes())).rooted(rooted.root);
     if gives {
         // SAFETY: as the contract of `call` says.
         return Ok(call.giving(move || Given::whole(unsafe { values.pack() })));
     }
-    let root = root as usize;
+    let root = rooted.root as usize;
     // SAFETY: as the contract of `call` says.
     Ok(call.taking(move |open| unsafe { values.put(open.block(root, 0), root) }))
 }
 
 /// What this rank gives to a gather, and where the root wants everything.
 struct Gathered {
-    mine: Values,
+    mine: Option<Values>,
     places: Option<Blocks>,
 }
 
@@ -53,14 +112,15 @@ impl Gathered {
     fn new(
         me: &Process,
         (from, count, datatype): (*const c_void, i64, Datatype),
-        here: u32,
+        rooted: &Rooted,
         places: Option<Blocks>,
     ) -> Answer<Gathered> {
         let mine = match &places {
-            Some(places) if in_place(from) => places.get(here as usize),
+            _ if !rooted.has_block() => None,
+            Some(places) if in_place(from) => Some(places.get(rooted.comm.rank as usize)),
             _ => {
                 not_in_place(from, "the send buffer, but at the root")?;
-                Values::new(me, from, count, datatype)?
+                Some(Values::new(me, from, count, datatype)?)
             }
         };
         Ok(Gathered { mine, places })
@@ -68,11 +128,15 @@ impl Gathered {
 
     fn call(self, call: Call) -> Call {
         let Gathered { mine, places } = self;
-        // SAFETY: as the contract of `call` says.
-        let call = call.giving(move || Given::whole(unsafe { mine.pack() }));
+        let first = others(&call.comm).start;
+        let call = match mine {
+            // SAFETY: as the contract of `call` says.
+            Some(mine) => call.giving(move || Given::whole(unsafe { mine.pack() })),
+            None => call,
+        };
         match places {
             // SAFETY: as the contract of `call` says.
-            Some(places) => call.taking(move |open| unsafe { places.put(open, 0, 0) }),
+            Some(places) => call.taking(move |open| unsafe { places.put(open, first, 0) }),
             None => call,
         }
     }
@@ -89,17 +153,20 @@ unsafe fn prepare_gather(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = with_root(me, comm, root)?;
-    let size = comm.size as usize;
-    let places = if comm.rank == root {
+    let rooted = Rooted::new(me, comm, root)?;
+    let places = if rooted.is_root() {
         not_in_place(into, "the receive buffer")?;
-        Some(Blocks::equal(Values::new(me, into, count, datatype)?, size))
+        Some(Blocks::equal(Values::new(me, into, count, datatype)?, rooted.comm.peers as usize))
     } else {
         None
     };
-    let gathered = Gathered::new(me, (from, send_count, send_type), comm.rank, places)?;
-    let call = Call::new(Kind::Gather, comm, equal(gathered.mine.bytes())).rooted(root);
-    Ok(gathered.call(call))
+    let gathered = Gathered::new(me, (from, send_count, send_type), &rooted, places)?;
+    let bytes = match (&gathered.mine, &gathered.places) {
+        (Some(mine), _) => mine.bytes(),
+        (None, Some(places)) => places.get(0).bytes(),
+        (None, None) => 0,
+    };
+    Ok(gathered.call(Call::new(Kind::Gather, rooted.comm, equal(bytes)).rooted(rooted.root)))
 }
 
 unsafe fn prepare_gatherv(
@@ -114,35 +181,27 @@ unsafe fn prepare_gatherv(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = with_root(me, comm, root)?;
-    let size = comm.size as usize;
-    let places = if comm.rank == root {
+    let rooted = Rooted::new(me, comm, root)?;
+    let places = if rooted.is_root() {
         not_in_place(into, "the receive buffer")?;
+        let peers = rooted.comm.peers as usize;
         // SAFETY: as the contract of `call` says.
-        Some(unsafe { Blocks::own(me, into, counts, distances, datatype, size) }?)
+        Some(unsafe { Blocks::own(me, into, counts, distances, datatype, peers) }?)
     } else {
         None
     };
-    let gathered = Gathered::new(me, (from, send_count, send_type), comm.rank, places)?;
+    let gathered = Gathered::new(me, (from, send_count, send_type), &rooted, places)?;
     // The root knows all lengths, any other member its own: what the simulator asks of each.
-    let lengths = match &gathered.places {
-        Some(places) => Sizes::ByRank(places.lengths()),
-        None => only(size, comm.rank, gathered.mine.bytes()),
+    let lengths = match (&gathered.places, &gathered.mine) {
+        (Some(places), _) => Sizes::ByRank(of_others(&rooted.comm, &places.lengths())),
+        (None, mine) => rooted.only(mine.as_ref().map_or(0, Values::bytes)),
     };
-    let call = Call::new(Kind::Gatherv, comm, lengths).rooted(root);
-    Ok(gathered.call(call))
-}
-
-/// Lengths of which a member knows its own alone.
-fn only(size: usize, rank: u32, bytes: u64) -> Sizes {
-    let mut lengths = vec![0; size];
-    lengths[rank as usize] = bytes;
-    Sizes::ByRank(lengths.into())
+    Ok(gathered.call(Call::new(Kind::Gatherv, rooted.comm, lengths).rooted(rooted.root)))
 }
 
 /// What the root gives to a scatter, and where this rank wants its block.
-fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<Values>, root: u32) -> Call {
-    let (root, rank) = (root as usize, call.comm.rank as usize);
+fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<Values>) -> Call {
+    let (root, rank) = (call.collective.root as usize, call.comm.rank as usize);
     let call = match blocks {
         // SAFETY: as the contract of `call` says.
         Some(blocks) => call.giving(move || unsafe { blocks.pack() }),
@@ -159,9 +218,9 @@ fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<Values>, root: u32
 fn own_place(
     me: &Process,
     (into, count, datatype): (*mut c_void, i64, Datatype),
-    is_root: bool,
+    rooted: &Rooted,
 ) -> Answer<Option<Values>> {
-    if is_root && in_place(into) {
+    if !rooted.has_block() || rooted.is_root() && in_place(into) {
         return Ok(None);
     }
     not_in_place(into, "the receive buffer, but at the root")?;
@@ -179,18 +238,17 @@ unsafe fn prepare_scatter(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = with_root(me, comm, root)?;
-    let is_root = comm.rank == root;
-    let mine = own_place(me, (into, count, datatype), is_root)?;
-    let (blocks, bytes) = if is_root {
+    let rooted = Rooted::new(me, comm, root)?;
+    let mine = own_place(me, (into, count, datatype), &rooted)?;
+    let (blocks, bytes) = if rooted.is_root() {
         not_in_place(from, "the send buffer")?;
         let each = Values::new(me, from, send_count, send_type)?;
-        (Some(Blocks::equal(each.clone(), comm.size as usize)), each.bytes())
+        (Some(Blocks::equal(each.clone(), rooted.comm.peers as usize)), each.bytes())
     } else {
         (None, mine.as_ref().map_or(0, Values::bytes))
     };
-    let call = Call::new(Kind::Scatter, comm, equal(bytes)).rooted(root);
-    Ok(scattered(call, blocks, mine, root))
+    let call = Call::new(Kind::Scatter, rooted.comm, equal(bytes)).rooted(rooted.root);
+    Ok(scattered(call, blocks, mine))
 }
 
 unsafe fn prepare_scatterv(
@@ -205,20 +263,20 @@ unsafe fn prepare_scatterv(
     root: c_int,
     comm: Comm,
 ) -> Answer<Call> {
-    let (comm, root) = with_root(me, comm, root)?;
-    let (is_root, size) = (comm.rank == root, comm.size as usize);
-    let mine = own_place(me, (into, count, datatype), is_root)?;
-    let (blocks, lengths) = if is_root {
+    let rooted = Rooted::new(me, comm, root)?;
+    let mine = own_place(me, (into, count, datatype), &rooted)?;
+    let (blocks, lengths) = if rooted.is_root() {
         not_in_place(from, "the send buffer")?;
+        let peers = rooted.comm.peers as usize;
         // SAFETY: as the contract of `call` says.
-        let blocks = unsafe { Blocks::own(me, from, counts, distances, send_type, size) }?;
-        let lengths = Sizes::ByRank(blocks.lengths());
+        let blocks = unsafe { Blocks::own(me, from, counts, distances, send_type, peers) }?;
+        let lengths = Sizes::ByRank(of_others(&rooted.comm, &blocks.lengths()));
         (Some(blocks), lengths)
     } else {
-        (None, only(size, comm.rank, mine.as_ref().map_or(0, Values::bytes)))
+        (None, rooted.only(mine.as_ref().map_or(0, Values::bytes)))
     };
-    let call = Call::new(Kind::Scatterv, comm, lengths).rooted(root);
-    Ok(scattered(call, blocks, mine, root))
+    let call = Call::new(Kind::Scatterv, rooted.comm, lengths).rooted(rooted.root);
+    Ok(scattered(call, blocks, mine))
 }
 
 super::forms! {
