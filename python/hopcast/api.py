@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopcast import _core
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
-from hopcast.live.library import is_executable
+from hopcast.live.library import is_executable, is_mpi4py_program
 from hopcast.live.sizes import size_B
 from hopcast.outcome import Report, Tables
 from hopcast.signals import Signals
@@ -178,7 +178,7 @@ def simulate(
         name = getattr(job.program, "__name__", type(job.program).__name__)
         return _simulate_function(request, name, job.program, job, watch)
     name = os.fspath(job.program)
-    if is_executable(name):
+    if is_executable(name) or is_mpi4py_program(name):
         return _simulate_executable(request, name, job, peers)
     if name.endswith(".py"):
         from hopcast.program.load import arguments, load
@@ -200,9 +200,7 @@ def _simulate_executable(request: dict, name: str, job: Job, peers: Peers | None
     from hopcast.live import run as live
 
     if peers is not None:
-        raise InputError(
-            f"{name}: the ranks of a compiled program share one process; start it without mpiexec"
-        )
+        raise InputError(f"{name}: the ranks of an MPI program share one process; start it without mpiexec")
     stack_size_B = live.STACK_SIZE_B if job.stack_size is None else size_B("stack-size", job.stack_size)
     command = [name, *map(str, job.args)]
     return live.simulate(request, command, job.compute or "none", stack_size_B)
@@ -232,10 +230,12 @@ def _check_options(job: Job) -> None:
         raise InputError(f"model: a name such as 'flow', not {job.model!r}")
     if not isinstance(job.stop_at, str | None):
         raise InputError(f"stop_at: a time with its unit such as '2.5 ms', not {job.stop_at!r}")
-    if callable(job.program) or not is_executable(os.fspath(job.program)):
+    if callable(job.program) or not (
+        is_executable(os.fspath(job.program)) or is_mpi4py_program(os.fspath(job.program))
+    ):
         for name, value in (("compute", job.compute), ("stack-size", job.stack_size)):
             if value is not None:
-                raise InputError(f"{name}: it is for compiled programs, and this is none")
+                raise InputError(f"{name}: it is for compiled and mpi4py programs, and this is none")
     if callable(job.program) or not _is_trace(os.fspath(job.program)):
         for name, value, unset in (
             ("mode", job.mode, None),

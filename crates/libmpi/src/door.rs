@@ -9,9 +9,9 @@ use sim::{Control, InputError, Monitor, Prepared, Progress};
 
 use crate::fiber::stacks::Stacks;
 use crate::job::{Job, write_refusal, write_result};
-use crate::live::Live;
 use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
+use crate::live::{Live, Runs};
 use crate::loader::tls::{Pad, Place};
 use crate::loader::{Template, entry};
 use crate::process_view::statics::{OPTIONS, OwnOptions};
@@ -36,14 +36,22 @@ pub unsafe extern "C" fn hopcast_live(
     // SAFETY: the caller says so.
     let (job, result) = unsafe { (CStr::from_ptr(job), CStr::from_ptr(result)) };
     let pad = Pad { start: pad, bytes: pad_bytes };
+    live(&job.to_string_lossy(), &result.to_string_lossy(), |job, prepared| load(job, prepared, pad))
+}
+
+/// Runs the job in a file with the ranks that `load` makes. Gives the exit code.
+pub fn live(
+    job: &str,
+    result: &str,
+    load: impl FnOnce(&Job, &Prepared) -> Result<Live, InputError>,
+) -> c_int {
     std::panic::set_hook(Box::new(|broken| {
         eprintln!("hopcast's own check failed; please report this: {broken}");
         // SAFETY: ends the process without running what would come after.
         unsafe { libc::_exit(OUR_FAULT) }
     }));
-    let (job, result) = (job.to_string_lossy(), result.to_string_lossy());
-    let refused = run(Path::new(&*job), Path::new(&*result), pad).err();
-    match refused.map_or(Ok(()), |error| write_refusal(Path::new(&*result), &error)) {
+    let refused = run(Path::new(job), Path::new(result), load).err();
+    match refused.map_or(Ok(()), |error| write_refusal(Path::new(result), &error)) {
         Ok(()) => DONE,
         Err(error) => {
             eprintln!("{result}: {error}");
@@ -52,12 +60,16 @@ pub unsafe extern "C" fn hopcast_live(
     }
 }
 
-fn run(job: &Path, result: &Path, pad: Pad) -> Result<(), InputError> {
+fn run(
+    job: &Path,
+    result: &Path,
+    load: impl FnOnce(&Job, &Prepared) -> Result<Live, InputError>,
+) -> Result<(), InputError> {
     let own = |error: &dyn std::fmt::Display| InputError::whole("job", error.to_string());
     let text = std::fs::read_to_string(job).map_err(|error| own(&error))?;
     let job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
     let prepared = sim::prepare(&job.request()?)?;
-    let mut live = load(&job, &prepared, pad)?;
+    let mut live = load(&job, &prepared)?;
     watch_interrupt();
     let outcome = prepared.run(Some(&mut live), &mut Watch);
     live.close();
@@ -66,6 +78,18 @@ fn run(job: &Path, result: &Path, pad: Pad) -> Result<(), InputError> {
     // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
     std::mem::forget(live);
     Ok(())
+}
+
+/// The ranks of a program that an interpreter runs, none of which has begun.
+pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, InputError> {
+    let ranks = prepared.ranks() as usize;
+    let refuse = |reason: String| InputError::whole(job.command[0].as_str(), reason);
+    let clock = Clock::parse(&job.compute).map_err(|reason| InputError::whole("compute", reason))?;
+    stdio::replace();
+    allow_files();
+    let stacks = Stacks::new(ranks, job.stack_size_bytes)
+        .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
+    Ok(Live::new(runs, stacks, clock, Rc::new(shared(job, prepared, None))))
 }
 
 /// The ranks of the program, none of which has begun.
@@ -85,18 +109,25 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
         refuse("it does not begin as C programs do: its start does not name its main".into())
     })?;
     set_name(program);
-    let shared = Shared {
-        ranks: ranks as u32,
+    let shared = shared(job, prepared, Some(&template));
+    let runs = Runs::Copies { template, main, thread_local: place };
+    Ok(Live::new(runs, stacks, clock, Rc::new(shared)))
+}
+
+/// What the ranks of a program share; `template` is what it was loaded from, if it is compiled.
+fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared {
+    let copy_of = |name| template.and_then(|template| template.copy_of(name));
+    Shared {
+        ranks: prepared.ranks(),
         arguments: Arguments::new(&job.command, environment()),
-        own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| template.copy_of(name)),
-        own_options: OwnOptions { places: OPTIONS.map(|name| template.copy_of(name)) },
+        own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| copy_of(name)),
+        own_options: OwnOptions { places: OPTIONS.map(copy_of) },
         host_of_rank: prepared.host_of_rank().to_vec(),
         protocol: prepared.protocol(),
         parcels: Default::default(),
         meetings: Default::default(),
         channels: Default::default(),
-    };
-    Ok(Live::new(Rc::new(template), main, place, stacks, clock, Rc::new(shared)))
+    }
 }
 
 fn environment() -> impl Iterator<Item = String> {

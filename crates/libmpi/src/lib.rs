@@ -13,6 +13,7 @@ pub mod call;
 pub mod data;
 pub mod door;
 pub mod fiber;
+pub mod interpreter;
 pub mod job;
 pub mod live;
 pub mod loader;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 from hopcast.errors import InputError
@@ -34,3 +35,23 @@ def is_executable(name: str) -> bool:
             return file.read(4) == b"\x7fELF"
     except OSError:
         return False
+
+
+def is_mpi4py_program(name: str) -> bool:
+    """Whether a workload is a Python program that imports mpi4py, anywhere in its file."""
+    if not name.endswith(".py"):
+        return False
+    try:
+        tree = ast.parse(Path(name).read_bytes(), name)
+    except (OSError, SyntaxError, ValueError):
+        return False  # what is wrong is said by who reads it next
+    return any("mpi4py" in _imported(node) for node in ast.walk(tree))
+
+
+def _imported(node: ast.AST) -> set[str]:
+    """The packages that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        return {(node.module or "").partition(".")[0]}
+    return set()

@@ -44,7 +44,11 @@ def simulate(request: dict[str, Any], command: Sequence[str], compute: str, stac
     with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
         told, result = Path(folder, "job.json"), Path(folder, "result")
         told.write_text(json.dumps(job))
-        code = _launch([str(library.LAUNCHER), str(library.LIBRARY), str(told), str(result)])
+        if library.is_executable(program):
+            launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
+        else:
+            launcher = [sys.executable, "-m", "hopcast.live.interpreter"]
+        code = _launch([*launcher, str(told), str(result)])
         if not result.exists():
             raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
         head, tables = _read(result)

@@ -121,12 +121,14 @@ unsafe extern "C" {
 }
 
 /// What is to be said of the rank that has just crashed.
-pub fn fault(template: &Template, rank: u32, now: Time) -> Fault {
+pub fn fault(template: Option<&Template>, rank: u32, now: Time) -> Fault {
     // SAFETY: asks for a signal later; the default action ends the process.
     unsafe { libc::alarm(REPORT_WITHIN_S) };
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
     let name = name_of(noted.signal);
-    let place = template.find(noted.instruction).map(|(_, offset)| {
+    let place =
+        template.and_then(|template| template.find(noted.instruction).map(|found| (template, found.1)));
+    let place = place.map(|(template, offset)| {
         format!("{} of {}", symbols::name_of(&template.elf, offset), template.path.display())
     });
     let address = noted.address;

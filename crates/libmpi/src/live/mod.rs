@@ -17,6 +17,7 @@ use mpi::source::{Completion, Source, Status};
 use crate::call::{point_to_point, request};
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, Fiber, Step};
+use crate::interpreter::Interpreter;
 use crate::loader::tls::Place;
 use crate::loader::{Clone, Template};
 use crate::process_view::exit;
@@ -53,13 +54,36 @@ pub struct Fault {
     pub place: Option<String>,
 }
 
+/// What ranks run.
+pub enum Runs {
+    /// Copies of a compiled program.
+    Copies {
+        /// The program.
+        template: Template,
+        /// Where its `main` is.
+        main: usize,
+        /// Where its thread-local variables lie, if it has any.
+        thread_local: Option<Place>,
+    },
+    /// A Python program.
+    Interpreter(&'static Interpreter),
+}
+
+impl Runs {
+    fn thread_local(&self) -> Option<Place> {
+        if let Runs::Copies { thread_local, .. } = self { *thread_local } else { None }
+    }
+
+    fn template(&self) -> Option<&Template> {
+        if let Runs::Copies { template, .. } = self { Some(template) } else { None }
+    }
+}
+
 /// All ranks of a program.
 pub struct Live {
     seats: Vec<Option<Seat>>,
     shared: Rc<Shared>,
-    template: Rc<Template>,
-    main: usize,
-    thread_local: Option<Place>,
+    runs: Runs,
     clock: Clock,
     faults: Vec<Fault>,
     /// After the seats: their fibers stand on it.
@@ -67,18 +91,11 @@ pub struct Live {
 }
 
 impl Live {
-    /// The ranks of a program whose `main` is at `main`; `stacks` has one for each.
-    pub fn new(
-        template: Rc<Template>,
-        main: usize,
-        thread_local: Option<Place>,
-        stacks: Stacks,
-        clock: Clock,
-        shared: Rc<Shared>,
-    ) -> Live {
+    /// The ranks of a program; `stacks` has one for each.
+    pub fn new(runs: Runs, stacks: Stacks, clock: Clock, shared: Rc<Shared>) -> Live {
         crash::watch();
         let seats = (0..shared.ranks).map(|_| None).collect();
-        Live { seats, shared, template, main, thread_local, clock, faults: Vec::new(), stacks }
+        Live { seats, shared, runs, clock, faults: Vec::new(), stacks }
     }
 
     /// What ended ranks that did not end well, in the order of simulated time.
@@ -88,14 +105,22 @@ impl Live {
 
     /// A rank that has not begun: its copy of the program, its stack and its process.
     fn seat(&self, rank: u32) -> std::io::Result<Seat> {
-        let program = self.template.copy(rank as usize)?;
-        let block = self.thread_local.map_or_else(Box::default, |place| place.fresh(&program));
+        let program =
+            self.runs.template().map_or_else(|| Ok(Clone::none()), |all| all.copy(rank as usize))?;
+        let block = self.runs.thread_local().map_or_else(Box::default, |place| place.fresh(&program));
         let process = Rc::new(Process::new(rank, self.shared.clone(), program));
-        process.own_variables(self.template.copy_of("stdin"));
-        let (body, main) = (process.clone(), self.main);
+        process.own_variables(self.runs.template().and_then(|template| template.copy_of("stdin")));
+        let body = process.clone();
+        let code = match self.runs {
+            Runs::Copies { main, .. } => Code::Main(main),
+            Runs::Interpreter(interpreter) => Code::Interpreter(interpreter),
+        };
         let fiber = Fiber::new(self.stacks.take(rank as usize), move |hub| {
             body.attach(hub);
-            let code = run_main(&body.program, &body.shared, main);
+            let code = match code {
+                Code::Main(main) => run_main(&body.program, &body.shared, main),
+                Code::Interpreter(interpreter) => interpreter.main(&body),
+            };
             exit::run_handlers(&body, code);
             Ended::Exit(code)
         });
@@ -106,7 +131,8 @@ impl Live {
     fn run(&mut self, rank: u32, done: &Completion) -> (Step, Duration) {
         let seat = self.seats[rank as usize].as_mut().expect("a rank that has ended is not asked again");
         seat.process.now.set(done.now);
-        if let Some(place) = self.thread_local {
+        let thread_local = self.runs.thread_local();
+        if let Some(place) = thread_local {
             place.put(&seat.block);
         }
         seat.process.enter(&seat.fiber);
@@ -124,7 +150,7 @@ impl Live {
         }
         seat.errno = errno(None);
         seat.process.leave();
-        if let Some(place) = self.thread_local {
+        if let Some(place) = thread_local {
             place.take(&mut seat.block);
         }
         (step, took)
@@ -142,7 +168,7 @@ impl Live {
             }
             Ended::Exit(code) => code & 0xff,
             Ended::Crash => {
-                self.faults.push(crash::fault(&self.template, rank, now));
+                self.faults.push(crash::fault(self.runs.template(), rank, now));
                 return Op::Abort(1);
             }
         };
@@ -187,6 +213,9 @@ impl Source for Live {
             }
         }
         let (step, took) = self.run(rank.0, done);
+        if let Runs::Interpreter(interpreter) = self.runs {
+            self.faults.append(&mut interpreter.take_failures());
+        }
         let op = match step {
             Step::Perform(Op::Finish) => {
                 let code = self.seats[index].as_ref().expect("it has just run").process.exit_code.get();
@@ -227,6 +256,12 @@ impl Live {
         self.faults.push(Fault { kind: "memory", rank, at_s: 0.0, text, place: None });
         Op::Abort(1)
     }
+}
+
+/// What a fiber runs.
+enum Code {
+    Main(usize),
+    Interpreter(&'static Interpreter),
 }
 
 /// Runs the program of the rank whose fiber this is.

@@ -26,6 +26,7 @@ use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
 use crate::fiber::{Ended, Fiber, Hub};
+use crate::interpreter;
 use crate::loader::Clone;
 use crate::process_view::View;
 use crate::process_view::statics::OwnOptions;
@@ -228,7 +229,12 @@ impl Process {
         // SAFETY: the hub lives in the first frame of this fiber.
         let hub = unsafe { &*self.hub.get() };
         self.looks.set(0);
+        let interpreter = interpreter::active();
+        let held = interpreter.is_some_and(|interpreter| interpreter.leave(self.rank));
         let reply = hub.suspend(op);
+        if let Some(interpreter) = interpreter {
+            interpreter.enter(self.rank, held);
+        }
         self.reply.set(reply);
         // SAFETY: the simulator keeps it until this rank asks for its next operation.
         read(unsafe { &*reply })
@@ -238,6 +244,9 @@ impl Process {
     pub fn end(&self, last: Op) -> ! {
         // SAFETY: as in `perform`.
         let hub = unsafe { &*self.hub.get() };
+        if let Some(interpreter) = interpreter::active() {
+            interpreter.leave(self.rank);
+        }
         hub.suspend(last);
         unreachable!("a rank that has ended is not resumed")
     }

@@ -22,6 +22,11 @@ impl Clone {
         Clone { base, span: elf.span(), startup: Startup::of(elf) }
     }
 
+    /// Of no program: of a rank that runs something else.
+    pub fn none() -> Clone {
+        Clone { base: 0, span: 0, startup: Startup::default() }
+    }
+
     /// Where it is.
     pub fn base(&self) -> usize {
         self.base

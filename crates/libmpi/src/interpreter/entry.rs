@@ -1,0 +1,84 @@
+//! Where Python comes in: `python/hopcast/live/interpreter.py` calls these, holding the interpreter.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use mpi::Op;
+
+use super::exchange::Words;
+use super::python::Object;
+use super::{Interpreter, active};
+use crate::door;
+use crate::live::process::Process;
+use crate::live::{Fault, Runs};
+
+/// Runs the job in the file `job`, each rank by `run(rank, modules)`, and writes its result to `result`; see
+/// `hopcast_live`. It does not return: fibers that have not ended cannot be gone on with.
+///
+/// # Safety
+/// C strings, and functions of Python.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_interpreter(
+    job: *const c_char,
+    result: *const c_char,
+    ranks: usize,
+    run: Object,
+    collect: Object,
+) -> c_int {
+    // SAFETY: the caller says so; it waits for this function, which never returns.
+    let (job, result, started) =
+        unsafe { (CStr::from_ptr(job), CStr::from_ptr(result), Interpreter::start(ranks, run, collect)) };
+    let (job, result) = (job.to_string_lossy(), result.to_string_lossy());
+    let code = match started {
+        Ok(interpreter) => {
+            // SAFETY: it is held, and a rank takes it when it begins.
+            unsafe { (interpreter.python.save)() };
+            door::live(&job, &result, |job, prepared| {
+                door::interpreted(job, prepared, Runs::Interpreter(interpreter))
+            })
+        }
+        Err(missing) => {
+            eprintln!("this Python lacks {missing}");
+            70
+        }
+    };
+    // SAFETY: ends the process; what ranks have printed has been written.
+    unsafe { libc::_exit(code) }
+}
+
+/// The rank that runs has raised an exception: it ends here, and with it the run.
+///
+/// # Safety
+/// C strings; `place` may be empty.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_raised(text: *const c_char, place: *const c_char) {
+    let me = Process::running().expect("a rank calls this");
+    // SAFETY: the caller says so.
+    let (text, place) = unsafe { (CStr::from_ptr(text), CStr::from_ptr(place)) };
+    let place = (!place.is_empty()).then(|| place.to_string_lossy().into_owned());
+    let text = format!("rank {} raised {}", me.rank, text.to_string_lossy());
+    let fault = Fault { kind: "exception", rank: me.rank, at_s: me.time().seconds(), text, place };
+    active().expect("ranks run in Python").failures.borrow_mut().push(fault);
+    me.end(Op::Abort(1))
+}
+
+/// From now on these words of an extension module are each rank's own: `objects` pointers, which begin as what
+/// `fresh` makes, and `integers`, which begin as they are.
+///
+/// # Safety
+/// The lists have those lengths; the module is never unloaded.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_words(
+    objects: *const *mut usize,
+    object_count: usize,
+    integers: *const *mut i32,
+    integer_count: usize,
+    fresh: Object,
+) {
+    let interpreter = active().expect("ranks run in Python");
+    // SAFETY: the caller says so.
+    let words = unsafe {
+        let objects = std::slice::from_raw_parts(objects, object_count).to_vec();
+        Words::new(objects, std::slice::from_raw_parts(integers, integer_count).to_vec(), fresh)
+    };
+    interpreter.words.replace(words);
+}

@@ -1,0 +1,180 @@
+//! All ranks of a Python program in one interpreter: each fiber has a thread state of its own.
+//!
+//! ```text
+//!   hub                        rank 0                          rank 1
+//!   resume ──────────────────► holds the interpreter
+//!                              MPI_Recv → perform: lets it go
+//!   ◄───────────────────────── suspend
+//!   resume ────────────────────────────────────────────────► takes it, puts its own things in place,
+//!                                                             lets it go again if mpi4py had, goes on
+//! ```
+//!
+//! What a process has once is exchanged when another rank runs ([`exchange`]): the entries of `sys.modules` that
+//! are a rank's own (`__main__`, modules of the program, `mpi4py`), some variables of `sys`, and the words in
+//! which mpi4py's extension module keeps its registries. Everything else, libraries above all, is shared.
+//!
+//! Assumptions: one interpreter lock; the interpreter runs on the thread of the simulator. Source of the idea
+//! that thread states, not threads, are what Python code needs: the greenlet project.
+
+pub mod entry;
+mod exchange;
+pub mod python;
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::call::environment;
+use crate::live::Fault;
+use crate::live::process::{Phase, Process};
+use exchange::{Own, Words};
+use python::{Object, Python, State};
+
+/// The interpreter, and what each rank has in it.
+pub struct Interpreter {
+    python: Python,
+    group: *mut c_void,
+    /// Where Python up to 3.11 looks for the state of the running thread, if it does.
+    key: Option<libc::pthread_key_t>,
+    /// `run(rank, modules) -> exit code`, `collect(modules)`.
+    run: Object,
+    collect: Object,
+    system: exchange::System,
+    ranks: RefCell<Vec<Own>>,
+    words: RefCell<Words>,
+    /// Whose things are in place.
+    placed: Cell<Option<u32>>,
+    failures: RefCell<Vec<Fault>>,
+}
+
+static ACTIVE: AtomicPtr<Interpreter> = AtomicPtr::new(ptr::null_mut());
+
+/// The interpreter, if ranks run in one.
+#[inline]
+pub fn active<'a>() -> Option<&'a Interpreter> {
+    // SAFETY: set once, to a value that is never freed.
+    unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() }
+}
+
+impl Interpreter {
+    /// Of this process, for `ranks` ranks; it is held, and stays so.
+    ///
+    /// # Safety
+    /// `run` and `collect` are functions of Python that are never freed.
+    unsafe fn start(
+        ranks: usize,
+        run: Object,
+        collect: Object,
+    ) -> Result<&'static Interpreter, &'static str> {
+        let python = Python::find()?;
+        // SAFETY: the interpreter is held.
+        let interpreter = unsafe {
+            let main = (python.current)();
+            Interpreter {
+                group: (python.interpreter)(),
+                key: key_of(main),
+                run,
+                collect,
+                system: exchange::System::find(&python),
+                ranks: RefCell::new((0..ranks).map(|_| Own::default()).collect()),
+                words: RefCell::default(),
+                placed: Cell::new(None),
+                failures: RefCell::default(),
+                python,
+            }
+        };
+        let interpreter = Box::leak(Box::new(interpreter));
+        ACTIVE.store(interpreter, Ordering::Relaxed);
+        Ok(interpreter)
+    }
+
+    /// Runs the program for a rank, on its fiber; gives its exit code.
+    pub fn main(&self, me: &Process) -> i32 {
+        let python = &self.python;
+        // SAFETY: a new thread state, which belongs to this fiber; the functions are Python's.
+        unsafe {
+            let state = (python.new_state)(self.group);
+            self.ranks.borrow_mut()[me.rank as usize].state = state;
+            self.set_key(state);
+            (python.restore)(state);
+            self.place(me.rank);
+            let modules = self.ranks.borrow()[me.rank as usize].modules;
+            let rank = (python.number)(me.rank.into());
+            let answer = (python.call)(self.run, rank, modules, ptr::null_mut());
+            (python.decrease)(rank);
+            let code = if answer.is_null() {
+                (python.print_error)();
+                1
+            } else {
+                let code = (python.value)(answer) as i32;
+                (python.decrease)(answer);
+                code
+            };
+            if me.phase.get() == Phase::Initialised {
+                // Nobody is left who could hear of an error.
+                let _ = environment::finalize(me);
+            }
+            self.forget(me.rank);
+            (python.clear_state)(state);
+            (python.delete_current)();
+            code
+        }
+    }
+
+    /// The rank is about to be suspended: lets the interpreter go if it holds it; whether it did.
+    pub fn leave(&self, rank: u32) -> bool {
+        let state = self.ranks.borrow()[rank as usize].state;
+        // SAFETY: the fiber of this rank runs.
+        unsafe {
+            let holds = !state.is_null() && (self.python.current)() == state;
+            if holds {
+                (self.python.save)();
+            }
+            holds
+        }
+    }
+
+    /// The rank runs again: takes the interpreter if it held it, and puts its things in place.
+    pub fn enter(&self, rank: u32, held: bool) {
+        let state = self.ranks.borrow()[rank as usize].state;
+        if state.is_null() {
+            return;
+        }
+        let others = self.placed.get() != Some(rank);
+        // SAFETY: the fiber of this rank runs, whose thread state this is.
+        unsafe {
+            self.set_key(state);
+            if held || others {
+                (self.python.restore)(state);
+            }
+            if others {
+                self.place(rank);
+            }
+            if others && !held {
+                (self.python.save)();
+            }
+        }
+    }
+
+    /// What ended ranks since it was last asked.
+    pub fn take_failures(&self) -> Vec<Fault> {
+        self.failures.take()
+    }
+
+    fn set_key(&self, state: State) {
+        if let Some(key) = self.key {
+            // SAFETY: the key is Python's own, and holds states.
+            unsafe { libc::pthread_setspecific(key, state) };
+        }
+    }
+}
+
+/// The key under which this thread's own `state` is kept: that of Python's PyGILState functions, which later
+/// versions set by themselves, to the same.
+fn key_of(state: State) -> Option<libc::pthread_key_t> {
+    /// PTHREAD_KEYS_MAX
+    const KEYS: libc::pthread_key_t = 1024;
+    // SAFETY: asking for a key that does not exist gives null.
+    (0..KEYS).find(|key| unsafe { libc::pthread_getspecific(*key) } == state)
+}
