@@ -78,15 +78,35 @@ impl<'a> Function<'a> {
         let list = arguments.iter().map(|(name, kind)| format!("{name}: {kind}, ")).collect::<String>();
         let passed = arguments.iter().map(|(name, _)| format!(", {name}.into()")).collect::<String>();
         let returns = rust(&format!("{} value", self.returns)).1;
+        let checks = self.parameters.iter().filter(|parameter| self.wants_place(parameter));
+        let checks = checks.map(|parameter| {
+            let name = rust(parameter).0;
+            format!("if {name}.is_null() {{ return Err(no_place(\"{name}\")); }}\n")
+        });
+        let checks = checks.collect::<String>();
         writeln!(
             code,
             "pub unsafe extern \"C\" fn {name}({list}) -> {returns} {{ \
-             enter(\"MPI_{}\", |me| unsafe {{ call::{does}(me{passed}) }}).into() }}",
+             enter(\"MPI_{}\", |me| unsafe {{ {checks}call::{does}(me{passed}) }}).into() }}",
             self.name
         )
         .unwrap();
     }
 }
+
+impl Function<'_> {
+    /// Whether a parameter is a place for one number or handle, which the program must give. Tools may leave some
+    /// out, and MPI_Init's command line may be none.
+    fn wants_place(&self, parameter: &str) -> bool {
+        let one = parameter.matches('*').count() == 1 && !parameter.contains('[');
+        let base = parameter.split([' ', '*']).next().unwrap();
+        let tool = self.name.starts_with("T_") || parameter.contains("weights") || parameter.contains("argc");
+        one && !tool && base != "MPI_Status" && (KNOWN.contains(&base) || PLAIN.contains(&base))
+    }
+}
+
+/// Numbers.
+const PLAIN: &[&str] = &["int", "MPI_Aint", "MPI_Count", "MPI_Offset"];
 
 /// Name and Rust type of a parameter of C.
 fn rust(parameter: &str) -> (String, String) {

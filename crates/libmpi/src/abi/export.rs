@@ -209,6 +209,12 @@ fn no_rank(function: &str) -> ! {
     std::process::exit(2)
 }
 
+/// A null pointer where an argument is wanted.
+#[cold]
+fn no_place(name: &str) -> Error {
+    Error::new(Class::ARG, format!("a null pointer for '{name}'"))
+}
+
 /// A function that is not simulated.
 fn unsupported(function: &'static str) -> c_int {
     enter(function, |_| -> Answer {
@@ -225,7 +231,7 @@ pub(crate) mod generated {
 
     use super::super::handle::*;
     use super::super::status::Status;
-    use super::{enter, unsupported};
+    use super::{enter, no_place, unsupported};
     use crate::call;
 
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));
