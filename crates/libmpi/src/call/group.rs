@@ -104,7 +104,11 @@ pub unsafe fn translate_ranks(
     result: *mut c_int,
 ) -> Answer {
     let (from, to) = (find(me, from)?, find(me, to)?);
-    for index in 0..checked(count)? {
+    let count = checked(count)?;
+    if count > 0 && (ranks.is_null() || result.is_null()) {
+        return Err(Error::new(Class::ARG, "a null pointer for a list of ranks"));
+    }
+    for index in 0..count {
         // SAFETY: as the contract of `call` says.
         unsafe {
             let rank = *ranks.add(index);
