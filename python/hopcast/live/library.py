@@ -54,4 +54,7 @@ def _imported(node: ast.AST) -> set[str]:
         return {alias.name.partition(".")[0] for alias in node.names}
     if isinstance(node, ast.ImportFrom) and not node.level:
         return {(node.module or "").partition(".")[0]}
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+        name = node.args[0].value  # of importlib.import_module, for one
+        return {name.partition(".")[0]} if isinstance(name, str) else set()
     return set()
