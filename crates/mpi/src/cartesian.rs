@@ -93,6 +93,10 @@ impl CartGrid {
 
 /// Sizes whose product is `ranks`, as close to each other as can be and in falling order; those of
 /// `fixed` that are not 0 stay (MPI_Dims_create). `None` if the fixed ones do not divide `ranks`.
+///
+/// As close as can be: the difference between the largest and the smallest is least; of several such, the
+/// smallest, then the next larger one, and so on, are as large as can be. Source: MPI 5.0, 8.5.2; Träff and Lübbe,
+/// "Specification guideline violations by MPI_Dims_create" (EuroMPI 2015).
 pub fn dims_create(ranks: u32, fixed: &[u32]) -> Option<Vec<u32>> {
     let product =
         fixed.iter().filter(|size| **size > 0).try_fold(1u32, |all, size| all.checked_mul(*size))?;
@@ -100,7 +104,7 @@ pub fn dims_create(ranks: u32, fixed: &[u32]) -> Option<Vec<u32>> {
     if ranks == 0 || ranks % product != 0 || (free == 0 && ranks != product) {
         return None;
     }
-    let mut balanced = balance(ranks / product, free, u32::MAX).unwrap_or_default().into_iter();
+    let mut balanced = balance(ranks / product, free).into_iter();
     Some(
         fixed
             .iter()
@@ -109,19 +113,65 @@ pub fn dims_create(ranks: u32, fixed: &[u32]) -> Option<Vec<u32>> {
     )
 }
 
-/// The falling sequence of `parts` factors of `number`, none above `limit`, that is least in
-/// lexicographic order: the largest as small as can be, then the second, and so on.
-fn balance(number: u32, parts: usize, limit: u32) -> Option<Vec<u32>> {
+/// The falling sequence of `parts` factors of `number` that are closest to each other.
+fn balance(number: u32, parts: usize) -> Vec<u32> {
+    if parts == 0 {
+        return Vec::new();
+    }
+    let divisors = divisors(number);
+    let Some(mut best) = low(number, parts, u32::MAX, &divisors) else { return Vec::new() };
+    let root = f64::from(number).powf(1.0 / parts as f64);
+    for first in divisors.iter().filter(|first| f64::from(**first) >= root - 1e-6) {
+        let most = spread(&best);
+        // The smallest is not above the root.
+        if f64::from(*first) > root + f64::from(most) + 1e-6 {
+            break;
+        }
+        let least = first.saturating_sub(most).max(1);
+        improve(number / first, parts - 1, least, &divisors, &mut vec![*first], &mut best);
+    }
+    best
+}
+
+fn spread(sizes: &[u32]) -> u32 {
+    sizes.first().zip(sizes.last()).map_or(0, |(first, last)| first - last)
+}
+
+/// Puts the best continuation of `sizes` by `parts` factors of `rest`, none below `least`, into `best`, if it is
+/// better.
+fn improve(rest: u32, parts: usize, least: u32, divisors: &[u32], sizes: &mut Vec<u32>, best: &mut Vec<u32>) {
+    if parts == 0 {
+        let closer = spread(sizes) < spread(best);
+        let fuller = spread(sizes) == spread(best) && sizes.iter().rev().gt(best.iter().rev());
+        if rest == 1 && (closer || fuller) {
+            best.clone_from(sizes);
+        }
+        return;
+    }
+    let limit = *sizes.last().expect("there is a first one");
+    let power = |base: u32| u64::from(base).saturating_pow(parts as u32);
+    let within = divisors.iter().filter(|next| (least..=limit).contains(*next) && rest % **next == 0);
+    for next in within.filter(|next| power(**next) >= u64::from(rest)) {
+        sizes.push(*next);
+        improve(rest / next, parts - 1, least, divisors, sizes, best);
+        sizes.pop();
+    }
+}
+
+/// The falling sequence of `parts` factors of `number`, none above `limit`, of which the first is as small as can be,
+/// then the second, and so on: a good one to begin with.
+fn low(number: u32, parts: usize, limit: u32, divisors: &[u32]) -> Option<Vec<u32>> {
     if parts == 0 {
         return (number == 1).then(Vec::new);
     }
     if parts == 1 {
         return (number <= limit).then(|| vec![number]);
     }
-    let least = (f64::from(number).powf(1.0 / parts as f64) - 1e-6).ceil().max(1.0) as u32;
-    divisors(number).into_iter().filter(|first| *first >= least && *first <= limit).find_map(|first| {
-        let mut sizes = vec![first];
-        sizes.extend(balance(number / first, parts - 1, first)?);
+    let least = f64::from(number).powf(1.0 / parts as f64) - 1e-6;
+    let fitting = divisors.iter().filter(|first| number % **first == 0 && **first <= limit);
+    fitting.filter(|first| f64::from(**first) >= least).find_map(|first| {
+        let mut sizes = vec![*first];
+        sizes.extend(low(number / first, parts - 1, *first, divisors)?);
         Some(sizes)
     })
 }
@@ -184,6 +234,10 @@ mod tests {
         assert_eq!(dims_create(7, &[0, 3, 0]), None);
         assert_eq!(dims_create(64, &[0, 0, 0]), Some(vec![4, 4, 4]));
         assert_eq!(dims_create(1024, &[0, 0, 0]), Some(vec![16, 8, 8]));
+        // Of 20 x 18 x 14 and 21 x 16 x 15 the smallest is larger; 24 x 24 x 13 are further apart than these.
+        assert_eq!(dims_create(5040, &[0, 0, 0]), Some(vec![21, 16, 15]));
+        assert_eq!(dims_create(7488, &[0, 0, 0]), Some(vec![26, 18, 16]));
+        assert_eq!(dims_create(735_134_400, &[0; 17]).map(|sizes| sizes.iter().product()), Some(735_134_400));
         assert_eq!(dims_create(12, &[12]), Some(vec![12]));
         assert_eq!(dims_create(1, &[]), Some(vec![]));
         assert_eq!(dims_create(1_000_000, &[0, 0, 0]), Some(vec![100, 100, 100]));
