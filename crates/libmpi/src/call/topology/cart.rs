@@ -33,7 +33,7 @@ unsafe fn grid(
     sizes: *const c_int,
     periods: *const c_int,
 ) -> Answer<(Rc<Communicator>, CartGrid)> {
-    let found = communicator::find(me, comm)?;
+    let found = communicator::find_intra(me, comm)?;
     let Ok(dimensions) = usize::try_from(dimensions) else {
         return refused(comm, Class::DIMS, format!("a number of dimensions of 0 or more, not {dimensions}"));
     };

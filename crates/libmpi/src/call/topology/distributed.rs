@@ -75,7 +75,7 @@ pub unsafe fn dist_graph_create_adjacent(
     _reorder: c_int,
     new: *mut Comm,
 ) -> Answer {
-    let found = communicator::find(me, comm)?;
+    let found = communicator::find_intra(me, comm)?;
     // SAFETY: as the contract of `call` says.
     unsafe {
         let sources = ranks(&found, comm, sources, in_degree)?;
@@ -165,7 +165,7 @@ pub unsafe fn dist_graph_create(
     _reorder: c_int,
     new: *mut Comm,
 ) -> Answer {
-    let found = communicator::find(me, comm)?;
+    let found = communicator::find_intra(me, comm)?;
     // SAFETY: as the contract of `call` says.
     let (edges, weighted) =
         unsafe { edges(&found, comm, (count, sources), degrees, destinations, weighing) }?;

@@ -36,7 +36,7 @@ unsafe fn graph(
     index: *const c_int,
     edges: *const c_int,
 ) -> Answer<(Rc<Communicator>, Vec<c_int>, Vec<c_int>)> {
-    let found = communicator::find(me, comm)?;
+    let found = communicator::find_intra(me, comm)?;
     let Some(count) = u32::try_from(nodes).ok().filter(|nodes| *nodes <= found.size) else {
         let reason = format!("0 to {} nodes, as many as there are ranks, not {nodes}", found.size);
         return refused(comm, Class::ARG, reason);
