@@ -198,7 +198,12 @@ pub unsafe fn type_get_name(
         Some(_) => me.datatypes.find(datatype)?.name.borrow().clone(),
         None if datatype == Datatype::NULL => b"MPI_DATATYPE_NULL".to_vec(),
         None => {
-            let standard = Basic::of(datatype)?.name();
+            // The one of two names that the standard lists first.
+            let standard = match Basic::of(datatype)?.name() {
+                "MPI_LONG_LONG" => "MPI_LONG_LONG_INT",
+                "MPI_C_FLOAT_COMPLEX" => "MPI_C_COMPLEX",
+                name => name,
+            };
             me.datatypes.names.borrow().get(&datatype.0).cloned().unwrap_or_else(|| standard.into())
         }
     };
