@@ -182,11 +182,10 @@ fn every_datatype_packs_what_its_type_map_lists() {
             let high = known.map.iter().map(|place| place.0 + place.1 as isize).max().unwrap();
             assert_eq!(layout.true_bounds(), (low, high));
         }
-        let all: Vec<_> = (0..count)
-            .flat_map(|index| {
-                known.map.iter().map(move |(at, bytes)| (index * known.extent() + at + ROOM, *bytes))
-            })
-            .collect();
+        let mut all = Vec::new();
+        for index in 0..count {
+            all.extend(known.map.iter().map(|(at, bytes)| (index * known.extent() + at + ROOM, *bytes)));
+        }
         let mut expected = Vec::new();
         for (at, bytes) in &all {
             expected.extend_from_slice(&memory[*at as usize..][..*bytes]);
