@@ -127,6 +127,7 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
         parcels: Default::default(),
         meetings: Default::default(),
         channels: Default::default(),
+        windows: Default::default(),
     }
 }
 

@@ -150,6 +150,35 @@ pub enum Start {
     Persistent(Request),
 }
 
+/// A one-sided operation: what goes to the target, and what comes back. The source says what it does there
+/// ([`Source::access`]).
+///
+/// [`Source::access`]: crate::Source::access
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The target, a rank within the communicator.
+    pub to: u32,
+    /// The communicator.
+    pub comm: CommId,
+    /// Sent to the target.
+    pub bytes: Bytes,
+    /// Sent back.
+    pub answer: Bytes,
+    /// What applies it at the target.
+    pub applied: Applied,
+    /// Its content.
+    pub data: Data,
+}
+
+/// What applies a one-sided operation at its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applied {
+    /// The NIC.
+    ByNic,
+    /// The target's library, at the rate of reductions.
+    ByTarget,
+}
+
 /// Whether [`Op::Drain`] waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draining {
@@ -295,6 +324,9 @@ pub enum Op {
     ///
     /// [`Source::completed`]: crate::Source::completed
     LetGo(Request),
+    /// Reads or writes memory of another rank (MPI_Put and its kin). Complete when the answer is there; never
+    /// persistent.
+    Access(Access, Start),
     /// What was sent in buffered mode and has not left the rank's memory: waits until nothing is left, or
     /// asks. The bytes are in [`Completion::status`], how many messages in [`Completion::matched`].
     ///

@@ -80,6 +80,14 @@ pub trait Source {
         let _ = (rank, request, status);
     }
 
+    /// The one-sided operation with content `data` is applied at `target` now, in the order in which each origin
+    /// has called. Puts into `answers` the contents of the operations there that are answered now: mostly itself; a
+    /// lock that is held is granted later.
+    fn access(&mut self, target: Rank, data: Data, answers: &mut Vec<Data>) {
+        let _ = target;
+        answers.push(data);
+    }
+
     /// Where `rank` stands in the user's program ("cannon.py:31"), for reports of failures.
     fn place(&self, rank: Rank) -> Option<String> {
         let _ = rank;

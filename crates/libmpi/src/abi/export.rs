@@ -106,6 +106,12 @@ impl From<isize> for Distance {
     }
 }
 
+impl From<i32> for Distance {
+    fn from(value: i32) -> Distance {
+        Distance(value as isize)
+    }
+}
+
 impl From<i64> for Distance {
     fn from(value: i64) -> Distance {
         Distance(value as isize)

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{communicator, error};
+use super::{communicator, error, one_sided};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Object};
 use crate::live::process::Process;
@@ -127,6 +127,7 @@ fn keyval(me: &Process, object: Object, key: c_int) -> Answer<Keyval> {
     let kind = match object {
         Object::Comm(comm) => communicator::find(me, comm).map(|_| Kind::Comm)?,
         Object::Datatype(datatype) => me.datatypes.layout(datatype).map(|_| Kind::Datatype)?,
+        Object::Win(win) => one_sided::find(me, win).map(|_| Kind::Win)?,
         _ => Kind::Win,
     };
     let found = me.objects.keyvals.borrow().get(key as usize).copied();
@@ -180,6 +181,7 @@ pub unsafe fn get_attr(
             communicator::find(me, comm)?;
             predefined(me, key).map(|place| place.cast_mut().cast())
         }
+        Object::Win(win) if (601..=605).contains(&key) => one_sided::attribute(me, win, key)?,
         _ => {
             keyval(me, object, key)?;
             find(me, object, key)

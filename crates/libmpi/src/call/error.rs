@@ -3,9 +3,9 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::environment::write_text;
-use super::{communicator, session};
+use super::{communicator, one_sided, session};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{self, Comm, Errhandler, File, Object, Win};
+use crate::abi::handle::{self, Comm, Errhandler, File, Object};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::process::Process;
 
@@ -86,8 +86,8 @@ fn exists(me: &Process, object: Object) -> Answer {
         Object::Comm(comm) => communicator::find(me, comm).map(|_| ()),
         Object::Session(one) => session::find(me, one).map(|_| ()),
         Object::Datatype(datatype) => me.layout(datatype).map(|_| ()),
-        Object::Win(Win::NULL) => Err(Error::new(Class::WIN, "MPI_WIN_NULL")),
-        Object::Win(_) | Object::File(_) => Ok(()),
+        Object::Win(win) => one_sided::find(me, win).map(|_| ()),
+        Object::File(_) => Ok(()),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod error;
 pub mod group;
 pub mod info;
 pub mod language;
+pub mod one_sided;
 pub mod operation;
 pub mod point_to_point;
 pub mod request;

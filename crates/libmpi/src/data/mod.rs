@@ -11,3 +11,4 @@ pub mod meeting;
 pub mod operator;
 pub mod parcel;
 pub mod type_map;
+pub mod window;

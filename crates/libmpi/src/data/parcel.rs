@@ -39,7 +39,7 @@ impl Place {
     ///
     /// # Safety
     /// The program gives the one to send from and the other to receive into.
-    unsafe fn copy(&self, to: &Place) {
+    pub unsafe fn copy(&self, to: &Place) {
         // SAFETY: the caller says so.
         unsafe {
             let bytes = self.layout.size * self.count.max(0) as usize;

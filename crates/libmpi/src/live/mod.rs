@@ -189,6 +189,11 @@ impl Source for Live {
         }
     }
 
+    fn access(&mut self, _target: Rank, data: Data, answers: &mut Vec<Data>) {
+        // SAFETY: as the contract of `call` says, the memories of an operation that is under way are there.
+        unsafe { self.shared.windows.borrow_mut().apply(data, answers) };
+    }
+
     fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
         if let Some(process) = self.process(rank) {
             request::let_go_completed(process, request, status);

@@ -18,6 +18,7 @@ use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
 use crate::call::datatype::Datatypes;
+use crate::call::one_sided::Window;
 use crate::call::operation::Operation;
 use crate::call::point_to_point::{Buffers, Standing, Taken};
 use crate::call::request::Pending;
@@ -25,6 +26,7 @@ use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
+use crate::data::window::Windows;
 use crate::fiber::{Ended, Fiber, Hub};
 use crate::interpreter;
 use crate::loader::Clone;
@@ -51,6 +53,8 @@ pub struct Shared {
     pub meetings: Meetings,
     /// Which partitioned sends and receives belong together.
     pub channels: RefCell<Channels>,
+    /// Windows of one-sided communication.
+    pub windows: RefCell<Windows>,
 }
 
 /// A command line and an environment as `main` gets them.
@@ -140,6 +144,8 @@ pub struct Process {
     pub objects: Objects,
     /// Its requests: the simulator knows them by the same numbers.
     pub requests: RefCell<Table<Pending>>,
+    /// Its windows.
+    pub windows: RefCell<Table<Rc<Window>>>,
     /// Messages that a matched probe has taken.
     pub messages: RefCell<Table<Taken>>,
     /// The buffers that it has attached for sends in buffered mode.
@@ -181,6 +187,7 @@ impl Process {
             operations: RefCell::default(),
             objects: Objects::new(),
             requests: RefCell::default(),
+            windows: RefCell::default(),
             messages: RefCell::default(),
             buffers: RefCell::default(),
             receiving: Cell::new(ptr::null()),

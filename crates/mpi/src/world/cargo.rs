@@ -21,16 +21,28 @@ pub(crate) enum Kind {
     Clear,
     /// The payload of a rendezvous.
     Data,
+    /// A one-sided operation on its way to its target.
+    Access,
+    /// What comes back of it.
+    Answer,
 }
 
-const KINDS: [Kind; 6] =
-    [Kind::Eager, Kind::Request, Kind::CollectiveEager, Kind::CollectiveRequest, Kind::Clear, Kind::Data];
+const KINDS: [Kind; 8] = [
+    Kind::Eager,
+    Kind::Request,
+    Kind::CollectiveEager,
+    Kind::CollectiveRequest,
+    Kind::Clear,
+    Kind::Data,
+    Kind::Access,
+    Kind::Answer,
+];
 
 /// The content of a [`Cargo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
     pub kind: Kind,
-    /// Sent in ready mode.
+    /// Sent in ready mode. Accesses: applied by the target's library.
     pub ready: bool,
     /// Its receiver copies the payload out of MPI's own memory.
     pub copied: bool,
@@ -38,7 +50,7 @@ pub(crate) struct Parcel {
     pub source: u32,
     /// World rank.
     pub dest: u32,
-    /// The communicator, below 2²⁸.
+    /// The communicator, below 2²⁸. Accesses: the upper bits of the answer's length; `tag` has the lower ones.
     pub context: u32,
     /// The tag; the number of the collective on its communicator. Clear: which receive ([`name_of`]).
     pub tag: u32,

@@ -79,6 +79,10 @@ impl World {
         for (_, incoming) in process.incoming.iter().filter(|(_, incoming)| incoming.target == target) {
             waits.add("the data of a message from", Some(incoming.source));
         }
+        let accesses = process.rare.iter().flat_map(|rare| rare.accesses.iter());
+        for (_, access) in accesses.filter(|(_, access)| access.target == target) {
+            waits.add("a lock, or the answer of the memory of", Some(access.to));
+        }
         for (number, instance) in process.instances.iter().filter(|(_, part)| part.target == target) {
             let number = number as u32;
             let awaited = process.awaited.iter().filter(|(_, awaited)| awaited.instance == number);

@@ -9,6 +9,7 @@
 //! answers handshakes then, too, is a parameter ([`Progress`]). MPI's own work on a rank (overheads,
 //! copies, reductions) is done one piece after the other, but beside the computing.
 
+mod access;
 mod calls;
 mod cargo;
 mod collective;
@@ -240,15 +241,18 @@ impl World {
             return;
         }
         let parcel = Parcel::unpack(&arrival.message.cargo);
-        if let (Happening::Delivered, Kind::Eager | Kind::CollectiveEager | Kind::Data) =
-            (arrival.happening, parcel.kind)
+        if let (
+            Happening::Delivered,
+            Kind::Eager | Kind::CollectiveEager | Kind::Data | Kind::Access | Kind::Answer,
+        ) = (arrival.happening, parcel.kind)
         {
             self.arrived += 1;
         }
         let outcome = match (arrival.happening, parcel.kind) {
             (Happening::Sent, Kind::Data) => self.data_has_left(&parcel, context),
             (Happening::Sent, _) => Ok(()),
-            (Happening::Delivered, Kind::Eager | Kind::Request) => {
+            (Happening::Delivered, Kind::Answer) => self.answer_arrives(&parcel, arrival, context),
+            (Happening::Delivered, Kind::Eager | Kind::Request | Kind::Access) => {
                 self.envelope_arrives(&parcel, arrival, context)
             }
             (Happening::Delivered, Kind::CollectiveEager | Kind::CollectiveRequest) => {

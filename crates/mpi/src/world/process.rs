@@ -60,6 +60,10 @@ pub(crate) struct Rare {
     pub held: BTreeMap<(u32, u32), (Parcel, Arrival)>,
     /// Messages that a matched probe took, by number.
     pub matched: Slab<(Key, Envelope)>,
+    /// One-sided operations whose answer has not come, by number.
+    pub accesses: Slab<Pending>,
+    /// At the target: operations that are to be answered later, by content.
+    pub unanswered_accesses: BTreeMap<Data, Parcel>,
     /// What it answers when it makes progress, in order of arrival.
     pub unanswered: Vec<Unanswered>,
 }
@@ -226,6 +230,14 @@ impl Copies {
             (true, false) => Copies::Both,
         }
     }
+}
+
+/// A one-sided operation of a rank.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
+    pub target: Target,
+    /// World rank of whose memory it is.
+    pub to: u32,
 }
 
 /// A rendezvous receive that has matched.

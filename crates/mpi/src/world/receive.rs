@@ -102,6 +102,10 @@ impl World {
 
     /// Matches an envelope with a posted receive, or keeps it.
     fn take_envelope(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) -> Outcome<()> {
+        if parcel.kind == Kind::Access {
+            self.access_arrives(parcel, arrival, context);
+            return Ok(());
+        }
         let rank = parcel.dest;
         let eager = parcel.kind == Kind::Eager;
         let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };

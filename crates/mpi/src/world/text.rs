@@ -1,8 +1,11 @@
 //! Calls in words: MPI's names, and arguments for failures.
 
 use crate::collective::{Collective, Sizes};
+use engine::Bytes;
+
 use crate::operation::{
-    CommId, Draining, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch, TwoGroups, Until,
+    Access, Applied, CommId, Draining, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch,
+    TwoGroups, Until,
 };
 use crate::world::communicator::name as comm_name;
 
@@ -35,6 +38,10 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::Cancel(_) => "MPI_Cancel",
         Op::Free(_) | Op::LetGo(_) => "MPI_Request_free",
         Op::Drain(_) => "MPI_Buffer_flush",
+        Op::Access(Access { bytes: Bytes(0), answer: Bytes(0), .. }, _) => "MPI_Win_lock",
+        Op::Access(Access { bytes: Bytes(0), .. }, _) => "MPI_Get",
+        Op::Access(Access { applied: Applied::ByNic, .. }, _) => "MPI_Put",
+        Op::Access(..) => "MPI_Accumulate",
         Op::Collective(call, Start::Blocking) => call.kind.function(),
         Op::Collective(call, Start::Request(_)) => call.kind.nonblocking_function(),
         Op::Collective(call, Start::Persistent(_)) => call.kind.persistent_function(),
@@ -88,6 +95,7 @@ pub(super) fn blocks(op: &Op) -> bool {
         Op::Send(_, start)
         | Op::Receive(_, start)
         | Op::ReceiveMatched(_, start)
+        | Op::Access(_, start)
         | Op::Collective(_, start) => *start == Start::Blocking,
         Op::SendReceive(..)
         | Op::Probe(_)
@@ -107,6 +115,7 @@ pub(super) fn sent_by(op: &Op) -> u64 {
         Op::Send(send, Start::Blocking | Start::Request(_)) | Op::SendReceive(send, _) => {
             if send.to == Peer::Null { 0 } else { send.bytes.0 }
         }
+        Op::Access(access, _) => access.bytes.0,
         Op::Collective(call, Start::Blocking | Start::Request(_)) => match &call.sizes {
             Sizes::Equal(bytes) => bytes.0,
             Sizes::ByRank(list) => list.iter().sum(),
@@ -144,6 +153,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::TakeNewComm(_) => 22,
         Op::LetGo(_) => 23,
         Op::Drain(_) => 24,
+        Op::Access(..) => 25,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
 }
@@ -165,6 +175,9 @@ pub(super) fn describe(op: &Op) -> String {
         Op::TakeNewComm(number) => format!("{name}(new communicator {number})"),
         Op::FreeComm(comm) => format!("{name}(comm={})", comm_name(*comm)),
         Op::ReceiveMatched(number, _) => format!("{name}(message={number})"),
+        Op::Access(access, _) => {
+            format!("{name}(target={}, bytes={}, {} back)", access.to, access.bytes.0, access.answer.0)
+        }
         Op::WaitOne(request) => format!("{name}(request={})", request.0),
         Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => {
             format!("{name}({} requests)", requests.len())

@@ -73,6 +73,8 @@ pub enum Heard {
     Matched(u64, u32, Option<u32>),
     /// Who had let go which request, and the length of its message.
     Completed(u32, u32, u64),
+    /// At whose memory a one-sided operation is applied, and its content.
+    Applied(u32, u64),
 }
 
 impl Script {
@@ -98,6 +100,11 @@ impl Source for Script {
 
     fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
         self.heard.push(Heard::Completed(rank.0, request.0, status.bytes));
+    }
+
+    fn access(&mut self, target: Rank, data: u64, answers: &mut Vec<u64>) {
+        self.heard.push(Heard::Applied(target.0, data));
+        answers.push(data);
     }
 
     fn place(&self, rank: Rank) -> Option<String> {

@@ -1,0 +1,233 @@
+//! Windows are made and freed.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mpi::collective::Collective;
+use mpi::operation::{NewComm, Op, Start};
+
+use super::{Flavour, Window, find};
+use crate::abi::PROC_NULL;
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::export::Distance;
+use crate::abi::handle::{self, Comm, Info, Object, Win};
+use crate::call::communicator::{self, Communicator, give_back};
+use crate::call::{attribute, creation, info};
+use crate::data::window::{Member, allocate};
+use crate::live::process::Process;
+
+/// MPI_WIN_FLAVOR_CREATE; the others follow.
+const FLAVOUR: c_int = 311;
+/// MPI_WIN_UNIFIED
+const UNIFIED: c_int = 321;
+
+/// All members wait for each other.
+pub(super) fn barrier(me: &Process, members: &Communicator) {
+    let barrier = Arc::new(Collective::barrier(members.id));
+    me.perform(Op::Collective(barrier, Start::Blocking), |_| ());
+}
+
+unsafe fn make(
+    me: &Process,
+    flavour: Flavour,
+    base: usize,
+    (size, unit): (isize, i64),
+    (hints, comm): (Info, Comm),
+    win: *mut Win,
+) -> Answer<usize> {
+    communicator::find_intra(me, comm)?;
+    let bytes = usize::try_from(size)
+        .map_err(|_| Error::new(Class::SIZE, format!("a size of 0 or more, not {size}")).of(comm))?;
+    if unit <= 0 {
+        return Err(Error::new(Class::DISP, format!("a displacement unit above 0, not {unit}")).of(comm));
+    }
+    if flavour == Flavour::Create && base == 0 && bytes > 0 {
+        return Err(Error::new(Class::BASE, format!("{bytes} bytes at a null pointer")).of(comm));
+    }
+    let own = creation::make(me, comm, NewComm::Dup)?;
+    let members = communicator::find(me, own)?;
+    let hosts = &me.shared.host_of_rank;
+    let mut group = (0..members.size).filter_map(|rank| members.peer(me, rank));
+    if flavour == Flavour::Shared && group.any(|rank| hosts[rank as usize] != hosts[me.rank as usize]) {
+        give_back(me, own);
+        return Err(Error::new(Class::RMA_SHARED, "the ranks of a shared window are on one host").of(comm));
+    }
+    let mut owned = if flavour == Flavour::Allocate { allocate(bytes) as usize } else { 0 };
+    let mut base = if flavour == Flavour::Allocate { owned } else { base };
+    let key = members.key();
+    let member = Member::new(base, bytes, unit);
+    me.shared.windows.borrow_mut().join(key, members.size as usize, members.rank, member);
+    barrier(me, &members);
+    if flavour == Flavour::Shared {
+        let mut windows = me.shared.windows.borrow_mut();
+        let all = windows.members(key);
+        if all[0].base == 0 {
+            let mut at = allocate(all.iter().map(|member| member.size).sum()) as usize;
+            for member in all.iter_mut() {
+                member.base = at;
+                at += member.size;
+            }
+        }
+        base = all[members.rank as usize].base;
+        owned = if members.rank == 0 { base } else { 0 };
+    }
+    let window = Window {
+        comm: own,
+        members,
+        flavour,
+        base,
+        size,
+        unit: unit as c_int,
+        numbers: [FLAVOUR + flavour as c_int, UNIFIED],
+        owned,
+        name: RefCell::default(),
+        fence: Cell::new(false),
+        started: RefCell::default(),
+        posted: RefCell::default(),
+        locks: RefCell::default(),
+        all: RefCell::default(),
+        checked: Cell::new(false),
+        under_way: RefCell::default(),
+    };
+    let made = Win(handle::number(me.windows.borrow_mut().insert(Rc::new(window))));
+    info::add_hints(me, Object::Win(made), hints)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *win = made };
+    Ok(base)
+}
+
+/// MPI_Win_create
+pub unsafe fn create(
+    me: &Process,
+    base: *mut c_void,
+    size: isize,
+    unit: Distance,
+    hints: Info,
+    comm: Comm,
+    win: *mut Win,
+) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        make(me, Flavour::Create, base as usize, (size, unit.0 as i64), (hints, comm), win)?;
+    }
+    Ok(())
+}
+
+macro_rules! allocating {
+    ($($(#[$doc:meta])* $name:ident $flavour:ident;)*) => {$(
+        $(#[$doc])*
+        pub unsafe fn $name(
+            me: &Process, size: isize, unit: Distance, hints: Info, comm: Comm, at: *mut c_void, win: *mut Win,
+        ) -> Answer {
+            // SAFETY: as the contract of `call` says, `at` is where a pointer is wanted.
+            unsafe {
+                let base = make(me, Flavour::$flavour, 0, (size, unit.0 as i64), (hints, comm), win)?;
+                *at.cast::<usize>() = base;
+            }
+            Ok(())
+        }
+    )*};
+}
+
+allocating! {
+    /// MPI_Win_allocate
+    allocate_window Allocate;
+    /// MPI_Win_allocate_shared
+    allocate_shared Shared;
+}
+
+/// MPI_Win_create_dynamic
+pub unsafe fn create_dynamic(me: &Process, hints: Info, comm: Comm, win: *mut Win) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    unsafe { make(me, Flavour::Dynamic, 0, (0, 1), (hints, comm), win) }?;
+    Ok(())
+}
+
+/// The dynamic window of a handle.
+fn dynamic(me: &Process, win: Win) -> Answer<Rc<Window>> {
+    let window = find(me, win)?;
+    if window.flavour == Flavour::Dynamic {
+        return Ok(window);
+    }
+    Err(Error::new(Class::RMA_FLAVOR, "memory is attached to dynamic windows").of(win))
+}
+
+/// MPI_Win_attach
+pub unsafe fn attach(me: &Process, win: Win, base: *mut c_void, size: isize) -> Answer {
+    let window = dynamic(me, win)?;
+    let (base, size) = (base as usize, size.max(0) as usize);
+    let mut windows = me.shared.windows.borrow_mut();
+    let attached = &mut windows.members(window.members.key())[window.members.rank as usize].attached;
+    if attached.iter().any(|&(at, bytes)| base < at + bytes && at < base + size) {
+        return Err(Error::new(Class::RMA_ATTACH, "memory that overlaps what is attached").of(win));
+    }
+    attached.push((base, size));
+    Ok(())
+}
+
+/// MPI_Win_detach
+pub unsafe fn detach(me: &Process, win: Win, base: *const c_void) -> Answer {
+    let window = dynamic(me, win)?;
+    let mut windows = me.shared.windows.borrow_mut();
+    let attached = &mut windows.members(window.members.key())[window.members.rank as usize].attached;
+    match attached.iter().position(|&(at, _)| at == base as usize) {
+        Some(place) => {
+            attached.remove(place);
+            Ok(())
+        }
+        None => Err(Error::new(Class::BASE, "memory that is not attached").of(win)),
+    }
+}
+
+/// MPI_Win_shared_query
+pub unsafe fn shared_query(
+    me: &Process,
+    win: Win,
+    rank: c_int,
+    size: *mut isize,
+    unit: crate::abi::export::NumberOut,
+    at: *mut c_void,
+) -> Answer {
+    let window = find(me, win)?;
+    if window.flavour != Flavour::Shared {
+        return Err(Error::new(Class::RMA_FLAVOR, "a window that is not shared").of(win));
+    }
+    let mut windows = me.shared.windows.borrow_mut();
+    let members = windows.members(window.members.key());
+    let index = match rank {
+        PROC_NULL => members.iter().position(|member| member.size > 0).unwrap_or(0),
+        rank => window.check_rank(rank).map_err(|error| error.of(win))? as usize,
+    };
+    let member = &members[index];
+    // SAFETY: as the contract of `call` says.
+    unsafe {
+        *size = member.size as isize;
+        unit.set(member.unit);
+        *at.cast::<usize>() = member.base;
+    }
+    Ok(())
+}
+
+/// MPI_Win_free
+pub unsafe fn free(me: &Process, win: *mut Win) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let win = unsafe { &mut *win };
+    let window = find(me, *win)?;
+    if window.is_busy() {
+        return Err(super::out_of_order("a window is freed within an epoch", *win));
+    }
+    attribute::delete_all(me, Object::Win(*win))?;
+    window.flush(me, None);
+    barrier(me, &window.members);
+    // The first one that is here closes it for all: none uses it any more.
+    me.shared.windows.borrow_mut().close(window.members.key());
+    // SAFETY: it was allocated with the window.
+    unsafe { libc::free(window.owned as *mut c_void) };
+    give_back(me, window.comm);
+    attribute::forget(me, Object::Win(*win))?;
+    me.windows.borrow_mut().remove(win.0);
+    *win = Win::NULL;
+    Ok(())
+}

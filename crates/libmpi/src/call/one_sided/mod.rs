@@ -1,0 +1,135 @@
+//! One-sided communication: windows, what is done to them, and when it is complete (MPI 5.0, chapter 12).
+//!
+//! An operation is a request of the simulator's, complete when its target has applied it and the answer is back. A
+//! synchronisation waits for those that it completes. Epochs are followed, so that a call outside of one is refused.
+//! Fences are barriers, and post, start, complete and wait are messages, both on a communicator of the window's own.
+
+mod access;
+mod creation;
+mod properties;
+mod synchronisation;
+
+pub use access::*;
+pub use creation::*;
+pub use properties::*;
+pub use synchronisation::*;
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use mpi::operation::{self, Op, Until};
+
+use super::communicator::Communicator;
+use super::request;
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{self, Comm, Request, Win};
+use crate::live::process::Process;
+
+/// How a window was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Flavour {
+    Create,
+    Allocate,
+    Dynamic,
+    Shared,
+}
+
+/// A window as one of its members has it.
+pub struct Window {
+    /// Its own communicator.
+    comm: Comm,
+    members: Rc<Communicator>,
+    flavour: Flavour,
+    /// For its attributes: base, size, unit, flavour, model.
+    base: usize,
+    size: isize,
+    unit: c_int,
+    numbers: [c_int; 2],
+    /// Memory that is freed with it.
+    owned: usize,
+    name: RefCell<Vec<u8>>,
+    fence: Cell<bool>,
+    /// The targets of MPI_Win_start.
+    started: RefCell<Option<Vec<u32>>>,
+    /// What MPI_Win_wait waits for.
+    posted: RefCell<Option<Vec<Request>>>,
+    /// The targets that are locked, each alone.
+    locks: RefCell<Vec<u32>>,
+    /// Within MPI_Win_lock_all, and the targets that it has locked so far.
+    all: RefCell<Option<Vec<u32>>>,
+    /// Whether MPI_Win_lock_all takes locks at all.
+    checked: Cell<bool>,
+    under_way: RefCell<Vec<UnderWay>>,
+}
+
+/// An operation that is not known to be complete.
+struct UnderWay {
+    target: u32,
+    request: Request,
+    /// Whether the program has its request, too.
+    handed: bool,
+    done: Rc<Cell<bool>>,
+}
+
+/// The window of a handle.
+pub fn find(me: &Process, win: Win) -> Answer<Rc<Window>> {
+    me.windows.borrow().get(win.0).cloned().ok_or_else(|| {
+        let name = if win == Win::NULL { "MPI_WIN_NULL".into() } else { format!("{:#x}", win.0) };
+        Error::new(Class::WIN, format!("{name} is not a window"))
+    })
+}
+
+impl Window {
+    /// Waits for what is under way to `target`, or to all.
+    fn flush(&self, me: &Process, target: Option<u32>) {
+        let mut waited = Vec::new();
+        self.under_way.borrow_mut().retain_mut(|one| {
+            if target.is_some_and(|target| target != one.target) {
+                return true;
+            }
+            if !one.done.get() {
+                waited.push((one.request, one.handed));
+            }
+            false
+        });
+        if waited.is_empty() {
+            return;
+        }
+        let place = |request: Request| handle::place(request.0).expect("it is in the table");
+        let places = waited.iter().map(|(request, _)| operation::Request(place(*request)));
+        let done = me.perform(Op::Wait(places.collect(), Until::All), |done| done.done.clone());
+        for ((request, handed), (_, told)) in waited.into_iter().zip(done) {
+            // SAFETY: as the contract of `call` says.
+            unsafe { request::part_completed(me, request, operation::Request(place(request)), &told) };
+            if !handed {
+                me.requests.borrow_mut().remove(request.0);
+            }
+        }
+    }
+
+    /// Whether an access epoch to `target` is open.
+    fn is_open(&self, target: u32) -> bool {
+        self.fence.get()
+            || self.started.borrow().as_ref().is_some_and(|targets| targets.contains(&target))
+            || self.locks.borrow().contains(&target)
+            || self.all.borrow().is_some()
+    }
+
+    /// Whether any epoch is open that a fence, or the end of the window, would break.
+    fn is_busy(&self) -> bool {
+        self.started.borrow().is_some()
+            || self.posted.borrow().is_some()
+            || !self.locks.borrow().is_empty()
+            || self.all.borrow().is_some()
+    }
+
+    fn check_rank(&self, rank: c_int) -> Answer<u32> {
+        self.members.check_rank(rank, Class::RANK)
+    }
+}
+
+fn out_of_order(reason: impl Into<String>, win: Win) -> Error {
+    Error::new(Class::RMA_SYNC, reason).of(win)
+}

@@ -1,0 +1,63 @@
+//! What a window is called, who is in it, and its hints.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use super::find;
+use crate::abi::MAX_OBJECT_NAME;
+use crate::abi::error::Answer;
+use crate::abi::handle::{Group, Info, Object, Win};
+use crate::call::group;
+use crate::call::info::{add_hints, hints_of, write_name};
+use crate::live::process::Process;
+
+/// MPI_Win_get_group
+pub unsafe fn get_group(me: &Process, win: Win, place: *mut Group) -> Answer {
+    let kept = group::keep(me, find(me, win)?.members.group(me));
+    // SAFETY: as the contract of `call` says.
+    unsafe { *place = kept };
+    Ok(())
+}
+
+/// MPI_Win_set_info
+pub unsafe fn set_info(me: &Process, win: Win, info: Info) -> Answer {
+    find(me, win)?;
+    add_hints(me, Object::Win(win), info)
+}
+
+/// MPI_Win_get_info
+pub unsafe fn get_info(me: &Process, win: Win, info: *mut Info) -> Answer {
+    find(me, win)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *info = hints_of(me, Object::Win(win)) };
+    Ok(())
+}
+
+/// MPI_Win_set_name
+pub unsafe fn set_name(me: &Process, win: Win, name: *const c_char) -> Answer {
+    let window = find(me, win)?;
+    // SAFETY: as the contract of `call` says, it is a text with its end.
+    let text = unsafe { CStr::from_ptr(name) }.to_bytes();
+    *window.name.borrow_mut() = text[..text.len().min(MAX_OBJECT_NAME - 1)].to_vec();
+    Ok(())
+}
+
+/// MPI_Win_get_name
+pub unsafe fn get_name(me: &Process, win: Win, text: *mut c_char, length: *mut c_int) -> Answer {
+    let window = find(me, win)?;
+    // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
+    unsafe { write_name(&window.name.borrow(), text, length) };
+    Ok(())
+}
+
+/// What a predefined attribute of a window is: its base, or a pointer to a number.
+pub fn attribute(me: &Process, win: Win, key: c_int) -> Answer<Option<*mut c_void>> {
+    let window = find(me, win)?;
+    Ok(Some(match key {
+        601 => window.base as *mut c_void,
+        602 => (&raw const window.unit).cast_mut().cast(),
+        603 => (&raw const window.size).cast_mut().cast(),
+        604 => (&raw const window.numbers[0]).cast_mut().cast(),
+        605 => (&raw const window.numbers[1]).cast_mut().cast(),
+        _ => return Ok(None),
+    }))
+}

@@ -1,0 +1,244 @@
+//! Windows: the memory that ranks open to each other, the operations on their way to it, and its locks.
+//!
+//! All ranks live in one address space, so that an operation copies between the memories of origin and target, at
+//! the moment at which the simulator applies it. Nothing is packed: until then the origin's memory stays as it is.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+
+use engine::hash::Map;
+use mpi::operation::Data;
+
+use super::meeting::Key;
+use super::operator::Accumulation;
+use super::parcel::Place;
+
+/// What one member opens.
+#[derive(Debug, Default)]
+pub struct Member {
+    /// Where it begins.
+    pub base: usize,
+    /// How long it is \[bytes\].
+    pub size: usize,
+    /// Of displacements \[bytes\].
+    pub unit: i64,
+    /// Dynamic windows: begin and length of what is attached.
+    pub attached: Vec<(usize, usize)>,
+    lock: Lock,
+}
+
+impl Member {
+    /// One that opens `size` bytes at `base`, in displacements of `unit` bytes.
+    pub fn new(base: usize, size: usize, unit: i64) -> Member {
+        Member { base, size, unit, ..Member::default() }
+    }
+}
+
+/// Who holds the lock of a member's memory, and who waits for it.
+#[derive(Debug, Default)]
+struct Lock {
+    holders: u32,
+    exclusive: bool,
+    queue: VecDeque<(Data, bool)>,
+}
+
+impl Lock {
+    /// Grants what can be granted, in the order of arrival.
+    fn grant(&mut self, answers: &mut Vec<Data>) {
+        while let Some(&(data, exclusive)) = self.queue.front() {
+            if self.holders > 0 && (exclusive || self.exclusive) {
+                return;
+            }
+            self.queue.pop_front();
+            self.holders += 1;
+            self.exclusive = exclusive;
+            answers.push(data);
+        }
+    }
+}
+
+/// A one-sided operation.
+pub enum Action {
+    /// target := origin
+    Put(Place, Place),
+    /// origin := target; origin, target.
+    Get(Place, Place),
+    /// result := target; target := target ⊕ origin
+    Update {
+        /// What is combined.
+        origin: Option<Place>,
+        /// Where the old values go.
+        result: Option<Place>,
+        /// With what.
+        target: Place,
+        /// How.
+        how: Accumulation,
+    },
+    /// result := target; target := origin where target = compare
+    Swap {
+        /// The new value.
+        origin: Place,
+        /// What the old one is compared with.
+        compare: Place,
+        /// Where the old one goes.
+        result: Place,
+        /// The value.
+        target: Place,
+    },
+    /// A lock of a member, exclusive or not.
+    Lock(Key, u32, bool),
+    /// Its release.
+    Unlock(Key, u32),
+}
+
+/// All windows of a run.
+#[derive(Default)]
+pub struct Windows {
+    open: Map<Key, Vec<Member>>,
+    actions: Vec<Option<Action>>,
+    free: Vec<Data>,
+}
+
+impl Windows {
+    /// A member opens its memory.
+    pub fn join(&mut self, key: Key, size: usize, rank: u32, member: Member) {
+        let members = self.open.entry(key).or_insert_with(|| (0..size).map(|_| Member::default()).collect());
+        members[rank as usize] = member;
+    }
+
+    /// The members of a window.
+    pub fn members(&mut self, key: Key) -> &mut Vec<Member> {
+        self.open.get_mut(&key).expect("a window that is open")
+    }
+
+    /// A window is closed by all.
+    pub fn close(&mut self, key: Key) {
+        self.open.remove(&key);
+    }
+
+    /// Keeps an operation until it is applied.
+    pub fn keep(&mut self, action: Action) -> Data {
+        match self.free.pop() {
+            Some(number) => {
+                self.actions[number as usize] = Some(action);
+                number
+            }
+            None => {
+                self.actions.push(Some(action));
+                self.actions.len() as Data - 1
+            }
+        }
+    }
+
+    /// Applies an operation; says which are to be answered now.
+    ///
+    /// # Safety
+    /// The program keeps to the standard: the memories are there.
+    pub unsafe fn apply(&mut self, number: Data, answers: &mut Vec<Data>) {
+        let action = self.actions[number as usize].take().expect("an operation is applied once");
+        // A lock that is not granted yet keeps its number.
+        let granted = answers.len();
+        match action {
+            Action::Lock(key, rank, exclusive) => {
+                let lock = &mut self.members(key)[rank as usize].lock;
+                lock.queue.push_back((number, exclusive));
+                lock.grant(answers);
+            }
+            Action::Unlock(key, rank) => {
+                answers.push(number);
+                let lock = &mut self.members(key)[rank as usize].lock;
+                lock.holders -= 1;
+                lock.grant(answers);
+            }
+            // SAFETY: the caller says so.
+            data => unsafe {
+                data.run();
+                answers.push(number);
+            },
+        }
+        self.free.extend_from_slice(&answers[granted..]);
+    }
+}
+
+unsafe fn contents(place: &Place) -> Box<[u8]> {
+    // SAFETY: the caller says so.
+    unsafe { place.layout.pack(place.at, place.count) }
+}
+
+impl Action {
+    /// # Safety
+    /// The memories are there.
+    unsafe fn run(self) {
+        // SAFETY: the caller says so.
+        unsafe {
+            match self {
+                Action::Put(origin, target) => origin.copy(&target),
+                Action::Get(origin, target) => target.copy(&origin),
+                Action::Update { origin, result, target, how } => {
+                    let given = origin.map(|origin| contents(&origin));
+                    if let Some(result) = result {
+                        result.put(&contents(&target));
+                    }
+                    let given = given.unwrap_or_default();
+                    how.apply(&given, target.at, &target.layout, target.count);
+                }
+                Action::Swap { origin, compare, result, target } => {
+                    let (new, old) = (contents(&origin), contents(&target));
+                    let equal = contents(&compare) == old;
+                    result.put(&old);
+                    if equal {
+                        target.put(&new);
+                    }
+                }
+                Action::Lock(..) | Action::Unlock(..) => {}
+            }
+        }
+    }
+}
+
+/// Memory for windows, zero at first, aligned to a cache line; null if there is none.
+pub fn allocate(bytes: usize) -> *mut c_void {
+    let bytes = bytes.max(1).next_multiple_of(64);
+    // SAFETY: the alignment divides the size; what is got is as long as is cleared.
+    unsafe {
+        let memory = libc::aligned_alloc(64, bytes);
+        if !memory.is_null() {
+            libc::memset(memory, 0, bytes);
+        }
+        memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi::operation::CommId;
+
+    /// Shared ones together, exclusive ones alone, all in the order of arrival.
+    #[test]
+    fn locks_are_granted_in_the_order_of_arrival() {
+        let key = Key { comm: CommId::WORLD, first: 0, number: 0 };
+        let mut windows = Windows::default();
+        windows.join(key, 1, 0, Member::default());
+        let mut now = |action| {
+            let (mut answers, number) = (Vec::new(), windows.keep(action));
+            // SAFETY: locks touch no memory.
+            unsafe { windows.apply(number, &mut answers) };
+            (number, answers)
+        };
+        let (first, granted) = now(Action::Lock(key, 0, false));
+        assert_eq!(granted, [first]);
+        let (second, granted) = now(Action::Lock(key, 0, false));
+        assert_eq!(granted, [second]);
+        let (third, granted) = now(Action::Lock(key, 0, true));
+        assert!(granted.is_empty());
+        let (fourth, granted) = now(Action::Lock(key, 0, false));
+        assert!(granted.is_empty());
+        let (release, granted) = now(Action::Unlock(key, 0));
+        assert_eq!(granted, [release]);
+        let (release, granted) = now(Action::Unlock(key, 0));
+        assert_eq!(granted, [release, third]);
+        let (release, granted) = now(Action::Unlock(key, 0));
+        assert_eq!(granted, [release, fourth]);
+    }
+}
