@@ -124,7 +124,12 @@ fn piece(function: &Function, parameter: &str) -> Piece {
             true => format!("buffer_in({name} as usize) as {native}"),
             false => name.clone(),
         };
-        return Piece { name, kind: native, before: String::new(), passed, after: String::new() };
+        // Where the address of a buffer is wanted that was attached.
+        let after = match name.as_str() {
+            "buffer_addr" => "automatic_out(buffer_addr.cast()); ".into(),
+            _ => String::new(),
+        };
+        return Piece { name, kind: native, before: String::new(), passed, after };
     };
     let nothing = String::new();
     if stars == 0 {

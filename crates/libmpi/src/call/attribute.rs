@@ -7,6 +7,7 @@ use super::{communicator, error, one_sided};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Object};
 use crate::live::process::Process;
+use crate::mpich::told;
 
 /// A value under a key.
 #[derive(Debug, Clone, Copy)]
@@ -217,7 +218,7 @@ fn remove(me: &Process, object: Object, key: c_int) -> Answer {
         // SAFETY: the program has given it as the function that deletes such attributes.
         let code = unsafe {
             let delete = std::mem::transmute::<*mut c_void, Delete>(keyval.delete);
-            delete(object.number(), key, value, keyval.state)
+            delete(told::object(object), key, value, keyval.state)
         };
         refused(object, "deletes", code)?;
     }
@@ -231,6 +232,7 @@ fn refused(object: Object, what: &str, code: c_int) -> Answer {
     if code == 0 {
         return Ok(());
     }
+    let code = told::heard_error(code);
     let error = Error::new(Class(code), format!("the function that {what} an attribute answered {code}"));
     Err(if let Object::Datatype(_) = object { error } else { error.of(object) })
 }
@@ -249,7 +251,7 @@ pub fn copy_all(me: &Process, from: Object, to: Object) -> Answer {
                 // SAFETY: the program has given it as the function that copies such attributes.
                 let code = unsafe {
                     let copy = std::mem::transmute::<*mut c_void, Copy>(keyval.copy);
-                    copy(from.number(), key, keyval.state, value, &raw mut copied, &raw mut flag)
+                    copy(told::object(from), key, keyval.state, value, &raw mut copied, &raw mut flag)
                 };
                 refused(from, "copies", code)?;
             }

@@ -8,6 +8,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler, File, Object};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::process::Process;
+use crate::mpich::told;
 
 /// A function of the program that hears of errors.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,7 @@ fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() 
     let known = me.objects.handlers.borrow().get(handler.0).map(|known| known.function);
     match known {
         Some(function) => {
-            let (mut number, mut code) = (object.number(), code);
+            let (mut number, mut code) = (told::object(object), told::error(code));
             // SAFETY: the program has given it as an error handler of such objects.
             unsafe { std::mem::transmute::<*mut c_void, Function>(function)(&raw mut number, &raw mut code) };
         }

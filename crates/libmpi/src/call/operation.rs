@@ -12,6 +12,7 @@ use crate::abi::handle::{self, Datatype, Op};
 use crate::data::datatype::Layout;
 use crate::data::operator::{self, Operator};
 use crate::live::process::Process;
+use crate::mpich::told;
 
 /// An operation that a program has made.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +129,7 @@ impl User {
         if let Some(made) = stale {
             datatype = me.datatypes.keep(made.clone());
         }
-        let mut handed = datatype;
+        let mut handed = Datatype(told::datatype(datatype));
         match self.function {
             Function::Long(function) => {
                 let mut length = count as i64;

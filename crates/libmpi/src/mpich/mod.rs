@@ -104,6 +104,15 @@ fn buffer_in(address: usize) -> usize {
     }
 }
 
+unsafe fn automatic_out(place: *mut usize) {
+    // SAFETY: as the contract of `call` says, it has been written.
+    unsafe {
+        if !place.is_null() && *place == 2 {
+            *place = BUFFER_AUTOMATIC;
+        }
+    }
+}
+
 fn other_error_in(code: c_int) -> c_int {
     if code > LAST_CODE_THERE { code - LAST_CODE_THERE + LAST_CODE } else { code }
 }

@@ -5,7 +5,7 @@
 use std::ffi::c_int;
 
 use super::{Foreign, is_spoken, status_in, status_out};
-use crate::abi::handle::{Comm, Datatype, File, Session, Win};
+use crate::abi::handle::{Comm, Datatype, File, Object, Session, Win};
 use crate::abi::status::Status;
 
 macro_rules! handles {
@@ -28,6 +28,17 @@ handles! {
     file(File) = file_out;
     /// A session.
     session(Session) = session_out;
+}
+
+/// Any of them.
+pub fn object(object: Object) -> usize {
+    match object {
+        Object::Comm(handle) => comm(handle),
+        Object::Datatype(handle) => datatype(handle),
+        Object::Win(handle) => win(handle),
+        Object::File(handle) => file(handle),
+        Object::Session(handle) => session(handle),
+    }
 }
 
 /// An error code for the program.

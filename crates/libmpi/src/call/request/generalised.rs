@@ -7,6 +7,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Request;
 use crate::abi::status::Status;
 use crate::live::process::Process;
+use crate::mpich::told;
 
 type Query = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
 type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -28,7 +29,10 @@ fn outcome(code: c_int, which: &str) -> Answer {
     if code == Class::SUCCESS.0 {
         return Ok(());
     }
-    Err(Error::new(Class(code), format!("the {which} function of a generalised request returned {code}")))
+    Err(Error::new(
+        Class(told::heard_error(code)),
+        format!("the {which} function of a generalised request returned {code}"),
+    ))
 }
 
 impl Generalised {
@@ -45,7 +49,9 @@ impl Generalised {
     /// Asks for its status.
     pub(super) unsafe fn query(&self, status: &mut Status) -> Answer {
         // SAFETY: as the contract of `call` says.
-        self.query.map_or(Ok(()), |query| outcome(unsafe { query(self.state, status) }, "query"))
+        self.query.map_or(Ok(()), |query| {
+            outcome(told::status(status, |status| unsafe { query(self.state, status) }), "query")
+        })
     }
 
     /// Tells the program that its state is needed no more.
