@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ if shutil.which("gfortran"):
     COMPILERS |= {".f": ("fc", "mpifort"), ".f90": ("fc", "mpifort")}
 SOURCES = sorted(path for path in HERE.iterdir() if path.suffix in COMPILERS)
 ARGUMENTS = {"process": ["one", "two words"], "library": ["-a", "--long=more", "-b", "value", "rest"]}
-ENVIRONMENT = os.environ | {"HOPCAST_TEST_VALUE": "here"}
+FOLDER = tempfile.TemporaryDirectory(prefix="hopcast-programs-")
+ENVIRONMENT = os.environ | {"HOPCAST_TEST_VALUE": "here", "HOPCAST_TEST_FOLDER": FOLDER.name}
 
 pytestmark = pytest.mark.skipif(not library.LIBRARY.exists(), reason="built without the MPI library")
 

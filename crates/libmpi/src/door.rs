@@ -128,6 +128,7 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
         meetings: Default::default(),
         channels: Default::default(),
         windows: Default::default(),
+        storage: Default::default(),
     }
 }
 

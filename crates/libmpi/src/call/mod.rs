@@ -16,6 +16,7 @@ pub mod datatype;
 pub mod dynamic;
 pub mod environment;
 pub mod error;
+pub mod file;
 pub mod group;
 pub mod info;
 pub mod language;

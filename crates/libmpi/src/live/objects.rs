@@ -11,6 +11,7 @@ use crate::abi::LAST_CODE;
 use crate::abi::handle::{Errhandler, Object, Table};
 use crate::call::attribute::{Attribute, Keyval};
 use crate::call::error::{Added, Handler};
+use crate::call::file::OpenFile;
 use crate::call::info::Pairs;
 use crate::call::session::Session;
 use crate::call::tool::Tools;
@@ -32,6 +33,8 @@ pub struct Objects {
     pub sessions: RefCell<Table<Rc<Session>>>,
     /// What tools have.
     pub tools: RefCell<Tools>,
+    /// Its files.
+    pub files: RefCell<Table<Rc<OpenFile>>>,
     /// What hangs on which object.
     pub attached: RefCell<BTreeMap<Object, Attached>>,
     /// The last code that is in use, to which an attribute points.

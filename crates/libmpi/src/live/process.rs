@@ -26,6 +26,7 @@ use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
+use crate::data::storage::Storage;
 use crate::data::window::Windows;
 use crate::fiber::{Ended, Fiber, Hub};
 use crate::interpreter;
@@ -55,6 +56,8 @@ pub struct Shared {
     pub channels: RefCell<Channels>,
     /// Windows of one-sided communication.
     pub windows: RefCell<Windows>,
+    /// The modelled file system.
+    pub storage: Storage,
 }
 
 /// A command line and an environment as `main` gets them.

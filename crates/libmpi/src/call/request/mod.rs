@@ -20,8 +20,11 @@ pub use wait::*;
 
 use std::ffi::c_int;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use mpi::operation::{self, Data, Op, SendMode, Start};
+use engine::Time;
+use mpi::collective::Collective;
+use mpi::operation::{self, CommId, Data, Op, SendMode, Start};
 
 use super::point_to_point::{Incoming, Outgoing, Partitioned};
 use crate::abi::error::{Answer, Class, Error};
@@ -70,6 +73,8 @@ enum Kind {
     Generalised(Generalised),
     /// The buffered sends of the rank.
     Flush,
+    /// An access to a file: its status, and when it is done.
+    File(Status, Time),
 }
 
 /// Operations that are one request.
@@ -163,6 +168,12 @@ pub fn begin(me: &Process, pending: Pending, op: impl FnOnce(Start) -> Op) -> Re
     let place = me.requests.borrow_mut().insert(pending);
     me.perform(op(Start::Request(operation::Request(place))), |_| ());
     Request(handle::number(place))
+}
+
+/// A request for what is done at this time; who finds it complete waits until then.
+pub fn until(me: &Process, done: Time, status: Status) -> Request {
+    let nobody = Arc::new(Collective::barrier(CommId::SELF));
+    begin(me, Pending::new(Kind::File(status, done)), |start| Op::Collective(nobody, start))
 }
 
 /// Begins an operation that is part of the request `whole`, under a hidden request.

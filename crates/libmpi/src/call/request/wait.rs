@@ -185,7 +185,7 @@ pub unsafe fn wait(me: &Process, request: *mut Request, status: *mut Status) -> 
     unsafe {
         let simple = matches!(
             me.requests.borrow().get((*request).0).map(|pending| (&pending.kind, &pending.state)),
-            Some((Kind::Send(..) | Kind::Receive(..) | Kind::Collective(..), State::Active))
+            Some((Kind::Send(..) | Kind::Receive(..) | Kind::Collective(..) | Kind::File(..), State::Active))
         );
         if simple {
             let place = handle::place((*request).0).expect("it is in the table");

@@ -1,0 +1,253 @@
+//! Views of files and positions in them.
+
+use std::cell::Ref;
+use std::ffi::{CStr, c_char, c_int};
+
+use super::{OpenFile, find, meet, mode, negative, together, with, writable};
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::export::NumberOut;
+use crate::abi::handle::{Datatype, File, Info, Object};
+use crate::call::environment::write_text;
+use crate::call::{communicator, datatype, info};
+use crate::data::datatype::Layout;
+use crate::data::file::{Block, Representation, View, blocks};
+use crate::live::process::Process;
+
+/// MPI_SEEK_CUR, _END, _SET.
+const SEEK: [c_int; 3] = [401, 402, 403];
+const MAX_REPRESENTATION: usize = 128;
+/// MPI_DISPLACEMENT_CURRENT
+const CURRENT: i64 = -1;
+
+/// MPI_File_set_view
+pub unsafe fn set_view(
+    me: &Process,
+    file: File,
+    start: i64,
+    etype: Datatype,
+    filetype: Datatype,
+    representation: *const c_char,
+    hints: Info,
+) -> Answer {
+    with(me, file, |found| {
+        let hints = info::hints(me, hints)?;
+        // SAFETY: as the contract of `call` says.
+        let representation = unsafe { named(representation) }?;
+        let (unit, layout) = (me.layout(etype)?, me.layout(filetype)?);
+        let start = match start {
+            CURRENT if found.mode & mode::SEQUENTIAL != 0 => place(found, found.opened.pointer.get()),
+            0.. => start,
+            _ => return Err(negative("a displacement", start)),
+        };
+        if unit.size == 0 || layout.size % unit.size != 0 {
+            let reason = format!(
+                "a filetype of whole etypes, not {} bytes of data for etypes of {}",
+                layout.size, unit.size
+            );
+            return Err(Error::new(Class::ARG, reason));
+        }
+        for (what, checked) in [("etype", &unit), ("filetype", &layout)] {
+            if !in_order(checked, writable(found).is_ok()) {
+                let reason = format!(
+                    "the displacements of the {what} are 0 or more and do not decrease; nor overlap, where one writes"
+                );
+                return Err(Error::new(Class::IO, reason));
+            }
+        }
+        if [&unit, &layout].iter().any(|layout| representation.size(layout) != layout.size) {
+            let reason = "external32 in a view of datatypes whose lengths it changes, such as MPI_LONG";
+            return Err(Error::new(Class::UNSUPPORTED_DATAREP, reason));
+        }
+        // The program may free its datatypes: these are ours.
+        let kept = |datatype: Datatype| -> Answer<Datatype> {
+            let mut copy = datatype;
+            if !predefined(datatype) {
+                // SAFETY: writes to a variable of this function.
+                unsafe { datatype::type_dup(me, datatype, &raw mut copy) }?;
+            }
+            Ok(copy)
+        };
+        let view = View::new(start, (kept(etype)?, &unit), (kept(filetype)?, &layout), representation);
+        let before = found.view.replace(view);
+        for mut datatype in [before.etype, before.filetype] {
+            if !predefined(datatype) {
+                // SAFETY: a variable of this function.
+                unsafe { datatype::type_free(me, &raw mut datatype) }?;
+            }
+        }
+        found.at.set(0);
+        info::keep_hints(me, Object::File(file), hints);
+        together(me, found)?;
+        found.opened.pointer.set(0);
+        together(me, found)
+    })
+}
+
+/// What the standard asks of datatypes in views.
+fn in_order(layout: &Layout, apart: bool) -> bool {
+    let blocks = blocks(layout);
+    let ends = |block: &Block| if apart { block.at + block.bytes as i64 } else { block.at };
+    blocks.iter().all(|block| block.at >= 0) && blocks.windows(2).all(|pair| ends(&pair[0]) <= pair[1].at)
+}
+
+fn predefined(datatype: Datatype) -> bool {
+    datatype.0 < 4096
+}
+
+/// # Safety
+/// `name` is null or a C string.
+unsafe fn named(name: *const c_char) -> Answer<Representation> {
+    if name.is_null() {
+        return Err(Error::new(Class::ARG, "no data representation"));
+    }
+    // SAFETY: the caller says so.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    Representation::named(name).ok_or_else(|| {
+        let reason = format!("native, internal or external32, not {}", String::from_utf8_lossy(name));
+        Error::new(Class::UNSUPPORTED_DATAREP, reason)
+    })
+}
+
+/// MPI_File_get_view: derived datatypes are copies, which the program frees.
+pub unsafe fn get_view(
+    me: &Process,
+    file: File,
+    start: *mut i64,
+    etype: *mut Datatype,
+    filetype: *mut Datatype,
+    representation: *mut c_char,
+) -> Answer {
+    with(me, file, |found| {
+        let view = found.view.borrow().clone();
+        let mut length = 0;
+        // SAFETY: as the contract of `call` says.
+        unsafe {
+            *start = view.start;
+            for (place, known) in [(etype, view.etype), (filetype, view.filetype)] {
+                *place = known;
+                if !predefined(known) {
+                    datatype::type_dup(me, known, place)?;
+                }
+            }
+            write_text(view.representation.name(), MAX_REPRESENTATION, representation, &raw mut length);
+        }
+        Ok(())
+    })
+}
+
+/// The place in the file of an offset in the view.
+fn place(file: &OpenFile, offset: i64) -> i64 {
+    let view: Ref<View> = file.view.borrow();
+    view.place(offset * view.unit)
+}
+
+/// The offset behind the last etype of the file.
+fn end(file: &OpenFile) -> Answer<i64> {
+    let view = file.view.borrow();
+    let data = view.before(file.opened.size()?);
+    Ok((data + view.unit - 1) / view.unit)
+}
+
+fn sought(file: &OpenFile, now: i64, offset: i64, whence: c_int) -> Answer<i64> {
+    if file.mode & mode::SEQUENTIAL != 0 {
+        return Err(sequential());
+    }
+    let from = match SEEK.iter().position(|one| *one == whence) {
+        Some(0) => now,
+        Some(1) => end(file)?,
+        Some(_) => 0,
+        None => return Err(Error::new(Class::ARG, format!("one of MPI_SEEK_SET, _CUR, _END, not {whence}"))),
+    };
+    match from + offset {
+        place @ 0.. => Ok(place),
+        place => Err(negative("a position", place)),
+    }
+}
+
+/// What a file that is read or written in order refuses.
+pub fn sequential() -> Error {
+    let reason = "not with MPI_MODE_SEQUENTIAL, with which a file is read or written in order";
+    Error::new(Class::UNSUPPORTED_OPERATION, reason)
+}
+
+/// MPI_File_seek
+pub unsafe fn seek(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
+    with(me, file, |found| {
+        found.at.set(sought(found, found.at.get(), offset, whence)?);
+        Ok(())
+    })
+}
+
+/// MPI_File_seek_shared
+pub unsafe fn seek_shared(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
+    with(me, file, |found| {
+        let comm = communicator::find(me, found.comm)?;
+        let size = comm.size as usize;
+        let given = [offset.to_le_bytes(), i64::from(whence).to_le_bytes()].concat().into_boxed_slice();
+        let outcome = meet(me, &comm, given, |open| {
+            if (1..size).any(|place| open.block(place, 0) != open.block(0, 0)) {
+                return Err(Error::new(Class::NOT_SAME, "offset or whence differ between ranks"));
+            }
+            found.opened.pointer.set(sought(found, found.opened.pointer.get(), offset, whence)?);
+            Ok(())
+        })?;
+        (*outcome).clone()
+    })
+}
+
+/// MPI_File_get_position
+pub unsafe fn get_position(me: &Process, file: File, offset: *mut i64) -> Answer {
+    let found = with(me, file, |found| match found.mode & mode::SEQUENTIAL {
+        0 => Ok(found.at.get()),
+        _ => Err(sequential()),
+    })?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *offset = found };
+    Ok(())
+}
+
+/// MPI_File_get_position_shared
+pub unsafe fn get_position_shared(me: &Process, file: File, offset: *mut i64) -> Answer {
+    let found = with(me, file, |found| match found.mode & mode::SEQUENTIAL {
+        0 => Ok(found.opened.pointer.get()),
+        _ => Err(sequential()),
+    })?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *offset = found };
+    Ok(())
+}
+
+/// MPI_File_get_byte_offset
+pub unsafe fn get_byte_offset(me: &Process, file: File, offset: i64, at: *mut i64) -> Answer {
+    let found = with(me, file, |found| match offset {
+        0.. => Ok(place(found, offset)),
+        _ => Err(negative("an offset", offset)),
+    })?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { *at = found };
+    Ok(())
+}
+
+/// MPI_File_get_type_extent: in files as in memory.
+pub unsafe fn get_type_extent(me: &Process, file: File, datatype: Datatype, extent: NumberOut) -> Answer {
+    find(me, file)?;
+    let found = with(me, file, |_| me.layout(datatype))?.extent;
+    // SAFETY: as the contract of `call` says.
+    unsafe { extent.set(found as i64) };
+    Ok(())
+}
+
+/// MPI_Register_datarep: none but those of the library.
+pub unsafe fn register(
+    _: &Process,
+    name: *const c_char,
+    _read: *mut std::ffi::c_void,
+    _write: *mut std::ffi::c_void,
+    _extent: *mut std::ffi::c_void,
+    _state: *mut std::ffi::c_void,
+) -> Answer {
+    // SAFETY: as the contract of `call` says.
+    let known = unsafe { named(name) }.is_ok();
+    let class = if known { Class::DUP_DATAREP } else { Class::UNSUPPORTED_DATAREP };
+    Err(Error::new(class, "data representations of a program are not simulated").of(File::NULL))
+}

@@ -1,0 +1,310 @@
+//! Reading and writing.
+//!
+//! The data moves when a rank calls; the call, or the request, is complete when the modelled file system is done with
+//! it. A collective access ends for all ranks together.
+
+use std::ffi::c_void;
+
+use mpi::Op;
+
+use super::position::sequential;
+use super::{OpenFile, mode, negative, together, with, writable};
+use crate::abi::error::{Answer, Class, Error};
+use crate::abi::handle::{Datatype, File, Request};
+use crate::abi::status::Status;
+use crate::call::{communicator, request};
+use crate::data::datatype::Layout;
+use crate::data::external;
+use crate::data::file::Representation;
+use crate::live::process::Process;
+
+/// Where an access begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// At this offset \[etypes\].
+    At(i64),
+    /// At the rank's own pointer.
+    Own,
+    /// At the shared pointer.
+    Shared,
+    /// At the shared pointer, one rank after the other.
+    Ordered,
+}
+
+/// The program's memory.
+#[derive(Debug, Clone, Copy)]
+enum Memory {
+    /// To be filled from the file.
+    Read(*mut c_void),
+    /// To be written to the file.
+    Write(*const c_void),
+}
+
+/// Where the bytes of an access begin in the data of the view. Pointers move on by `etypes`.
+fn begin(me: &Process, file: &OpenFile, from: Where, etypes: i64) -> Answer<i64> {
+    let offset = match from {
+        Where::At(offset) if offset < 0 => return Err(negative("an offset", offset)),
+        Where::At(_) if file.mode & mode::SEQUENTIAL != 0 => return Err(sequential()),
+        Where::At(offset) => offset,
+        Where::Own if file.mode & mode::SEQUENTIAL != 0 => return Err(sequential()),
+        Where::Own => file.at.get(),
+        Where::Shared => file.opened.pointer.replace(file.opened.pointer.get() + etypes),
+        Where::Ordered => {
+            let comm = communicator::find(me, file.comm)?;
+            let size = comm.size as usize;
+            let pointer = &file.opened.pointer;
+            let begins = super::meet(me, &comm, Box::new(etypes.to_le_bytes()), |open| {
+                let mut at = pointer.get();
+                let begins: Vec<i64> = (0..size)
+                    .map(|place| {
+                        let given = open.block(place, 0).try_into().expect("eight bytes");
+                        let next = at + i64::from_le_bytes(given);
+                        std::mem::replace(&mut at, next)
+                    })
+                    .collect();
+                pointer.set(at);
+                begins
+            })?;
+            begins[comm.rank as usize]
+        }
+    };
+    Ok(offset * file.view.borrow().unit)
+}
+
+/// Moves the data. Gives the status.
+unsafe fn transfer(
+    me: &Process,
+    file: &OpenFile,
+    from: Where,
+    memory: Memory,
+    count: i64,
+    datatype: Datatype,
+) -> Answer<Status> {
+    let layout = me.layout(datatype)?;
+    layout.bytes(count)?;
+    match memory {
+        Memory::Write(_) => writable(file)?,
+        Memory::Read(_) if file.mode & mode::WRONLY != 0 => {
+            return Err(Error::new(Class::ACCESS, "it was opened with MPI_MODE_WRONLY"));
+        }
+        Memory::Read(_) => {}
+    }
+    let (unit, representation) = (file.view.borrow().unit, file.view.borrow().representation);
+    let each = representation.size(&layout);
+    let bytes = each * count as usize;
+    if bytes as i64 % unit != 0 {
+        let reason = format!("a whole number of etypes of {unit} bytes, not {bytes} bytes");
+        return Err(Error::new(Class::IO, reason));
+    }
+    let first = begin(me, file, from, bytes as i64 / unit)?;
+    let runs = file.view.borrow().runs(first, bytes);
+    let moved = match memory {
+        Memory::Write(buffer) => {
+            // SAFETY: as the contract of `call` says.
+            let data = unsafe { outside(representation, &layout, buffer, count, bytes) }?;
+            file.opened.write(&runs, &data)?;
+            data.len()
+        }
+        Memory::Read(buffer) => {
+            let data = file.opened.read(&runs)?;
+            // SAFETY: as the contract of `call` says.
+            unsafe {
+                match representation {
+                    Representation::External32 if each > 0 => {
+                        external::unpack(&layout, data.as_ptr(), buffer, data.len() / each);
+                    }
+                    _ => layout.unpack(&data, buffer),
+                }
+            }
+            data.len()
+        }
+    };
+    if from == Where::Own {
+        file.at.set((first + moved as i64) / unit);
+    }
+    Ok(Status::new(0, 0, 0, moved as u64, false))
+}
+
+/// What is written for values of the program.
+///
+/// # Safety
+/// There are so many at `buffer`.
+unsafe fn outside(
+    representation: Representation,
+    layout: &Layout,
+    buffer: *const c_void,
+    count: i64,
+    bytes: usize,
+) -> Answer<Box<[u8]>> {
+    if representation != Representation::External32 {
+        // SAFETY: the caller says so.
+        return Ok(unsafe { layout.pack(buffer, count) });
+    }
+    let mut data = vec![0; bytes];
+    // SAFETY: the caller says so; there is room for so many bytes.
+    unsafe { external::pack(layout, buffer, count as usize, data.as_mut_ptr()) }?;
+    Ok(data.into())
+}
+
+/// A call that returns when all is done.
+unsafe fn blocking(
+    me: &Process,
+    file: File,
+    (from, collective): (Where, bool),
+    memory: Memory,
+    (count, datatype): (i64, Datatype),
+    status: *mut Status,
+) -> Answer {
+    with(me, file, |found| {
+        // SAFETY: as the contract of `call` says.
+        let told = unsafe { transfer(me, found, from, memory, count, datatype) }?;
+        me.perform(Op::SleepUntil(me.shared.storage.done(me.time(), told.bytes())), |_| ());
+        if collective {
+            together(me, found)?;
+        }
+        // SAFETY: as the contract of `call` says.
+        unsafe { told.write(status) };
+        Ok(())
+    })
+}
+
+/// A call that gives a request.
+unsafe fn nonblocking(
+    me: &Process,
+    file: File,
+    from: Where,
+    memory: Memory,
+    (count, datatype): (i64, Datatype),
+    request: *mut Request,
+) -> Answer {
+    with(me, file, |found| {
+        // SAFETY: as the contract of `call` says.
+        let told = unsafe { transfer(me, found, from, memory, count, datatype) }?;
+        let done = me.shared.storage.done(me.time(), told.bytes());
+        // SAFETY: as the contract of `call` says.
+        unsafe { *request = request::until(me, done, told) };
+        Ok(())
+    })
+}
+
+/// A collective access that another call ends.
+unsafe fn split_begin(
+    me: &Process,
+    file: File,
+    which: &'static str,
+    from: Where,
+    memory: Memory,
+    (count, datatype): (i64, Datatype),
+) -> Answer {
+    with(me, file, |found| {
+        if let Some((other, _)) = &*found.split.borrow() {
+            return Err(Error::new(Class::OTHER, format!("MPI_File_{other} has not ended")));
+        }
+        // SAFETY: as the contract of `call` says.
+        let told = unsafe { transfer(me, found, from, memory, count, datatype) }?;
+        *found.split.borrow_mut() = Some((which, told));
+        me.perform(Op::SleepUntil(me.shared.storage.done(me.time(), told.bytes())), |_| ());
+        Ok(())
+    })
+}
+
+unsafe fn split_end(me: &Process, file: File, which: &'static str, status: *mut Status) -> Answer {
+    with(me, file, |found| {
+        let begun = found.split.borrow_mut().take();
+        match begun {
+            Some((begun, told)) if begun == which => {
+                together(me, found)?;
+                // SAFETY: as the contract of `call` says.
+                unsafe { told.write(status) };
+                Ok(())
+            }
+            other => {
+                *found.split.borrow_mut() = other;
+                Err(Error::new(Class::OTHER, "nothing is under way that it ends"))
+            }
+        }
+    })
+}
+
+/// The functions for one direction: the C functions of these names.
+macro_rules! functions {
+    ($kind:ident $buffer:ty;
+     at: $at:ident $at_all:ident $iat:ident $iat_all:ident $at_begin:ident $at_end:ident;
+     own: $own:ident $own_all:ident $iown:ident $iown_all:ident $own_begin:ident $own_end:ident;
+     shared: $shared:ident $ishared:ident $ordered:ident $ordered_begin:ident $ordered_end:ident) => {
+        functions!(@blocking_at $kind $buffer; $at false; $at_all true);
+        functions!(@nonblocking_at $kind $buffer; $iat; $iat_all);
+        functions!(@blocking $kind $buffer; $own Own false; $own_all Own true; $shared Shared false; $ordered Ordered true);
+        functions!(@nonblocking $kind $buffer; $iown Own; $iown_all Own; $ishared Shared);
+        functions!(@split $kind $buffer; $own_begin $own_end Own; $ordered_begin $ordered_end Ordered);
+
+        /// Begins what the function of the name with `end` ends.
+        pub unsafe fn $at_begin(me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { split_begin(me, file, stringify!($at_all), Where::At(offset), Memory::$kind(buffer), (count, of)) }
+        }
+        /// Ends it.
+        pub unsafe fn $at_end(me: &Process, file: File, _: $buffer, status: *mut Status) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { split_end(me, file, stringify!($at_all), status) }
+        }
+    };
+    (@blocking_at $kind:ident $buffer:ty; $($name:ident $all:literal);*) => {$(
+        /// MPI_File_ of this name.
+        pub unsafe fn $name(
+            me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, status: *mut Status,
+        ) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { blocking(me, file, (Where::At(offset), $all), Memory::$kind(buffer), (count, of), status) }
+        }
+    )*};
+    (@nonblocking_at $kind:ident $buffer:ty; $($name:ident);*) => {$(
+        /// MPI_File_ of this name.
+        pub unsafe fn $name(
+            me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, request: *mut Request,
+        ) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { nonblocking(me, file, Where::At(offset), Memory::$kind(buffer), (count, of), request) }
+        }
+    )*};
+    (@blocking $kind:ident $buffer:ty; $($name:ident $where:ident $all:literal);*) => {$(
+        /// MPI_File_ of this name.
+        pub unsafe fn $name(
+            me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, status: *mut Status,
+        ) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { blocking(me, file, (Where::$where, $all), Memory::$kind(buffer), (count, of), status) }
+        }
+    )*};
+    (@nonblocking $kind:ident $buffer:ty; $($name:ident $where:ident);*) => {$(
+        /// MPI_File_ of this name.
+        pub unsafe fn $name(
+            me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, request: *mut Request,
+        ) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { nonblocking(me, file, Where::$where, Memory::$kind(buffer), (count, of), request) }
+        }
+    )*};
+    (@split $kind:ident $buffer:ty; $($begin:ident $end:ident $where:ident);*) => {$(
+        /// Begins what the function of the name with `end` ends.
+        pub unsafe fn $begin(me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { split_begin(me, file, stringify!($end), Where::$where, Memory::$kind(buffer), (count, of)) }
+        }
+        /// Ends it.
+        pub unsafe fn $end(me: &Process, file: File, _: $buffer, status: *mut Status) -> Answer {
+            // SAFETY: as the contract of `call` says.
+            unsafe { split_end(me, file, stringify!($end), status) }
+        }
+    )*};
+}
+
+functions! { Read *mut c_void;
+at: read_at read_at_all iread_at iread_at_all read_at_all_begin read_at_all_end;
+own: read read_all iread iread_all read_all_begin read_all_end;
+shared: read_shared iread_shared read_ordered read_ordered_begin read_ordered_end }
+
+functions! { Write *const c_void;
+at: write_at write_at_all iwrite_at iwrite_at_all write_at_all_begin write_at_all_end;
+own: write write_all iwrite iwrite_all write_all_begin write_all_end;
+shared: write_shared iwrite_shared write_ordered write_ordered_begin write_ordered_end }
