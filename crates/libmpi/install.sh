@@ -8,7 +8,7 @@ package=$2
 mkdir -p "$package/lib" "$package/include/mpi"
 install -m 755 "$built/libmpi_abi.so" "$package/lib/libmpi_abi.so.1"
 ln -sf libmpi_abi.so.1 "$package/lib/libmpi_abi.so"
-install -m 644 "$here"/include/mpi.h "$package/include/"
+install -m 644 "$here"/include/mpi.h "$here"/include/hopcast.h "$package/include/"
 install -m 644 "$here"/include/mpi/*.h "$package/include/mpi/"
 "${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$package/lib/hopcast-launcher" "$here/launcher/launcher.c" -rdynamic -ldl
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hopcast import _core
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.live.library import is_executable, is_mpi4py_program
-from hopcast.live.sizes import size_B
+from hopcast.live.options import NAMES, Options
 from hopcast.outcome import Report, Tables
 from hopcast.signals import Signals
 
@@ -47,8 +47,7 @@ def run(
     threads: int = 1,
     statistics: str | None = None,
     stop_at: str | None = None,
-    compute: str | None = None,
-    stack_size: str | None = None,
+    live: Options | None = None,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -66,7 +65,8 @@ def run(
     set: values of the platform to override, by `section.key`.
     compute_scale: factor on recorded compute times.
     records: how many single MPI calls to keep, for the timeline.
-    mode, time_shift (of a trace), compute, stack_size (of a compiled program): see `hopcast run --help`.
+    mode, time_shift (of a trace): see `hopcast run --help`.
+    live: how the ranks of a compiled program run.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.
@@ -93,8 +93,7 @@ def run(
         threads=threads,
         statistics=statistics,
         stop_at=stop_at,
-        compute=compute,
-        stack_size=stack_size,
+        live=live or Options(),
     )
     return _reported(job, out, quiet)
 
@@ -138,8 +137,7 @@ class Job:
     threads: int = 1
     statistics: str | None = None
     stop_at: str | None = None
-    compute: str | None = None
-    stack_size: str | None = None
+    live: Options = field(default_factory=Options)
 
 
 def simulate(
@@ -201,9 +199,7 @@ def _simulate_executable(request: dict, name: str, job: Job, peers: Peers | None
 
     if peers is not None:
         raise InputError(f"{name}: the ranks of an MPI program share one process; start it without mpiexec")
-    stack_size_B = live.STACK_SIZE_B if job.stack_size is None else size_B("stack-size", job.stack_size)
-    command = [name, *map(str, job.args)]
-    return live.simulate(request, command, job.compute or "none", stack_size_B)
+    return live.simulate(request, [name, *map(str, job.args)], job.live)
 
 
 @dataclass(frozen=True)
@@ -230,17 +226,24 @@ def _check_options(job: Job) -> None:
         raise InputError(f"model: a name such as 'flow', not {job.model!r}")
     if not isinstance(job.stop_at, str | None):
         raise InputError(f"stop_at: a time with its unit such as '2.5 ms', not {job.stop_at!r}")
-    if callable(job.program) or not (
+    compiled = not callable(job.program) and (
         is_executable(os.fspath(job.program)) or is_mpi4py_program(os.fspath(job.program))
-    ):
-        for name, value in (("compute", job.compute), ("stack-size", job.stack_size)):
-            if value is not None:
+    )
+    if not compiled:
+        for name in NAMES:
+            if getattr(job.live, name) is not None:
+                name = name.replace("_", "-")
                 raise InputError(f"{name}: it is for compiled and mpi4py programs, and this is none")
+    if (
+        not compiled
+        and job.compute_scale != 1.0
+        and (callable(job.program) or not _is_trace(os.fspath(job.program)))
+    ):
+        raise InputError("compute_scale: it is for recorded traces and compiled programs; this is neither")
     if callable(job.program) or not _is_trace(os.fspath(job.program)):
         for name, value, unset in (
             ("mode", job.mode, None),
             ("time_shift", job.time_shift, None),
-            ("compute_scale", job.compute_scale, 1.0),
         ):
             if value != unset:
                 raise InputError(f"{name}: it says how a recorded trace is replayed; this is not one")

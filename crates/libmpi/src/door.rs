@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
 use crate::fiber::stacks::Stacks;
+use crate::fold;
 use crate::job::{Job, write_refusal, write_result};
+use crate::kernels::{self, Mode};
+use crate::live::callers;
 use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
 use crate::live::{Live, Runs};
@@ -43,7 +46,7 @@ pub unsafe extern "C" fn hopcast_live(
 pub fn live(
     job: &str,
     result: &str,
-    load: impl FnOnce(&Job, &Prepared) -> Result<Live, InputError>,
+    load: impl FnOnce(&mut Job, &Prepared) -> Result<Live, InputError>,
 ) -> c_int {
     std::panic::set_hook(Box::new(|broken| {
         eprintln!("hopcast's own check failed; please report this: {broken}");
@@ -63,18 +66,20 @@ pub fn live(
 fn run(
     job: &Path,
     result: &Path,
-    load: impl FnOnce(&Job, &Prepared) -> Result<Live, InputError>,
+    load: impl FnOnce(&mut Job, &Prepared) -> Result<Live, InputError>,
 ) -> Result<(), InputError> {
     let own = |error: &dyn std::fmt::Display| InputError::whole("job", error.to_string());
     let text = std::fs::read_to_string(job).map_err(|error| own(&error))?;
-    let job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
+    let mut job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
     let prepared = sim::prepare(&job.request()?)?;
-    let mut live = load(&job, &prepared)?;
+    let mut live = load(&mut job, &prepared)?;
     watch_interrupt();
     let outcome = prepared.run(Some(&mut live), &mut Watch);
     live.close();
     let outcome = outcome?;
-    write_result(result, &outcome.json(), live.faults(), &outcome.tables).map_err(|error| own(&error))?;
+    let notes: Vec<_> = kernels::warning().into_iter().collect();
+    let report = once(outcome.json(), fold::counted_twice());
+    write_result(result, &report, live.faults(), &notes, &outcome.tables).map_err(|error| own(&error))?;
     // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
     std::mem::forget(live);
     Ok(())
@@ -84,7 +89,8 @@ fn run(
 pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, InputError> {
     let ranks = prepared.ranks() as usize;
     let refuse = |reason: String| InputError::whole(job.command[0].as_str(), reason);
-    let clock = Clock::parse(&job.compute).map_err(|reason| InputError::whole("compute", reason))?;
+    let clock = Clock::parse(&job.compute, job.compute_scale)
+        .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace();
     allow_files();
     let stacks = Stacks::new(ranks, job.stack_size_bytes)
@@ -92,15 +98,35 @@ pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, I
     Ok(Live::new(runs, stacks, clock, Rc::new(shared(job, prepared, None))))
 }
 
+/// The report, with what the kernel counts more than once taken off the process's memory.
+fn once(report: String, twice: u64) -> String {
+    if twice == 0 {
+        return report;
+    }
+    let mut values: serde_json::Value = serde_json::from_str(&report).expect("a report is JSON");
+    let peak = values["peak_rss_B"].as_u64().unwrap_or(0);
+    values["peak_rss_B"] = peak.saturating_sub(twice).into();
+    values.to_string()
+}
+
 /// The ranks of the program, none of which has begun.
-fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
-    let (ranks, program) = (prepared.ranks() as usize, &job.command[0]);
+fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
+    let (ranks, program) = (prepared.ranks() as usize, &job.command[0].clone());
     let refuse = |reason: String| InputError::whole(program.as_str(), reason);
-    let clock = Clock::parse(&job.compute).map_err(|reason| InputError::whole("compute", reason))?;
+    let clock = Clock::parse(&job.compute, job.compute_scale)
+        .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace();
     allow_files();
+    if clock.sampled().is_some() {
+        callers::want();
+    }
+    let mode = Mode::parse(&job.kernels).map_err(|reason| InputError::whole("kernels", reason))?;
+    kernels::set(kernels::install(prepared.kernels(), mode, job.seed, job.compute_scale));
     // One copy and one stack more, to find `main`.
-    let template = Template::load(Path::new(program), &hooks(), ranks + 1).map_err(refuse)?;
+    let folds = job.fold.block > 0;
+    let hooks: Vec<_> =
+        if folds { hooks().into_iter().chain(fold::hooks::hooks()).collect() } else { hooks() };
+    let template = Template::load(Path::new(program), &hooks, ranks + 1).map_err(refuse)?;
     let stacks = Stacks::new(ranks + 1, job.stack_size_bytes)
         .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
     let place = template.elf.tls.map(|tls| Place::new(tls, pad)).transpose().map_err(refuse)?;
@@ -108,6 +134,9 @@ fn load(job: &Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
     let main = entry::main_of(&probe, template.elf.entry, stacks.take(ranks)).ok_or_else(|| {
         refuse("it does not begin as C programs do: its start does not name its main".into())
     })?;
+    if folds {
+        fold::start(std::mem::take(&mut job.fold), &template, ranks).map_err(refuse)?;
+    }
     set_name(program);
     let shared = shared(job, prepared, Some(&template));
     let runs = Runs::Copies { template, main, thread_local: place };

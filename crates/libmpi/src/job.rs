@@ -10,6 +10,7 @@ use sim::observe::Detail;
 use sim::table::{Column, Table};
 use sim::{InputError, Request, Workload};
 
+use crate::fold::Settings;
 use crate::live::Fault;
 
 /// What the command line asks for.
@@ -20,7 +21,8 @@ pub struct Job {
     overrides: Vec<(String, String)>,
     ranks: Option<u32>,
     model: Option<String>,
-    seed: u64,
+    /// Of all random streams.
+    pub seed: u64,
     placement: Option<String>,
     ppn: Option<u16>,
     records: u32,
@@ -31,6 +33,12 @@ pub struct Job {
     pub command: Vec<String>,
     /// See `live::clock`.
     pub compute: String,
+    /// Factor on the times of kernels.
+    pub compute_scale: f64,
+    /// See [`crate::kernels::Mode`].
+    pub kernels: String,
+    /// What memory is folded.
+    pub fold: Settings,
     /// Room for the stack of a rank \[bytes\].
     #[serde(rename = "stack_size_B")]
     pub stack_size_bytes: usize,
@@ -50,7 +58,7 @@ impl Job {
             seed: self.seed,
             placement: self.placement.clone(),
             processes_per_host: self.ppn,
-            compute_scale: 1.0,
+            compute_scale: self.compute_scale,
             threads: self.threads,
             statistics: self.statistics.clone(),
             stop_at,
@@ -65,6 +73,7 @@ struct Head<'a> {
     /// `report.json`, as text.
     report: &'a str,
     faults: &'a [Fault],
+    warnings: &'a [String],
     tables: Vec<(&'a str, Vec<Part<'a>>)>,
 }
 
@@ -78,7 +87,13 @@ pub fn write_refusal(path: &Path, error: &InputError) -> io::Result<()> {
 }
 
 /// Writes what a run says at its end.
-pub fn write_result(path: &Path, report: &str, faults: &[Fault], tables: &[Table]) -> io::Result<()> {
+pub fn write_result(
+    path: &Path,
+    report: &str,
+    faults: &[Fault],
+    warnings: &[String],
+    tables: &[Table],
+) -> io::Result<()> {
     let mut contents = Vec::new();
     let mut heads = Vec::new();
     for table in tables {
@@ -91,7 +106,7 @@ pub fn write_result(path: &Path, report: &str, faults: &[Fault], tables: &[Table
         heads.push((table.name, parts));
     }
     let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, &Head { report, faults, tables: heads })?;
+    serde_json::to_writer(&mut file, &Head { report, faults, warnings, tables: heads })?;
     file.write_all(b"\n")?;
     contents.iter().try_for_each(|bytes| file.write_all(bytes))?;
     file.flush()

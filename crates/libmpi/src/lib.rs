@@ -4,7 +4,7 @@
 //! loaded once (`loader`), each rank runs a private copy of it on a stack of its own (`fiber`), sees the C
 //! library as if it were a process (`process_view`), and calls the functions of `include/mpi.h` (`abi`, `call`).
 //! To the simulator all that is one `Source` (`live`): asking a rank for its next operation runs it until its next
-//! MPI call. Contents of messages never leave this crate (`data`). `door` is where the launcher comes in.
+//! MPI call. Functions whose time a formula gives are intercepted (`kernels`). Contents of messages never leave this crate (`data`). `door` is where the launcher comes in.
 //!
 //! For x86-64 Linux with the GNU C library.
 
@@ -13,8 +13,10 @@ pub mod call;
 pub mod data;
 pub mod door;
 pub mod fiber;
+pub mod fold;
 pub mod interpreter;
 pub mod job;
+pub mod kernels;
 pub mod live;
 pub mod loader;
 pub mod mpich;

@@ -187,3 +187,22 @@ fn programs_that_only_block_take_the_same_times_in_both_modes() {
         assert_eq!(digest(Progress::Calls, ops), asynchronous, "seed {seed}");
     }
 }
+
+/// A rank that lingers goes on at the first multiple of a poll at which its message is there, as a loop of probes
+/// does; without one it goes on when it has lingered; what is left of a lingering does not disturb later calls.
+#[test]
+fn lingering_is_a_loop_of_probes() {
+    let poll = Protocol::default().poll.0;
+    let arrival = LATENCY + 8 * BYTE;
+    let seen = arrival.div_ceil(poll) * poll;
+    let sender = vec![send(0, 8, 0)];
+    let lingers = vec![Op::Linger(3), Op::Linger(1 << 20), receive(1, 0), compute(100 * AWAY)];
+    let run = calls(vec![lingers, sender.clone()]);
+    assert_eq!((run.at(0, 0), run.at(0, 1)), (3 * poll, seen));
+    assert_eq!(run.at(0, 3), run.at(0, 2) + 100 * AWAY);
+    assert!(!run.done[0][0].flag && run.done[0][1].flag);
+    let probes = vec![Op::ProbeNow(from(1, 0)); seen.div_ceil(poll) as usize + 1];
+    let run = calls(vec![probes, sender]);
+    let found = run.done[0].iter().find(|done| done.flag).map(|done| done.now.0);
+    assert_eq!(found, Some(seen));
+}

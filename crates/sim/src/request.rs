@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use engine::Time;
 use engine::registry::{Arguments, Entry, find};
+use mpi::compute::Kernel;
 use mpi::{Protocol, Source};
 use network::Topology;
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
@@ -98,6 +99,7 @@ pub struct Prepared {
     operations: Operations,
     until: Until,
     title: Title,
+    kernels: Vec<Kernel>,
 }
 
 /// Where the operations come from.
@@ -150,6 +152,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;
     let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
     let placement_kind = platform.placement_kind().to_string();
+    let kernels = platform.kernels(&*fabric.topology)?;
     let blueprint = Blueprint {
         platform,
         model: model.clone(),
@@ -171,7 +174,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         warnings,
         host_of_rank,
     };
-    Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title })
+    Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title, kernels })
 }
 
 /// One domain for each thread of each process, where the run can be cut: those of this process, and how many
@@ -304,6 +307,11 @@ impl Prepared {
     /// How messages will be sent.
     pub fn protocol(&self) -> Protocol {
         self.blueprint.platform.protocol()
+    }
+
+    /// The functions of compiled programs whose time the platform's formulas give.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
     }
 
     /// How many ranks will run.

@@ -62,7 +62,7 @@ def fortran(compiler: list[str]) -> _Extra:
 def arguments(words: tuple[str, ...], extra: _Extra = FORTRAN_OFF) -> list[str]:
     """The compiler's arguments: the user's, where the header is, and what a program is linked with."""
     given = set(words)
-    around = [f"-I{library.INCLUDE}", *extra.compiling]
+    around = [f"-I{library.INCLUDE}", "-DHOPCAST", *extra.compiling]
     if "-shared" in given:
         around.append("-fPIC")
     else:

@@ -11,6 +11,7 @@ import click
 
 from hopcast.cli import arguments, exits, overrides
 from hopcast.errors import InputError
+from hopcast.live.library import is_executable
 from hopcast.signals import leave_it_to_the_first, without_end
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ _AS_THEY_ARE = (
     "threads",
     "statistics",
     "stop_at",
-    "compute",
-    "stack_size",
 )
-_OF_TRACES = ("mode", "time_shift", "compute_scale")
+_OF_TRACES = ("mode", "time_shift")
 
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,7 +90,10 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     help="In mode timestamps: delay a rank by what its late messages cost it.",
 )
 @click.option(
-    "--compute-scale", type=click.FloatRange(0), metavar="X", help="Multiply recorded compute times by X."
+    "--compute-scale",
+    type=click.FloatRange(0),
+    metavar="X",
+    help="Multiply recorded compute times, and those of kernels, by X.",
 )
 @click.option(
     "--records",
@@ -117,6 +119,29 @@ _OF_TRACES = ("mode", "time_shift", "compute_scale")
     "--stack-size",
     metavar="SIZE",
     help="Room for the stack of each rank of a compiled program, such as 64MiB [default: 8MiB].",
+)
+@click.option(
+    "--kernels",
+    type=click.Choice(["platform", "run", "skip", "off"]),
+    help="Functions of a compiled program whose time the platform gives in [[compute.kernels]]: do they run? "
+    "As the platform says, all or none of them; off: as if it gave none [default: platform].",
+)
+@click.option(
+    "--fold-memory",
+    metavar="SIZE",
+    help="Fold large allocations of a compiled program onto one block of this size, such as 64KiB, which all "
+    "ranks share: their contents mean nothing, and take no memory.",
+)
+@click.option(
+    "--fold-above", metavar="SIZE", help="Fold only allocations of at least this size [default: 1MiB]."
+)
+@click.option(
+    "--fold-site", metavar="FUNCTIONS", help="Fold only what these functions allocate, names with commas."
+)
+@click.option(
+    "--fold-private",
+    metavar="FUNCTIONS",
+    help="Of what these functions allocate, each rank keeps the pages that it writes.",
 )
 @click.option(
     "--out",
@@ -175,10 +200,12 @@ def _simulate(job: Job, peers: Peers | None, flags: dict) -> Report | None:
 def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Job:
     """What the command line asks for. A flag that could not have an effect is an error."""
     from hopcast.api import Job
+    from hopcast.live import options
 
     is_program = arguments.is_program(workload)
     is_trace = not is_program and Path(workload).exists()
-    for name in () if is_trace else _OF_TRACES:
+    of_traces = _OF_TRACES if is_executable(workload) else (*_OF_TRACES, "compute_scale")
+    for name in () if is_trace else of_traces:
         if flags[name] is not None:
             raise InputError(f"--{name.replace('_', '-')} is for traces, and '{workload}' is none")
     if is_trace and args:
@@ -195,6 +222,7 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
         kwargs={} if is_program or is_trace else arguments.pairs(args, workload),
         overrides=overrides.pairs_of(flags["overrides"]),
         compute_scale=1.0 if scale is None else scale,
+        live=options.of(flags),
         **{name: flags[name] for name in _AS_THEY_ARE},
     )
 

@@ -19,17 +19,14 @@ from typing import Any
 
 from hopcast.errors import InputError, InternalError
 from hopcast.live import library
+from hopcast.live.options import Options
 from hopcast.outcome import Report, Tables
 
-STACK_SIZE_B = 8 << 20
-"""Room for the stack of a rank, as processes have it by default; only what is touched takes memory."""
 
-
-def simulate(request: dict[str, Any], command: Sequence[str], compute: str, stack_size_B: int) -> Report:
+def simulate(request: dict[str, Any], command: Sequence[str], options: Options) -> Report:
     """Runs `command` on the ranks that `request` asks for.
 
     request: what a run is asked for, as the core takes it, without its workload.
-    compute: "none", "measured" or "measured=SCALE".
     """
     library.check()
     if request["ranks"] is None:
@@ -37,10 +34,9 @@ def simulate(request: dict[str, Any], command: Sequence[str], compute: str, stac
     if request["threads"] > 1:
         raise InputError(f"--threads {request['threads']}: the ranks of a program share one thread")
     words = ("platform", "overrides", "ranks", "model", "seed", "placement", "ppn", "records", "threads")
-    job = {name: request[name] for name in (*words, "statistics", "stop_at")}
+    job = {name: request[name] for name in (*words, "statistics", "stop_at", "compute_scale")}
     program, *arguments = command
-    job |= {"command": [os.path.abspath(program), *arguments], "compute": compute}
-    job["stack_size_B"] = stack_size_B
+    job |= {"command": [os.path.abspath(program), *arguments]} | options.job()
     with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
         told, result = Path(folder, "job.json"), Path(folder, "result")
         told.write_text(json.dumps(job))
@@ -56,7 +52,8 @@ def simulate(request: dict[str, Any], command: Sequence[str], compute: str, stac
         raise InputError(head["error"])
     summary = json.loads(head["report"])
     _add_faults(summary, head["faults"])
-    if compute != "none":
+    summary["warnings"] += head["warnings"]
+    if job["compute"] != "none":
         summary["warnings"].append("computing was measured on this CPU: no two runs are quite the same")
     return Report(summary, Tables(tables))
 

@@ -163,6 +163,15 @@ impl Layout {
         }
     }
 
+    /// Tells `mover` of every run of bytes of `count` values, from the address of the first.
+    pub fn walk<M: super::copying::Mover>(&self, count: usize, mover: &mut M) {
+        match &self.map {
+            None if self.size * count > 0 => mover.run(0, self.size * count),
+            None => {}
+            Some(map) => map.walk_many(0, count, self.extent, mover),
+        }
+    }
+
     /// Copies values that lie as these do from one buffer to another.
     ///
     /// # Safety

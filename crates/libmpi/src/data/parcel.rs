@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use mpi::operation::Data;
 
 use super::datatype::Layout;
+use crate::fold::transfer;
 
 /// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
 pub const LENT_FROM: u64 = 2048;
@@ -30,6 +31,9 @@ impl Place {
     /// # Safety
     /// The program gives it as a place to receive into.
     pub unsafe fn put(&self, contents: &[u8]) {
+        if transfer::is_lost(&self.layout, self.at, self.count) {
+            return;
+        }
         let room = self.layout.packed() * self.count.max(0) as usize;
         // SAFETY: the caller says so; no more than there is room for.
         unsafe { self.layout.unpack(&contents[..contents.len().min(room)], self.at) };
@@ -40,6 +44,9 @@ impl Place {
     /// # Safety
     /// The program gives the one to send from and the other to receive into.
     pub unsafe fn copy(&self, to: &Place) {
+        if transfer::is_lost(&to.layout, to.at, to.count) {
+            return;
+        }
         // SAFETY: the caller says so.
         unsafe {
             let bytes = self.layout.size * self.count.max(0) as usize;
@@ -59,6 +66,8 @@ impl Place {
 enum Contents {
     /// Here they are.
     Own(Box<[u8]>),
+    /// What is kept of folded memory, of a message of so many bytes (`fold::transfer`).
+    Pieces(Box<[u8]>, u64),
     /// In the sender's memory.
     Lent(Place),
     /// In the receiver's memory already.
@@ -85,6 +94,14 @@ impl Parcels {
             return 0;
         }
         self.hold(Held { contents: Contents::Own(contents), holders: 1 })
+    }
+
+    /// Keeps what is kept of folded memory, of a message of so many bytes.
+    pub fn keep_pieces(&mut self, pieces: Box<[u8]>, bytes: u64) -> Data {
+        if pieces.is_empty() {
+            return 0;
+        }
+        self.hold(Held { contents: Contents::Pieces(pieces, bytes), holders: 1 })
     }
 
     /// Takes note of contents in the sender's memory, which stay there until [`Parcels::settle`].
@@ -145,6 +162,10 @@ impl Parcels {
         unsafe {
             match &self.held[number as usize - 1].contents {
                 Contents::Own(contents) => to.put(contents),
+                Contents::Pieces(pieces, bytes) => {
+                    let room = to.layout.size as u64 * to.count.max(0) as u64;
+                    transfer::unpack(&to.layout, pieces, to.at, room.min(*bytes));
+                }
                 Contents::Lent(place) => place.copy(to),
                 Contents::Landed => {}
             }
@@ -160,7 +181,9 @@ impl Parcels {
         let held = &mut self.held[number as usize - 1];
         let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {
             Contents::Own(contents) => contents,
-            Contents::Lent(_) | Contents::Landed => unreachable!("only what is kept is opened"),
+            Contents::Pieces(..) | Contents::Lent(_) | Contents::Landed => {
+                unreachable!("only what is kept is opened")
+            }
         };
         self.let_go(number);
         contents

@@ -2,10 +2,12 @@
 //!
 //! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
 
+pub mod callers;
 pub mod clock;
 pub mod crash;
 pub mod objects;
 pub mod process;
+pub mod sampling;
 
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -141,9 +143,11 @@ impl Live {
         if seat.floating_point != ours {
             seat.floating_point.set();
         }
-        let began = self.clock.start();
+        self.clock.start();
         let step = seat.fiber.resume(done);
-        let took = self.clock.stop(began) + seat.process.take_waited();
+        let measured = self.clock.stop();
+        let computed = sampled(self.clock, self.runs.template(), &seat.process, measured);
+        let took = computed + seat.process.take_waited();
         seat.floating_point = Control::now();
         if seat.floating_point != ours {
             ours.set();
@@ -267,6 +271,14 @@ impl Live {
 enum Code {
     Main(usize),
     Interpreter(&'static Interpreter),
+}
+
+/// What stands for the time that was measured between the last two calls of a rank.
+fn sampled(clock: Clock, template: Option<&Template>, process: &Process, measured: Duration) -> Duration {
+    let Some(error) = clock.sampled() else { return measured };
+    let address = callers::last();
+    let place = template.and_then(|all| all.find(address)).map_or(address, |(_, offset)| offset);
+    sampling::between((process.place.replace(place), place), measured, error)
 }
 
 /// Runs the program of the rank whose fiber this is.

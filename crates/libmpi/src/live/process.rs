@@ -14,6 +14,7 @@ use mpi::{Op, Protocol};
 
 use super::clock;
 use super::objects::Objects;
+use super::sampling::Sampling;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
@@ -30,6 +31,7 @@ use crate::data::storage::Storage;
 use crate::data::window::Windows;
 use crate::fiber::{Ended, Fiber, Hub};
 use crate::interpreter;
+use crate::kernels::Calls;
 use crate::loader::Clone;
 use crate::process_view::View;
 use crate::process_view::statics::OwnOptions;
@@ -155,6 +157,14 @@ pub struct Process {
     pub buffers: RefCell<Buffers>,
     /// The receive in whose call it stands.
     pub receiving: Cell<*const Standing>,
+    /// Its calls of kernels.
+    pub kernels: Calls,
+    /// The marked block that it runs.
+    pub sampling: Sampling,
+    /// From where it called MPI last, if that is asked for.
+    pub place: Cell<usize>,
+    /// How often in a row it has asked for what is not there.
+    polls: Cell<u32>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
     looks: Cell<u32>,
@@ -168,6 +178,15 @@ pub struct Process {
 const FREE_LOOKS: u32 = 1000;
 /// What a look takes from then on: about as long as many in a real program.
 const LOOK: Duration = Duration(1_000_000);
+/// So many tests in a row are made one by one.
+const PATIENCE: u32 = 32;
+/// Then up to 2¹⁰ at a time.
+const MOST_POLLS_LOG2: u32 = 10;
+
+/// Does the operation ask for something without waiting for it?
+fn asks(op: &Op) -> bool {
+    matches!(op, Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(_, false))
+}
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
@@ -194,6 +213,10 @@ impl Process {
             messages: RefCell::default(),
             buffers: RefCell::default(),
             receiving: Cell::new(ptr::null()),
+            kernels: Calls::default(),
+            sampling: Cell::new(None),
+            place: Cell::new(0),
+            polls: Cell::new(0),
             trap: Cell::new(None),
             looks: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
@@ -236,6 +259,30 @@ impl Process {
 
     /// Performs `op` in simulated time; `read` takes what is wanted of its completion.
     pub fn perform<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
+        if asks(&op) {
+            return self.poll(op, read);
+        }
+        self.polls.set(0);
+        self.hand_over(op, read)
+    }
+
+    /// A test or probe. One that a loop of them makes, each of which found nothing, waits for as long as a number of
+    /// them would, unless a message comes: the number doubles, so that a long wait takes few of them.
+    fn poll<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
+        let before = self.polls.get();
+        if before >= PATIENCE {
+            let polls = 1 << (before - PATIENCE).min(MOST_POLLS_LOG2);
+            if self.hand_over(Op::Linger(polls), |done| done.flag) {
+                self.polls.set(0);
+            }
+        }
+        self.hand_over(op, |done| {
+            self.polls.set(if done.flag { 0 } else { self.polls.get() + 1 });
+            read(done)
+        })
+    }
+
+    fn hand_over<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
         // SAFETY: the hub lives in the first frame of this fiber.
         let hub = unsafe { &*self.hub.get() };
         self.looks.set(0);
@@ -269,6 +316,7 @@ impl Process {
     /// Its simulated time, which it asks for. A program that asks again and again waits for time to pass, which
     /// it then does.
     pub fn look_at_clock(&self) -> Time {
+        self.polls.set(0);
         let looks = self.looks.get().saturating_add(1);
         self.looks.set(looks);
         if looks > FREE_LOOKS {
@@ -280,6 +328,11 @@ impl Process {
     /// What it has waited by looking at the clock, once.
     pub fn take_waited(&self) -> Duration {
         self.waited.take()
+    }
+
+    /// So much time passes for it before its next operation.
+    pub fn let_pass(&self, time: Duration) {
+        self.waited.set(self.waited.get() + time);
     }
 
     /// Hands on what it has written.

@@ -8,6 +8,7 @@ use std::path::Path;
 use object::LittleEndian as LE;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Object, ObjectSymbol, SymbolKind};
 
 type Header = elf::FileHeader64<LE>;
 
@@ -128,6 +129,32 @@ impl Elf {
         let needed = dynamic.entries.iter().filter(|entry| entry.0 == u64::from(elf::DT_NEEDED));
         dynamic.needed = needed.map(|entry| self.text(names + entry.1)).collect();
         dynamic
+    }
+
+    /// Where the function of that name begins, relative to the base, and how far it is to the next one \[bytes\], if
+    /// it is in the program and its table of symbols names it.
+    pub fn function(&self, name: &str) -> Option<(usize, usize)> {
+        let file = object::File::parse(&*self.bytes).ok()?;
+        let is_it = |symbol: &object::Symbol| {
+            symbol.is_definition() && symbol.kind() == SymbolKind::Text && symbol.name() == Ok(name)
+        };
+        let at = file.symbols().chain(file.dynamic_symbols()).find(is_it)?.address();
+        let all = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        let next = all.map(|symbol| symbol.address()).filter(|address| *address > at).min();
+        Some((at as usize, next.map_or(usize::MAX, |next| (next - at) as usize)))
+    }
+
+    /// Where the code of that function is, with what the compiler has made of it beside ("solve.constprop.0"), as
+    /// [`Elf::function`].
+    pub fn code_of(&self, name: &str) -> Vec<(usize, usize)> {
+        let Ok(file) = object::File::parse(&*self.bytes) else { return Vec::new() };
+        let is_it = |symbol: &object::Symbol| {
+            let own = symbol.name().unwrap_or_default();
+            let text = symbol.is_definition() && symbol.kind() == SymbolKind::Text;
+            text && own.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let found = file.symbols().chain(file.dynamic_symbols()).filter(is_it);
+        found.map(|symbol| (symbol.address() as usize, symbol.size() as usize)).collect()
     }
 
     /// How much address space its image spans \[bytes, whole pages\].

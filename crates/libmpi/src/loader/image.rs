@@ -39,9 +39,7 @@ const USUAL_LIMIT: usize = 65_530;
 impl Copies {
     /// Room for `count` copies of `image`, which is whole pages long.
     pub fn new(image: &[u8], count: usize) -> io::Result<Copies> {
-        let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
-        let limit = limit.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(USUAL_LIMIT);
-        Copies::within(image, count, limit)
+        Copies::within(image, count, most_mappings())
     }
 
     fn within(image: &[u8], count: usize, most_mappings: usize) -> io::Result<Copies> {
@@ -82,6 +80,12 @@ impl Copies {
         }
         Ok(base)
     }
+}
+
+/// How many mappings this process may have.
+pub fn most_mappings() -> usize {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
+    limit.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(USUAL_LIMIT)
 }
 
 /// Code and data lie in one mapping.

@@ -17,7 +17,7 @@
 mod clone;
 pub mod elf;
 pub mod entry;
-mod image;
+pub mod image;
 pub mod interface;
 mod relocation;
 pub mod symbols;

@@ -15,6 +15,8 @@ use super::image::{Copies, memory_file};
 use super::interface;
 use super::relocation::{self, Holds};
 use super::unwind;
+use crate::kernels;
+use crate::live::callers;
 
 /// A function that stands for the C library's function of that name in the program.
 pub struct Hook {
@@ -75,6 +77,8 @@ impl Template {
             }
         }
         let own = relocate(&elf, &mut image, base, hooks);
+        kernels::all().iter().try_for_each(|kernel| kernel.place_in(&elf, &mut image))?;
+        kernels::libraries::intercept(kernels::all());
         let copies =
             Copies::new(&image, copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
         let (start, each, count) = (copies.start, copies.span, copies.count);
@@ -98,6 +102,12 @@ impl Template {
         let offset = address.checked_sub(self.copies.start)?;
         let index = offset / self.copies.span;
         (index < self.copies.count).then(|| (index, offset % self.copies.span))
+    }
+
+    /// The addresses of all copies, and how far it is from one to the next \[bytes\].
+    pub fn copies(&self) -> (std::ops::Range<usize>, usize) {
+        let (start, span) = (self.copies.start, self.copies.span);
+        (start..start + span * self.copies.count, span)
     }
 
     /// Where the program keeps its own copy of a library's variable, relative to the base.
@@ -166,7 +176,14 @@ fn relocate(elf: &Elf, image: &mut [u8], base: usize, hooks: &[Hook]) -> Vec<usi
             Holds::Symbol(name) => match hooks.iter().find(|hook| hook.name == name) {
                 Some(hook) => bytes.copy_from_slice(&(hook.function as usize).to_le_bytes()),
                 None if inside => own.push(word.at),
-                None => {}
+                None => {
+                    if let Some(stub) = callers::stub(name, held) {
+                        bytes.copy_from_slice(&stub.to_le_bytes());
+                    } else if let Some(kernel) = kernels::named(name).filter(|_| held != 0) {
+                        kernel.replaces(held);
+                        bytes.copy_from_slice(&kernel.stub().to_le_bytes());
+                    }
+                }
             },
             Holds::Chosen if inside => own.push(word.at),
             Holds::Chosen => {}

@@ -1,5 +1,11 @@
 //! Compute models: how long a rank's work takes on the target.
 
+pub mod blas;
+pub mod formula;
+pub mod kernel;
+
+pub use kernel::Kernel;
+
 use engine::{Bandwidth, Duration, FlopRate};
 
 use crate::operation::Work;

@@ -20,6 +20,8 @@ pub(super) enum Flow {
     Riding,
     /// It returns when something comes.
     Block,
+    /// It returns then, or when a message comes.
+    Linger(Time),
     /// The rank is done.
     Finished,
 }
@@ -64,6 +66,10 @@ impl World {
                     Standing::Returning
                 }
                 Flow::Riding => Standing::Returning,
+                Flow::Linger(at) => {
+                    self.linger_until(rank, at, context);
+                    Standing::Lingering
+                }
                 Flow::Block => Standing::Blocked,
                 Flow::Finished => {
                     self.finished += 1;
@@ -82,7 +88,7 @@ impl World {
     fn enter(&mut self, rank: u32, op: &Op, now: Time) -> Time {
         let cost = self.setup.protocol.call_overhead;
         if cost == Duration::ZERO
-            || matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Finish)
+            || matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Linger(_) | Op::Call(..) | Op::Finish)
         {
             return now;
         }
@@ -95,6 +101,7 @@ impl World {
         match op {
             Op::Compute(work) => Ok(Flow::Return(now + self.setup.processor.time(*work))),
             Op::SleepUntil(time) => Ok(Flow::Return(now.max(*time))),
+            Op::Linger(polls) => Ok(Flow::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
             Op::Call(_, time) => Ok(Flow::Return(self.processes[rank as usize].engage(now, *time))),
             Op::Send(send, start) => self.issue_send(rank, send, *start, context),
             Op::Receive(receive, start) => {

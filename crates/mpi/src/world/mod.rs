@@ -18,6 +18,7 @@ mod create;
 mod deposit;
 mod failure;
 pub mod leftover;
+mod linger;
 mod matching;
 mod mismatch;
 mod process;
@@ -221,6 +222,7 @@ impl World {
         }
         let outcome = match Wake::decode(token) {
             Wake::Return(rank) => self.resume(rank, context),
+            Wake::Lingered(rank) => self.lingered(rank, context),
             Wake::Inject(index) => {
                 let message = self.outbox.remove(index as usize);
                 context.network.inject(context.now, &message, context.queue);
@@ -265,6 +267,7 @@ impl World {
             Some(rank) => self.resume(rank, context),
             None => Ok(()),
         });
+        self.stir(if arrival.happening == Happening::Sent { parcel.source } else { parcel.dest }, context);
         self.settle(outcome);
     }
 
@@ -342,6 +345,8 @@ enum Wake {
     Inject(u32),
     /// Both.
     InjectAndReturn(u32),
+    /// The rank has lingered for as long as it wanted, if it still does.
+    Lingered(u32),
 }
 
 impl Wake {
@@ -350,6 +355,7 @@ impl Wake {
             Wake::Return(rank) => (0, rank),
             Wake::Inject(index) => (1, index),
             Wake::InjectAndReturn(index) => (2, index),
+            Wake::Lingered(rank) => (3, rank),
         };
         Token::new(Lane::Rank, u64::from(value) << 2 | purpose)
     }
@@ -360,7 +366,7 @@ impl Wake {
             0 => Wake::Return(value),
             1 => Wake::Inject(value),
             2 => Wake::InjectAndReturn(value),
-            _ => panic!("an event of no purpose"),
+            _ => Wake::Lingered(value),
         }
     }
 }

@@ -88,6 +88,8 @@ pub(crate) enum Standing {
     Issuing,
     /// In a call, until something comes.
     Blocked,
+    /// In a loop of tests, until a message comes or for as long as it said.
+    Lingering,
     /// In a call (or computing) whose return is scheduled.
     Returning,
     /// Done.

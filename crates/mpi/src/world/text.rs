@@ -14,6 +14,7 @@ pub(super) fn name(op: &Op) -> &'static str {
     match op {
         Op::Compute(_) => "compute",
         Op::SleepUntil(_) => "sleep",
+        Op::Linger(_) => "polling",
         Op::Send(send, start) => send_name(send.mode, *start),
         Op::Receive(_, Start::Blocking) => "MPI_Recv",
         Op::Receive(_, Start::Request(_)) => "MPI_Irecv",
@@ -98,6 +99,7 @@ pub(super) fn blocks(op: &Op) -> bool {
         | Op::Access(_, start)
         | Op::Collective(_, start) => *start == Start::Blocking,
         Op::SendReceive(..)
+        | Op::Linger(_)
         | Op::Probe(_)
         | Op::ProbeMatched(_, true)
         | Op::Wait(..)
@@ -154,6 +156,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::LetGo(_) => 23,
         Op::Drain(_) => 24,
         Op::Access(..) => 25,
+        Op::Linger(_) => 26,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
 }
@@ -186,9 +189,13 @@ pub(super) fn describe(op: &Op) -> String {
             format!("{name}(request={})", request.0)
         }
         Op::Abort(code) => format!("{name}(code={code})"),
-        Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..) | Op::Drain(_) | Op::Finalize | Op::Finish => {
-            name.into()
-        }
+        Op::Compute(_)
+        | Op::SleepUntil(_)
+        | Op::Linger(_)
+        | Op::Call(..)
+        | Op::Drain(_)
+        | Op::Finalize
+        | Op::Finish => name.into(),
     }
 }
 

@@ -7,6 +7,7 @@ mod files;
 mod flags;
 mod host;
 mod hosts;
+mod kernels;
 mod platform;
 mod preset;
 mod read;

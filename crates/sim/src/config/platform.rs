@@ -381,7 +381,7 @@ impl Platform {
         self.sections.iter().find(|checked| checked.name == name)
     }
 
-    fn all(&self, name: &str) -> Vec<&Checked> {
+    pub(super) fn all(&self, name: &str) -> Vec<&Checked> {
         self.sections.iter().filter(|checked| checked.name == name).collect()
     }
 

@@ -13,6 +13,7 @@ use network::topology::TOPOLOGIES;
 use network::{NicChoice, Nics};
 
 use super::faults::{FAULTS, PLANNED};
+use super::kernels::KERNELS;
 use crate::placement::PLACEMENTS;
 
 /// One section.
@@ -67,7 +68,7 @@ pub fn choices<B>(table: &'static [Entry<B>]) -> Vec<Choice> {
 }
 
 /// A parameter that must be written.
-const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Parameter {
+pub(super) const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Parameter {
     Parameter { name, kind, default: None, summary }
 }
 
@@ -321,6 +322,7 @@ pub fn sections() -> &'static [Section] {
             Section { name: name.to_string(), summary, content }
         };
         let regimes = "What a message costs, by its size. Default: one regime, free";
+        let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
         let planned = "What fails at a given time. Default: nothing";
         let mut sections = vec![
             keys("", TOP, "What the platform is"),
@@ -342,6 +344,7 @@ pub fn sections() -> &'static [Section] {
             keys("mpi.collectives", collective_keys(), "Algorithms that replace the library's choice"),
             Section { content: Content::Repeated(REGIMES), ..keys("mpi.regimes", REGIMES, regimes) },
             keys("compute", COMPUTE, "The processor of one process"),
+            Section { content: Content::Repeated(KERNELS), ..keys("compute.kernels", KERNELS, kernels) },
             model("placement", choices(PLACEMENTS), Some("linear"), "Which rank runs where"),
             keys("statistics", STATISTICS, "What is kept of traffic over time, for the report"),
             keys(

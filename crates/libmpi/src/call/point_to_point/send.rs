@@ -11,6 +11,7 @@ use crate::abi::handle::{Comm, Datatype, Request};
 use crate::call::communicator;
 use crate::call::request::{self, Pending};
 use crate::data::parcel::{LENT_FROM, Place};
+use crate::fold::transfer;
 use crate::live::process::Process;
 
 /// The arguments of a send, as C has them.
@@ -59,7 +60,10 @@ impl Outgoing {
             }
             if to != Peer::Null && bytes.0 > 0 {
                 let mut parcels = me.shared.parcels.borrow_mut();
-                if bytes.0 >= LENT_FROM && may == Lending::Allowed && mode != SendMode::Buffered {
+                // SAFETY: the caller says so.
+                if let Some(pieces) = unsafe { transfer::pack(&layout, self.buffer, self.count) } {
+                    data = parcels.keep_pieces(pieces, bytes.0);
+                } else if bytes.0 >= LENT_FROM && may == Lending::Allowed && mode != SendMode::Buffered {
                     lent = parcels.lend(Place { at: self.buffer.cast_mut(), count: self.count, layout });
                     data = lent;
                 } else {

@@ -1,0 +1,168 @@
+//! Kernels by model: calls of functions that take the time of a formula, in an unmodified program.
+//!
+//! Calls into libraries are found by name in the relocated words of the program and of its libraries; a function
+//! in the program itself begins with a jump in its image, before it is copied for the ranks. A kernel's time is
+//! added up, and passes before the rank's next MPI call. What is called by a kernel that runs is part of it.
+
+pub mod libraries;
+mod table;
+mod trampoline;
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+use engine::Duration;
+use engine::random::{Stream, stream};
+use mpi::compute::kernel::Noise;
+
+use crate::live::clock;
+use crate::live::process::Process;
+use table::{Arguments, Choice};
+use trampoline::Frame;
+
+pub use table::{Interception, install};
+
+/// Whether kernels run, whatever the platform says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// As it says.
+    Platform,
+    /// All run.
+    Run,
+    /// None runs.
+    Skip,
+    /// Nothing is intercepted.
+    Off,
+}
+
+impl Mode {
+    /// The mode of that name.
+    pub fn parse(text: &str) -> Result<Mode, String> {
+        match text {
+            "platform" => Ok(Mode::Platform),
+            "run" => Ok(Mode::Run),
+            "skip" => Ok(Mode::Skip),
+            "off" => Ok(Mode::Off),
+            _ => Err(format!("kernels: platform, run, skip or off, not '{text}'")),
+        }
+    }
+}
+
+static INSTALLED: OnceLock<Vec<&'static Interception>> = OnceLock::new();
+
+/// What is intercepted; nothing before [`set`].
+pub fn all() -> &'static [&'static Interception] {
+    INSTALLED.get().map_or(&[], |all| all)
+}
+
+/// From now on programs that are loaded call these instead of what they name.
+pub fn set(interceptions: Vec<&'static Interception>) {
+    assert!(INSTALLED.set(interceptions).is_ok(), "a process runs one job");
+}
+
+/// What is intercepted under this name.
+pub fn named(name: &str) -> Option<&'static Interception> {
+    all().iter().copied().find(|one| one.name() == name)
+}
+
+/// What to know of kernels that did not run.
+pub fn warning() -> Option<String> {
+    let mut skipped: Vec<(&str, u64)> = Vec::new();
+    for one in all().iter().filter(|one| one.skipped.get() > 0) {
+        match skipped.iter_mut().find(|known| known.0 == one.function()) {
+            Some(known) => known.1 += one.skipped.get(),
+            None => skipped.push((one.function(), one.skipped.get())),
+        }
+    }
+    let words: Vec<_> = skipped.iter().map(|(name, calls)| format!("{name} ({calls} calls)")).collect();
+    (!words.is_empty()).then(|| {
+        format!(
+            "kernels took their model's time and did not run, so that their results are none: {}",
+            words.join(", ")
+        )
+    })
+}
+
+/// What a rank keeps for its kernels.
+#[derive(Default)]
+pub struct Calls {
+    random: RefCell<Option<Stream>>,
+    /// Kernels that run, the innermost last.
+    running: RefCell<Vec<Running>>,
+}
+
+struct Running {
+    of: &'static Interception,
+    back: usize,
+    /// Whether its time is that of its formula, with all that it calls.
+    charged: bool,
+    since: Option<u64>,
+}
+
+/// A call of an intercepted function. Gives the address of the function if it is to run, else 0; then `frame`
+/// has what it returns. `back`: where its return address is; its arguments on the stack follow.
+///
+/// # Safety
+/// Called by the entry of the trampoline.
+unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: *mut usize) -> usize {
+    let Some(me) = Process::running() else { return of.place(None) };
+    let calls = &me.kernels;
+    let inside = calls.running.borrow().iter().any(|outer| outer.charged);
+    let host = me.shared.host_of_rank[me.rank as usize];
+    let Some(choice) = of.choice(host).filter(|_| !inside) else {
+        // SAFETY: as the caller says.
+        return if of.in_program() { unsafe { run(of, me, back, false) } } else { of.place(None) };
+    };
+    // SAFETY: the function is called with the arguments that it is declared with.
+    let mut arguments = unsafe { Arguments::read(of, frame, back.wrapping_add(1)) };
+    let mut random = calls.random.borrow_mut();
+    let random = random.get_or_insert_with(|| stream(of.seed, "kernels", me.rank.into()));
+    charge(me, choice, &mut arguments, random);
+    if choice.runs {
+        // SAFETY: as the caller says.
+        return unsafe { run(of, me, back, true) };
+    }
+    of.skipped.set(of.skipped.get() + 1);
+    // SAFETY: as above; what it writes is what the function would.
+    unsafe { table::answer(of, choice, &mut arguments, random, frame) };
+    0
+}
+
+/// The time of a call passes.
+fn charge(me: &Process, choice: &Choice, arguments: &mut Arguments, random: &mut Stream) {
+    let mean = arguments.value(&choice.time, random);
+    let seconds = match &choice.deviation {
+        Some(deviation) => choice.noise.draw(mean, arguments.value(deviation, random), random),
+        None => Noise::None.draw(mean, 0.0, random),
+    };
+    if seconds.is_finite() {
+        me.let_pass(Duration::from_seconds(seconds * choice.scale));
+    }
+}
+
+/// Lets the function run, and come back here.
+///
+/// # Safety
+/// `back` is where its return address is.
+unsafe fn run(of: &'static Interception, me: &Process, back: *mut usize, charged: bool) -> usize {
+    let since = if charged { clock::pause() } else { None };
+    // SAFETY: the caller says so.
+    let running = unsafe { Running { of, back: *back, charged, since } };
+    me.kernels.running.borrow_mut().push(running);
+    // SAFETY: as above.
+    unsafe { *back = trampoline::back() };
+    of.uncover(me.program.base());
+    of.place(Some(me.program.base()))
+}
+
+/// A kernel that ran has returned; gives the address at which its caller goes on.
+extern "C" fn returned() -> usize {
+    let me = Process::running().expect("it is a rank that ran it");
+    let running = me.kernels.running.borrow_mut().pop().expect("it was noted when it began");
+    let nested = me.kernels.running.borrow().iter().any(|outer| std::ptr::eq(outer.of, running.of));
+    if !nested {
+        running.of.cover(me.program.base());
+    }
+    clock::go_on(running.since);
+    running.back
+}

@@ -1,0 +1,379 @@
+//! The functions that are intercepted: where they are, what they take, and what they return.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+use engine::random::Stream;
+use mpi::compute::Kernel;
+use mpi::compute::formula::Formula;
+use mpi::compute::kernel::{Argument, Noise, RANDOM, Style, Symbol, TRIANGLE, Type, uniform};
+
+use super::Mode;
+use super::trampoline::{Frame, JUMP_BYTES, jump, stubs};
+use crate::loader::elf::{Elf, Refusal};
+
+/// A name that is intercepted.
+pub struct Interception {
+    symbol: Symbol,
+    function: String,
+    choices: Vec<Choice>,
+    /// Where it is in a library; 0 in none.
+    library: Cell<usize>,
+    /// Where it is in the program, and its first bytes there.
+    program: OnceLock<(usize, [u8; JUMP_BYTES])>,
+    stub: OnceLock<usize>,
+    /// Of random streams.
+    pub seed: u64,
+    /// How often it did not run.
+    pub skipped: Cell<u64>,
+    layout: bool,
+}
+
+// SAFETY: there is one thread.
+unsafe impl Sync for Interception {}
+
+/// A kernel as it is called by one name.
+pub struct Choice {
+    hosts: Option<std::collections::BTreeSet<u32>>,
+    /// Mean time \[s\].
+    pub time: Bound,
+    /// Of the time \[s\].
+    pub deviation: Option<Bound>,
+    /// How it varies.
+    pub noise: Noise,
+    /// Whether it runs.
+    pub runs: bool,
+    /// Factor on its time.
+    pub scale: f64,
+    returns: Option<Bound>,
+}
+
+/// A formula and where its variables are among the arguments.
+pub struct Bound {
+    formula: Formula,
+    places: Vec<usize>,
+}
+
+/// The most arguments of a function, with what is beside them.
+const MOST: usize = 24;
+
+/// The arguments of a call as numbers, those beside them after them.
+pub struct Arguments {
+    values: [f64; MOST],
+    words: [u64; MOST],
+    random: usize,
+}
+
+/// What is intercepted: every name by which a program may call one of these kernels. `scale` is for their times.
+pub fn install(kernels: &[Kernel], mode: Mode, seed: u64, scale: f64) -> Vec<&'static Interception> {
+    let mut made: Vec<Interception> = Vec::new();
+    if mode == Mode::Off {
+        return Vec::new();
+    }
+    for kernel in kernels {
+        for symbol in &kernel.symbols {
+            let choice = Choice::new(kernel, symbol, mode, scale);
+            match made.iter_mut().find(|known| known.symbol.name == symbol.name) {
+                Some(known) if known.symbol.arguments == symbol.arguments => known.choices.push(choice),
+                known => {
+                    let one = Interception::new(&kernel.function, symbol, choice, seed);
+                    match known {
+                        Some(known) => *known = one,
+                        None => made.push(one),
+                    }
+                }
+            }
+        }
+    }
+    let made: Vec<&'static Interception> = made.into_iter().map(|one| &*Box::leak(Box::new(one))).collect();
+    let addresses: Vec<_> = made.iter().map(|one| std::ptr::from_ref(*one) as usize).collect();
+    for (one, stub) in made.iter().zip(stubs(&addresses)) {
+        one.stub.set(stub).expect("set once");
+    }
+    made
+}
+
+impl Choice {
+    fn new(kernel: &Kernel, symbol: &Symbol, mode: Mode, scale: f64) -> Choice {
+        let bound = |formula: &Formula| Bound::new(formula, &symbol.arguments);
+        Choice {
+            hosts: kernel.hosts.clone(),
+            time: bound(&kernel.time),
+            deviation: kernel.deviation.as_ref().map(bound),
+            noise: kernel.noise,
+            runs: match mode {
+                Mode::Run => true,
+                Mode::Skip => false,
+                Mode::Platform | Mode::Off => kernel.runs,
+            },
+            scale,
+            returns: kernel.returns.as_ref().map(bound),
+        }
+    }
+}
+
+impl Bound {
+    fn new(formula: &Formula, arguments: &[Argument]) -> Bound {
+        let count = arguments.len();
+        let place = |name: &String| match arguments.iter().position(|argument| argument.name == *name) {
+            Some(at) => at,
+            None if name == RANDOM => count,
+            None => {
+                assert!(name == TRIANGLE, "the names of a formula were checked");
+                count + 1
+            }
+        };
+        Bound { formula: formula.clone(), places: formula.variables().iter().map(place).collect() }
+    }
+}
+
+impl Interception {
+    fn new(function: &str, symbol: &Symbol, choice: Choice, seed: u64) -> Interception {
+        Interception {
+            symbol: symbol.clone(),
+            function: function.to_string(),
+            choices: vec![choice],
+            library: Cell::new(0),
+            program: OnceLock::new(),
+            stub: OnceLock::new(),
+            seed,
+            skipped: Cell::new(0),
+            layout: symbol.style == Style::C && symbol.arguments[0].name == "layout",
+        }
+    }
+
+    /// The name by which programs call it.
+    pub fn name(&self) -> &str {
+        &self.symbol.name
+    }
+
+    /// It stands in the place of the function at `address`, of a library.
+    pub fn replaces(&self, address: usize) {
+        self.library.set(address);
+    }
+
+    /// The function is in the program itself, if it is: its image begins with a jump there.
+    pub fn place_in(&self, elf: &Elf, image: &mut [u8]) -> Result<(), Refusal> {
+        let Some((at, room)) = elf.function(&self.symbol.name) else { return Ok(()) };
+        let Some(place) = image.get_mut(at..at + JUMP_BYTES).filter(|_| room >= JUMP_BYTES) else {
+            return Err(format!("its function '{}' is too short to be a kernel", self.symbol.name));
+        };
+        let own = (&*place).try_into().expect("as long as a jump");
+        if self.program.set((at, own)).is_ok() {
+            place.copy_from_slice(&jump(self.stub()));
+        }
+        Ok(())
+    }
+
+    /// The name of the kernel.
+    pub fn function(&self) -> &str {
+        &self.function
+    }
+
+    /// The kernel that holds on a host.
+    pub fn choice(&self, host: u32) -> Option<&Choice> {
+        self.choices
+            .iter()
+            .rev()
+            .find(|choice| choice.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host)))
+    }
+
+    /// Where calls of it go.
+    pub fn stub(&self) -> usize {
+        *self.stub.get().expect("made with it")
+    }
+
+    /// Whether the function is in the program itself.
+    pub fn in_program(&self) -> bool {
+        self.program.get().is_some()
+    }
+
+    /// Where the function is, in the copy at `base` if it is in the program.
+    pub fn place(&self, base: Option<usize>) -> usize {
+        match (self.program.get(), base) {
+            (Some((offset, _)), Some(base)) => base + offset,
+            _ => self.library.get(),
+        }
+    }
+
+    /// In the copy at `base` the function can run: its own code is at its beginning.
+    pub fn uncover(&self, base: usize) {
+        if let Some((offset, code)) = self.program.get() {
+            write(base + offset, code);
+        }
+    }
+
+    /// In the copy at `base` it is intercepted again.
+    pub fn cover(&self, base: usize) {
+        if let Some((offset, _)) = self.program.get() {
+            write(base + offset, &jump(self.stub()));
+        }
+    }
+}
+
+fn write(at: usize, code: &[u8; JUMP_BYTES]) {
+    // SAFETY: the beginning of a function in a rank's copy of the program, which it may write, and which is longer.
+    unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), at as *mut u8, JUMP_BYTES) };
+}
+
+impl Arguments {
+    /// The arguments of a call: in registers, then at `stack`.
+    ///
+    /// # Safety
+    /// The function is called with such arguments; addresses of numbers are those of numbers.
+    pub unsafe fn read(of: &Interception, frame: &Frame, stack: *const usize) -> Arguments {
+        let declared = &of.symbol.arguments;
+        let mut read =
+            Arguments { values: [0.0; MOST], words: [0; MOST], random: declared.len().min(MOST - 2) };
+        let (mut whole, mut real, mut further) = (frame.whole.iter(), frame.real.iter(), stack);
+        let mut next = || {
+            // SAFETY: as the caller says.
+            let word = unsafe { *further } as u64;
+            further = further.wrapping_add(1);
+            word
+        };
+        for (at, argument) in declared.iter().take(MOST - 2).enumerate() {
+            let word = match argument.of {
+                Type::Double | Type::Float => real.next().map(|half| half[0]).unwrap_or_else(&mut next),
+                _ => whole.next().copied().unwrap_or_else(&mut next),
+            };
+            read.words[at] = word;
+            // SAFETY: as the caller says.
+            read.values[at] = unsafe { number(argument, word) };
+        }
+        read.settle(of);
+        read
+    }
+
+    /// Turns a call with rows first into that of the transposed matrices, and adds the order of the triangle.
+    fn settle(&mut self, of: &Interception) {
+        let declared = &of.symbol.arguments;
+        let place = |name: &str| declared.iter().position(|argument| argument.name == name);
+        let side = if of.symbol.style == Style::Own { None } else { place("side") };
+        if of.layout && self.values[0] == ROW_MAJOR {
+            if let (Some(rows), Some(columns)) = (place("M"), place("N")) {
+                self.values.swap(rows, columns);
+            }
+            if let Some(side) = side {
+                self.values[side] = LEFT + RIGHT - self.values[side];
+            }
+        }
+        if let (Some(side), Some(rows), Some(columns)) = (side, place("M"), place("N")) {
+            let order = if self.values[side] == LEFT { rows } else { columns };
+            self.values[self.random + 1] = self.values[order];
+        }
+    }
+
+    /// The value of a formula for this call.
+    pub fn value(&mut self, bound: &Bound, random: &mut Stream) -> f64 {
+        let mut values = [0.0; MOST];
+        for (value, place) in values.iter_mut().zip(&bound.places) {
+            *value = if *place == self.random { uniform(random) } else { self.values[*place] };
+        }
+        bound.formula.value(&values[..bound.places.len()])
+    }
+}
+
+/// Codes of the C interface of BLAS.
+const ROW_MAJOR: f64 = 101.0;
+const LEFT: f64 = 141.0;
+const RIGHT: f64 = 142.0;
+
+/// An argument as a number; letters as the codes of the C interface.
+///
+/// # Safety
+/// If it is an address, there is such a number.
+unsafe fn number(argument: &Argument, word: u64) -> f64 {
+    // SAFETY: the caller says so.
+    unsafe {
+        match argument.of {
+            Type::Int32 => f64::from(word as i32),
+            Type::Int64 => word as i64 as f64,
+            Type::Double => f64::from_bits(word),
+            Type::Float => f64::from(f32::from_bits(word as u32)),
+            Type::CharAt => code(&argument.name, *(word as *const u8)),
+            Type::Int32At => f64::from(*(word as *const i32)),
+            Type::Int64At => *(word as *const i64) as f64,
+            Type::DoubleAt => *(word as *const f64),
+            Type::FloatAt => f64::from(*(word as *const f32)),
+            Type::Pointer => 0.0,
+        }
+    }
+}
+
+fn code(name: &str, letter: u8) -> f64 {
+    match (name, letter.to_ascii_uppercase()) {
+        ("side", b'L') => LEFT,
+        ("side", b'R') => RIGHT,
+        ("uplo", b'U') => 121.0,
+        ("uplo", b'L') => 122.0,
+        ("diag", b'N') => 131.0,
+        ("diag", b'U') => 132.0,
+        (_, b'N') => 111.0,
+        (_, b'T') => 112.0,
+        (_, b'C') => 113.0,
+        (_, other) => f64::from(other),
+    }
+}
+
+/// What a function that does not run returns, and what it leaves in its arguments so that the program goes on:
+/// an index of a largest element is drawn at random, and its element gets the magnitude that the largest of as
+/// many numbers has whose magnitudes are uniform in [0, 1), u^(1/n), so that the largest over several ranks is
+/// fair, too; a factorisation has succeeded, without exchanges.
+///
+/// # Safety
+/// As for [`Arguments::read`].
+pub unsafe fn answer(
+    of: &Interception,
+    choice: &Choice,
+    arguments: &mut Arguments,
+    random: &mut Stream,
+    frame: &mut Frame,
+) {
+    let value = match &choice.returns {
+        Some(returns) => arguments.value(returns, random),
+        None if of.symbol.style == Style::Own => return,
+        // SAFETY: the caller says so.
+        None => match unsafe { routine(of, arguments, random) } {
+            Some(value) => value,
+            None => return,
+        },
+    };
+    let single = of.symbol.style != Style::Own && of.function.starts_with('s');
+    frame.result = value as i64 as u64;
+    frame.real[0][0] = if single { u64::from((value as f32).to_bits()) } else { value.to_bits() };
+}
+
+/// The same for a routine of BLAS or LAPACK.
+///
+/// # Safety
+/// As for [`Arguments::read`].
+unsafe fn routine(of: &Interception, arguments: &Arguments, random: &mut Stream) -> Option<f64> {
+    let place = |name: &str| of.symbol.arguments.iter().position(|argument| argument.name == name);
+    let address = |name: &str| place(name).map_or(0, |at| arguments.words[at]) as usize;
+    let count = |name: &str| place(name).map_or(0.0, |at| arguments.values[at]);
+    // SAFETY: the caller says so: info and ipiv are what LAPACK says, and X has N elements.
+    unsafe {
+        if let info @ 1.. = address("info") {
+            *(info as *mut i32) = 0;
+            let pivots = address("ipiv") as *mut i32;
+            if !pivots.is_null() && of.function.ends_with("getrf") {
+                (0..count("M").min(count("N")) as usize).for_each(|at| *pivots.add(at) = at as i32 + 1);
+            }
+        }
+        let gives = ["amax", "dot", "nrm2", "asum"].iter().any(|name| of.function.ends_with(name));
+        let (elements, step) = (count("N"), count("incX"));
+        if !of.function.ends_with("amax") || elements < 1.0 || step < 1.0 {
+            return gives.then_some(0.0);
+        }
+        let index = (uniform(random) * elements).floor();
+        let largest = uniform(random).powf(1.0 / elements);
+        let (at, precision) = ((index * step) as usize, of.function.as_bytes()[1]);
+        let words = if precision == b'c' || precision == b'z' { 2 } else { 1 };
+        match precision {
+            b's' | b'c' => *(address("X") as *mut f32).add(at * words) = largest as f32,
+            _ => *(address("X") as *mut f64).add(at * words) = largest,
+        }
+        Some(if of.symbol.style == Style::C { index } else { index + 1.0 })
+    }
+}

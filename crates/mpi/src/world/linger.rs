@@ -1,0 +1,46 @@
+//! Loops of tests and probes that find nothing: the time that they take, without an event for each.
+//!
+//! A rank that asks for a message every d sees one that came at a at
+//!
+//!   s(a) = b + ⌈(a − b) / d⌉ · d        b: when the loop began, d: the time of a poll
+//!
+//! Assumptions: nothing but messages and their completion ends such a loop. A program that counts its polls
+//! finds that fewer of them took the same time. Source: the definition of a loop.
+
+use engine::{Lane, Owner, Time};
+
+use crate::world::process::Standing;
+use crate::world::{Context, Outcome, Wake, World};
+
+impl World {
+    /// The rank lingers, until `deadline` at most.
+    pub(super) fn linger_until(&mut self, rank: u32, deadline: Time, context: &mut Context) {
+        self.processes[rank as usize].call.at = deadline;
+        context.queue.push(deadline, Owner::new(Lane::Rank, rank), Wake::Lingered(rank).encode());
+    }
+
+    /// The end of a lingering, or of an earlier one that a message had ended before.
+    pub(super) fn lingered(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+        let process = &mut self.processes[rank as usize];
+        if process.standing != Standing::Lingering || process.call.at != context.now {
+            return Ok(());
+        }
+        process.standing = Standing::Returning;
+        self.resume(rank, context)
+    }
+
+    /// Something has come to the rank: if it lingers, its next poll will see it.
+    pub(super) fn stir(&mut self, rank: u32, context: &mut Context) {
+        let poll = self.setup.protocol.poll;
+        let process = &mut self.processes[rank as usize];
+        if process.standing != Standing::Lingering {
+            return;
+        }
+        let begin = process.call.begin;
+        let polls = (context.now - begin).0.div_ceil(poll.0);
+        let at = (begin + poll * polls).min(process.call.at);
+        process.call.flag = true;
+        process.standing = Standing::Returning;
+        self.return_at(rank, at, context);
+    }
+}

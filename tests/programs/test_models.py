@@ -1,0 +1,126 @@
+"""Kernels by model, folded memory, sampled and polled time: what only hopcast can do with a program."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_programs import hopcast, pytestmark, run  # noqa: F401
+
+MODELS = Path(__file__).parent / "models"
+KERNELS = """[
+    { function = "dgemm", time = "1 us + 2 ns*M*N*K" },
+    { function = "relax", arguments = "int n, double x, const long *extra", time = "3 ns*n*x + 1 ns*extra",
+      returns = "n + x" },
+    { function = "dtrsm", time = "1 ns*M + 1 us*N + 10 us*K" },
+    { function = "idamax", time = "1 ns*N", noise = "half-normal", deviation = "0.1 ns*N" },
+]"""
+
+
+def build(folder: Path, name: str, *more: str | Path) -> Path:
+    done = hopcast(
+        "cc", "-Wall", "-Wextra", "-Werror", "-O2", MODELS / f"{name}.c", "-o", folder / name, *more
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("kernels")
+    library = folder / "libcount.so"
+    subprocess.run(["cc", "-shared", "-fPIC", MODELS / "library.c", "-o", library], check=True)
+    return build(folder, "kernels", library, f"-Wl,-rpath,{folder}")
+
+
+def timed(printed: str) -> dict[str, tuple[float, int]]:
+    """The time [ns] of each call, and how often it ran."""
+    found = re.findall(r"^(\w+) 0 ([\d.]+) ns ran (\d)", printed, re.MULTILINE)
+    return {name: (float(time), int(ran)) for name, time, ran in found}
+
+
+# 1 us + 2 ns * 2 * 3 * 4; 3 ns * 5 * 2.5 + 7 ns; 10 rows, 20 columns, a triangle of 10 or of 20. By rows the
+# call is that of the transposed: 20 rows, 10 columns, and the triangle on the right.
+TIMES = {"dgemm": 1048.0, "relax": 44.5, "left": 120_010.0, "right": 220_010.0, "rows": 110_020.0}
+
+
+@pytest.mark.parametrize(("mode", "ran"), [("platform", 0), ("skip", 0), ("run", 1)])
+def test_a_kernel_takes_the_time_of_its_formula(kernels, mode, ran) -> None:
+    flags = ("--set", f"compute.kernels={KERNELS}", "--kernels", mode, "--model", "loggp")
+    report, printed, _ = run(kernels, 2, flags=flags)
+    assert timed(printed) == {name: (time, ran) for name, time in TIMES.items()}
+    assert f"relax gives {19.5 if ran else 7.5}" in printed
+    assert f"idamax 1 {0 if ran else 1} 1, largest {0 if ran else 1}" in printed
+    assert any("did not run" in warning for warning in report["warnings"]) == (not ran)
+
+
+def test_kernels_can_be_left_alone_scaled_and_restricted_to_hosts(kernels) -> None:
+    override = ("--set", f"compute.kernels={KERNELS}", "--model", "loggp")
+    _, printed, _ = run(kernels, 1, flags=(*override, "--kernels", "off"))
+    assert all(found == (0.0, 1) for found in timed(printed).values())
+    _, printed, _ = run(kernels, 1, flags=(*override, "--compute-scale", "2"))
+    assert timed(printed)["dgemm"] == (2 * 1048.0, 0)
+    of_hosts = '[{ function = "dgemm", time = "5 us", hosts = "1" }, { function = "relax", time = "7 us" }]'
+    _, printed, _ = run(kernels, 2, flags=("--set", f"compute.kernels={of_hosts}", "--ppn", "1"))
+    assert sorted(re.findall(r"dgemm (\d) (\S+) ns ran (\d)", printed)) == [
+        ("0", "0.0", "1"),
+        ("1", "5000.0", "0"),
+    ]
+    assert timed(printed)["relax"] == (7000.0, 0)
+
+
+def test_noise_is_that_of_the_seed(kernels) -> None:
+    flags = ("--set", f"compute.kernels={KERNELS}")
+    hashes = [run(kernels, 2, flags=(*flags, "--seed", seed))[0]["outcome_hash"] for seed in ("1", "1", "2")]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        ('{ function = "dgemm", time = "2 ns*L" }', "dgemm has no argument 'L'; known: transA, transB, M"),
+        ('{ function = "f", time = "M*N" }', "names no time"),
+        ('{ function = "f", time = "1 ns", deviation = "1 ns" }', "of a noise"),
+        ('{ function = "f", time = "1 ns", noise = "normal" }', "deviation: is missing"),
+        ('{ function = "f", time = "1 ns", hosts = "nid" }', "unknown host 'nid'"),
+    ],
+)
+def test_a_kernel_that_is_wrong_is_refused(kernels, kernel, words) -> None:
+    done = hopcast("run", "dahu", "-n", "1", "--set", f"compute.kernels=[{kernel}]", kernels)
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(("ranks", "size"), [(1, 1024), (3, 40)])
+def test_folded_memory_is_shared_and_takes_none(tmp_path, ranks, size) -> None:
+    program = build(tmp_path, "folded")
+    flags = ("--fold-memory", "64KiB", "--fold-private", "allocate_panel", "--model", "loggp")
+    report, printed, _ = run(program, ranks, str(size), flags=flags)
+    assert report["failure"] is None, (report["failure"], printed)
+    assert report["peak_rss_B"] < 300 << 20
+
+
+def test_a_site_that_is_none_is_refused(tmp_path) -> None:
+    program = build(tmp_path, "folded")
+    done = hopcast(
+        "run", "hopper", "-n", "1", "--fold-memory", "64KiB", "--fold-site", "nowhere", program, "1"
+    )
+    assert done.returncode == 2
+    assert "no function 'nowhere'" in done.stderr
+
+
+def test_polling_takes_simulated_time_and_none_of_ours(tmp_path) -> None:
+    program = build(tmp_path, "polling")
+    override = 'compute.kernels=[{ function = "crunch", arguments = "int s", time = "1 s * s" }]'
+    _, printed, _ = run(program, 2, flags=("--set", override))
+    assert "1.0000 3.0000 1" in printed
+
+
+@pytest.mark.parametrize("compute", ["none", "measured", "sampled=50%"])
+def test_a_marked_loop_runs_until_its_time_is_known(tmp_path, compute) -> None:
+    program = build(tmp_path, "sampled")
+    report, printed, _ = run(program, 3, flags=("--compute", compute))
+    assert report["failure"] is None, (report["failure"], printed)
+    assert printed.strip() == "1"

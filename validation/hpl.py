@@ -1,0 +1,199 @@
+"""HPL, its source untouched, on Dahu: kernels by model beside kernels that run, and beside the real machine.
+
+The source is that of Debian's package hpcc, fetched with `apt-get source`; BLAS is Debian's OpenBLAS
+(libopenblas-serial-dev), and the compiler `hopcast cc`. In "simulated-flops mode" every kernel really runs,
+and takes the time of its model; otherwise no kernel runs, and large memory is folded. The published numbers:
+HPL on 32 nodes of Dahu with one process for each core, 32 x 32, NB = 128, and the published simulator's
+prediction and run time, from Cornebize's thesis (validation_dahu_matrix_size_upto_250k.csv).
+
+Run it as `python validation/hpl.py [--quick]`: quick compares at N = 4,000 instead of 20,000, and leaves out
+the comparison with the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from recordings import Absent
+from results import Range, Result, main
+
+HERE = Path(__file__).resolve().parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hopcast" / "hpl"
+INPUT = """HPLinpack benchmark input file
+hopcast
+HPL.out      output file name (if any)
+6            device out (6=stdout,7=stderr,file)
+1            # of problems sizes (N)
+{order}      Ns
+1            # of NBs
+128          NBs
+0            PMAP process mapping (0=Row-,1=Column-major)
+1            # of process grids (P x Q)
+{rows}       Ps
+{columns}    Qs
+{threshold}  threshold
+1            # of panel fact
+1            PFACTs (0=left, 1=Crout, 2=Right)
+1            # of recursive stopping criterium
+2            NBMINs (>= 1)
+1            # of panels in recursion
+2            NDIVs
+1            # of recursive panel fact.
+2            RFACTs (0=left, 1=Crout, 2=Right)
+1            # of broadcast
+2            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1            # of lookahead depth
+1            DEPTHs (>=0)
+0            SWAP (0=bin-exch,1=long,2=mix)
+128          swapping threshold
+0            L1 in (0=transposed,1=no-transposed) form
+0            U  in (0=transposed,1=no-transposed) form
+1            Equilibration (0=no,1=yes)
+8            memory alignment in double (> 0)
+"""
+MODELLED = ("--kernels", "skip", "--fold-memory", "64KiB", "--fold-private", "HPL_pdpanel_init")
+"""No kernel runs; of panels, each rank keeps what HPL writes itself: pivots, and what belongs to them."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a run of HPL."""
+
+    gflops: float
+    """As HPL prints it [Gflop/s]."""
+    seconds: float
+    """As HPL prints it [s]."""
+    cpu_s: float
+    """Of this machine, of the one thread that simulates [s]."""
+    memory_B: int
+    """The most that it took [B]."""
+    passed: bool
+    """Whether HPL's own check of the solution says so."""
+
+
+def source() -> Path:
+    """The folder of HPL's source, unpacked by Debian's tools at the first time."""
+    found = sorted(CACHE.glob("hpcc-*/hpl"))
+    if not found:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            ["apt-get", "source", "hpcc"], cwd=CACHE, capture_output=True, text=True, check=False
+        )
+        found = sorted(CACHE.glob("hpcc-*/hpl"))
+        if not found:
+            raise Absent(f"skipped: 'apt-get source hpcc' gives no source: {done.stderr.strip()[-200:]}")
+    return found[0]
+
+
+def program() -> Path:
+    """HPL, compiled for hopcast."""
+    target = CACHE / "xhpl"
+    if target.exists():
+        return target
+    hpl = source()
+    files = [HERE / "hpl_driver.c", *sorted(hpl.glob("src/*/*.c")), *sorted(hpl.glob("testing/*/*.c"))]
+    # The two functions of MPI-1 that HPL calls have other names since MPI-3.
+    renamed = ("-DMPI_Type_struct=MPI_Type_create_struct", "-DMPI_Address=MPI_Get_address")
+    flags = ("-O2", "-w", "-DHPL_STDC_HEADERS", "-DHPL_CALL_CBLAS", *renamed)
+    includes = (f"-I{hpl / 'include'}", f"-I{hpl.parent / 'include'}")
+    words = [
+        sys.executable,
+        "-m",
+        "hopcast",
+        "cc",
+        *flags,
+        *includes,
+        *files,
+        "-o",
+        target,
+        "-lopenblas",
+        "-lm",
+    ]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1:]
+        raise Absent(f"skipped: HPL is not compiled (libopenblas-serial-dev is needed): {reason}")
+    return target
+
+
+def run(order: int, rows: int, columns: int, folder: Path, *flags: str, checked: bool = False) -> Run:
+    """HPL for a matrix of that order on a grid of processes on Dahu."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    threshold = "16.0" if checked else "0.0"
+    text = INPUT.format(order=order, rows=rows, columns=columns, threshold=threshold)
+    (folder / "hpccinf.txt").write_text(text)
+    words = [sys.executable, "-m", "hopcast", "run", "dahu", "-n", str(rows * columns), "--json", *flags]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([*words, str(program())], cwd=folder, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise RuntimeError(f"HPL failed: {done.stderr[-500:]}")
+    printed = (folder / "hpccoutf.txt").read_text()
+    seconds, gflops = re.search(r"^WR\S+(?:\s+\d+){4}\s+(\S+)\s+(\S+)$", printed, re.MULTILINE).groups()
+    peak = int(re.search(r'"peak_rss_B": (\d+)', done.stdout)[1])
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Run(float(gflops), float(seconds), used, peak, "PASSED" in printed)
+
+
+def compare(out: Path, quick: bool) -> list[Result]:
+    """Kernels by model beside kernels that run; the modelled run beside the machine."""
+    folder = out / "hpl"
+    order = 4_000 if quick else 20_000
+    modelled = run(order, 8, 8, folder / "modelled", *MODELLED)
+    running = run(order, 8, 8, folder / "running", "--kernels", "run", checked=True)
+    if not running.passed:
+        raise RuntimeError("HPL's own check of the solution fails where its kernels run")
+    results = [
+        Result(
+            f"HPL, N = {order:,}, 8 x 8: no kernel runs, beside the same with kernels that run",
+            running.gflops,
+            modelled.gflops,
+            "Gflop/s",
+            0.01,
+            f"{modelled.cpu_s:.0f} s of CPU time and {modelled.memory_B / 2**20:.0f} MiB, instead of "
+            f"{running.cpu_s:.0f} s and {running.memory_B / 2**20:.0f} MiB",
+        )
+    ]
+    return results if quick else results + machine(folder)
+
+
+def machine(folder: Path) -> list[Result]:
+    """1,024 ranks, N = 100,000."""
+    start = time.monotonic()
+    large = run(100_000, 32, 32, folder / "large", *MODELLED)
+    wall = time.monotonic() - start
+    what = "HPL, N = 100,000, 32 x 32"
+    thesis = "Cornebize's thesis, HPL on Dahu"
+    return [
+        Result(f"{what}: time", Range(35.87, 38.58), large.seconds, "s", None, f"{thesis}: eight runs"),
+        Result(f"{what}: performance", Range(17_280, 18_590), large.gflops, "Gflop/s", None, thesis),
+        Result(
+            f"{what}: CPU time of the simulation, one core",
+            Range(None, 300.0),
+            large.cpu_s,
+            "s",
+            0.0,
+            f"at most 5 minutes; {wall:.0f} s of wall time; the published simulator took 3,227 s",
+        ),
+        Result(
+            f"{what}: memory",
+            Range(None, 4 * 2**30),
+            large.memory_B,
+            "B",
+            0.0,
+            "at most 4 GiB; the matrix is 75 GiB; the published simulator took 2.3 GB",
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    main(compare, __doc__)
