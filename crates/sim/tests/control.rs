@@ -124,6 +124,27 @@ fn a_partial_run_is_the_beginning_of_the_whole() {
     }
 }
 
+/// What is on a link when a run is stopped counts as far as it has come: no link was busy for longer than there
+/// was time, and periods and totals agree but for the bytes that are cut through.
+#[test]
+fn a_transmission_that_is_cut_short_counts_up_to_then() {
+    let request = request("packet", "alltoall", &[("bytes", "50 KB")]);
+    let request = Request { statistics: Some("links".to_string()), ..request };
+    let whole = run(&request).report.makespan_s;
+    for share in [0.2, 0.31, 0.5, 0.83] {
+        let at = whole * share;
+        let part = run(&Request { stop_at: Some(Time((at * 1e12) as u64)), ..request.clone() });
+        let periods = |name: &str| f64s(&part, "link_periods", name);
+        let (begin, end, busy) = (periods("begin_s"), periods("end_s"), periods("busy_s"));
+        let longest = busy.iter().zip(end.iter().zip(begin)).map(|(busy, (end, begin))| busy - (end - begin));
+        assert!(longest.fold(f64::MIN, f64::max) < 1e-13, "{share}");
+        assert!(end.iter().all(|end| *end <= at), "{share}");
+        let links = f64s(&part, "links", "busy_s");
+        let (by_period, by_link) = (busy.iter().sum::<f64>(), links.iter().sum::<f64>());
+        assert!((by_period - by_link).abs() < 1e-9 * by_link, "{share}: {by_period} and {by_link}");
+    }
+}
+
 /// A run whose ranks are all done in time is a whole one, even if the network has something left to do.
 #[test]
 fn a_time_to_stop_at_that_is_late_changes_nothing() {

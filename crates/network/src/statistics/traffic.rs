@@ -103,6 +103,26 @@ fn halve<C: Copy + Default>(cells: &mut Vec<C>, groups: usize, add: impl Fn(&mut
     cells.truncate(periods.div_ceil(2) * groups);
 }
 
+/// How many `of` the bytes that a link sends from `begin` to `end` it sends from `from` to `to`. The parts of
+/// neighbouring periods add up, however they are merged.
+fn between((begin, end): (Time, Time), from: Time, to: Time, of: u64) -> u64 {
+    if (from, to) == (begin, end) {
+        return of;
+    }
+    let whole = end.since(begin).0;
+    let by = |at: Time| -> u64 {
+        if at == end {
+            return of;
+        }
+        let part = at.since(begin).0;
+        match of.checked_mul(part) {
+            Some(product) => product / whole,
+            None => (u128::from(of) * u128::from(part) / u128::from(whole)) as u64,
+        }
+    };
+    by(to) - by(from)
+}
+
 /// Traffic over time: of links, or groups of them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Traffic {
@@ -175,28 +195,30 @@ impl Traffic {
             cell.payload += payload;
             return;
         }
-        let whole = end.since(begin).0;
-        // What has left by `at`: the differences of neighbouring periods add up, however they are merged.
-        let by = |at: Time, of: u64| -> u64 {
-            if at == end {
-                return of;
-            }
-            let part = at.since(begin).0;
-            match of.checked_mul(part) {
-                Some(product) => product / whole,
-                None => (u128::from(of) * u128::from(part) / u128::from(whole)) as u64,
-            }
-        };
+        let span = (begin, end);
         self.table.spread(begin, end, |table, period, from, to| {
             let cell = &mut table.sent[period * table.groups + place as usize];
             cell.busy_ps += u128::from(to.since(from).0);
-            if (from, to) == (begin, end) {
-                cell.bytes += u64::from(bytes);
-                cell.payload += payload;
-            } else {
-                cell.bytes += by(to, bytes.into()) - by(from, bytes.into());
-                cell.payload += by(to, payload) - by(from, payload);
-            }
+            cell.bytes += between(span, from, to, bytes.into());
+            cell.payload += between(span, from, to, payload);
+        });
+    }
+
+    /// A packet of `size` (bytes, payload) that counts as sent from `begin` to `end` is not sent any further
+    /// than up to `until`.
+    pub(crate) fn cut_short(
+        &mut self,
+        place: u32,
+        (begin, end): (Time, Time),
+        until: Time,
+        (bytes, payload): (u32, u32),
+    ) {
+        let span = (begin, end);
+        self.table.spread(begin.max(until), end, |table, period, from, to| {
+            let cell = &mut table.sent[period * table.groups + place as usize];
+            cell.busy_ps -= u128::from(to.since(from).0);
+            cell.bytes -= between(span, from, to, bytes.into());
+            cell.payload -= between(span, from, to, payload.into());
         });
     }
 

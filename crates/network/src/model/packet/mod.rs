@@ -435,7 +435,7 @@ impl Network for Packet {
             let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
             let link_use = LinkUse {
                 link: LinkId(at as u32),
-                bytes: Bytes(port.bytes),
+                bytes: Bytes(port.bytes.saturating_sub(self.kind(at as u32).sends_in(to_come))),
                 transfers: port.packets,
                 busy: port.busy.saturating_sub(to_come),
             };

@@ -31,6 +31,8 @@ pub(super) struct Recorder {
     inputs: Vec<Input>,
     /// Of each link: the virtual channel for lack of whose credit it is stalled, or none.
     stalled: Vec<u32>,
+    /// Of each link.
+    latest: Vec<Transmission>,
     /// When each process asked for its host's link.
     asked: Vec<Time>,
     packets: Vec<Waiting>,
@@ -43,6 +45,16 @@ struct Waiting {
     ready: Time,
     /// \[bytes\]
     payload: u32,
+}
+
+/// The latest packet that a link has begun to send.
+#[derive(Debug, Default, Clone, Copy)]
+struct Transmission {
+    begin: Time,
+    end: Time,
+    lane: u32,
+    /// \[bytes\]: on the wire, and the payload among them.
+    size: (u32, u32),
 }
 
 /// By class, by region and by place, over time.
@@ -103,6 +115,7 @@ impl Recorder {
             outputs: vec![Output::default(); (links * channels) as usize],
             inputs: vec![Input::default(); (links * channels) as usize],
             stalled: vec![NONE; links as usize],
+            latest: vec![Transmission::default(); links as usize],
             asked: vec![Time::ZERO; processes as usize],
             packets: Vec::new(),
         }
@@ -161,6 +174,12 @@ impl Recorder {
         self.tables.advance(now);
         for link in 0..self.stalled.len() as u32 {
             self.go_on(now, link);
+            let Transmission { begin, end, lane, size } = self.latest[link as usize];
+            if end > now {
+                let at = At { link, channel: lane - link * channels, lane };
+                self.outputs[lane as usize].give(at, &mut self.tables);
+                self.tables.of_output(at, |table, place| table.cut_short(place, (begin, end), now, size));
+            }
             for channel in 0..channels {
                 let at = At { link, channel, lane: link * channels + channel };
                 self.outputs[at.lane as usize].give(at, &mut self.tables);
@@ -302,6 +321,7 @@ impl Packet {
         }
         let (size, waited) = ((packet.size, payload), now.since(ready));
         recorder.outputs[wants as usize].send((now, end), size, waited, output, &mut recorder.tables);
+        recorder.latest[output.link as usize] = Transmission { begin: now, end, lane: wants, size };
         if let Some(at) = input {
             let residence = end.since(ready) + self.kind(at.link).pipeline;
             if self.recorder.as_ref().is_some_and(|recorder| recorder.slow.is_slow(residence)) {
