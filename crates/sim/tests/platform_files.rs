@@ -120,6 +120,15 @@ fn flags_replace_values() {
     assert_eq!(link.latency, "50 ns".parse().unwrap());
 }
 
+/// The preset says `ties`, which other routings do not know; a flag's own keys must still be right.
+#[test]
+fn another_kind_replaces_the_keys_of_the_old_one() {
+    let kind = Override::set("routing.kind", "d-mod-k");
+    assert!(config::load("nsim-torus", std::slice::from_ref(&kind), &Texts::default()).is_ok());
+    let wrong = config::load("nsim-torus", &[kind, Override::set("routing.ties", "up")], &Texts::default());
+    assert!(wrong.unwrap_err().to_string().contains("unknown key 'ties' in [routing] of kind 'd-mod-k'"));
+}
+
 #[test]
 fn a_section_can_be_replaced_as_a_whole() {
     let flags = [

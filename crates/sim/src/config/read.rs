@@ -185,7 +185,10 @@ fn keys(
             refuse_zero(&path(&section.name, key), &value, node)?;
             checked.arguments.0.insert(parameter.name, value);
             checked.written.insert(parameter.name, (node.text.clone(), node.at.clone()));
-        } else if !(inner.contains(&&key[..]) || kind.is_some() && key == "kind") {
+        } else if !(inner.contains(&&key[..])
+            || kind.is_some() && key == "kind"
+            || fell_away(section, fields, key))
+        {
             let mut known: Vec<_> = kind.iter().map(|_| "kind").collect();
             known.extend(parameters.iter().map(|parameter| parameter.name));
             known.extend(&inner);
@@ -204,6 +207,14 @@ fn keys(
         node.at.error(format!("{place} {what}"))
     })?;
     Ok(checked)
+}
+
+/// Is `key` one that the file says for its own kind, in whose place an override has named another?
+fn fell_away(section: &Section, fields: &BTreeMap<String, Node>, key: &str) -> bool {
+    let Content::Model { choices, .. } = &section.content else { return false };
+    let is_overridden = |key: &str| fields.get(key).is_some_and(|node| node.at.line == 0);
+    let is_known = choices.iter().flat_map(|choice| choice.parameters).any(|known| known.name == key);
+    is_known && is_overridden("kind") && !is_overridden(key)
 }
 
 /// Times may be zero, rates may not: nothing would ever end. The few others that may not are named here.
