@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The demonstration: two predictions of one program, side by side, and the replay of a real recording.
+# The demonstration: a compiled program as it is, two predictions of one algorithm side by side, and the replay of a
+# real recording.
 # usage: examples/demo.sh [DIRECTORY OF THE COMMAND hopcast]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +10,10 @@ out=out/demo
 mkdir -p "$out"
 
 heading() { printf '\n== %s\n\n' "$*"; }
+
+heading "A program in C as it is: heat in a plate of 2,048 x 2,048 points, 256 ranks, its computing measured and scaled"
+hopcast cc -O2 examples/heat.c -o "$out/heat" -lm
+hopcast run hopper -n 256 --compute measured=2 --out "$out/heat-hopper" "$out/heat" 2048 50
 
 heading "Cannon's algorithm, matrices of 32,768 x 32,768, 1,024 ranks on Hopper (a Gemini torus)"
 hopcast run hopper -n 1024 --ppn 16 --out "$out/cannon-hopper" examples/cannon.py 32768
