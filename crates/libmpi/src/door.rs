@@ -139,7 +139,7 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     }
     set_name(program);
     let shared = shared(job, prepared, Some(&template));
-    let runs = Runs::Copies { template, main, thread_local: place };
+    let runs = Runs::Copies { template: Box::new(template), main, thread_local: place };
     Ok(Live::new(runs, stacks, clock, Rc::new(shared)))
 }
 

@@ -61,7 +61,7 @@ pub enum Runs {
     /// Copies of a compiled program.
     Copies {
         /// The program.
-        template: Template,
+        template: Box<Template>,
         /// Where its `main` is.
         main: usize,
         /// Where its thread-local variables lie, if it has any.

@@ -48,10 +48,11 @@ impl Generalised {
 
     /// Asks for its status.
     pub(super) unsafe fn query(&self, status: &mut Status) -> Answer {
+        let Some(query) = self.query else { return Ok(()) };
+        let state = self.state;
         // SAFETY: as the contract of `call` says.
-        self.query.map_or(Ok(()), |query| {
-            outcome(told::status(status, |status| unsafe { query(self.state, status) }), "query")
-        })
+        let answer = told::status(status, |status| unsafe { query(state, status) });
+        outcome(answer, "query")
     }
 
     /// Tells the program that its state is needed no more.
