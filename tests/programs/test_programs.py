@@ -77,13 +77,16 @@ def test_a_program_prints_what_it_prints_under_a_real_mpi(programs, source, tmp_
         ["mpiexec", "-n", "3", real, *words], capture_output=True, text=True, env=ENVIRONMENT, timeout=300
     )
     assert native.returncode == 0, native.stderr
+    # Below MPICH, the transport has warnings of its own.
+    said = "".join(line for line in native.stdout.splitlines(keepends=True) if "UCX  WARN" not in line)
     _, printed, _ = run(programs[source.stem], 3, *words)
     # Letter by letter: mpiexec mixes the lines of ranks.
-    assert sorted(printed) == sorted(native.stdout)
+    assert sorted(printed) == sorted(said)
     assert printed
-    # What mpicc has compiled runs as it is.
-    _, of_real, _ = run(real, 3, *words)
-    assert of_real == printed
+    if compiler in ("mpicc", "mpicxx"):
+        # What they have compiled runs as it is. Ranks may end in another order.
+        _, of_real, _ = run(real, 3, *words)
+        assert sorted(of_real.splitlines()) == sorted(printed.splitlines())
 
 
 def test_lines_of_ranks_are_whole_and_in_the_order_of_simulated_time(programs) -> None:
@@ -179,7 +182,7 @@ def test_computing_costs_what_is_asked(tmp_path) -> None:
     assert thousandfold["time"]["compute_s"] > 100 * once["time"]["compute_s"]
     assert any("measured on this CPU" in warning for warning in once["warnings"])
     wrong = hopcast("run", "hopper", "-n", "1", "--compute", "fast", program)
-    assert wrong.returncode == 2 and "none, measured or measured=SCALE" in wrong.stderr
+    assert wrong.returncode == 2 and "none, measured, measured=SCALE or sampled=ERROR%" in wrong.stderr
 
 
 def test_the_outcome_is_the_same_again(programs) -> None:

@@ -52,7 +52,10 @@ fn every_number_has_a_source() {
             let numeric = code.contains('=') && !is_text && code.contains(|c: char| c.is_ascii_digit());
             let sourced = comment.len() > 3 || !above.is_empty();
             assert!(!numeric || sourced, "{}.toml:{number}: no source: {line}", preset.name);
-            above = "";
+            // A comment above a list is about all its entries.
+            if !line.starts_with("    ") {
+                above = "";
+            }
         }
     }
 }

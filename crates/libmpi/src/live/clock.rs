@@ -42,7 +42,7 @@ impl Clock {
             _ => None,
         };
         clock.ok_or_else(|| {
-            format!("compute: none, measured, measured=SCALE or sampled=ERROR% (above 0), not '{text}'")
+            format!("none, measured, measured=SCALE or sampled=ERROR% (above 0), not '{text}'")
         })
     }
 

@@ -17,8 +17,11 @@ use crate::call::communicator;
 use crate::call::request::{self, Pending};
 use crate::live::process::Process;
 
-/// MPI_BSEND_OVERHEAD
-const OVERHEAD: u64 = 512;
+/// MPI_BSEND_OVERHEAD, which programs have compiled in: of the standard's header, or of MPICH's.
+fn overhead() -> u64 {
+    if crate::mpich::is_spoken() { 96 } else { 512 }
+}
+
 /// MPI_BUFFER_AUTOMATIC
 const AUTOMATIC: usize = 2;
 
@@ -60,18 +63,19 @@ pub(super) fn claim(me: &Process, comm: Comm, bytes: u64, nobody: bool) -> Answe
     let Some(place) = place else {
         return Err(Error::new(Class::BUFFER, "a send in buffered mode, and no buffer is attached"));
     };
-    let (need, held) = (bytes + OVERHEAD, me.buffers.borrow().0[place]);
+    let (need, held) = (bytes + overhead(), me.buffers.borrow().0[place]);
     if held.at as usize == AUTOMATIC {
         return Ok(());
     }
     let mut used = held.used;
     if used + need > held.size {
         let (left, count) = me.perform(Op::Drain(Draining::Ask), |done| (done.status.bytes, done.matched));
-        used = used.min(left + count * OVERHEAD);
+        used = used.min(left + count * overhead());
     }
     if used + need > held.size {
         let reason = format!(
-            "{bytes} bytes and MPI_BSEND_OVERHEAD (512) into a buffer of {} bytes, {used} in use",
+            "{bytes} bytes and MPI_BSEND_OVERHEAD ({}) into a buffer of {} bytes, {used} in use",
+            overhead(),
             held.size
         );
         return Err(Error::new(Class::BUFFER, reason));
