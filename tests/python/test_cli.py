@@ -123,7 +123,7 @@ def test_help_is_fast_and_reads_no_heavy_library() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("rnu", "unknown command 'rnu'; known: run, cc, cxx, compare"),
+        ("rnu", "unknown command 'rnu'; known: run, cc, cxx, fc, compare"),
         ("run hoper -n 4 ring", "unknown platform 'hoper'"),
         ("run crossbar -n 4 rign", "rign"),
         ("run crossbar rign", "unknown pattern 'rign'"),
