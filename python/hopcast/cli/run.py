@@ -112,8 +112,9 @@ _OF_TRACES = ("mode", "time_shift")
 @click.option(
     "--compute",
     metavar="HOW",
-    help="What computing between the MPI calls of a compiled program costs: none, measured, or measured=X, "
-    "the time on this CPU times X [default: none].",
+    help="What computing between the MPI calls of a compiled program costs: none; measured, or "
+    "measured=X, the time on this CPU times X; sampled=E%, the same until its means are known to E percent "
+    "[default: none].",
 )
 @click.option(
     "--stack-size",
@@ -157,9 +158,9 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
     """Predict how long WORKLOAD takes on PLATFORM.
 
     PLATFORM is a preset ('hopcast list platforms') or a TOML file. WORKLOAD is a pattern with its
-    arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a compiled MPI program or a Python rank
-    program (./app or program.py, then its own arguments), or a recorded trace (a file, a directory, or
-    a tar archive).
+    arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a compiled MPI program, an mpi4py program
+    or a Python rank program (./app or program.py, then its own arguments), or a recorded trace (a file,
+    a directory, or a tar archive).
     """
     from hopcast import processes
 
