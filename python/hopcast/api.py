@@ -62,7 +62,8 @@ def run(
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement: ranks to hosts: "linear", "random", "recorded", or a file.
     ppn: processes per host; as many as a host has slots by default.
-    set: values of the platform to override, by `section.key`.
+    set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries such
+        as `{"faults.planned": [{"link": "(0,0) <-> (1,0)", "fails_at": "1 ms"}]}`.
     compute_scale: factor on recorded compute times.
     records: how many single MPI calls to keep, for the timeline.
     mode, time_shift (of a trace): see `hopcast run --help`.
@@ -377,8 +378,19 @@ def _stuck(rank: dict) -> str:
 
 def _toml(value: Any) -> str:
     """A value as a platform file writes it; texts as they are."""
+    return value if isinstance(value, str) else _toml_inside(value)
+
+
+def _toml_inside(value: Any) -> str:
+    """A value inside another one, where texts have quotes."""
+    if isinstance(value, str):
+        return json.dumps(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(f'"{item}"' if isinstance(item, str) else _toml(item) for item in value) + "]"
+        return "[" + ", ".join(map(_toml_inside, value)) + "]"
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{json.dumps(key)} = {_toml_inside(item)}" for key, item in value.items()) + "}"
+        )
     return str(value)
