@@ -62,8 +62,8 @@ def run(
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement: ranks to hosts: "linear", "random", "recorded", or a file.
     ppn: processes per host; as many as a host has slots by default.
-    set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries such
-        as `{"faults.planned": [{"link": "(0,0) <-> (1,0)", "fails_at": "1 ms"}]}`.
+    set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries,
+        as in `{"faults.planned": [{"link": "(0,0) <-> (1,0)", "fails_at": "1 ms"}]}`.
     compute_scale: factor on recorded compute times.
     records: how many single MPI calls to keep, for the timeline.
     mode, time_shift (of a trace): see `hopcast run --help`.
