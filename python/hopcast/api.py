@@ -178,7 +178,7 @@ def simulate(
         return _simulate_function(request, name, job.program, job, watch)
     name = os.fspath(job.program)
     if is_executable(name) or is_mpi4py_program(name):
-        return _simulate_executable(request, name, job, peers)
+        return _simulate_executable(request, name, job, progress, peers)
     if name.endswith(".py"):
         from hopcast.program.load import arguments, load
 
@@ -195,12 +195,12 @@ def simulate(
         return _report(_core_run(request, None, watch))
 
 
-def _simulate_executable(request: dict, name: str, job: Job, peers: Peers | None) -> Report:
+def _simulate_executable(request: dict, name: str, job: Job, progress, peers: Peers | None) -> Report:
     from hopcast.live import run as live
 
     if peers is not None:
         raise InputError(f"{name}: the ranks of an MPI program share one process; start it without mpiexec")
-    return live.simulate(request, [name, *map(str, job.args)], job.live)
+    return live.simulate(request, [name, *map(str, job.args)], job.live, progress)
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,24 @@
 //! Where the launcher comes in: a job in a file, a result in another.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
 use crate::fiber::stacks::Stacks;
 use crate::fold;
-use crate::job::{Job, write_refusal, write_result};
+use crate::job::{Isolation, Job, write_refusal, write_result};
 use crate::kernels::{self, Mode};
 use crate::live::callers;
 use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
-use crate::live::{Live, Runs};
-use crate::loader::tls::{Pad, Place};
+use crate::live::{Live, Runs, crash};
+use crate::loader::tls::Pad;
 use crate::loader::{Template, entry};
 use crate::process_view::statics::{OPTIONS, OwnOptions};
 use crate::process_view::{hooks, set_name, stdio};
@@ -74,7 +77,8 @@ fn run(
     let prepared = sim::prepare(&job.request()?)?;
     let mut live = load(&mut job, &prepared)?;
     watch_interrupt();
-    let outcome = prepared.run(Some(&mut live), &mut Watch);
+    let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
+    let outcome = prepared.run(Some(&mut live), &mut watch);
     live.close();
     let outcome = outcome?;
     let notes: Vec<_> = kernels::warning().into_iter().collect();
@@ -126,12 +130,19 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     let folds = job.fold.block > 0;
     let hooks: Vec<_> =
         if folds { hooks().into_iter().chain(fold::hooks::hooks()).collect() } else { hooks() };
-    let template = Template::load(Path::new(program), &hooks, ranks + 1).map_err(refuse)?;
+    let copies = match job.isolation {
+        Isolation::Globals => ranks + 1,
+        Isolation::None => 2,
+    };
+    let template = Template::load(Path::new(program), &hooks, copies).map_err(refuse)?;
+    if job.verbose {
+        template.listing.iter().for_each(|line| eprintln!("{line}"));
+    }
     let stacks = Stacks::new(ranks + 1, job.stack_size_bytes)
         .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
-    let place = template.elf.tls.map(|tls| Place::new(tls, pad)).transpose().map_err(refuse)?;
-    let probe = template.copy(ranks).map_err(|error| refuse(format!("no room for a copy: {error}")))?;
-    let main = entry::main_of(&probe, template.elf.entry, stacks.take(ranks)).ok_or_else(|| {
+    let place = template.thread_local(pad).map_err(refuse)?;
+    let probe = template.copy(copies - 1).map_err(|error| refuse(format!("no room for a copy: {error}")))?;
+    let main = entry::main_of(&probe, template.parts[0].elf.entry, stacks.take(ranks)).ok_or_else(|| {
         refuse("it does not begin as C programs do: its start does not name its main".into())
     })?;
     if folds {
@@ -139,7 +150,8 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     }
     set_name(program);
     let shared = shared(job, prepared, Some(&template));
-    let runs = Runs::Copies { template: Box::new(template), main, thread_local: place };
+    let runs =
+        Runs::Copies { template: Box::new(template), main, thread_local: place, isolation: job.isolation };
     Ok(Live::new(runs, stacks, clock, Rc::new(shared)))
 }
 
@@ -182,23 +194,49 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn interrupt(_: c_int) {
     INTERRUPTED.store(true, Ordering::Relaxed);
+    crash::leave_on(libc::SIGINT);
 }
 
-/// The first Ctrl-C ends the run with a report of what has happened, the second ends the process.
+/// The first Ctrl-C ends the run, with a report of what has happened, at the next MPI call of any rank; the
+/// second leaves the rank that makes none.
 fn watch_interrupt() {
-    // SAFETY: the handler only sets a flag; the structure is complete.
+    // SAFETY: the handler sets a flag, and another handler; the structure is complete.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = interrupt as extern "C" fn(_) as usize;
-        action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+        action.sa_flags = libc::SA_RESTART;
         libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut());
     }
 }
 
-struct Watch;
+/// Tells the command line how far the run is, and whether it shall end.
+struct Watch {
+    /// Two words: simulated time \[s\], a float; events.
+    told: Option<File>,
+    next: Instant,
+}
+
+/// How often it is told.
+const TELL_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+
+impl Watch {
+    #[expect(clippy::disallowed_methods, reason = "how often a person is told is no part of the simulation")]
+    fn new(told: Option<&Path>) -> std::io::Result<Watch> {
+        Ok(Watch { told: told.map(File::create).transpose()?, next: Instant::now() })
+    }
+}
 
 impl Monitor for Watch {
-    fn poll(&mut self, _: Progress) -> Control {
+    #[expect(clippy::disallowed_methods, reason = "as above")]
+    fn poll(&mut self, progress: Progress) -> Control {
+        if let Some(file) = &self.told
+            && Instant::now() >= self.next
+        {
+            self.next += TELL_EVERY;
+            let words = [progress.now.seconds().to_bits(), progress.events];
+            // Who is not told sees no progress, and the run goes on.
+            let _ = file.write_all_at(words.map(u64::to_le_bytes).as_flattened(), 0);
+        }
         if INTERRUPTED.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::Time;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,12 @@ pub struct Job {
     stop_at: Option<String>,
     /// The program and its arguments.
     pub command: Vec<String>,
+    /// Whether to say what becomes of the program's libraries.
+    pub verbose: bool,
+    /// Where to say how far the run is.
+    pub progress: Option<PathBuf>,
+    /// What each rank has of its own.
+    pub isolation: Isolation,
     /// See `live::clock`.
     pub compute: String,
     /// Factor on the times of kernels.
@@ -42,6 +48,16 @@ pub struct Job {
     /// Room for the stack of a rank \[bytes\].
     #[serde(rename = "stack_size_B")]
     pub stack_size_bytes: usize,
+}
+
+/// What ranks do not share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Their variables.
+    Globals,
+    /// Nothing but their stacks: for programs that write to no global variable.
+    None,
 }
 
 impl Job {

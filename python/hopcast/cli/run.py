@@ -145,6 +145,18 @@ _OF_TRACES = ("mode", "time_shift")
     help="Of what these functions allocate, each rank keeps the pages that it writes.",
 )
 @click.option(
+    "--isolation",
+    type=click.Choice(["globals", "none"]),
+    help="What each rank of a compiled program has of its own: its global variables, or nothing, for "
+    "programs that write to none [default: globals].",
+)
+@click.option(
+    "--verbose",
+    is_flag=True,
+    default=None,
+    help="Say what becomes of each library of a compiled program.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",

@@ -6,10 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hopcast.errors import InputError
 from hopcast.live.sizes import size_B
 
-NAMES = ("compute", "stack_size", "kernels", "fold_memory", "fold_above", "fold_site", "fold_private")
+NAMES = (
+    "compute",
+    "stack_size",
+    "isolation",
+    "verbose",
+    "kernels",
+    "fold_memory",
+    "fold_above",
+    "fold_site",
+    "fold_private",
+)
 """The flags, with underscores."""
+
+_ISOLATIONS = ("globals", "none")
 
 
 @dataclass(frozen=True)
@@ -20,6 +33,10 @@ class Options:
     """none, measured, measured=SCALE or sampled=PERCENT%."""
     stack_size: str | None = None
     """Room for the stack of a rank; 8MiB, as processes have it. Only what is touched takes memory."""
+    isolation: str | None = None
+    """What each rank has of its own: its global variables ("globals"), or nothing ("none")."""
+    verbose: bool | None = None
+    """Whether to say on standard error what becomes of each library of the program."""
     kernels: str | None = None
     """Whether functions run whose time the platform gives: platform, run, skip, or off."""
     fold_memory: str | None = None
@@ -33,9 +50,13 @@ class Options:
 
     def job(self) -> dict[str, Any]:
         """The words of a job."""
+        if self.isolation is not None and self.isolation not in _ISOLATIONS:
+            raise InputError(f"isolation: {' or '.join(_ISOLATIONS)}, not '{self.isolation}'")
         return {
             "compute": self.compute or "none",
             "stack_size_B": size_B("stack-size", self.stack_size or "8MiB"),
+            "isolation": self.isolation or "globals",
+            "verbose": bool(self.verbose),
             "kernels": self.kernels or "platform",
             "fold": {
                 "block_B": size_B("fold-memory", self.fold_memory) if self.fold_memory else 0,

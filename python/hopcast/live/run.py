@@ -10,10 +10,12 @@ import contextlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,20 @@ from hopcast.live import library
 from hopcast.live.options import Options
 from hopcast.outcome import Report, Tables
 
+PROGRESS_EVERY_S = 0.2
+"""How often is looked how far a run is."""
 
-def simulate(request: dict[str, Any], command: Sequence[str], options: Options) -> Report:
+
+def simulate(
+    request: dict[str, Any],
+    command: Sequence[str],
+    options: Options,
+    progress: Callable[[float, int, float | None], None] | None = None,
+) -> Report:
     """Runs `command` on the ranks that `request` asks for.
 
     request: what a run is asked for, as the core takes it, without its workload.
+    progress: is told now and then the simulated time [s] and the events so far.
     """
     library.check()
     if request["ranks"] is None:
@@ -36,16 +47,23 @@ def simulate(request: dict[str, Any], command: Sequence[str], options: Options) 
     words = ("platform", "overrides", "ranks", "model", "seed", "placement", "ppn", "records", "threads")
     job = {name: request[name] for name in (*words, "statistics", "stop_at", "compute_scale")}
     program, *arguments = command
+    compiled = library.is_executable(program)
+    if options.isolation is not None and not compiled:
+        raise InputError("isolation: it is for compiled programs; each rank in Python has modules of its own")
     job |= {"command": [os.path.abspath(program), *arguments]} | options.job()
     with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
         told, result = Path(folder, "job.json"), Path(folder, "result")
-        told.write_text(json.dumps(job))
-        if library.is_executable(program):
+        state = Path(folder, "progress") if progress else None
+        told.write_text(json.dumps(job | {"progress": state and str(state)}))
+        if compiled:
             launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
         else:
             launcher = [sys.executable, "-m", "hopcast.live.interpreter"]
-        code = _launch([*launcher, str(told), str(result)])
+        with _watched(state, progress):
+            code = _launch([*launcher, str(told), str(result)])
         if not result.exists():
+            if code == -signal.SIGINT:
+                raise KeyboardInterrupt
             raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
         head, tables = _read(result)
     if "error" in head:
@@ -62,6 +80,28 @@ def _launch(words: list[str]) -> int:
     sys.stdout.flush()
     with subprocess.Popen(words, stdout=_output()) as process, _interrupts_are_its_own():
         return process.wait()
+
+
+@contextlib.contextmanager
+def _watched(state: Path | None, progress: Callable | None) -> Iterator[None]:
+    """Passes on, while it lasts, what the run writes to the file `state`."""
+    if state is None or progress is None:
+        yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(PROGRESS_EVERY_S):
+            with contextlib.suppress(OSError, struct.error):
+                progress(*struct.unpack("<dQ", state.read_bytes()), None)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _output() -> int | None:

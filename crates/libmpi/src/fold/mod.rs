@@ -76,7 +76,7 @@ pub fn start(settings: Settings, program: &Template, ranks: usize) -> Result<(),
     let find = |names: &[String]| -> Result<Vec<Range<usize>>, String> {
         let mut places = Vec::new();
         for name in names {
-            let code = program.elf.code_of(name);
+            let code: Vec<_> = program.parts.iter().flat_map(|part| part.code_of(name)).collect();
             if code.is_empty() {
                 return Err(format!(
                     "the program has no function '{name}' whose allocations could be folded"

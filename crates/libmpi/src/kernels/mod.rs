@@ -110,8 +110,11 @@ unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: 
     let inside = calls.running.borrow().iter().any(|outer| outer.charged);
     let host = me.shared.host_of_rank[me.rank as usize];
     let Some(choice) = of.choice(host).filter(|_| !inside) else {
-        // SAFETY: as the caller says.
-        return if of.in_program() { unsafe { run(of, me, back, false) } } else { of.place(None) };
+        if of.in_program() {
+            // SAFETY: as the caller says.
+            return unsafe { run(of, me, back, false) };
+        }
+        return of.place(Some(me.program.base()));
     };
     // SAFETY: the function is called with the arguments that it is declared with.
     let mut arguments = unsafe { Arguments::read(of, frame, back.wrapping_add(1)) };

@@ -19,6 +19,8 @@ pub struct Interception {
     choices: Vec<Choice>,
     /// Where it is in a library; 0 in none.
     library: Cell<usize>,
+    /// Where it is in each rank's copy of a library, if it is in one that has copies.
+    copied: Cell<Option<usize>>,
     /// Where it is in the program, and its first bytes there.
     program: OnceLock<(usize, [u8; JUMP_BYTES])>,
     stub: OnceLock<usize>,
@@ -134,6 +136,7 @@ impl Interception {
             function: function.to_string(),
             choices: vec![choice],
             library: Cell::new(0),
+            copied: Cell::new(None),
             program: OnceLock::new(),
             stub: OnceLock::new(),
             seed,
@@ -150,6 +153,11 @@ impl Interception {
     /// It stands in the place of the function at `address`, of a library.
     pub fn replaces(&self, address: usize) {
         self.library.set(address);
+    }
+
+    /// It stands in the place of the function that is so far from the beginning of each rank's copies.
+    pub fn replaces_in_copies(&self, offset: usize) {
+        self.copied.set(Some(offset));
     }
 
     /// The function is in the program itself, if it is: its image begins with a jump there.
@@ -188,10 +196,11 @@ impl Interception {
         self.program.get().is_some()
     }
 
-    /// Where the function is, in the copy at `base` if it is in the program.
+    /// Where the function is, in the copy at `base` if it is in the program or in a library that has copies.
     pub fn place(&self, base: Option<usize>) -> usize {
-        match (self.program.get(), base) {
-            (Some((offset, _)), Some(base)) => base + offset,
+        let offset = self.program.get().map(|(offset, _)| *offset).or(self.copied.get());
+        match (offset, base) {
+            (Some(offset), Some(base)) => base + offset,
             _ => self.library.get(),
         }
     }

@@ -50,12 +50,18 @@ pub fn watch() {
     // SAFETY: the stack is leaked, so it lives as long as the handler; the structures are complete.
     unsafe {
         libc::sigaltstack(&raw const place, ptr::null_mut());
-        for signal in SIGNALS {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            libc::sigaction(signal, &raw const action, ptr::null_mut());
-        }
+    }
+    SIGNALS.into_iter().for_each(leave_on);
+}
+
+/// From now on, `signal` ends the rank that runs; if none does, the process. For signal handlers, too.
+pub fn leave_on(signal: c_int) {
+    // SAFETY: the structure is complete.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        libc::sigaction(signal, &raw const action, ptr::null_mut());
     }
 }
 
@@ -126,17 +132,16 @@ pub fn fault(template: Option<&Template>, rank: u32, now: Time) -> Fault {
     unsafe { libc::alarm(REPORT_WITHIN_S) };
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
     let name = name_of(noted.signal);
-    let place =
-        template.and_then(|template| template.find(noted.instruction).map(|found| (template, found.1)));
-    let place = place.map(|(template, offset)| {
-        format!("{} of {}", symbols::name_of(&template.elf, offset), template.path.display())
-    });
+    let place = template
+        .and_then(|template| template.find(noted.instruction))
+        .map(|(part, offset)| format!("{} of {}", symbols::name_of(&part.elf, offset), part.name));
     let address = noted.address;
     let what = match noted.signal {
         _ if noted.overflow => "its stack is full; --stack-size gives it more".to_string(),
         libc::SIGSEGV | libc::SIGBUS => format!("address {address:#x}"),
         libc::SIGFPE => "an arithmetic error".to_string(),
         libc::SIGABRT => "the program called abort".to_string(),
+        libc::SIGINT => "pressed twice while it made no MPI call".to_string(),
         _ => "an illegal instruction".to_string(),
     };
     let at = place.as_ref().map_or("in a library".to_string(), |place| format!("at {place}"));

@@ -20,6 +20,7 @@ use crate::call::{point_to_point, request};
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, Fiber, Step};
 use crate::interpreter::Interpreter;
+use crate::job::Isolation;
 use crate::loader::tls::Place;
 use crate::loader::{Clone, Template};
 use crate::process_view::exit;
@@ -66,14 +67,25 @@ pub enum Runs {
         main: usize,
         /// Where its thread-local variables lie, if it has any.
         thread_local: Option<Place>,
+        /// What is each rank's own.
+        isolation: Isolation,
     },
     /// A Python program.
     Interpreter(&'static Interpreter),
 }
 
 impl Runs {
-    fn thread_local(&self) -> Option<Place> {
-        if let Runs::Copies { thread_local, .. } = self { *thread_local } else { None }
+    fn thread_local(&self) -> Option<&Place> {
+        if let Runs::Copies { thread_local, .. } = self { thread_local.as_ref() } else { None }
+    }
+
+    /// What `rank` has of the program.
+    fn copy(&self, rank: u32) -> std::io::Result<Clone> {
+        match self {
+            Runs::Copies { template, isolation: Isolation::Globals, .. } => template.copy(rank as usize),
+            Runs::Copies { template, isolation: Isolation::None, .. } => template.shared_copy(),
+            Runs::Interpreter(_) => Ok(Clone::none()),
+        }
     }
 
     fn template(&self) -> Option<&Template> {
@@ -107,8 +119,7 @@ impl Live {
 
     /// A rank that has not begun: its copy of the program, its stack and its process.
     fn seat(&self, rank: u32) -> std::io::Result<Seat> {
-        let program =
-            self.runs.template().map_or_else(|| Ok(Clone::none()), |all| all.copy(rank as usize))?;
+        let program = self.runs.copy(rank)?;
         let block = self.runs.thread_local().map_or_else(Box::default, |place| place.fresh(&program));
         let process = Rc::new(Process::new(rank, self.shared.clone(), program));
         process.own_variables(self.runs.template().and_then(|template| template.copy_of("stdin")));
@@ -277,7 +288,8 @@ enum Code {
 fn sampled(clock: Clock, template: Option<&Template>, process: &Process, measured: Duration) -> Duration {
     let Some(error) = clock.sampled() else { return measured };
     let address = callers::last();
-    let place = template.and_then(|all| all.find(address)).map_or(address, |(_, offset)| offset);
+    let place =
+        template.and_then(|all| all.find(address)).map_or(address, |(part, offset)| part.offset + offset);
     sampling::between((process.place.replace(place), place), measured, error)
 }
 

@@ -32,7 +32,7 @@ use crate::data::window::Windows;
 use crate::fiber::{Ended, Fiber, Hub};
 use crate::interpreter;
 use crate::kernels::Calls;
-use crate::loader::Clone;
+use crate::loader::{Clone, Whose};
 use crate::process_view::View;
 use crate::process_view::statics::OwnOptions;
 
@@ -343,6 +343,9 @@ impl Process {
     /// Its copy of the program has variables of the C library of its own: `stdin` and `environ`, at these
     /// places.
     pub fn own_variables(&self, input: Option<usize>) {
+        if self.program.whose() != Whose::Own {
+            return;
+        }
         // SAFETY: the program's copies of the variables, in this rank's mapping.
         unsafe {
             if let Some(at) = input {

@@ -1,15 +1,57 @@
 //! One rank's copy of the program.
 
 use std::ffi::{c_char, c_int};
+use std::rc::Rc;
+
+use object::elf as tags;
 
 use super::elf::Elf;
-use super::template::Startup;
+use super::linking::Part;
 
 /// A copy of the program's image at its own address.
 pub struct Clone {
     base: usize,
     span: usize,
-    startup: Startup,
+    /// Of the libraries, what others need first; the program's is the last.
+    startup: Rc<[Startup]>,
+    whose: Whose,
+}
+
+/// Whose copy it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// One rank's own.
+    Own,
+    /// All ranks'; this one begins it.
+    SharedByFirst,
+    /// All ranks'.
+    Shared,
+}
+
+/// The functions that a part runs before `main` and after it, relative to the base of a copy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Startup {
+    /// One function, and an array of them with its length \[functions\].
+    init: (Option<usize>, usize, usize),
+    /// The same for the end.
+    fini: (Option<usize>, usize, usize),
+}
+
+impl Startup {
+    /// Of these parts, in the order in which they begin.
+    pub(super) fn of_all(parts: &[Part]) -> Rc<[Startup]> {
+        let order = parts[1..].iter().chain(&parts[..1]);
+        order.map(|part| Startup::of(&part.elf, part.offset)).collect()
+    }
+
+    /// As its dynamic section says.
+    fn of(elf: &Elf, offset: usize) -> Startup {
+        let at = |tag| elf.dynamic.get(tag).map(|address| address + offset);
+        let array = |tag, bytes| (at(tag).unwrap_or(0), elf.dynamic.get(bytes).unwrap_or(0) / 8);
+        let (init, inits) = array(tags::DT_INIT_ARRAY, tags::DT_INIT_ARRAYSZ);
+        let (fini, finis) = array(tags::DT_FINI_ARRAY, tags::DT_FINI_ARRAYSZ);
+        Startup { init: (at(tags::DT_INIT), init, inits), fini: (at(tags::DT_FINI), fini, finis) }
+    }
 }
 
 type Initialise = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char);
@@ -18,13 +60,18 @@ type Finish = unsafe extern "C" fn();
 pub type Main = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) -> c_int;
 
 impl Clone {
-    pub(super) fn new(base: usize, elf: &Elf) -> Clone {
-        Clone { base, span: elf.span(), startup: Startup::of(elf) }
+    pub(super) fn new(base: usize, span: usize, startup: Rc<[Startup]>, whose: Whose) -> Clone {
+        Clone { base, span, startup, whose }
+    }
+
+    /// Whose it is.
+    pub fn whose(&self) -> Whose {
+        self.whose
     }
 
     /// Of no program: of a rank that runs something else.
     pub fn none() -> Clone {
-        Clone { base: 0, span: 0, startup: Startup::default() }
+        Clone { base: 0, span: 0, startup: Rc::new([]), whose: Whose::Shared }
     }
 
     /// Where it is.
@@ -34,6 +81,9 @@ impl Clone {
 
     /// The pages that this rank writes, of which none is needed any more, become the template's again.
     pub fn forget_pages(&self) {
+        if self.whose != Whose::Own {
+            return;
+        }
         // SAFETY: a private mapping of a file, of which no code runs any more.
         unsafe { libc::madvise(self.base as *mut _, self.span, libc::MADV_DONTNEED) };
     }
@@ -43,16 +93,21 @@ impl Clone {
     /// # Safety
     /// The caller is the rank whose copy this is, once, before `main`.
     pub unsafe fn initialise(&self, argc: c_int, argv: *const *const c_char, envp: *const *const c_char) {
-        let (single, array, count) = self.startup.init;
-        // SAFETY: addresses of functions of this copy, as its dynamic section lists them, with the arguments
-        // that the generic ABI gives them.
-        unsafe {
-            if single != 0 {
-                std::mem::transmute::<usize, Initialise>(self.base + single)(argc, argv, envp);
-            }
-            for index in 0..count {
-                if let Some(function) = self.entry(array, index) {
-                    std::mem::transmute::<usize, Initialise>(function)(argc, argv, envp);
+        if self.whose == Whose::Shared {
+            return;
+        }
+        for startup in self.startup.iter() {
+            let (single, array, count) = startup.init;
+            // SAFETY: addresses of functions of this copy, as its dynamic section lists them, with the
+            // arguments that the generic ABI gives them.
+            unsafe {
+                if let Some(single) = single {
+                    std::mem::transmute::<usize, Initialise>(self.base + single)(argc, argv, envp);
+                }
+                for index in 0..count {
+                    if let Some(function) = self.entry(array, index) {
+                        std::mem::transmute::<usize, Initialise>(function)(argc, argv, envp);
+                    }
                 }
             }
         }
@@ -63,16 +118,21 @@ impl Clone {
     /// # Safety
     /// The caller is the rank whose copy this is, once, when it ends.
     pub unsafe fn finish(&self) {
-        let (single, array, count) = self.startup.fini;
-        // SAFETY: as for `initialise`.
-        unsafe {
-            for index in (0..count).rev() {
-                if let Some(function) = self.entry(array, index) {
-                    std::mem::transmute::<usize, Finish>(function)();
+        if self.whose != Whose::Own {
+            return;
+        }
+        for startup in self.startup.iter().rev() {
+            let (single, array, count) = startup.fini;
+            // SAFETY: as for `initialise`.
+            unsafe {
+                for index in (0..count).rev() {
+                    if let Some(function) = self.entry(array, index) {
+                        std::mem::transmute::<usize, Finish>(function)();
+                    }
                 }
-            }
-            if single != 0 {
-                std::mem::transmute::<usize, Finish>(self.base + single)();
+                if let Some(single) = single {
+                    std::mem::transmute::<usize, Finish>(self.base + single)();
+                }
             }
         }
     }

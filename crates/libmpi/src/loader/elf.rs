@@ -3,11 +3,12 @@
 //! Source of the formats: System V ABI, AMD64 supplement; the generic ABI's chapters 4 and 5 (RELR: its
 //! draft of 2022).
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use object::LittleEndian as LE;
 use object::elf;
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, Sym};
 use object::{Object, ObjectSymbol, SymbolKind};
 
 type Header = elf::FileHeader64<LE>;
@@ -24,6 +25,8 @@ pub struct Elf {
     pub segments: Vec<Segment>,
     /// Where execution starts, relative to the base.
     pub entry: usize,
+    /// The loader that a program asks for.
+    pub interpreter: Option<String>,
     /// The initial image of thread-local storage, if there is any.
     pub tls: Option<Tls>,
     /// The header of the unwinding tables, relative to the base.
@@ -64,6 +67,8 @@ pub struct Dynamic {
     offset: usize,
     /// Entries in the file, as `(tag, value)`.
     entries: Vec<(u64, usize)>,
+    /// The name by which others need it; empty: none.
+    pub name: String,
     /// Libraries that it needs.
     pub needed: Vec<String>,
 }
@@ -89,6 +94,7 @@ impl Elf {
                 .into());
         }
         let (mut segments, mut tls, mut dynamic, mut unwinding) = (Vec::new(), None, None, None);
+        let mut interpreter = None;
         for part in header.program_headers(LE, &*bytes).map_err(|error| error.to_string())? {
             let address = part.p_vaddr(LE) as usize;
             let segment = Segment {
@@ -101,6 +107,7 @@ impl Elf {
                 elf::PT_LOAD => segments.push(segment),
                 elf::PT_DYNAMIC => dynamic = Some(segment),
                 elf::PT_GNU_EH_FRAME => unwinding = Some(address),
+                elf::PT_INTERP => interpreter = Some(text(&bytes, segment.offset)),
                 elf::PT_TLS if segment.in_memory > 0 => {
                     let align = (part.p_align(LE) as usize).max(1);
                     tls =
@@ -113,7 +120,8 @@ impl Elf {
         let Some(place) = dynamic else {
             return Err("statically linked: link it dynamically, so that it can find the MPI library".into());
         };
-        let mut elf = Elf { bytes, segments, entry, tls, unwinding, dynamic: Dynamic::default() };
+        let mut elf =
+            Elf { bytes, segments, entry, interpreter, tls, unwinding, dynamic: Dynamic::default() };
         elf.dynamic = elf.read_dynamic(place);
         Ok(elf)
     }
@@ -124,9 +132,10 @@ impl Elf {
             .map(|at| (word(&self.bytes, at), word(&self.bytes, at + 8) as usize))
             .take_while(|entry| entry.0 != 0)
             .collect();
-        let mut dynamic = Dynamic { offset: place.offset, entries, needed: Vec::new() };
+        let mut dynamic = Dynamic { offset: place.offset, entries, ..Dynamic::default() };
         let names = dynamic.get(elf::DT_STRTAB).unwrap_or(0);
         let needed = dynamic.entries.iter().filter(|entry| entry.0 == u64::from(elf::DT_NEEDED));
+        dynamic.name = dynamic.get(elf::DT_SONAME).map_or(String::new(), |at| self.text(names + at));
         dynamic.needed = needed.map(|entry| self.text(names + entry.1)).collect();
         dynamic
     }
@@ -180,9 +189,53 @@ impl Elf {
 
     /// The text that begins at `address` of the image.
     pub fn text(&self, address: usize) -> String {
-        let rest = self.bytes.get(self.in_file(address)..).unwrap_or_default();
-        let end = rest.iter().position(|byte| *byte == 0).unwrap_or(0);
-        String::from_utf8_lossy(&rest[..end]).into_owned()
+        text(&self.bytes, self.in_file(address))
+    }
+
+    /// The length of symbol `index` of the dynamic table \[bytes\].
+    pub fn symbol_bytes(&self, index: u32) -> usize {
+        self.word(self.dynamic.get(elf::DT_SYMTAB).unwrap_or(0) + index as usize * 24 + 16) as usize
+    }
+
+    /// The symbols that it defines for others: their names and values.
+    pub fn definitions(&self) -> BTreeMap<String, Definition> {
+        let mut found = BTreeMap::new();
+        let Ok(file) = ElfFile64::<LE>::parse(&*self.bytes) else { return found };
+        let table = file.elf_dynamic_symbol_table();
+        for symbol in table.iter() {
+            let local = symbol.st_bind() == elf::STB_LOCAL || symbol.st_visibility() == elf::STV_HIDDEN;
+            let chosen = symbol.st_type() == elf::STT_GNU_IFUNC;
+            if symbol.st_shndx(LE) == elf::SHN_UNDEF || local || chosen {
+                continue;
+            }
+            let Ok(name) = table.symbol_name(LE, symbol) else { continue };
+            let value = symbol.st_value(LE) as usize;
+            let thread_local = symbol.st_type() == elf::STT_TLS;
+            let definition = Definition { value, thread_local };
+            found.entry(String::from_utf8_lossy(name).into_owned()).or_insert(definition);
+        }
+        found
+    }
+
+    /// Whether its own definitions come first for itself (`-Bsymbolic`).
+    pub fn is_symbolic(&self) -> bool {
+        let flags = self.dynamic.get(elf::DT_FLAGS).unwrap_or(0);
+        self.dynamic.get(elf::DT_SYMBOLIC).is_some() || flags as u32 & elf::DF_SYMBOLIC != 0
+    }
+
+    /// Makes what `bytes`, a copy of this file, needs of others optional: it may be in the program, which is
+    /// loaded later.
+    fn excuse_missing(&self, bytes: &mut [u8]) {
+        let Ok(file) = ElfFile64::<LE>::parse(&*self.bytes) else { return };
+        let start = self.in_file(self.dynamic.get(elf::DT_SYMTAB).unwrap_or(0));
+        for (index, symbol) in file.elf_dynamic_symbol_table().iter().enumerate() {
+            if index > 0 && symbol.st_shndx(LE) == elf::SHN_UNDEF {
+                // The byte with binding and type is the fifth of 24.
+                if let Some(byte) = bytes.get_mut(start.saturating_add(index * 24 + 4)) {
+                    *byte = elf::STB_WEAK << 4 | *byte & 0xf;
+                }
+            }
+        }
     }
 
     /// The name of symbol `index` of the dynamic table.
@@ -193,9 +246,12 @@ impl Elf {
     }
 
     /// The file as the C library's loader shall see it: a shared library that runs nothing when it is
-    /// loaded and needs no `dropped` library.
+    /// loaded, needs no `dropped` library, and is satisfied without what is in none.
     pub fn as_library(&self, dropped: impl Fn(&str) -> bool) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
+        if self.interpreter.is_none() {
+            self.excuse_missing(&mut bytes);
+        }
         let names = self.dynamic.get(elf::DT_STRTAB).unwrap_or(0);
         for (index, (tag, value)) in self.dynamic.entries.iter().enumerate() {
             let at = self.dynamic.offset + index * 16;
@@ -216,6 +272,22 @@ impl Elf {
         }
         bytes
     }
+}
+
+/// A symbol that others may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    /// Its address relative to the base, or to the beginning of the thread-local variables.
+    pub value: usize,
+    /// Whether it is one of those.
+    pub thread_local: bool,
+}
+
+/// The text that begins at `at`.
+fn text(bytes: &[u8], at: usize) -> String {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let end = rest.iter().position(|byte| *byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(&rest[..end]).into_owned()
 }
 
 /// The word of 8 bytes at `at`; 0 beyond the end, which a damaged file may point to.

@@ -1,17 +1,17 @@
 //! The loader: an unmodified position-independent program is loaded once, and each rank gets a private copy.
 //!
 //! ```text
-//!   file ──copy, PIE flag cleared──► dlopen (once: symbols, versions, copies of variables)
-//!                                      │ its image, relocated, nothing of it has run
+//!   program, libraries ──copies, nothing to run──► dlopen (once: symbols, versions, copies of variables)
+//!                                      │ their images, relocated, nothing of them has run
 //!                                      ▼
-//!   snapshot (memory file): hooked functions in their words
-//!        ├── private mapping + d₀ to every word that points inside ──► rank 0
-//!        ├── private mapping + d₁ ──► rank 1                            pages that a rank writes are its own,
+//!   snapshot (memory file): all images in a row, hooked functions in their words
+//!        ├── private mapping + b₀ to every word that points inside ──► rank 0
+//!        ├── private mapping + b₁ ──► rank 1                            pages that a rank writes are its own,
 //!        └── …                                                          all others are shared
 //! ```
 //!
 //! Assumptions: the program finds its variables relative to its code or through relocated words (what
-//! compilers emit for a PIE); libraries that it needs are shared by all ranks. A copy takes one mapping of
+//! compilers emit for a PIE). Libraries of the system, and those without variables, are shared by all ranks. A copy takes one mapping of
 //! the process; where Linux does not allow as many (`vm.max_map_count`), copies are made in full.
 
 mod clone;
@@ -19,11 +19,13 @@ pub mod elf;
 pub mod entry;
 pub mod image;
 pub mod interface;
+pub mod libraries;
+mod linking;
 mod relocation;
 pub mod symbols;
 mod template;
 pub mod tls;
 pub mod unwind;
 
-pub use clone::Clone;
+pub use clone::{Clone, Whose};
 pub use template::{Hook, Template};

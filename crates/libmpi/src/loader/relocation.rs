@@ -18,6 +18,8 @@ pub struct Word {
     pub at: usize,
     /// What it holds.
     pub holds: Holds,
+    /// What is added to that.
+    pub addend: usize,
 }
 
 /// What a relocated word holds.
@@ -29,6 +31,16 @@ pub enum Holds {
     Symbol(String),
     /// The address that a function of the program has given (an indirect function).
     Chosen,
+    /// The number of the module of a thread-local symbol; empty: of the image's own.
+    Module(String),
+    /// Where a thread-local symbol is in its module.
+    InModule(String),
+    /// Where a thread-local symbol is, from the thread pointer.
+    FromThread(String),
+    /// What `-mtls-dialect=gnu2` makes of a thread-local symbol.
+    Descriptor,
+    /// This many bytes that were copied from a library's variable; it is not a word.
+    CopyOf(String, usize),
 }
 
 /// Every relocated word.
@@ -40,24 +52,36 @@ pub fn words(elf: &Elf) -> Vec<Word> {
         }
     }
     if let (Some(table), Some(size)) = (elf.dynamic.get(DT_RELR), elf.dynamic.get(DT_RELRSZ)) {
-        words.extend(packed(elf, table, size / 8).into_iter().map(|at| Word { at, holds: Holds::Own }));
+        words.extend(packed(elf, table, size / 8).into_iter().map(|at| Word {
+            at,
+            holds: Holds::Own,
+            addend: 0,
+        }));
     }
     words
 }
 
-/// The word of one entry of RELA; `None` for those of thread-local storage and for copies of variables.
+/// The word of one entry of RELA.
 fn with_addend(elf: &Elf, entry: usize) -> Option<Word> {
     let at = elf.word(entry) as usize;
     let info = elf.word(entry + 8);
+    let number = (info >> 32) as u32;
+    let symbol = || if number == 0 { String::new() } else { elf.symbol(number) };
+    // The other kinds have none, whatever stands there.
+    let added = [elf::R_X86_64_64, elf::R_X86_64_DTPOFF64, elf::R_X86_64_TPOFF64].contains(&(info as u32));
+    let addend = if added { elf.word(entry + 16) as usize } else { 0 };
     let holds = match info as u32 {
         elf::R_X86_64_RELATIVE => Holds::Own,
         elf::R_X86_64_IRELATIVE => Holds::Chosen,
-        elf::R_X86_64_64 | elf::R_X86_64_GLOB_DAT | elf::R_X86_64_JUMP_SLOT => {
-            Holds::Symbol(elf.symbol((info >> 32) as u32))
-        }
+        elf::R_X86_64_64 | elf::R_X86_64_GLOB_DAT | elf::R_X86_64_JUMP_SLOT => Holds::Symbol(symbol()),
+        elf::R_X86_64_DTPMOD64 => Holds::Module(symbol()),
+        elf::R_X86_64_DTPOFF64 => Holds::InModule(symbol()),
+        elf::R_X86_64_TPOFF64 => Holds::FromThread(symbol()),
+        elf::R_X86_64_TLSDESC => Holds::Descriptor,
+        elf::R_X86_64_COPY => Holds::CopyOf(symbol(), elf.symbol_bytes(number)),
         _ => return None,
     };
-    Some(Word { at, holds })
+    Some(Word { at, holds, addend })
 }
 
 /// The places in a RELR table: an even entry is a place; an odd one has a bit for each of the 63 words after
@@ -80,10 +104,7 @@ fn packed(elf: &Elf, table: usize, entries: usize) -> Vec<usize> {
 
 /// Where the program keeps its own copy of `variable` of a library (COPY relocations), if it does.
 pub fn copy_of(elf: &Elf, variable: &str) -> Option<usize> {
-    let (table, size) = (elf.dynamic.get(elf::DT_RELA)?, elf.dynamic.get(elf::DT_RELASZ)?);
-    (0..size / 24).map(|index| table + index * 24).find_map(|entry| {
-        let info = elf.word(entry + 8);
-        let found = info as u32 == elf::R_X86_64_COPY && elf.symbol((info >> 32) as u32) == variable;
-        found.then(|| elf.word(entry) as usize)
-    })
+    let copies = words(elf).into_iter();
+    let mut copies = copies.filter(|word| matches!(&word.holds, Holds::CopyOf(name, _) if name == variable));
+    copies.next().map(|word| word.at)
 }

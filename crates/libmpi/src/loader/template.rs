@@ -1,22 +1,26 @@
-//! A program loaded once, from which its copies are made.
+//! A program loaded once, with the libraries that it brings, from which its copies are made.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::rc::Rc;
 
-use object::elf as tags;
-
-use super::clone::Clone;
-use super::elf::{Elf, Refusal};
+use super::clone::{Clone, Startup, Whose};
+use super::elf::{Elf, Refusal, Tls};
 use super::image::{Copies, memory_file};
 use super::interface;
+use super::libraries::{self, Fate, Library};
+use super::linking::{Linker, Part};
 use super::relocation::{self, Holds};
+use super::tls::{self, Layout, Pad};
 use super::unwind;
+use crate::fiber::stacks::PAGE;
 use crate::kernels;
-use crate::live::callers;
+use crate::process_view::exceptions;
 
 /// A function that stands for the C library's function of that name in the program.
 pub struct Hook {
@@ -44,14 +48,18 @@ impl Hook {
 pub struct Template {
     /// Its file.
     pub path: PathBuf,
-    /// What is in it.
-    pub elf: Elf,
-    /// Its relocated image, and where its copies are.
+    /// The program, and the libraries of which each rank has a copy.
+    pub parts: Vec<Part>,
+    /// What became of each library: a line about it.
+    pub listing: Vec<String>,
+    /// Their relocated image, and where its copies are.
     copies: Copies,
-    /// Where the C library has loaded it.
-    base: usize,
-    /// Words of the image that hold addresses of the image, relative to its beginning, ascending.
+    /// Words of the image that hold places in the image, relative to its beginning, ascending.
     own: Vec<usize>,
+    thread_local: Layout,
+    startup: Rc<[Startup]>,
+    /// Where the one copy of all ranks is, if they share one and it was made.
+    shared: Cell<Option<usize>>,
 }
 
 impl Template {
@@ -59,49 +67,112 @@ impl Template {
     pub fn load(path: &Path, hooks: &[Hook], copies: usize) -> Result<Template, Refusal> {
         let elf = Elf::read(path)?;
         interface::open(&elf.dynamic.needed)?;
-        let library = memory_file(c"hopcast-program", &elf.as_library(interface::is_ours))
-            .map_err(|error| format!("no memory for its copy: {error}"))?;
-        open_needed(&elf);
-        let base = open_library(&library)?;
-        let span = elf.span();
-        let mut image = vec![0; span];
-        for segment in &elf.segments {
-            let bytes = &mut image[segment.address..segment.address + segment.in_memory];
-            // SAFETY: the C library has mapped this segment readable at its base; nothing of it runs.
-            unsafe {
-                ptr::copy_nonoverlapping(
-                    (base + segment.address) as *const u8,
-                    bytes.as_mut_ptr(),
-                    bytes.len(),
-                );
+        let mut libraries = libraries::of(path, &elf)?;
+        copy_what_calls_back(&elf, &mut libraries);
+        open_system(&elf, &libraries, hooks);
+        // The C library's loader would not know them again by what others call them.
+        let unnamed = libraries.iter().filter(|library| library.elf.dynamic.name != library.name);
+        let unnamed: Vec<_> = unnamed.map(|library| library.name.clone()).collect();
+        let listing = libraries.iter().map(describe).collect();
+        let mut parts = vec![(path.display().to_string(), elf, 0)];
+        for library in libraries {
+            if library.fate == Fate::Shared {
+                let base =
+                    open(&CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default())?;
+                hook_in_place(&library.elf, base, hooks);
+                continue;
+            }
+            let base = load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?;
+            parts.push((library.name, library.elf, base));
+        }
+        // The program comes last, for it copies what libraries have.
+        parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, &unnamed)?;
+        Template::of_parts(path, parts, listing, hooks, copies)
+    }
+
+    fn of_parts(
+        path: &Path,
+        loaded: Vec<(String, Elf, usize)>,
+        listing: Vec<String>,
+        hooks: &[Hook],
+        copies: usize,
+    ) -> Result<Template, Refusal> {
+        let (mut parts, mut offset) = (Vec::new(), 0);
+        for (name, elf, base) in loaded {
+            let (span, definitions) = (elf.span(), elf.definitions());
+            parts.push(Part { name, elf, offset, base, definitions });
+            offset += span;
+        }
+        let mut image = vec![0; offset];
+        for part in &parts {
+            for segment in &part.elf.segments {
+                let start = part.offset + segment.address;
+                let bytes = &mut image[start..start + segment.in_memory];
+                let from = (part.base + segment.address) as *const u8;
+                // SAFETY: the C library has mapped this segment readable at its base; nothing of it runs.
+                unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
             }
         }
-        let own = relocate(&elf, &mut image, base, hooks);
-        kernels::all().iter().try_for_each(|kernel| kernel.place_in(&elf, &mut image))?;
+        let thread_local = Layout::new(parts.iter().map(|part| part.elf.tls));
+        let own = Linker::new(&parts, hooks, &thread_local).link(&mut image)?;
+        kernels::all().iter().try_for_each(|kernel| kernel.place_in(&parts[0].elf, &mut image))?;
         kernels::libraries::intercept(kernels::all());
         let copies =
             Copies::new(&image, copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
         let (start, each, count) = (copies.start, copies.span, copies.count);
-        unwind::set(unwind::Copies { start, each, count, table: elf.unwinding });
-        Ok(Template { path: path.to_path_buf(), elf, copies, base, own })
+        let table = |part: &Part| (part.offset, part.elf.span(), part.elf.unwinding);
+        unwind::set(unwind::Copies { start, each, count, tables: parts.iter().map(table).collect() });
+        let startup = Startup::of_all(&parts);
+        Ok(Template {
+            path: path.to_path_buf(),
+            startup,
+            shared: Cell::new(None),
+            parts,
+            listing,
+            copies,
+            own,
+            thread_local,
+        })
     }
 
     /// Copy `index`; each may be made once.
     pub fn copy(&self, index: usize) -> io::Result<Clone> {
+        self.place(index).map(|base| self.clone_at(base, Whose::Own))
+    }
+
+    /// The one copy that all ranks share, the first of those that there is room for.
+    pub fn shared_copy(&self) -> io::Result<Clone> {
+        if let Some(base) = self.shared.get() {
+            return Ok(self.clone_at(base, Whose::Shared));
+        }
+        let base = self.place(0)?;
+        self.shared.set(Some(base));
+        Ok(self.clone_at(base, Whose::SharedByFirst))
+    }
+
+    fn clone_at(&self, base: usize, whose: Whose) -> Clone {
+        Clone::new(base, self.copies.span, self.startup.clone(), whose)
+    }
+
+    fn place(&self, index: usize) -> io::Result<usize> {
         let base = self.copies.place(index)?;
         for at in &self.own {
             let word = (base + at) as *mut usize;
             // SAFETY: the word lies in the copy, and no code of it has run.
-            unsafe { word.write_unaligned(word.read_unaligned().wrapping_add(base.wrapping_sub(self.base))) };
+            unsafe { word.write_unaligned(word.read_unaligned().wrapping_add(base)) };
         }
-        Ok(Clone::new(base, &self.elf))
+        Ok(base)
     }
 
-    /// The copy that holds `address`, and where in it.
-    pub fn find(&self, address: usize) -> Option<(usize, usize)> {
-        let offset = address.checked_sub(self.copies.start)?;
-        let index = offset / self.copies.span;
-        (index < self.copies.count).then(|| (index, offset % self.copies.span))
+    /// The part that holds `address` in some copy, and where in the part.
+    pub fn find(&self, address: usize) -> Option<(&Part, usize)> {
+        let distance = address.checked_sub(self.copies.start)?;
+        if distance / self.copies.span >= self.copies.count {
+            return None;
+        }
+        let distance = distance % self.copies.span;
+        let holds = |part: &&Part| (part.offset..part.offset + part.elf.span()).contains(&distance);
+        self.parts.iter().find(holds).map(|part| (part, distance - part.offset))
     }
 
     /// The addresses of all copies, and how far it is from one to the next \[bytes\].
@@ -112,19 +183,59 @@ impl Template {
 
     /// Where the program keeps its own copy of a library's variable, relative to the base.
     pub fn copy_of(&self, variable: &str) -> Option<usize> {
-        relocation::copy_of(&self.elf, variable)
+        relocation::copy_of(&self.parts[0].elf, variable)
+    }
+
+    /// Where thread-local variables of the rank that runs are, if there are any.
+    pub fn thread_local(&self, pad: Pad) -> Result<Option<tls::Place>, Refusal> {
+        let image = |part: &Part| part.elf.tls.map(|tls| Tls { address: part.offset + tls.address, ..tls });
+        tls::Place::new(&self.thread_local, &self.parts.iter().map(image).collect::<Vec<_>>(), pad)
     }
 }
 
-/// Loads the libraries that the program needs before it: what it copies of their variables (of std::cout, for
-/// one) is what they have made of them by then. One that is not found here is looked for once more with the
-/// program, whose own search path counts then.
-fn open_needed(elf: &Elf) {
-    for name in elf.dynamic.needed.iter().filter(|name| !interface::is_ours(name)) {
-        let Ok(name) = CString::new(name.as_str()) else { continue };
-        // SAFETY: libraries run their initialisation, as they would in any process that needs them.
-        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+/// A library that calls a function of the program needs one copy for each rank.
+fn copy_what_calls_back(program: &Elf, libraries: &mut [Library]) {
+    let words = relocation::words(program);
+    let mut offered = program.definitions();
+    for word in &words {
+        // What the program copies from the system's libraries is not its own.
+        if let Holds::CopyOf(name, _) = &word.holds {
+            offered.remove(name);
+        }
     }
+    for library in libraries.iter_mut().filter(|library| library.fate == Fate::Shared) {
+        let calls = |holds: &Holds| matches!(holds, Holds::Symbol(name) if offered.contains_key(name));
+        if relocation::words(&library.elf).iter().any(|word| calls(&word.holds)) {
+            library.fate = Fate::Copied;
+        }
+    }
+}
+
+fn describe(library: &Library) -> String {
+    let Library { name, path, state_bytes, .. } = library;
+    let path = path.display();
+    match library.fate {
+        Fate::Copied => format!("{name} ({path}): a copy for each rank, {state_bytes} bytes of variables"),
+        Fate::Shared => format!("{name} ({path}): shared, without variables"),
+    }
+}
+
+/// Loads the libraries of the system before all others: what is copied of their variables (of std::cout, for
+/// one) is what they have made of them by then.
+fn open_system(program: &Elf, libraries: &[Library], hooks: &[Hook]) {
+    let needed =
+        libraries.iter().flat_map(|library| &library.elf.dynamic.needed).chain(&program.dynamic.needed);
+    let brought = |name: &String| libraries.iter().any(|library| library.name == *name);
+    for name in needed.filter(|name| !interface::is_ours(name) && !brought(name)) {
+        let Ok(text) = CString::new(name.as_str()) else { continue };
+        let base = open(&text);
+        if let (true, Ok(base)) = (name.starts_with("libstdc++.so"), base)
+            && let Some(elf) = path_of(base).and_then(|path| Elf::read(&path).ok())
+        {
+            hook_in_place(&elf, base, hooks);
+        }
+    }
+    exceptions::find();
     // The streams of C++ are made by the first file that uses them, which would be the program.
     type Make = unsafe extern "C" fn(*mut c_void);
     // SAFETY: the constructor of std::ios_base::Init, whose object has one byte, which is never read.
@@ -138,13 +249,35 @@ fn open_needed(elf: &Elf) {
     }
 }
 
-/// Lets the C library load it; gives the base address. It stays loaded.
-fn open_library(file: &File) -> Result<usize, Refusal> {
+/// Lets the C library load a library as it is, for all ranks; gives the base address.
+fn open(name: &CStr) -> Result<usize, Refusal> {
+    // SAFETY: the library runs its initialisation, as it would in any process that needs it.
+    unsafe { base_of(libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL), name) }
+}
+
+/// Lets the C library load a copy of a file, of which nothing runs; gives the base address. It stays loaded.
+fn load_copy(elf: &Elf, scope: i32, unnamed: &[String]) -> Result<usize, Refusal> {
+    let dropped = |name: &str| interface::is_ours(name) || unnamed.iter().any(|other| other == name);
+    let library = memory_file(c"hopcast-program", &elf.as_library(dropped))
+        .map_err(|error| format!("no memory for its copy: {error}"))?;
+    let base = open_library(&library, scope);
+    // Its number stays taken: a library of the same name would be taken for this one.
+    std::mem::forget(library);
+    base
+}
+
+fn open_library(file: &File, scope: i32) -> Result<usize, Refusal> {
     let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("no zero in a number");
     // SAFETY: a file made of a program whose own initialisation is taken out; the libraries that it needs
     // run theirs, as they would in any process.
+    unsafe { base_of(libc::dlopen(path.as_ptr(), libc::RTLD_NOW | scope), &path) }
+}
+
+/// # Safety
+/// `handle` is what `dlopen` of `path` has just given.
+unsafe fn base_of(handle: *mut c_void, path: &CStr) -> Result<usize, Refusal> {
+    // SAFETY: the caller says so; the structure is the C library's.
     unsafe {
-        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if handle.is_null() {
             let reason = CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned();
             return Err(reason.trim_start_matches(&*path.to_string_lossy()).trim_start_matches(": ").into());
@@ -157,6 +290,16 @@ fn open_library(file: &File) -> Result<usize, Refusal> {
     }
 }
 
+/// The file of the library that was loaded at `base`.
+fn path_of(base: usize) -> Option<PathBuf> {
+    // SAFETY: the structure is filled if the answer is not 0; the text is the C library's.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(base as *const c_void, &raw mut found) != 0 && !found.dli_fname.is_null();
+        known.then(|| PathBuf::from(CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned()))
+    }
+}
+
 /// The public beginning of the C library's `struct link_map` (dlinfo(3)).
 #[repr(C)]
 struct LinkMap {
@@ -164,52 +307,19 @@ struct LinkMap {
     name: *const c_char,
 }
 
-/// Puts the hooks into the image; gives the places of the words that point into it, ascending.
-fn relocate(elf: &Elf, image: &mut [u8], base: usize, hooks: &[Hook]) -> Vec<usize> {
-    let mut own = Vec::new();
+/// Hooks what a library calls that all ranks share.
+fn hook_in_place(elf: &Elf, base: usize, hooks: &[Hook]) {
     for word in relocation::words(elf) {
-        let Some(bytes) = image.get_mut(word.at..word.at + 8) else { continue };
-        let held = usize::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let inside = (base..=base + elf.span()).contains(&held);
-        match &word.holds {
-            Holds::Own => own.push(word.at),
-            Holds::Symbol(name) => match hooks.iter().find(|hook| hook.name == name) {
-                Some(hook) => bytes.copy_from_slice(&(hook.function as usize).to_le_bytes()),
-                None if inside => own.push(word.at),
-                None => {
-                    if let Some(stub) = callers::stub(name, held) {
-                        bytes.copy_from_slice(&stub.to_le_bytes());
-                    } else if let Some(kernel) = kernels::named(name).filter(|_| held != 0) {
-                        kernel.replaces(held);
-                        bytes.copy_from_slice(&kernel.stub().to_le_bytes());
-                    }
-                }
-            },
-            Holds::Chosen if inside => own.push(word.at),
-            Holds::Chosen => {}
-        }
-    }
-    own.sort_unstable();
-    own.dedup();
-    own
-}
-
-/// The functions that a program runs before `main` and after it, relative to its base.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Startup {
-    /// One function, and an array of them with its length \[functions\].
-    pub init: (usize, usize, usize),
-    /// The same for the end.
-    pub fini: (usize, usize, usize),
-}
-
-impl Startup {
-    /// As its dynamic section says.
-    pub fn of(elf: &Elf) -> Startup {
-        let get = |tag| elf.dynamic.get(tag).unwrap_or(0);
-        Startup {
-            init: (get(tags::DT_INIT), get(tags::DT_INIT_ARRAY), get(tags::DT_INIT_ARRAYSZ) / 8),
-            fini: (get(tags::DT_FINI), get(tags::DT_FINI_ARRAY), get(tags::DT_FINI_ARRAYSZ) / 8),
+        let Holds::Symbol(name) = &word.holds else { continue };
+        let Some(hook) = hooks.iter().find(|hook| hook.in_libraries && hook.name == name) else { continue };
+        let place = base + word.at;
+        let page = place & !(PAGE - 1);
+        // SAFETY: a word of a library that was loaded, which its relocation table names; it lies within one
+        // page, as all of its kind. Nothing runs meanwhile.
+        unsafe {
+            if libc::mprotect(page as *mut c_void, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0 {
+                *(place as *mut usize) = hook.function as usize;
+            }
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Thread-local variables of the program, one set for each rank.
+//! Thread-local variables of the program and of its libraries, one set for each rank.
 //!
 //! A position-independent executable finds them at a fixed distance below the thread pointer, where the main
 //! program's are. The launcher, which is the main program, keeps nothing there but a pad:
 //!
 //! ```text
 //!     the launcher's pad (the only thread-local variable of the main program)       fs
-//!   ├─────────────────────────────────────┬── the program's block, of the rank ──┤ ◄── thread pointer
+//!   ├────────────────────────┬── of a library ──┬─ … ─┬── of the program, of one rank ──┤ ◄── thread pointer
 //! ```
 //!
 //! At every switch the block of one rank is copied out and that of the next in; a program without such
 //! variables pays nothing. Code that asks `__tls_get_addr` (in position-independent style) gets the same place.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -28,45 +28,78 @@ pub struct Pad {
     pub bytes: usize,
 }
 
-/// Where the program's block lies.
-#[derive(Debug, Clone, Copy)]
+/// How the variables of all parts lie.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// Of each part: how far below the thread pointer they begin \[bytes\].
+    pub below: Vec<Option<usize>>,
+    /// All together \[bytes\].
+    bytes: usize,
+    align: usize,
+}
+
+impl Layout {
+    /// Of these parts, of which the first is the program.
+    pub fn new(parts: impl Iterator<Item = Option<Tls>>) -> Layout {
+        let mut layout = Layout { align: 1, ..Layout::default() };
+        for part in parts {
+            layout.below.push(part.map(|tls| {
+                layout.bytes = (layout.bytes + tls.bytes).next_multiple_of(tls.align);
+                layout.align = layout.align.max(tls.align);
+                layout.bytes
+            }));
+        }
+        layout
+    }
+}
+
+/// Where the block of the rank that runs lies.
+#[derive(Debug, Clone)]
 pub struct Place {
     at: *mut u8,
-    tls: Tls,
+    bytes: usize,
+    /// Of each part that has any: where its variables are in the block, and their image.
+    parts: Vec<(usize, Tls)>,
 }
 
 thread_local! {
-    static BLOCK: Cell<*mut u8> = const { Cell::new(ptr::null_mut()) };
+    /// Where the variables of each part are, for code that asks.
+    static STARTS: RefCell<Vec<*mut u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Place {
-    /// The place of `tls` at the end of `pad`.
-    pub fn new(tls: Tls, pad: Pad) -> Result<Place, Refusal> {
-        let bytes = tls.bytes.next_multiple_of(tls.align);
+    /// The end of `pad`; nothing where there are no variables. The images of parts are relative to a copy.
+    pub fn new(layout: &Layout, images: &[Option<Tls>], pad: Pad) -> Result<Option<Place>, Refusal> {
+        let bytes = layout.bytes;
         if bytes > pad.bytes {
             return Err(format!(
                 "its thread-local variables take {bytes} bytes, and there is room for {}",
                 pad.bytes
             ));
         }
-        // SAFETY: within the pad, as checked.
-        let at = unsafe { pad.start.add(pad.bytes - bytes) };
-        if at as usize % tls.align != 0 {
+        let end = pad.start.wrapping_add(pad.bytes);
+        if end as usize % layout.align != 0 {
             return Err(format!(
                 "its thread-local variables are aligned to {} bytes, the pad is not",
-                tls.align
+                layout.align
             ));
         }
-        BLOCK.set(at);
-        Ok(Place { at, tls })
+        let starts = layout.below.iter().map(|below| end.wrapping_sub(below.unwrap_or(0)));
+        STARTS.set(starts.collect());
+        let parts = layout.below.iter().zip(images);
+        let parts: Vec<_> = parts.filter_map(|(below, tls)| Some((bytes - (*below)?, (*tls)?))).collect();
+        Ok((bytes > 0).then(|| Place { at: end.wrapping_sub(bytes), bytes, parts }))
     }
 
-    /// The block of a rank that has not begun: the initial image of its copy of the program.
+    /// The block of a rank that has not begun: the initial images of its copy of the program.
     pub fn fresh(&self, program: &Clone) -> Box<[u8]> {
-        let mut block = vec![0; self.tls.bytes].into_boxed_slice();
-        let image = (program.base() + self.tls.address) as *const u8;
-        // SAFETY: the image lies in the copy, which is readable, and is no longer than the block.
-        unsafe { ptr::copy_nonoverlapping(image, block.as_mut_ptr(), self.tls.initialised) };
+        let mut block = vec![0; self.bytes].into_boxed_slice();
+        for (at, tls) in &self.parts {
+            let image = (program.base() + tls.address) as *const u8;
+            let place = &mut block[*at..*at + tls.initialised];
+            // SAFETY: the image lies in the copy, which is readable.
+            unsafe { ptr::copy_nonoverlapping(image, place.as_mut_ptr(), place.len()) };
+        }
         block
     }
 
@@ -88,15 +121,26 @@ pub fn hook() -> Hook {
     Hook::own("__tls_get_addr", get_address as *const c_void)
 }
 
-/// What the compiler passes: the module's number, which is the program's, and the distance from its block.
+/// Added to the number of a part, it is a module's number that the C library does not give.
+pub const MARK: usize = 1 << 32;
+
+/// What the compiler passes: the module's number, and the distance from its block.
 #[repr(C)]
 struct Index {
     module: usize,
     offset: usize,
 }
 
+unsafe extern "C" {
+    fn __tls_get_addr(index: *const Index) -> *mut c_void;
+}
+
 extern "C" fn get_address(index: *const Index) -> *mut c_void {
     // SAFETY: the compiler passes an index of the program's own.
-    let offset = unsafe { (*index).offset };
-    BLOCK.get().wrapping_add(offset).cast()
+    let asked = unsafe { &*index };
+    match asked.module.checked_sub(MARK) {
+        Some(part) => STARTS.with_borrow(|starts| starts[part].wrapping_add(asked.offset).cast()),
+        // SAFETY: as above; the module is one of the C library's.
+        None => unsafe { __tls_get_addr(index) },
+    }
 }

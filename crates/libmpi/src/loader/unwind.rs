@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 /// The copies of the program, as one row of equal pieces of address space.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Copies {
     /// Where the first begins.
     pub start: usize,
@@ -16,8 +16,9 @@ pub struct Copies {
     pub each: usize,
     /// How many there are.
     pub count: usize,
-    /// The table's header within each (PT_GNU_EH_FRAME), if there is one.
-    pub table: Option<usize>,
+    /// Of each part: where it is within each, how long it is, and the header of its table
+    /// (PT_GNU_EH_FRAME), if there is one, relative to the part.
+    pub tables: Vec<(usize, usize, Option<usize>)>,
 }
 
 static COPIES: OnceLock<Copies> = OnceLock::new();
@@ -47,10 +48,13 @@ pub struct Found {
 pub unsafe extern "C" fn hopcast_find_object(instruction: *const c_void, found: *mut Found) -> c_int {
     let answer = || {
         let copies = COPIES.get()?;
-        let index = (instruction as usize).checked_sub(copies.start)? / copies.each;
-        let start = copies.start + index * copies.each;
-        let table = copies.table.filter(|_| index < copies.count)?;
-        let end = start + copies.each;
+        let distance = (instruction as usize).checked_sub(copies.start)?;
+        let index = distance / copies.each;
+        let within = distance % copies.each;
+        let holds = |part: &&(usize, usize, Option<usize>)| (part.0..part.0 + part.1).contains(&within);
+        let (offset, bytes, table) = copies.tables.iter().find(holds).filter(|_| index < copies.count)?;
+        let start = copies.start + index * copies.each + offset;
+        let (end, table) = (start + bytes, (*table)?);
         Some(Found { flags: 0, start, end, link_map: 0, table: start + table, reserved: [0; 7] })
     };
     match answer() {

@@ -6,6 +6,7 @@
 
 pub mod descriptors;
 pub mod environment;
+pub mod exceptions;
 pub mod exit;
 pub mod floating_point;
 pub mod folder;
@@ -72,6 +73,7 @@ pub struct View {
     pub statics: OnceCell<Box<statics::Statics>>,
     /// What is to be run at its end.
     pub handlers: exit::Handlers,
+    exceptions: Cell<exceptions::Handled>,
     output: Sink,
     error: Sink,
     input: *mut libc::FILE,
@@ -88,6 +90,7 @@ impl View {
             killed_by: Cell::new(0),
             statics: OnceCell::new(),
             handlers: Default::default(),
+            exceptions: Cell::default(),
             output: Sink::new(libc::STDOUT_FILENO),
             error: Sink::new(libc::STDERR_FILENO),
             input: stdio::input_of(rank),
@@ -118,11 +121,16 @@ impl View {
     pub fn enter(&self) {
         stdio::set_input(self.input);
         self.environment.enter();
+        if let Some(statics) = self.statics.get() {
+            statics.enter();
+        }
+        exceptions::exchange(&self.exceptions);
         folder::enter(Some(&self.folder));
     }
 
     /// It has stopped.
     pub fn leave(&self) {
+        exceptions::exchange(&self.exceptions);
         self.environment.leave();
     }
 }

@@ -55,6 +55,15 @@ impl Options {
     const FIRST: Options = Options { index: 1, says: 1, wrong: b'?' as c_int, argument: ptr::null_mut() };
 }
 
+impl Statics {
+    /// The rank is about to run: a program without copies of the variables of getopt(3) reads the C library's.
+    pub fn enter(&self) {
+        let now = self.options.get();
+        // SAFETY: the variables of the C library, which no other thread looks at.
+        unsafe { (optind, opterr, optopt, optarg) = (now.index, now.says, now.wrong, now.argument) };
+    }
+}
+
 /// Where a program keeps its own copies of the variables of getopt(3), relative to its base.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OwnOptions {

@@ -1,0 +1,145 @@
+//! The libraries that a program brings: which there are, and what becomes of each.
+//!
+//! A library that keeps something in variables is copied for each rank, as the program is; so is one that calls
+//! such a library, for a call leads to one copy. One without variables is shared, and so are those of the system,
+//! whose state `process_view` takes care of.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::LittleEndian as LE;
+use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
+
+use super::elf::{Elf, Refusal};
+use super::interface;
+
+/// What becomes of a library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Each rank has a copy.
+    Copied,
+    /// It keeps nothing: one for all.
+    Shared,
+}
+
+/// A library that a program needs, itself or through others.
+#[derive(Debug)]
+pub struct Library {
+    /// As programs name it.
+    pub name: String,
+    /// Where it was found.
+    pub path: PathBuf,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Variables that it may write \[bytes\].
+    pub state_bytes: usize,
+    /// What is in it.
+    pub elf: Elf,
+}
+
+/// The names of libraries that are the system's, up to ".so".
+const SYSTEM: [&str; 14] = [
+    "ld-linux-x86-64",
+    "libc",
+    "libm",
+    "libmvec",
+    "libpthread",
+    "libdl",
+    "librt",
+    "libutil",
+    "libresolv",
+    "libnsl",
+    "libanl",
+    "libgcc_s",
+    "libstdc++",
+    "linux-vdso",
+];
+/// What the C compiler puts into every library \[bytes\].
+const NO_STATE_BYTES: usize = 16;
+
+/// The libraries of `program`, those that others need before these.
+pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
+    let brought = |name: &&String| !interface::is_ours(name) && !is_system(name);
+    let mut wanted: Vec<_> = program.dynamic.needed.iter().filter(brought).cloned().collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The list has all that a real MPI library needs as well: what counts is needed without it.
+    let listed = list(path, program)?;
+    let mut found: Vec<Library> = Vec::new();
+    while let Some(name) = wanted.pop() {
+        if found.iter().any(|one| one.name == name) {
+            continue;
+        }
+        let Some(path) = listed.get(&name) else {
+            return Err(format!("it needs {name}, which is not found: LD_LIBRARY_PATH says where to look"));
+        };
+        let elf = Elf::read(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
+        wanted.extend(elf.dynamic.needed.iter().filter(brought).cloned());
+        let state_bytes = state_of(&elf);
+        let fate = if state_bytes > NO_STATE_BYTES { Fate::Copied } else { Fate::Shared };
+        found.push(Library { name, path: path.clone(), fate, state_bytes, elf });
+    }
+    loop {
+        let copied: Vec<_> = found.iter().filter(|one| one.fate == Fate::Copied).collect();
+        let calls = |one: &Library| copied.iter().any(|other| one.elf.dynamic.needed.contains(&other.name));
+        let next = found.iter().position(|one| one.fate == Fate::Shared && calls(one));
+        match next {
+            Some(index) => found[index].fate = Fate::Copied,
+            None => break,
+        }
+    }
+    Ok(in_order(found))
+}
+
+fn is_system(name: &str) -> bool {
+    name.split(".so").next().is_some_and(|stem| SYSTEM.contains(&stem))
+}
+
+/// Names and paths, as the C library's loader finds them: it is asked to list them and to run nothing.
+fn list(path: &Path, program: &Elf) -> Result<BTreeMap<String, PathBuf>, Refusal> {
+    let loader = program.interpreter.as_deref().unwrap_or("/lib64/ld-linux-x86-64.so.2");
+    let mut command = Command::new(loader);
+    command.arg(path).env("LD_TRACE_LOADED_OBJECTS", "1");
+    let listed = command.output().map_err(|error| format!("{loader}: {error}"))?;
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let found = text.lines().filter_map(|line| line.trim().split_once(" => "));
+    let found = found.filter(|(_, place)| *place != "not found");
+    let path = |place: &str| PathBuf::from(place.rsplit_once(" (").map_or(place, |(path, _)| path));
+    Ok(found.map(|(name, place)| (name.to_string(), path(place))).collect())
+}
+
+/// How much a library may write, beside what its loading needs \[bytes\].
+fn state_of(elf: &Elf) -> usize {
+    let Ok(file) = ElfFile64::<LE>::parse(&*elf.bytes) else { return usize::MAX };
+    let sections = file.elf_section_table();
+    let sizes = sections.iter().filter_map(|section| {
+        let name = sections.section_name(LE, section).ok()?;
+        let state = [".data", ".bss", ".tdata", ".tbss"].iter().any(|known| name == known.as_bytes());
+        state.then(|| section.sh_size(LE) as usize)
+    });
+    // Without a table of sections it may be anything.
+    if file.elf_header().e_shnum(LE) == 0 { usize::MAX } else { sizes.sum() }
+}
+
+/// What others need comes before these.
+fn in_order(found: Vec<Library>) -> Vec<Library> {
+    fn visit(index: usize, found: &[Library], seen: &mut [bool], order: &mut Vec<usize>) {
+        if std::mem::replace(&mut seen[index], true) {
+            return;
+        }
+        for name in &found[index].elf.dynamic.needed {
+            if let Some(next) = found.iter().position(|one| one.name == *name) {
+                visit(next, found, seen, order);
+            }
+        }
+        order.push(index);
+    }
+    let (mut seen, mut order) = (vec![false; found.len()], Vec::new());
+    for index in 0..found.len() {
+        visit(index, &found, &mut seen, &mut order);
+    }
+    let mut found: Vec<_> = found.into_iter().map(Some).collect();
+    order.into_iter().map(|index| found[index].take().expect("each is visited once")).collect()
+}

@@ -1,0 +1,63 @@
+"""Programs that bring libraries: what these keep is each rank's own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_programs import HERE, hopcast, pytestmark  # noqa: F401
+
+SOURCES = HERE / "libraries"
+
+
+def build(folder: Path, *words: str | Path) -> None:
+    subprocess.run(list(map(str, words)), check=True, cwd=folder)
+
+
+@pytest.fixture(scope="module", params=["named", "unnamed"])
+def folder(request, tmp_path_factory) -> Path:
+    """With both libraries; a program knows a named one by that name, any other by that of its file."""
+    folder = tmp_path_factory.mktemp(request.param)
+    library = ("cc", "-O2", "-shared", "-fPIC")
+    names = ("-Wl,-soname,libcounter.so",) if request.param == "named" else ()
+    build(folder, *library, SOURCES / "counter.c", *names, "-o", "libcounter.so")
+    build(folder, *library, SOURCES / "caller.c", "-o", "libcaller.so", "-L.", "-lcounter")
+    return folder
+
+
+USES = ("-L.", "-lcaller", "-lcounter", "-Wl,-rpath,$ORIGIN")
+
+
+def test_what_a_library_keeps_is_each_ranks_own(folder, monkeypatch) -> None:
+    monkeypatch.chdir(folder)
+    done = hopcast("cc", "-O2", SOURCES / "main.c", "-o", "main", *USES)
+    assert done.returncode == 0, done.stderr
+    done = hopcast("run", "hopper", "-n", "5", "--quiet", "--verbose", "./main")
+    assert done.returncode == 0, done.stderr
+    names = ["none", "one", "two", "none", "one"]
+    expected = [f"rank {rank} {name}" for rank, name in enumerate(names)]
+    expected += [f"counter ends after {9 * (rank + 1)}" for rank in range(5)]
+    assert sorted(done.stdout.splitlines()[:-1]) == sorted(expected)
+    assert "libcounter.so" in done.stderr and "a copy for each rank" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
+def test_it_is_so_under_a_real_mpi(folder) -> None:
+    build(folder, "mpicc", "-O2", SOURCES / "main.c", "-o", "real", *USES)
+    build(folder, "mpiexec", "-n", "3", "./real")
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler is installed")
+def test_units_of_fortran_are_each_ranks_own(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    build(tmp_path, "gfortran", "-O2", "-fPIC", "-c", SOURCES / "say.f90")
+    assert hopcast("cc", SOURCES / "units.c", "say.o", "-o", "units", "-lgfortran").returncode == 0
+    done = hopcast("run", "hopper", "-n", "4", "--quiet", "./units")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()[:-1]]
+    expected = [["hello", "of", str(rank)] for rank in range(4)]
+    expected += [["part", str(rank), "rest", str(rank)] for rank in range(4)]
+    assert sorted(lines) == sorted(expected)
+    assert not list(tmp_path.glob("fort.out.*"))
