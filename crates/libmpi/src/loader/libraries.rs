@@ -72,14 +72,16 @@ pub fn of(path: &Path, program: &Elf) -> Result<Vec<Library>, Refusal> {
         if found.iter().any(|one| one.name == name) {
             continue;
         }
-        let Some(path) = listed.get(&name) else {
+        // A library without a name of its own is needed by its path, which is not listed.
+        let path = if name.contains('/') { Some(PathBuf::from(&name)) } else { listed.get(&name).cloned() };
+        let Some(path) = path else {
             return Err(format!("it needs {name}, which is not found: LD_LIBRARY_PATH says where to look"));
         };
-        let elf = Elf::read(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
+        let elf = Elf::read(&path).map_err(|reason| format!("{}: {reason}", path.display()))?;
         wanted.extend(elf.dynamic.needed.iter().filter(brought).cloned());
         let state_bytes = state_of(&elf);
         let fate = if state_bytes > NO_STATE_BYTES { Fate::Copied } else { Fate::Shared };
-        found.push(Library { name, path: path.clone(), fate, state_bytes, elf });
+        found.push(Library { name, path, fate, state_bytes, elf });
     }
     loop {
         let copied: Vec<_> = found.iter().filter(|one| one.fate == Fate::Copied).collect();
