@@ -60,7 +60,11 @@ def mpi_functions() -> str:
     lines += [
         "`MPI_ERR_UNSUPPORTED_OPERATION`; the error handler of the communicator, by default, then ends the"
     ]
-    lines += ["program by the function's name. Each name stands for its large-count form `_c`, too.", ""]
+    lines += ["program by the function's name. Each name stands for its large-count form `_c`, too. Those of"]
+    lines += [
+        'the chapter "Removed" are of MPI 1, and not in the standard any more: old programs call them.',
+        "",
+    ]
     for header in sorted((ROOT / "crates/libmpi/include/mpi").glob("*.h")):
         found = re.findall(r"MPI_FN\((\w+)\)\(.*\);( /\* \w+::\w+ \*/)?$", header.read_text(), re.MULTILINE)
         plain = {name.removesuffix("_c"): bool(does) for name, does in found}

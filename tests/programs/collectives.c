@@ -106,6 +106,26 @@ static void immediate(MPI_Comm comm, int me, int n) {
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 }
 
+/* What is sent must not be where it is wanted: each rank is told, before anything moves. */
+static void aliased(MPI_Comm comm, int me, int n) {
+    int *all = calloc(2 * n, sizeof *all), class, root = n / 2;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+#define REFUSES(call)                        \
+    do {                                     \
+        MPI_Error_class(call, &class);       \
+        CHECK(class == MPI_ERR_BUFFER);      \
+    } while (0)
+    REFUSES(MPI_Allgather(all + me, 1, MPI_INT, all, 1, MPI_INT, comm));
+    REFUSES(MPI_Alltoall(all, 1, MPI_INT, all, 1, MPI_INT, comm));
+    REFUSES(MPI_Allreduce(all, all, 1, MPI_INT, MPI_SUM, comm));
+    if (me == root) {
+        REFUSES(MPI_Gather(all + me, 1, MPI_INT, all, 1, MPI_INT, root, comm));
+        REFUSES(MPI_Scatter(all, 1, MPI_INT, all + me, 1, MPI_INT, root, comm));
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    free(all);
+}
+
 static void all(MPI_Comm comm) {
     int me, n;
     MPI_Comm_rank(comm, &me);
@@ -114,6 +134,7 @@ static void all(MPI_Comm comm) {
     everyone(comm, me, n);
     uneven(comm, me, n);
     immediate(comm, me, n);
+    aliased(comm, me, n);
     MPI_Barrier(comm);
 }
 

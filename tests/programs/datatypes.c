@@ -83,11 +83,66 @@ static void indexed(void) {
     MPI_Type_free(&pair);
 }
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+static int handled;
+
+static void handle(MPI_Comm *comm, int *code, ...) {
+    (void)comm;
+    MPI_Error_class(*code, &handled);
+}
+
+/* What MPI 3.0 has removed, and old programs call. */
+static void removed(void) {
+    int lengths[3] = {1, 2, 1}, out[8], in[8], size_of;
+    MPI_Aint places[3] = {-4, 4, 20}, address, lower, upper, extent;
+    MPI_Datatype types[3] = {MPI_LB, MPI_INT, MPI_UB}, type, pair, rows;
+    MPI_Type_struct(3, lengths, places, types, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_lb(type, &lower), MPI_Type_ub(type, &upper), MPI_Type_extent(type, &extent);
+    MPI_Type_size(type, &size_of);
+    CHECK(lower == -4 && upper == 20 && extent == 24 && size_of == 8);
+    MPI_Type_contiguous(2, type, &pair);
+    MPI_Type_lb(pair, &lower), MPI_Type_ub(pair, &upper), MPI_Type_extent(pair, &extent);
+    CHECK(lower == -4 && upper == 44 && extent == 48);
+    for (int i = 0; i < 8; i++)
+        out[i] = 100 * rank + i, in[i] = -1;
+    MPI_Request request;
+    MPI_Irecv(in, 4, MPI_INT, (rank + size - 1) % size, 3, MPI_COMM_WORLD, &request);
+    MPI_Send(out, 1, type, (rank + 1) % size, 3, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    int left = (rank + size - 1) % size;
+    CHECK(in[0] == 100 * left + 1 && in[1] == 100 * left + 2 && in[2] == -1);
+    MPI_Type_free(&type), MPI_Type_free(&pair);
+
+    MPI_Type_hvector(3, 1, 8, MPI_INT, &rows);
+    MPI_Type_extent(rows, &extent);
+    CHECK(extent == 20);
+    MPI_Type_free(&rows);
+    MPI_Type_hindexed(2, lengths, places + 1, MPI_INT, &rows);
+    MPI_Type_lb(rows, &lower), MPI_Type_ub(rows, &upper);
+    CHECK(lower == 4 && upper == 28);
+    MPI_Type_free(&rows);
+    MPI_Address(&out[1], &address);
+    CHECK(address == (MPI_Aint)&out[1]);
+
+    MPI_Errhandler own, found;
+    MPI_Errhandler_create(handle, &own);
+    MPI_Errhandler_set(MPI_COMM_WORLD, own);
+    MPI_Errhandler_get(MPI_COMM_WORLD, &found);
+    CHECK(found == own);
+    MPI_Send(out, 1, MPI_INT, size + 1, 0, MPI_COMM_WORLD);
+    CHECK(handled == MPI_ERR_RANK);
+    MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&own), MPI_Errhandler_free(&found);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     columns();
     structures();
     indexed();
+    removed();
     printf("rank %d: all in place\n", rank);
     MPI_Finalize();
     return 0;

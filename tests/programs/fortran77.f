@@ -8,7 +8,7 @@ C     mpif.h: sentinels, statuses, texts and datatypes of Fortran.
       double precision values(10), sums(10)
       character*(MPI_MAX_ERROR_STRING) text
       integer length, newtype, comm, class
-      integer blocks(2), types(2), kept, counted
+      integer blocks(2), types(2), kept, counted, old(2)
       integer(kind=MPI_ADDRESS_KIND) places(2), lb, extent
       logical flag
       common /pair/ kept(4)
@@ -85,6 +85,25 @@ C     A structure in a common block, by absolute addresses.
       call MPI_TYPE_FREE(newtype, ierr)
       call MPI_TYPE_GET_EXTENT(MPI_DOUBLE_COMPLEX, lb, extent, ierr)
       call check(lb .eq. 0 .and. extent .eq. 16, 'extent')
+
+C     Of MPI 1, with default integers.
+      old(1) = 0
+      old(2) = 8
+      call MPI_TYPE_HINDEXED(2, blocks, old, MPI_INTEGER, newtype,
+     &     ierr)
+      call MPI_TYPE_EXTENT(newtype, i, ierr)
+      call check(i .eq. 16, 'hindexed')
+      call MPI_TYPE_FREE(newtype, ierr)
+      call MPI_TYPE_STRUCT(2, blocks, old, types, newtype, ierr)
+      call MPI_TYPE_UB(newtype, i, ierr)
+      call check(i .eq. 16, 'struct')
+      call MPI_TYPE_LB(newtype, i, ierr)
+      call check(i .eq. 0, 'lower bound')
+      call MPI_TYPE_FREE(newtype, ierr)
+      call MPI_TYPE_HVECTOR(3, 1, 8, MPI_INTEGER, newtype, ierr)
+      call MPI_TYPE_EXTENT(newtype, i, ierr)
+      call check(i .eq. 20, 'hvector')
+      call MPI_TYPE_FREE(newtype, ierr)
 
 C     Texts, codes, communicators.
       call MPI_COMM_SET_ERRHANDLER(MPI_COMM_WORLD, MPI_ERRORS_RETURN,

@@ -194,6 +194,36 @@ static void freeing(void) {
     free(in), free(out);
 }
 
+/* A persistent send keeps its datatype; of a null or inactive request the status is empty. */
+static void persistent(void) {
+    int out[3] = {0}, in[2] = {0}, flag;
+    MPI_Datatype type;
+    MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status status, statuses[3];
+    MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Send_init(out, 1, type, right, 6, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(in, 2, MPI_INT, left, 6, MPI_COMM_WORLD, &requests[1]);
+    MPI_Type_free(&type);
+    for (int round = 0; round < 2; round++) {
+        out[0] = rank + round, out[2] = rank - round;
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        CHECK(in[0] == left + round && in[1] == left - round);
+    }
+    memset(&status, -7, sizeof status);
+    MPI_Request_get_status(MPI_REQUEST_NULL, &flag, &status);
+    CHECK(flag && status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG && !status.MPI_ERROR);
+    memset(&status, -7, sizeof status);
+    MPI_Wait(&requests[0], &status);
+    CHECK(status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG);
+    memset(statuses, -7, sizeof statuses);
+    MPI_Waitall(3, requests, statuses);
+    for (int i = 0; i < 3; i++)
+        CHECK(statuses[i].MPI_SOURCE == MPI_ANY_SOURCE && statuses[i].MPI_TAG == MPI_ANY_TAG);
+    MPI_Request_free(&requests[0]), MPI_Request_free(&requests[1]);
+}
+
 static int asked, freed, cancelled;
 
 static int query(void *state, MPI_Status *status) {
@@ -384,9 +414,9 @@ static void partitions(void) {
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     right = (rank + 1) % size, left = (rank + size - 1) % size;
-    void (*all[])(void) = {buffers, matched,    both,    cancelling, freeing,
-                           generalised, truncation, modes,   oneself,    partitions};
-    const char *names[] = {"buffers", "matched",    "both",  "cancelling", "freeing",
+    void (*all[])(void) = {buffers, matched,    both,  cancelling, freeing,   persistent,
+                           generalised, truncation, modes, oneself,    partitions};
+    const char *names[] = {"buffers", "matched",    "both",  "cancelling", "freeing",   "persistent",
                            "generalised", "truncation", "modes", "oneself",    "partitions"};
     for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
         all[i]();

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mpich_build
+import mpich_report
 from mpich_build import FOLDERS, Absent, Suite
 
 PLATFORM = "hopper"
@@ -198,14 +199,22 @@ def passes_there(test: Test, reference: dict[str, str], ours: dict[str, str]) ->
     return reference.get(test.name, ours.get(test.name)) == ""
 
 
-def table(tests: list[Test], reference: dict[str, str], ours: dict[str, str]) -> tuple[list[str], int, int]:
-    """A line for each folder: what passes of that which passes under MPICH."""
-    counts: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0])
+def by_folder(
+    tests: list[Test], reference: dict[str, str], ours: dict[str, str]
+) -> dict[str, tuple[int, int]]:
+    """How many pass here, of how many that pass under MPICH. What checks errors in C++ is with `cxx`."""
+    counts: dict[str, tuple[int, int]] = collections.defaultdict(lambda: (0, 0))
     for test in tests:
         if passes_there(test, reference, ours):
-            count = counts[test.folder.split("/")[0]]
-            count[0] += ours.get(test.name) == ""
-            count[1] += 1
+            parts = test.folder.split("/")
+            name = "cxx" if "cxx" in parts else parts[0]
+            here, there = counts[name]
+            counts[name] = (here + (ours.get(test.name) == ""), there + 1)
+    return counts
+
+
+def table(counts: dict[str, tuple[int, int]]) -> tuple[list[str], int, int]:
+    """A line for each folder: what passes of that which passes under MPICH."""
     passed, of = (sum(count[at] for count in counts.values()) for at in (0, 1))
     rows = [*counts.items(), ("all", [passed, of])]
     lines = ["folder     passed  of those that pass under MPICH"]
@@ -230,6 +239,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--whole-reference", action="store_true", help="run all that is missing under MPICH")
     parser.add_argument("--again", action="store_true", help="run MPICH again, even if its result is known")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here")
+    parser.add_argument("--write", action="store_true", help="write the page mpich.md beside this script")
     parser.add_argument("--failed", action="store_true", help="only what failed the last time")
     parser.add_argument("--at-least", type=float, default=0, metavar="SHARE", help="else status 1 [percent]")
     return parser.parse_args()
@@ -271,14 +281,20 @@ def main() -> None:
     unknown = [test for test in unknown if given.again or test.name not in reference.of]
     # Its processes poll: one program at a time.
     run_all(suite, unknown, "mpich", 1, 2 * given.time_limit, reference)
-    lines, passed, of = table(tests, reference.of, ours.of)
-    for test in tests:
-        if reference.of.get(test.name) == "" and ours.of.get(test.name):
-            print(f"{test.name}: {ours.of[test.name]}")
+    counts = by_folder(tests, reference.of, ours.of)
+    lines, passed, of = table(counts)
+    failed = {
+        t.name: ours.of[t.name] for t in tests if reference.of.get(t.name) == "" and ours.of.get(t.name)
+    }
+    for name, why in failed.items():
+        print(f"{name}: {mpich_report.reason_of(name) or why}")
     print(*lines, sep="\n")
     if given.json:
         shown = {t.name: {"mpich": reference.of.get(t.name), "hopcast": ours.of.get(t.name)} for t in tests}
         given.json.write_text(json.dumps(shown, indent=1))
+    if given.write:
+        version = suite.source.parents[1].name.replace("mpich-", "version ")
+        mpich_report.PAGE.write_text(mpich_report.page(version, counts, failed))
     raise SystemExit(100 * passed < given.at_least * of)
 
 

@@ -164,6 +164,9 @@ typedef struct MPI_ABI_Datatype *MPI_Datatype;
 #define MPI_REAL16 ((MPI_Datatype)0x2e2)
 #define MPI_COMPLEX16 ((MPI_Datatype)0x2e3)
 #define MPI_COMPLEX32 ((MPI_Datatype)0x2eb)
+/* Removed by MPI 3.0: their numbers are not the standard's. */
+#define MPI_LB ((MPI_Datatype)0x2fe)
+#define MPI_UB ((MPI_Datatype)0x2ff)
 #define MPI_LONG_LONG_INT MPI_LONG_LONG
 #define MPI_C_COMPLEX MPI_C_FLOAT_COMPLEX
 
@@ -301,6 +304,10 @@ enum {
     MPI_COMBINER_F90_INTEGER = 115,
     MPI_COMBINER_RESIZED = 116,
     MPI_COMBINER_VALUE_INDEX = 117,
+    /* Removed by MPI 3.0; no datatype has them, for its function of C is told. */
+    MPI_COMBINER_HVECTOR_INTEGER = 197,
+    MPI_COMBINER_HINDEXED_INTEGER = 198,
+    MPI_COMBINER_STRUCT_INTEGER = 199,
     MPI_TYPECLASS_INTEGER = 192,
     MPI_TYPECLASS_REAL = 193,
     MPI_TYPECLASS_COMPLEX = 194,
@@ -431,6 +438,7 @@ typedef void MPI_File_errhandler_function(MPI_File *file, int *error_code, ...);
 typedef void MPI_Win_errhandler_function(MPI_Win *win, int *error_code, ...);
 typedef void MPI_Session_errhandler_function(MPI_Session *session, int *error_code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef MPI_Comm_errhandler_function MPI_Handler_function; /* Removed by MPI 3.0. */
 typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
 typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;

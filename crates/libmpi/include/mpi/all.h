@@ -14,6 +14,7 @@
 #include "one_sided.h"
 #include "operation.h"
 #include "point_to_point.h"
+#include "removed.h"
 #include "request.h"
 #include "session.h"
 #include "tool.h"

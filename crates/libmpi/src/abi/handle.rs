@@ -54,6 +54,10 @@ handles! {
         NULL = 0x200;
         /// MPI_BYTE
         BYTE = 0x247;
+        /// MPI_LB
+        LB = 0x2fe;
+        /// MPI_UB
+        UB = 0x2ff;
     }
     /// MPI_Op; `data::operator` knows the predefined ones.
     Op {

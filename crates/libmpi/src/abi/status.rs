@@ -71,6 +71,17 @@ impl Status {
             *status = Status { error: status.error, ..*self };
         }
     }
+
+    /// Writes the empty status, of which MPI_ERROR is a part (MPI 5.0, 3.7.3).
+    ///
+    /// # Safety
+    /// As for [`Status::write`].
+    pub unsafe fn write_empty(place: *mut Status) {
+        // SAFETY: the caller says so.
+        if let Some(status) = unsafe { place.as_mut() } {
+            *status = Status::EMPTY;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -216,15 +216,15 @@ fn in_place(buffer: *const c_void) -> bool {
 }
 
 /// Refuses MPI_IN_PLACE where the standard does not allow it.
-fn not_in_place(buffer: *const c_void, what: &str) -> Answer {
+pub(super) fn not_in_place(buffer: *const c_void, what: &str) -> Answer {
     if in_place(buffer) {
         return Err(Error::new(Class::BUFFER, format!("MPI_IN_PLACE is not allowed as {what}")));
     }
     Ok(())
 }
 
-/// Refuses a result that is to be put where the operands are.
-fn distinct(from: *const c_void, into: *const c_void, bytes: u64) -> Answer {
+/// Refuses what is to be put where it comes from (MPI 5.0, 6.2: buffers of one call do not overlap).
+pub(super) fn distinct(from: *const c_void, into: *const c_void, bytes: u64) -> Answer {
     if from == into && !from.is_null() && bytes > 0 {
         let reason = "the send buffer is the receive buffer: MPI_IN_PLACE says that";
         return Err(Error::new(Class::BUFFER, reason));

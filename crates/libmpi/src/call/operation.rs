@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
+use super::collective;
 use super::datatype::{Made, truth};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Op};
@@ -181,7 +182,9 @@ pub unsafe fn reduce_local(
     op: Op,
 ) -> Answer {
     let layout = me.layout(datatype)?;
-    layout.bytes(count)?;
+    collective::not_in_place(from, "the first operand")?;
+    collective::not_in_place(into, "the second operand")?;
+    collective::distinct(from, into, layout.bytes(count)?)?;
     let operator = operator(me, op, datatype, &layout)?;
     // SAFETY: as the contract of `call` says.
     unsafe {

@@ -26,6 +26,8 @@ pub enum Element {
     Packed,
     /// A number and a place, for MPI_MINLOC and MPI_MAXLOC: where the place begins in memory \[bytes\].
     Pair(Number, u8),
+    /// Nothing: a bound of a structure, of MPI 1.
+    Marker,
 }
 
 /// Formats of floating-point numbers.
@@ -67,7 +69,7 @@ impl std::fmt::Debug for Basic {
     }
 }
 
-use Element::{Byte, Character, Complex, Float, Logical, Packed, Pair, Signed, Unsigned};
+use Element::{Byte, Character, Complex, Float, Logical, Marker, Packed, Pair, Signed, Unsigned};
 use Width::{Double, Extended, Half, Quad, Single};
 
 /// Handle, name, size \[bytes\], element.
@@ -142,6 +144,9 @@ const PREDEFINED: &[(usize, &str, usize, Element)] = &[
     (0x2e2, "MPI_REAL16", 16, Float(Quad)),
     (0x2e3, "MPI_COMPLEX16", 16, Complex(Double)),
     (0x2eb, "MPI_COMPLEX32", 32, Complex(Quad)),
+    // Removed by MPI 3.0: the numbers are our own.
+    (0x2fe, "MPI_LB", 0, Marker),
+    (0x2ff, "MPI_UB", 0, Marker),
 ];
 
 /// Handles of predefined datatypes begin here, and there are fewer than 256.
@@ -221,6 +226,7 @@ impl Basic {
         match self.element() {
             Complex(_) => self.size() / 2,
             Pair(_, place) => place.into(),
+            Marker => 1,
             _ => self.size(),
         }
     }

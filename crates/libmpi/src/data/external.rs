@@ -34,7 +34,7 @@ impl Form {
             Element::Character(4) => Form::Halved(4, Sign::Unsigned),
             Element::Float(Width::Extended) | Element::Complex(Width::Extended) => Form::Widened,
             Element::Complex(_) => Form::Swapped(basic.size() / 2),
-            _ => Form::Swapped(basic.size()),
+            _ => Form::Swapped(basic.size().max(1)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mpi::collective::{Kind, Sizes};
 
 use super::values::{Blocks, Values};
-use super::{Call, equal, in_place, not_in_place, of_others, others};
+use super::{Call, distinct, equal, in_place, not_in_place, of_others, others};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
@@ -38,7 +38,12 @@ fn given(
         return Ok(places.get(comm.rank as usize));
     }
     not_in_place(from, "the send buffer between two groups")?;
-    Values::new(me, from, count, datatype)
+    let mine = Values::new(me, from, count, datatype)?;
+    if !comm.is_inter() {
+        distinct(from, places.get(0).at, mine.bytes())?;
+        distinct(from, places.get(comm.rank as usize).at, mine.bytes())?;
+    }
+    Ok(mine)
 }
 
 /// Between two groups, everybody knows what it sends and what comes.
@@ -118,6 +123,7 @@ unsafe fn prepare_alltoall(
     let each = Values::new(me, into, count, datatype)?;
     let sent =
         if own_block(&comm, from)? { each.clone() } else { Values::new(me, from, send_count, send_type)? };
+    distinct(from, into, sent.bytes())?;
     let (bytes, places) = (sent.bytes(), Blocks::equal(each, peers));
     let sizes = if comm.is_inter() { between(&comm, bytes, &places) } else { equal(bytes) };
     Ok(exchanged(Call::new(Kind::Alltoall, comm, sizes), Blocks::equal(sent, peers), places))
@@ -161,6 +167,7 @@ unsafe fn prepare_alltoallv(
         // SAFETY: as the contract of `call` says.
         Some(unsafe { Blocks::own(me, from, send_counts, send_distances, send_type, peers) }?)
     };
+    distinct(from, into, places.bytes())?;
     Ok(exchange(Kind::Alltoallv, comm, blocks, places))
 }
 
@@ -187,6 +194,7 @@ unsafe fn prepare_alltoallw(
         // SAFETY: as the contract of `call` says.
         Some(unsafe { Blocks::typed(me, from, send_counts, send_distances, send_types, peers) }?)
     };
+    distinct(from, into, places.bytes())?;
     Ok(exchange(Kind::Alltoallw, comm, blocks, places))
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mpi::collective::{Kind, Sizes};
 
 use super::values::{Blocks, Values};
-use super::{Call, equal, in_place, not_in_place, of_others, others};
+use super::{Call, distinct, equal, in_place, not_in_place, of_others, others};
 use crate::abi::error::{Answer, Class};
 use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
@@ -120,7 +120,12 @@ impl Gathered {
             Some(places) if in_place(from) => Some(places.get(rooted.comm.rank as usize)),
             _ => {
                 not_in_place(from, "the send buffer, but at the root")?;
-                Some(Values::new(me, from, count, datatype)?)
+                let mine = Values::new(me, from, count, datatype)?;
+                if let Some(places) = &places {
+                    distinct(from, places.get(0).at, mine.bytes())?;
+                    distinct(from, places.get(rooted.comm.rank as usize).at, mine.bytes())?;
+                }
+                Some(mine)
             }
         };
         Ok(Gathered { mine, places })
@@ -214,6 +219,13 @@ fn scattered(call: Call, blocks: Option<Blocks>, mine: Option<Values>) -> Call {
     }
 }
 
+/// Refuses a root that scatters from where it wants its own block.
+fn not_at_own(blocks: &Blocks, mine: Option<&Values>, rooted: &Rooted) -> Answer {
+    let Some(mine) = mine else { return Ok(()) };
+    distinct(blocks.get(0).at, mine.at, mine.bytes())?;
+    distinct(blocks.get(rooted.comm.rank as usize).at, mine.at, mine.bytes())
+}
+
 /// Where a member wants its block: nowhere, if it is the root and the block stays in place.
 fn own_place(
     me: &Process,
@@ -243,7 +255,9 @@ unsafe fn prepare_scatter(
     let (blocks, bytes) = if rooted.is_root() {
         not_in_place(from, "the send buffer")?;
         let each = Values::new(me, from, send_count, send_type)?;
-        (Some(Blocks::equal(each.clone(), rooted.comm.peers as usize)), each.bytes())
+        let blocks = Blocks::equal(each.clone(), rooted.comm.peers as usize);
+        not_at_own(&blocks, mine.as_ref(), &rooted)?;
+        (Some(blocks), each.bytes())
     } else {
         (None, mine.as_ref().map_or(0, Values::bytes))
     };
@@ -270,6 +284,7 @@ unsafe fn prepare_scatterv(
         let peers = rooted.comm.peers as usize;
         // SAFETY: as the contract of `call` says.
         let blocks = unsafe { Blocks::own(me, from, counts, distances, send_type, peers) }?;
+        not_at_own(&blocks, mine.as_ref(), &rooted)?;
         let lengths = Sizes::ByRank(of_others(&rooted.comm, &blocks.lengths()));
         (Some(blocks), lengths)
     } else {

@@ -146,6 +146,14 @@ impl Blocks {
         }
     }
 
+    /// Bytes of all.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Blocks::Equal { each, count } => each.bytes() * *count as u64,
+            Blocks::Own(values) => values.iter().map(Values::bytes).sum(),
+        }
+    }
+
     /// Bytes of each.
     pub fn lengths(&self) -> Arc<[u64]> {
         match self {

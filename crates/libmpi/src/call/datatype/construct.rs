@@ -8,6 +8,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::{Count, Distance, Numbers};
 use crate::abi::handle::{Datatype, Object};
 use crate::call::attribute;
+use crate::data::basic::{Basic, Element};
 use crate::data::datatype::Layout;
 use crate::data::derived::{self, Run};
 use crate::live::process::Process;
@@ -196,7 +197,15 @@ pub unsafe fn type_create_struct(
     let members = olds.clone().map(|old| me.datatypes.layout(old)).collect::<Answer<Vec<_>>>()?;
     let counts = lengths.clone().map(length).collect::<Answer<Vec<_>>>()?;
     let runs = counts.into_iter().zip(places.clone()).map(|(count, at)| Run { at: at as isize, count });
-    let layout = derived::structure(runs.zip(&members));
+    let is_marker = |layout: &Layout| matches!(layout.basic.map(Basic::element), Some(Element::Marker));
+    let layout = derived::structure(runs.zip(&members).filter(|(_, of)| !is_marker(of)));
+    let marked = |marker| {
+        let those = olds.clone().zip(places.clone()).filter(move |(old, _)| *old == marker);
+        those.map(|(_, at)| at as isize)
+    };
+    let lower = marked(Datatype::LB).min().unwrap_or(layout.lower);
+    let upper = marked(Datatype::UB).max().unwrap_or(layout.lower + layout.extent);
+    let layout = derived::resized(&layout, lower, upper - lower);
     let contents = Contents::new(Combiner::Struct, count.large);
     let contents = contents.counts([count.value]).counts(lengths).addresses(places).of(me, olds)?;
     // SAFETY: as the contract of `call` says.

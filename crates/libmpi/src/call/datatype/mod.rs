@@ -8,12 +8,14 @@ mod contents;
 mod element;
 mod fortran;
 mod pack;
+mod removed;
 
 pub use construct::*;
 pub use contents::*;
 pub use element::*;
 pub use fortran::*;
 pub use pack::*;
+pub use removed::*;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -10,6 +10,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Datatype, Request};
 use crate::call::communicator;
 use crate::call::request::{self, Pending};
+use crate::data::datatype::Layout;
 use crate::data::parcel::{LENT_FROM, Place};
 use crate::fold::transfer;
 use crate::live::process::Process;
@@ -45,9 +46,24 @@ impl Outgoing {
     /// # Safety
     /// As the contract of `call` says.
     pub unsafe fn prepare(&self, me: &Process, mode: SendMode, may: Lending) -> Answer<Prepared> {
+        let layout = me.layout(self.datatype).map_err(|error| error.of(self.comm))?;
+        // SAFETY: the caller says so.
+        unsafe { self.prepare_laid_out(me, layout, mode, may) }
+    }
+
+    /// The same for what is known to be laid out so: the program may have freed its datatype.
+    ///
+    /// # Safety
+    /// As the contract of `call` says.
+    pub unsafe fn prepare_laid_out(
+        &self,
+        me: &Process,
+        layout: Layout,
+        mode: SendMode,
+        may: Lending,
+    ) -> Answer<Prepared> {
         let comm = communicator::find(me, self.comm)?;
         let prepare = || -> Answer<Prepared> {
-            let layout = me.layout(self.datatype)?;
             let bytes = Bytes(layout.bytes(self.count)?);
             let (to, tag) = (receiver(&comm, self.to)?, tag_of(self.tag)?);
             if self.buffer.is_null() && bytes.0 > 0 && layout.basic.is_some() && to != Peer::Null {
@@ -77,14 +93,15 @@ impl Outgoing {
         prepare().map_err(|error| error.of(self.comm))
     }
 
-    /// Refuses what is wrong with it, without sending.
-    fn check(&self, me: &Process) -> Answer {
+    /// Refuses what is wrong with it, without sending; how its values are laid out.
+    fn check(&self, me: &Process) -> Answer<Layout> {
         let comm = communicator::find(me, self.comm)?;
-        let check = || -> Answer {
-            me.layout(self.datatype)?.bytes(self.count)?;
+        let check = || -> Answer<Layout> {
+            let layout = me.layout(self.datatype)?;
+            layout.bytes(self.count)?;
             receiver(&comm, self.to)?;
             tag_of(self.tag)?;
-            Ok(())
+            Ok(layout)
         };
         check().map_err(|error| error.of(self.comm))
     }
@@ -141,8 +158,8 @@ macro_rules! sends {
             request: *mut Request,
         ) -> Answer {
             let message = Outgoing { buffer, count, datatype, to, tag, comm };
-            message.check(me)?;
-            let kept = request::keep(me, Pending::persistent_send(message, SendMode::$mode));
+            let layout = message.check(me)?;
+            let kept = request::keep(me, Pending::persistent_send(message, layout, SendMode::$mode));
             // SAFETY: as the contract of `call` says.
             unsafe { *request = kept };
             Ok(())

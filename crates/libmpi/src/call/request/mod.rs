@@ -60,7 +60,7 @@ enum State {
 
 enum Kind {
     /// With what is sent anew at each start, if it is persistent, and the contents that are lent.
-    Send(Option<(Outgoing, SendMode)>, Data),
+    Send(Option<(Outgoing, Layout, SendMode)>, Data),
     /// With how what comes is laid out: the program may free its datatype before.
     Receive(Incoming, Layout),
     /// With what is to be done at its end, while it is under way, and how it begins again, if it is persistent.
@@ -128,8 +128,8 @@ impl Pending {
     }
 
     /// A persistent send.
-    pub fn persistent_send(message: Outgoing, mode: SendMode) -> Pending {
-        Pending::persistent(Kind::Send(Some((message, mode)), 0))
+    pub fn persistent_send(message: Outgoing, layout: Layout, mode: SendMode) -> Pending {
+        Pending::persistent(Kind::Send(Some((message, layout, mode)), 0))
     }
 
     /// A persistent receive.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use mpi::operation::{self, Op, Start};
 
-use super::{Again, Kind, State};
+use super::{Again, Kind, Pending, State};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Request};
 use crate::call::point_to_point::{self, Lending};
+use crate::data::datatype::Layout;
 use crate::live::process::Process;
 
 /// MPI_Start
@@ -16,14 +17,14 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
     // SAFETY: as the contract of `call` says.
     let request = unsafe { *request };
     enum What {
-        Send(point_to_point::Outgoing, operation::SendMode),
-        Receive(point_to_point::Incoming, crate::data::datatype::Layout),
+        Send(point_to_point::Outgoing, Layout, operation::SendMode),
+        Receive(point_to_point::Incoming, Layout),
         Collective(Again),
         Partitions,
     }
     let what = match me.requests.borrow().get(request.0) {
         Some(pending) if pending.kept && matches!(pending.state, State::Inactive) => match &pending.kind {
-            Kind::Send(Some((message, mode)), _) => Some(What::Send(*message, *mode)),
+            Kind::Send(Some((message, layout, mode)), _) => Some(What::Send(*message, layout.clone(), *mode)),
             Kind::Receive(message, layout) => Some(What::Receive(*message, layout.clone())),
             Kind::Collective(_, Some(again)) => Some(What::Collective(again.clone())),
             Kind::Partitioned(..) => Some(What::Partitions),
@@ -37,11 +38,12 @@ pub unsafe fn start(me: &Process, request: *mut Request) -> Answer {
     };
     let begins = Start::Request(operation::Request(place));
     let op = match what {
-        What::Send(message, mode) => {
+        What::Send(message, layout, mode) => {
             // SAFETY: as the contract of `call` says.
-            let prepared = unsafe { message.prepare(me, mode, Lending::Allowed) }?;
-            if let Some(pending) = me.requests.borrow_mut().get_mut(request.0) {
-                pending.kind = Kind::Send(Some((message, mode)), prepared.lent);
+            let prepared = unsafe { message.prepare_laid_out(me, layout, mode, Lending::Allowed) }?;
+            let mut table = me.requests.borrow_mut();
+            if let Some(Pending { kind: Kind::Send(_, lent), .. }) = table.get_mut(request.0) {
+                *lent = prepared.lent;
             }
             Some(Op::Send(prepared.send, begins))
         }

@@ -47,6 +47,20 @@ impl Listed {
         }
         Ok(Listed { list, active })
     }
+
+    /// The statuses of those that are null or inactive.
+    unsafe fn write_empty(&self, statuses: *mut Status) {
+        if statuses.is_null() {
+            return;
+        }
+        let mut active = self.active.iter().peekable();
+        for place in 0..self.list.len() {
+            if active.next_if(|next| **next == place).is_none() {
+                // SAFETY: as the contract of `call` says.
+                unsafe { Status::write_empty(statuses.add(place)) };
+            }
+        }
+    }
 }
 
 fn is_active(me: &Process, request: Request) -> Answer<bool> {
@@ -156,8 +170,8 @@ unsafe fn hand_out_all(
     let mut first: Option<Error> = None;
     // SAFETY: as the contract of `call` says.
     unsafe {
-        if !dense && !statuses.is_null() {
-            (0..listed.list.len()).for_each(|place| Status::EMPTY.write(statuses.add(place)));
+        if !dense {
+            listed.write_empty(statuses);
         }
         for (order, &position) in positions.iter().enumerate() {
             let (status, error) = hand_out(me, &mut listed.list[position]);
@@ -194,7 +208,7 @@ pub unsafe fn wait(me: &Process, request: *mut Request, status: *mut Status) -> 
         } else {
             let listed = Listed::of(me, 1, request)?;
             if listed.active.is_empty() {
-                Status::EMPTY.write(status);
+                Status::write_empty(status);
                 return Ok(());
             }
             look(me, &listed, Until::All, Waits)?;
@@ -282,7 +296,7 @@ unsafe fn any(
         *index = UNDEFINED;
         *flag = truth(listed.active.is_empty());
         if listed.active.is_empty() {
-            Status::EMPTY.write(status);
+            Status::write_empty(status);
             return Ok(());
         }
         let Some(&position) = look(me, &listed, Until::Any, patience)?.first() else { return Ok(()) };
@@ -362,7 +376,7 @@ pub unsafe fn get_status_any(
         let listed = Listed::of(me, count, requests.cast_mut())?;
         (*index, *flag) = (UNDEFINED, truth(listed.active.is_empty()));
         if listed.active.is_empty() {
-            Status::EMPTY.write(status);
+            Status::write_empty(status);
             return Ok(());
         }
         let Some(&position) = look(me, &listed, Until::Any, Asks)?.first() else { return Ok(()) };
@@ -388,7 +402,7 @@ pub unsafe fn get_status_all(
         let done = ready.len() == listed.active.len();
         *flag = truth(done);
         if done && !statuses.is_null() {
-            (0..listed.list.len()).for_each(|place| Status::EMPTY.write(statuses.add(place)));
+            listed.write_empty(statuses);
             for position in ready {
                 show(me, listed.list[position]).0.write(statuses.add(position));
             }

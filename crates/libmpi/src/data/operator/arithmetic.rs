@@ -41,7 +41,9 @@ pub fn combine(operation: Operation, element: Element, total: &mut [u8], next: &
         Element::Complex(Width::Extended) => complex::<Extended, 16>(operation, total, next),
         Element::Complex(Width::Quad) => complex::<Quad, 16>(operation, total, next),
         Element::Pair(pair, _) => pairs(operation, pair, total, next),
-        Element::Character(_) | Element::Packed => unreachable!("no operation is for such elements"),
+        Element::Character(_) | Element::Packed | Element::Marker => {
+            unreachable!("no operation is for such elements")
+        }
     }
 }
 

@@ -135,7 +135,7 @@ fn fits(operation: Operation, element: Element) -> bool {
         (_, Element::Logical(_)) => matches!(operation, And | Or | Xor),
         (_, Element::Byte) => matches!(operation, BitAnd | BitOr | BitXor),
         (_, Element::Pair(..)) => matches!(operation, MinPlace | MaxPlace),
-        (_, Element::Character(_) | Element::Packed) => false,
+        (_, Element::Character(_) | Element::Packed | Element::Marker) => false,
     }
 }
 

@@ -1,0 +1,52 @@
+"""Writes what of MPICH's test suite passes here, and why the rest does not, as a page."""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+PAGE = Path(__file__).with_name("mpich.md")
+
+REASONS = {
+    "cxx/*": "The C++ bindings, which MPI 3.0 has removed, are not there.",
+    "errors/cxx/*": "The C++ bindings, which MPI 3.0 has removed, are not there.",
+    "f77/rma/aintf": "It declares MPI_AINT_ADD itself; mpif.h does, as the standard wants (MPI 5.0, 19.1.5).",
+    "pt2pt/*cancel*": "A send is not taken back by MPI_Cancel.",
+    "init/session*": "It wants MPI_THREAD_MULTIPLE: a rank has one thread.",
+    "errors/coll/*bcastlength": "Members that disagree on the length of a broadcast end the run, by name.",
+}
+"""Why a program does not pass, where that is meant or known; by what its name looks like."""
+
+
+def reason_of(name: str) -> str:
+    """The reason of a test's program; empty where none is known."""
+    return next((why for pattern, why in REASONS.items() if fnmatch.fnmatch(name.split()[0], pattern)), "")
+
+
+def page(version: str, counts: dict[str, tuple[int, int]], failed: dict[str, str]) -> str:
+    """The text: a table of folders, then what fails, by why."""
+    lines = ["# MPICH's test suite", ""]
+    lines += [
+        "Written by `python validation/suites/mpich_suite.py --write`: the programs of MPICH's own test suite"
+    ]
+    lines += [
+        f"(`test/mpi` of Debian's source package, {version}) that pass under Debian's MPICH, and how many of"
+    ]
+    lines += [
+        "them pass under `hopcast run hopper`. Left out are MPICH's extensions and tests that need more than"
+    ]
+    lines += [
+        "4 GB. A program that passes here and was not run under MPICH counts as one that passes there.",
+        "",
+    ]
+    lines += ["| folder | pass under MPICH | pass here | share |", "| --- | ---: | ---: | ---: |"]
+    total = tuple(sum(count[at] for count in counts.values()) for at in (0, 1))
+    for name, (here, there) in [*counts.items(), ("**all**", total)]:
+        lines.append(f"| {name} | {there:,} | {here:,} | {100 * here / max(there, 1):.1f} % |")
+    lines += ["", "## What does not pass, and why", ""]
+    by_reason: dict[str, list[str]] = {}
+    for name, said in failed.items():
+        by_reason.setdefault(reason_of(name) or f"`{said[:160].replace('`', chr(39))}`", []).append(name)
+    for reason, names in by_reason.items():
+        lines.append(f"- {reason} " + ", ".join(f"`{name}`" for name in names))
+    return "\n".join(lines) + "\n"
