@@ -90,7 +90,7 @@ class Function:
 
 
 def functions(include: Path) -> list[Function]:
-    """All that Fortran has today: not the tool interface, nor what C alone needs, nor what `removed.c` has."""
+    """All that Fortran has: not the tool interface, nor what C alone needs, nor what removed.c has."""
     found = []
     for path in sorted((include / "mpi").glob("*.h")):
         if path.stem == "removed":
