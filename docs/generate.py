@@ -54,27 +54,16 @@ def pages() -> dict[str, str]:
 
 
 def mpi_functions() -> str:
-    """Which functions of MPI are simulated for compiled programs, by chapter, as the headers say."""
+    """The functions of MPI that compiled programs call, by chapter, as the headers say."""
     lines = ["# MPI functions for compiled programs", ""]
-    lines += ["Every function of the MPI 5.0 standard can be linked. Those that are not simulated answer"]
-    lines += [
-        "`MPI_ERR_UNSUPPORTED_OPERATION`; the error handler of the communicator, by default, then ends the"
-    ]
-    lines += ["program by the function's name. Each name stands for its large-count form `_c`, too. Those of"]
-    lines += [
-        'the chapter "Removed" are of MPI 1, and not in the standard any more: old programs call them.',
-        "",
-    ]
+    lines += ["All functions of the MPI 5.0 standard, by chapter. Each name stands for its form `_c`, too."]
+    lines += ["What needs other programs (starting processes, meeting those of another run) is refused. The functions"]
+    lines += ['of the chapter "Removed" are of MPI 1, and not in the standard any more: old programs call them.', ""]
     for header in sorted((ROOT / "crates/libmpi/include/mpi").glob("*.h")):
-        found = re.findall(r"MPI_FN\((\w+)\)\(.*\);( /\* \w+::\w+ \*/)?$", header.read_text(), re.MULTILINE)
-        plain = {name.removesuffix("_c"): bool(does) for name, does in found}
-        if not plain:
-            continue
-        simulated = [f"`MPI_{name}`" for name, does in plain.items() if does]
-        others = [f"`MPI_{name}`" for name, does in plain.items() if not does]
-        lines += [f"## {header.stem.replace('_', ' ').capitalize()}", ""]
-        lines += [f"Simulated: {', '.join(simulated) or 'none'}.", ""]
-        lines += [f"Not simulated: {', '.join(others) or 'none'}.", ""]
+        found = re.findall(r"MPI_FN\((\w+)\)\(.*\); /\*", header.read_text())
+        plain = dict.fromkeys(f"`MPI_{name.removesuffix('_c')}`" for name in found)
+        if plain:
+            lines += [f"## {header.stem.replace('_', ' ').capitalize()}", "", f"{', '.join(plain)}.", ""]
     return "\n".join(lines)
 
 

@@ -1,7 +1,6 @@
 //! Writes the exported functions from the headers in `include/mpi`.
 //!
-//! A line of a header is one function: its prototype, and in a comment the Rust function that does its work;
-//! without one it is not simulated:
+//! A line of a header is one function: its prototype, and in a comment the Rust function that does its work:
 //!
 //! `int MPI_FN(Send)(const void *buf, int count, …); /* point_to_point::send */`
 
@@ -49,7 +48,7 @@ struct Function<'a> {
     /// Type and name, as in C.
     parameters: Vec<&'a str>,
     /// `module::function` below `crate::call`.
-    does: Option<&'a str>,
+    does: &'a str,
 }
 
 impl<'a> Function<'a> {
@@ -57,7 +56,8 @@ impl<'a> Function<'a> {
         let (returns, rest) = line.split_once(" MPI_FN(")?;
         let (name, rest) = rest.split_once(")(")?;
         let (parameters, rest) = rest.rsplit_once(");")?;
-        let does = rest.trim().strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/")).map(str::trim);
+        let does = rest.trim().strip_prefix("/*").and_then(|rest| rest.strip_suffix("*/"));
+        let does = does.unwrap_or_else(|| panic!("MPI_{name}: no function is named that does it")).trim();
         let parameters = match parameters {
             "void" => Vec::new(),
             // Arguments that no name is given for are for tools.
@@ -69,11 +69,7 @@ impl<'a> Function<'a> {
     fn write(&self, prefix: &str, code: &mut String) {
         let name = format!("{prefix}{}", self.name);
         code.push_str("#[unsafe(no_mangle)]\n");
-        let Some(does) = self.does else {
-            // The caller cleans up its arguments, so that one without any stands for all.
-            writeln!(code, "pub extern \"C\" fn {name}() -> c_int {{ unsupported(\"{name}\") }}").unwrap();
-            return;
-        };
+        let does = self.does;
         let arguments: Vec<_> = self.parameters.iter().map(|parameter| rust(parameter)).collect();
         let list = arguments.iter().map(|(name, kind)| format!("{name}: {kind}, ")).collect::<String>();
         let passed = arguments.iter().map(|(name, _)| format!(", {name}.into()")).collect::<String>();

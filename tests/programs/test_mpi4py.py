@@ -157,6 +157,150 @@ assert MPI.Is_finalized()
     assert report["failure"] is None, printed
 
 
+NEWER = """
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+session = MPI.Session.Init()
+buffer = MPI.Alloc_mem(4096)
+session.Attach_buffer(buffer)
+whole = MPI.Intracomm.Create_from_group(session.Create_group("mpi://WORLD"), "whole")
+whole.Bsend(np.full(10, rank), (rank + 1) % size)
+try:
+    whole.Bsend(np.zeros(1000), (rank + 1) % size)
+except MPI.Exception as error:
+    assert error.error_class == MPI.ERR_BUFFER
+else:
+    raise AssertionError("more than the buffer holds")
+got = np.empty(10, int)
+whole.Recv(got, (rank - 1) % size)
+assert (got == (rank - 1) % size).all()
+session.Flush_buffer()
+session.Iflush_buffer().Wait()
+assert session.Detach_buffer().address == buffer.address
+session.Attach_buffer(MPI.BUFFER_AUTOMATIC)
+session.Finalize()
+window = MPI.Win.Allocate(8 * (rank + 1), 8, comm=comm)
+np.frombuffer(window.tomemory(), int)[:] = rank
+window.Fence()
+for other in range(size):
+    memory, unit = window.Shared_query(other)
+    shared = np.frombuffer(memory, int)
+    assert len(shared) == other + 1 and (shared == other).all() and unit == 8
+window.Fence()
+window.Get_accumulate([bytearray(1), 0, MPI.BYTE], [bytearray(1), 0, MPI.BYTE], rank)
+window.Fence()
+window.Free()
+assert MPI.WIN_NULL.name == "MPI_WIN_NULL"
+status = MPI.Status()
+status.error = MPI.ERR_OTHER
+assert MPI.Request.Get_status_any([MPI.REQUEST_NULL], status) == (MPI.UNDEFINED, True) and status.error == 0
+words = status.tomemory()
+for code in (MPI.ERR_TRUNCATE, 333, 1002, MPI.ERR_LASTCODE, MPI.ERR_ERRHANDLER):
+    status.error = code
+    assert words[4] == status.error == code
+half = np.full(3, rank + 0.5, "f2")
+comm.Allreduce(MPI.IN_PLACE, half, MPI.SUM)
+assert (half == size * size / 2).all() and MPI.Datatype.fromcode("f2").Dup().Get_size() == 2
+hints = MPI.Info.Create()
+hints["mpi_pset_name"] = "mpi://SELF"
+assert comm.Split_type(MPI.COMM_TYPE_RESOURCE_GUIDED, info=hints).size == 1
+assert comm.Split_type(MPI.COMM_TYPE_RESOURCE_GUIDED) == MPI.COMM_NULL
+for call in (lambda: comm.Set_errhandler(MPI.ERRHANDLER_NULL), lambda: MPI.ERRHANDLER_NULL.Free()):
+    try:
+        call()
+    except MPI.Exception as error:
+        assert error.error_class == MPI.ERR_ERRHANDLER and error.error_string
+    else:
+        raise AssertionError("no error handler")
+"""
+
+
+def test_what_the_newer_standards_have(tmp_path) -> None:
+    pytest.importorskip("numpy")
+    report, printed = run(tmp_path, NEWER, 3)
+    assert report["failure"] is None, printed
+
+
+PROCESS = """
+import logging, os, random, signal, sys, time
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+logging.basicConfig(format=f"{rank}: %(message)s", stream=sys.stdout, level=logging.INFO)
+comm.Barrier()
+logging.info("begins")
+logging.getLogger("part").info("goes on")
+own, numpy_own = random.Random(rank), np.random.RandomState(rank)
+random.seed(rank), np.random.seed(rank)
+for _ in range(3):
+    comm.Barrier()
+    assert random.gauss(0, 1) == own.gauss(0, 1) and random.random() == own.random()
+    assert np.random.normal() == numpy_own.normal() and np.random.rand() == numpy_own.rand()
+os.environ["WHO"] = f"rank {rank}"
+if rank % 2:
+    del os.environ["ALL"]
+os.mkdir(f"{sys.argv[1]}/{rank}")
+os.chdir(f"{sys.argv[1]}/{rank}")
+came = []
+signal.signal(signal.SIGUSR1, lambda number, frame: came.append(rank))
+comm.Barrier()
+assert os.environ["WHO"] == f"rank {rank}" and os.environ.get("ALL") == (None if rank % 2 else "everyone")
+assert os.popen("echo $WHO $ALL").read().split() == ["rank", str(rank)] + ["everyone"][rank % 2:]
+assert os.getcwd() == f"{sys.argv[1]}/{rank}" and not os.listdir()
+os.kill(os.getpid(), signal.SIGUSR1)
+assert came == [rank] and len(set(comm.allgather(os.getpid()))) == size
+assert os.uname().nodename == MPI.Get_processor_name()
+begin = MPI.Wtime(), time.time(), time.perf_counter()
+time.sleep(rank + 1)
+comm.Barrier()
+end = MPI.Wtime(), time.time(), time.perf_counter()
+assert all(size <= last - first < size + 0.1 for first, last in zip(begin, end))
+MPI.pickle.PROTOCOL = rank % 3
+comm.Barrier()
+assert MPI.pickle.PROTOCOL == rank % 3 and comm.bcast(rank, root=size - 1) == size - 1
+def hook(kind, error, step):
+    print("hook of", rank)
+    comm.Abort(rank)
+sys.excepthook = hook
+comm.Barrier()
+assert rank != 1
+comm.Barrier()
+"""
+
+
+def test_a_rank_has_its_process_to_itself(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("numpy")
+    monkeypatch.setenv("ALL", "everyone")
+    report, printed = run(tmp_path, PROCESS, 3, str(tmp_path))
+    said = [f"{rank}: {words}" for words in ("begins", "goes on") for rank in range(3)]
+    assert sorted(printed.splitlines()) == sorted([*said, "hook of 1"])
+    assert report["failure"]["kind"] == "abort" and report["failure"]["ranks"][0]["rank"] == 1
+
+
+UNSEEDED = """
+import random
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+drawn = [random.random(), np.random.rand()]
+comm.Barrier()
+drawn += [random.random(), np.random.rand()]
+drawn = [number for one in comm.allgather(drawn) for number in one]
+assert len(set(drawn)) == 4 * comm.size
+if comm.rank == 0:
+    print(drawn)
+"""
+
+
+def test_generators_that_nobody_seeds_begin_with_the_runs_seed_and_the_rank(tmp_path) -> None:
+    pytest.importorskip("numpy")
+    first, again, other = (run(tmp_path, UNSEEDED, 3, flags=("--seed", seed))[1] for seed in "112")
+    assert first and first == again != other
+
+
 def test_computing_costs_what_is_asked(tmp_path) -> None:
     text = "from mpi4py import MPI\nsum(range(300000))\nMPI.COMM_WORLD.Barrier()\nprint(MPI.Wtime())"
     report, _ = run(tmp_path, text, 2)

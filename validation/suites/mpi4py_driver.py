@@ -1,6 +1,6 @@
-"""Runs one module of mpi4py's test suite on every rank, and prints a line for each test of each rank.
+"""Runs modules of mpi4py's test suite on every rank, and prints a line for each test of each rank.
 
-usage: mpi4py_driver.py FOLDER MODULE [TEST-TO-LEAVE-OUT …]
+usage: mpi4py_driver.py FOLDER MODULE[,MODULE …] [TEST-TO-LEAVE-OUT …]
 """
 
 import os
@@ -59,5 +59,5 @@ def tests_of(suite):
             yield entry
 
 
-unittest.TestSuite(tests_of(unittest.defaultTestLoader.loadTestsFromName(name))).run(Result())
+unittest.TestSuite(tests_of(unittest.defaultTestLoader.loadTestsFromNames(name.split(",")))).run(Result())
 say("all", "end")

@@ -42,6 +42,7 @@ def fetch() -> Path:
     if not folder.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
+        command += ["--disable-pip-version-check", "--retries", "1", "--timeout", "10"]
         subprocess.run([*command, "--dest", CACHE, f"mpi4py=={VERSION}"], check=True)
         with tarfile.open(CACHE / f"mpi4py-{VERSION}.tar.gz") as archive:
             archive.extractall(CACHE, filter="data")
@@ -61,7 +62,7 @@ def reference() -> Path:
 
 
 def run(command: list, folder: Path, module: str, ranks: int) -> Results:
-    """The results of a module, run with `command`."""
+    """The results of a module, or of several (`a,b`), run with `command`."""
     results: Results = {}
     stopped: list[str] = []
     while len(stopped) <= MOST_STOPS:
@@ -101,6 +102,11 @@ def _last(text: str) -> str:
     return lines[-1][:160] if lines else "without a word"
 
 
+def hopcast(ranks: int) -> list[str]:
+    """The command that a program is run with here."""
+    return [sys.executable, "-m", "hopcast", "run", PLATFORM, "-n", str(ranks), "--quiet"]
+
+
 def native(folder: Path, module: str, ranks: int) -> Results:
     """MPICH's results, which are kept."""
     kept = CACHE / "results" / f"{module}-{ranks}.json"
@@ -128,8 +134,7 @@ def main() -> int:
     missed: list[tuple[str, int, str]] = []
     for ranks in options.ranks or [1, 3, 5]:
         for module in modules:
-            command = [sys.executable, "-m", "hopcast", "run", PLATFORM, "-n", str(ranks), "--quiet"]
-            here = run(command, folder, module, ranks)
+            here = run(hopcast(ranks), folder, module, ranks)
             there = here if options.without_reference else native(folder, module, ranks)
             counted = [
                 test

@@ -75,14 +75,6 @@ fn write(function: &Function, code: &mut String) {
             .unwrap();
         return;
     }
-    if function.does.is_none() {
-        writeln!(
-            code,
-            "pub extern \"C\" fn hopcast_mpich_{name}() -> c_int {{ error_out(generated::MPI_{name}()) }}"
-        )
-        .unwrap();
-        return;
-    }
     let pieces: Vec<_> = function.parameters.iter().map(|parameter| piece(function, parameter)).collect();
     let list = pieces.iter().map(|piece| format!("{}: {}, ", piece.name, piece.kind)).collect::<String>();
     let before = pieces.iter().map(|piece| piece.before.as_str()).collect::<String>();

@@ -4,8 +4,8 @@
  * "Application Binary Interface". A program that was compiled with another conforming header is the same program.
  *
  * The functions stand in mpi/CHAPTER.h, one line each, read twice: as MPI_Name and as PMPI_Name. The comment that
- * ends a line names the Rust function in src/call that does it; a line without one is a function that answers
- * MPI_ERR_UNSUPPORTED_OPERATION. build.rs makes the library's exports from the same lines.
+ * ends a line names the Rust function in src/call that does it. build.rs makes the library's exports from the same
+ * lines.
  */
 #ifndef HOPCAST_MPI_H
 #define HOPCAST_MPI_H

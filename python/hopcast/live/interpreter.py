@@ -24,7 +24,7 @@ import traceback
 import types
 from pathlib import Path
 
-from hopcast.live import library, registries
+from hopcast.live import codes, generators, library, loggers, process, registries
 
 EXTENSION = "mpi4py.MPI"
 
@@ -42,8 +42,12 @@ def main(job_path: str, result: str) -> None:
         Path(result).write_text(json.dumps({"error": f"{place}: {getattr(error, 'msg', error)}"}) + "\n")
         return
     core = load_library(interface)
-    program = Program(core, path, words, code)
-    sys.meta_path.insert(0, Extension(core))
+    process.make_own(core)
+    loggers.make_own()
+    random_numbers = generators.Generators(core, job["seed"])
+    program = Program(core, path, words, code, random_numbers)
+    codes.share(program.libraries)
+    sys.meta_path[:0] = [Extension(core), random_numbers]
     run, collect = program.run, program.collect
     core.hopcast_interpreter.argtypes = [ctypes.c_char_p] * 2 + [ctypes.c_size_t] + [ctypes.py_object] * 2
     core.hopcast_interpreter(os.fsencode(job_path), os.fsencode(result), job["ranks"], run, collect)
@@ -88,7 +92,14 @@ def load_library(interface: str) -> ctypes.PyDLL:
 class Program:
     """A program file, run once for each rank."""
 
-    def __init__(self, core: ctypes.PyDLL, path: str, words: list[str], code: types.CodeType) -> None:
+    def __init__(
+        self,
+        core: ctypes.PyDLL,
+        path: str,
+        words: list[str],
+        code: types.CodeType,
+        random_numbers: generators.Generators,
+    ) -> None:
         self.core = core
         self.path = path
         self.words = words
@@ -97,6 +108,7 @@ class Program:
         self.base_path = [entry for entry in sys.path if entry not in ("", os.getcwd())]
         self.shared = set(sys.modules)
         self.libraries = _library_folders()
+        self.random_numbers = random_numbers
         self.at_exit = AtExit()
 
     def run(self, rank: int, modules: dict[str, types.ModuleType]) -> int:
@@ -107,6 +119,8 @@ class Program:
         sys.argv = [self.path, *self.words]
         sys.path = [self.folder, *self.base_path]
         sys.stdout, sys.stderr = Lines(1), Lines(2)
+        sys.excepthook = sys.__excepthook__
+        self.random_numbers.begin()
         self.at_exit.begin()
         try:
             exit_code = 0
@@ -126,9 +140,13 @@ class Program:
         step = error.__traceback__
         while step is not None and step.tb_frame.f_code.co_filename == __file__:
             step = step.tb_next
-        lines = traceback.format_exception(type(error), error, step)
-        sys.stdout.end()
-        sys.stderr.write(f"rank {rank}: {''.join(lines)}")
+        if sys.excepthook is sys.__excepthook__:
+            lines = traceback.format_exception(type(error), error, step)
+            sys.stdout.end()
+            sys.stderr.write(f"rank {rank}: {''.join(lines)}")
+        else:
+            sys.excepthook(type(error), error, step)
+            sys.stdout.end()
         sys.stderr.end()
         place = ""
         for frame in traceback.extract_tb(step):

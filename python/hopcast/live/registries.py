@@ -1,8 +1,8 @@
 """The words of mpi4py's extension module in which it keeps what a process has: registries of operators, error
-handlers, attribute keys and buffers. Each rank gets its own.
+handlers, attribute keys and buffers, and the functions of `MPI.pickle`. Each rank gets its own.
 
-The module names none of them to Python. They are found by what they hold right after the first import: an
-empty dictionary, a list of empty places, or, as an integer, the invalid attribute key or -1.
+The module names none of its registries to Python. They are found by what they hold right after the first
+import: an empty dictionary, a list of empty places, or, as an integer, the invalid attribute key or -1.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import copy
 import ctypes
 import struct
 import types
+from pickle import dumps, loads
 
 _WORD = 8
 
@@ -32,9 +33,12 @@ def make_own(core: ctypes.PyDLL, module: types.ModuleType) -> None:
         numbers = struct.iter_unpack("=i", content)
         integers += [start + index * 4 for index, (number,) in enumerate(numbers) if number in unset]
     first = [copy.deepcopy(value) for value in kept]
+    fields = _fields(module.pickle)
+    objects += fields
+    as_imported = [ctypes.py_object.from_address(field).value for field in fields]
 
-    def fresh() -> list[dict | list]:
-        return copy.deepcopy(first)
+    def fresh() -> list:
+        return [*copy.deepcopy(first), *as_imported]
 
     core.fresh_registries = fresh  # kept for as long as the library
     pointers = ctypes.c_void_p * len(objects), ctypes.c_void_p * len(integers)
@@ -51,6 +55,13 @@ def _registry(address: int, memory: list[tuple[int, int]]) -> dict | list | None
         return None
     value = ctypes.cast(address, ctypes.py_object).value
     return value if (not value if type(value) is dict else _is_vacant(value)) else None
+
+
+def _fields(pickle: object) -> list[int]:
+    """Where the object that pickles messages keeps its functions and options."""
+    values = {id(value) for value in (dumps, loads, pickle.PROTOCOL, pickle.THRESHOLD)}
+    words = range(id(pickle) + object.__basicsize__, id(pickle) + type(pickle).__basicsize__, _WORD)
+    return [word for word in words if ctypes.c_size_t.from_address(word).value in values]
 
 
 def _is_vacant(value: list) -> bool:

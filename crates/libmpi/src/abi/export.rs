@@ -221,14 +221,6 @@ fn no_place(name: &str) -> Error {
     Error::new(Class::ARG, format!("a null pointer for '{name}'"))
 }
 
-/// A function that is not simulated.
-fn unsupported(function: &'static str) -> c_int {
-    enter(function, |_| -> Answer {
-        let reason = format!("{function} is not simulated; docs/mpi-functions.md lists what is");
-        Err(Error::new(Class::UNSUPPORTED_OPERATION, reason))
-    })
-}
-
 /// The exports.
 #[allow(missing_docs, clippy::missing_safety_doc, clippy::useless_conversion, clippy::too_many_arguments)]
 #[allow(clippy::undocumented_unsafe_blocks, clippy::unnecessary_cast)]
@@ -237,7 +229,7 @@ pub(crate) mod generated {
 
     use super::super::handle::*;
     use super::super::status::Status;
-    use super::{enter, no_place, unsupported};
+    use super::{enter, no_place};
     use crate::call;
 
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));

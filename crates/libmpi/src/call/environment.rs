@@ -14,6 +14,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Info};
 use crate::abi::{MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD};
 use crate::live::process::{Phase, Process};
+use crate::mpich;
 
 /// MPI_Init
 pub unsafe fn init(me: &Process, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Answer {
@@ -143,30 +144,35 @@ pub unsafe fn abi_get_fortran_info(me: &Process, info: *mut Info) -> Answer {
         ("mpi_real_size", 4),
         ("mpi_double_precision_size", 8),
     ];
-    const SUPPORTED: [&str; 16] = [
-        "logical1",
-        "logical2",
-        "logical4",
-        "logical8",
-        "logical16",
-        "integer1",
-        "integer2",
-        "integer4",
-        "integer8",
-        "integer16",
-        "real4",
-        "real8",
-        "real16",
-        "complex8",
-        "complex16",
-        "complex32",
+    /// With whether MPICH has them too.
+    const SUPPORTED: [(&str, bool); 19] = [
+        ("logical1", false),
+        ("logical2", false),
+        ("logical4", false),
+        ("logical8", false),
+        ("logical16", false),
+        ("integer1", true),
+        ("integer2", true),
+        ("integer4", true),
+        ("integer8", true),
+        ("integer16", false),
+        ("real2", false),
+        ("real4", true),
+        ("real8", true),
+        ("real16", true),
+        ("complex4", false),
+        ("complex8", true),
+        ("complex16", true),
+        ("complex32", true),
+        ("double_complex", true),
     ];
     let mut pairs = Pairs::default();
     for (key, bytes) in SIZES {
         pairs.set(key.as_bytes(), bytes.to_string().as_bytes());
     }
-    for kind in SUPPORTED {
-        pairs.set(format!("mpi_{kind}_supported").as_bytes(), b"true");
+    for (kind, everywhere) in SUPPORTED {
+        let is: &[u8] = if everywhere || !mpich::is_spoken() { b"true" } else { b"false" };
+        pairs.set(format!("mpi_{kind}_supported").as_bytes(), is);
     }
     // SAFETY: as the contract of `call` says.
     unsafe { *info = info::keep(me, pairs) };

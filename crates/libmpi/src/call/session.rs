@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mpi::group::Group;
 
 use super::info::{self, Pairs, level_name, write_bytes};
-use super::{attribute, error, group};
+use super::{attribute, error, group, point_to_point};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Errhandler, Group as GroupHandle, Info, Object, Session as Handle};
 use crate::abi::{MAX_PSET_NAME, THREAD};
@@ -52,6 +52,7 @@ pub unsafe fn finalize(me: &Process, session: *mut Handle) -> Answer {
     // SAFETY: as the contract of `call` says.
     let session = unsafe { &mut *session };
     find(me, *session)?;
+    point_to_point::release_session(me, *session);
     attribute::forget(me, Object::Session(*session))?;
     me.objects.sessions.borrow_mut().remove(session.0);
     *session = Handle::NULL;

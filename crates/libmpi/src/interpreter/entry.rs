@@ -1,15 +1,17 @@
 //! Where Python comes in: `python/hopcast/live/interpreter.py` calls these, holding the interpreter.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use mpi::Op;
 
 use super::exchange::Words;
 use super::python::Object;
+use super::regions::Region;
 use super::{Interpreter, active};
 use crate::door;
 use crate::live::process::Process;
 use crate::live::{Fault, Runs};
+use crate::process_view;
 
 /// Runs the job in the file `job`, each rank by `run(rank, modules)`, and writes its result to `result`; see
 /// `hopcast_live`. It does not return: fibers that have not ended cannot be gone on with.
@@ -61,6 +63,18 @@ pub unsafe extern "C" fn hopcast_raised(text: *const c_char, place: *const c_cha
     me.end(Op::Abort(1))
 }
 
+/// What stands for a function of the C library where a rank calls it; null if the function is everyone's.
+///
+/// # Safety
+/// A C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_function(name: *const c_char) -> *const c_void {
+    // SAFETY: the caller says so.
+    let name = unsafe { CStr::from_ptr(name) };
+    let hook = process_view::hooks().into_iter().find(|hook| hook.name.as_bytes() == name.to_bytes());
+    hook.map_or(std::ptr::null(), |hook| hook.function)
+}
+
 /// From now on these words of an extension module are each rank's own: `objects` pointers, which begin as what
 /// `fresh` makes, and `integers`, which begin as they are.
 ///
@@ -81,4 +95,16 @@ pub unsafe extern "C" fn hopcast_words(
         Words::new(objects, std::slice::from_raw_parts(integers, integer_count).to_vec(), fresh)
     };
     interpreter.words.replace(words);
+}
+
+/// From now on the content of this memory is each rank's own, as `begin(rank) -> bytes` makes it where another rank
+/// has changed the content that it has now.
+///
+/// # Safety
+/// The memory lives as long as the process, as does `begin`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hopcast_region(address: *mut u8, length: usize, begin: Object) {
+    // SAFETY: the caller says so.
+    let region = unsafe { Region::new(address, length, begin) };
+    active().expect("ranks run in Python").regions.borrow_mut().push(region);
 }

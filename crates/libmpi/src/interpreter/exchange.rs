@@ -6,7 +6,8 @@ use super::Interpreter;
 use super::python::{Object, Python, State};
 
 /// Variables of `sys` that each rank has of its own.
-const VARIABLES: [&std::ffi::CStr; 5] = [c"argv", c"path", c"stdin", c"stdout", c"stderr"];
+const VARIABLES: [&std::ffi::CStr; 6] =
+    [c"argv", c"path", c"stdin", c"stdout", c"stderr", c"excepthook"];
 
 /// Of the module `sys`.
 pub struct System {
@@ -153,7 +154,9 @@ impl Interpreter {
                 self.ranks.borrow_mut()[rank as usize].words = values;
             } else {
                 words.put(&own.words);
+                drop(ranks);
             }
+            self.place_regions(rank);
         }
     }
 
@@ -185,6 +188,7 @@ impl Interpreter {
             }
             own.words = self.words.borrow().take();
         }
+        self.keep_regions(rank);
     }
 
     /// Takes the modules of a rank out of `sys.modules`, but for the names that the next rank has too.
@@ -213,6 +217,7 @@ impl Interpreter {
         unsafe {
             self.keep(rank);
             self.placed.set(None);
+            self.forget_regions(rank);
             self.remove(self.ranks.borrow()[rank as usize].modules, std::ptr::null_mut());
             let own = {
                 let mut ranks = self.ranks.borrow_mut();

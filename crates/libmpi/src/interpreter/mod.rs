@@ -11,7 +11,8 @@
 //!
 //! What a process has once is exchanged when another rank runs ([`exchange`]): the entries of `sys.modules` that
 //! are a rank's own (`__main__`, modules of the program, `mpi4py`), some variables of `sys`, and the words in
-//! which mpi4py's extension module keeps its registries. Everything else, libraries above all, is shared.
+//! which mpi4py's extension module keeps its registries, and the [`regions`] of generators of random numbers.
+//! Everything else, libraries above all, is shared.
 //!
 //! Assumptions: one interpreter lock; the interpreter runs on the thread of the simulator. Source of the idea
 //! that thread states, not threads, are what Python code needs: the greenlet project.
@@ -19,6 +20,7 @@
 pub mod entry;
 mod exchange;
 pub mod python;
+mod regions;
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -43,6 +45,7 @@ pub struct Interpreter {
     system: exchange::System,
     ranks: RefCell<Vec<Own>>,
     words: RefCell<Words>,
+    regions: RefCell<Vec<regions::Region>>,
     /// Whose things are in place.
     placed: Cell<Option<u32>>,
     failures: RefCell<Vec<Fault>>,
@@ -79,6 +82,7 @@ impl Interpreter {
                 system: exchange::System::find(&python),
                 ranks: RefCell::new((0..ranks).map(|_| Own::default()).collect()),
                 words: RefCell::default(),
+                regions: RefCell::default(),
                 placed: Cell::new(None),
                 failures: RefCell::default(),
                 python,

@@ -58,6 +58,8 @@ functions! {
     size = "PyDict_Size": fn(Object) -> isize;
     next = "PyDict_Next": fn(Object, *mut isize, *mut Object, *mut Object) -> c_int;
     update = "PyDict_Update": fn(Object, Object) -> c_int;
+    bytes = "PyBytes_AsString": fn(Object) -> *mut c_char;
+    length = "PyBytes_Size": fn(Object) -> isize;
     item = "PyList_GetItem": fn(Object, isize) -> Object;
 }
 

@@ -35,6 +35,8 @@ pub struct Objects {
     pub tools: RefCell<Tools>,
     /// Its files.
     pub files: RefCell<Table<Rc<OpenFile>>>,
+    /// Names of data representations that it has registered.
+    pub representations: RefCell<Vec<Vec<u8>>>,
     /// What hangs on which object.
     pub attached: RefCell<BTreeMap<Object, Attached>>,
     /// The last code that is in use, to which an attribute points.

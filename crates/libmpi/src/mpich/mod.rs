@@ -51,6 +51,9 @@ const STATUS_IGNORE: usize = 1;
 /// MPI_ERR_LASTCODE here and there: what a program adds is above it.
 const LAST_CODE: c_int = 0x3fff;
 const LAST_CODE_THERE: c_int = 0x3fff_ffff;
+/// Numbers that are no code there, which a program may write into a status, are kept as so much less: no code here.
+const UNKNOWN: c_int = c_int::MIN;
+const LAST_UNKNOWN: c_int = UNKNOWN + LAST_CODE_THERE;
 /// MPI_ERR_OTHER there, for classes that it does not have.
 const ERR_OTHER: c_int = 15;
 
@@ -114,13 +117,18 @@ unsafe fn automatic_out(place: *mut usize) {
 }
 
 fn other_error_in(code: c_int) -> c_int {
-    if code > LAST_CODE_THERE { code - LAST_CODE_THERE + LAST_CODE } else { code }
+    match code {
+        LAST_CODE_THERE.. => code - LAST_CODE_THERE + LAST_CODE,
+        1.. => code + UNKNOWN,
+        code => code,
+    }
 }
 
 fn other_error_out(code: c_int) -> c_int {
     match code {
-        code if code > LAST_CODE => code - LAST_CODE + LAST_CODE_THERE,
-        code if code > 0 => ERR_OTHER,
+        LAST_CODE.. => code - LAST_CODE + LAST_CODE_THERE,
+        1.. => ERR_OTHER,
+        ..=LAST_UNKNOWN => code - UNKNOWN,
         code => code,
     }
 }

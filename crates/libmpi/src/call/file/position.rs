@@ -237,17 +237,28 @@ pub unsafe fn get_type_extent(me: &Process, file: File, datatype: Datatype, exte
     Ok(())
 }
 
-/// MPI_Register_datarep: none but those of the library.
+/// MPI_Register_datarep: names alone, as in MPICH; nothing is converted, and no view has them.
 pub unsafe fn register(
-    _: &Process,
+    me: &Process,
     name: *const c_char,
-    _read: *mut std::ffi::c_void,
-    _write: *mut std::ffi::c_void,
+    read: *mut std::ffi::c_void,
+    write: *mut std::ffi::c_void,
     _extent: *mut std::ffi::c_void,
     _state: *mut std::ffi::c_void,
 ) -> Answer {
+    let refuse = |class, reason: &str| Err(Error::new(class, reason).of(File::NULL));
     // SAFETY: as the contract of `call` says.
-    let known = unsafe { named(name) }.is_ok();
-    let class = if known { Class::DUP_DATAREP } else { Class::UNSUPPORTED_DATAREP };
-    Err(Error::new(class, "data representations of a program are not simulated").of(File::NULL))
+    let name = if name.is_null() { None } else { Some(unsafe { CStr::from_ptr(name) }.to_bytes().to_vec()) };
+    let Some(name) = name.filter(|name| (1..MAX_REPRESENTATION).contains(&name.len())) else {
+        return refuse(Class::ARG, "not a name of a data representation");
+    };
+    if !read.is_null() || !write.is_null() {
+        return refuse(Class::CONVERSION, "functions of the program that convert data are not called");
+    }
+    let known = &mut *me.objects.representations.borrow_mut();
+    if known.contains(&name) || Representation::named(&name).is_some() {
+        return refuse(Class::DUP_DATAREP, "a data representation that is registered already");
+    }
+    known.push(name);
+    Ok(())
 }

@@ -144,6 +144,10 @@ fn access(
             let reason = format!("{} bytes at the origin, {bytes} at the target", length(own)?);
             return Err(Error::new(Class::TYPE, reason));
         }
+        // Of no values there are none that an operation does not fit.
+        if bytes == 0 && matches!(what, What::Accumulate(_) | What::Fetch(_)) {
+            return Ok(None);
+        }
         let (action, bytes) = match (what, own) {
             (What::Put, Some(own)) => (Action::Put(own, there), (bytes, 0)),
             (What::Get, Some(own)) => (Action::Get(own, there), (0, bytes)),

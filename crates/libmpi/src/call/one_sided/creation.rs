@@ -181,7 +181,7 @@ pub unsafe fn detach(me: &Process, win: Win, base: *const c_void) -> Answer {
     }
 }
 
-/// MPI_Win_shared_query
+/// MPI_Win_shared_query: what other windows than those of shared memory have is there for ranks of the same host.
 pub unsafe fn shared_query(
     me: &Process,
     win: Win,
@@ -191,21 +191,30 @@ pub unsafe fn shared_query(
     at: *mut c_void,
 ) -> Answer {
     let window = find(me, win)?;
-    if window.flavour != Flavour::Shared {
-        return Err(Error::new(Class::RMA_FLAVOR, "a window that is not shared").of(win));
+    if window.flavour == Flavour::Dynamic {
+        return Err(Error::new(Class::RMA_FLAVOR, "a window without memory of its own").of(win));
     }
     let mut windows = me.shared.windows.borrow_mut();
     let members = windows.members(window.members.key());
-    let index = match rank {
-        PROC_NULL => members.iter().position(|member| member.size > 0).unwrap_or(0),
-        rank => window.check_rank(rank).map_err(|error| error.of(win))? as usize,
+    let host = |rank: u32| me.shared.host_of_rank[rank as usize];
+    let is_here = |index: usize| {
+        let world = window.members.peer(me, index as u32);
+        world.is_some_and(|world| host(world) == host(me.rank))
     };
-    let member = &members[index];
+    let index = match rank {
+        PROC_NULL => (0..members.len()).find(|index| members[*index].size > 0 && is_here(*index)),
+        rank => {
+            let index = window.check_rank(rank).map_err(|error| error.of(win))? as usize;
+            is_here(index).then_some(index)
+        }
+    };
+    let (bytes, own_unit, base) =
+        index.map_or((0, 1, 0), |index| (members[index].size, members[index].unit, members[index].base));
     // SAFETY: as the contract of `call` says.
     unsafe {
-        *size = member.size as isize;
-        unit.set(member.unit);
-        *at.cast::<usize>() = member.base;
+        *size = bytes as isize;
+        unit.set(own_unit);
+        *at.cast::<usize>() = base;
     }
     Ok(())
 }

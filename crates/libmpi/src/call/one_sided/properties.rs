@@ -43,9 +43,10 @@ pub unsafe fn set_name(me: &Process, win: Win, name: *const c_char) -> Answer {
 
 /// MPI_Win_get_name
 pub unsafe fn get_name(me: &Process, win: Win, text: *mut c_char, length: *mut c_int) -> Answer {
-    let window = find(me, win)?;
+    let window = (win != Win::NULL).then(|| find(me, win)).transpose()?;
+    let name = window.map_or_else(|| b"MPI_WIN_NULL".to_vec(), |window| window.name.borrow().clone());
     // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
-    unsafe { write_name(&window.name.borrow(), text, length) };
+    unsafe { write_name(&name, text, length) };
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 //! The bytes of messages are kept by the library; a buffer counts what they would take in it, each with
 //! MPI_BSEND_OVERHEAD. A message takes its room until it has left in simulated time.
 //!
-//! Source: MPI 5.0, 3.6. A send takes the buffer of its communicator, else that of the process.
+//! Source: MPI 5.0, 3.6. A send takes the buffer of its communicator, else that of the process, else a session's.
+//! (The standard has those of sessions for communicators that come from them; a communicator does not remember that.)
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,8 +13,9 @@ use mpi::operation::{Draining, Op};
 
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::NumberOut;
-use crate::abi::handle::{Comm, Request};
+use crate::abi::handle::{Comm, Request, Session};
 use crate::call::communicator;
+use crate::call::session;
 use crate::call::request::{self, Pending};
 use crate::live::process::Process;
 
@@ -30,6 +32,7 @@ const AUTOMATIC: usize = 2;
 enum Owner {
     Process,
     Comm(usize),
+    Session(usize),
 }
 
 /// A buffer.
@@ -53,6 +56,7 @@ pub(super) fn claim(me: &Process, comm: Comm, bytes: u64, nobody: bool) -> Answe
     let owners = |owner: Owner| match owner {
         Owner::Comm(number) => (number == comm.0).then_some(0),
         Owner::Process => Some(1),
+        Owner::Session(_) => Some(2),
     };
     let place = {
         let buffers = me.buffers.borrow();
@@ -123,6 +127,46 @@ unsafe fn flush_later(me: &Process, request: *mut Request) -> Answer {
 fn of_comm(me: &Process, comm: Comm) -> Answer<Owner> {
     communicator::find(me, comm)?;
     Ok(Owner::Comm(comm.0))
+}
+
+fn of_session(me: &Process, session: Session) -> Answer<Owner> {
+    session::find(me, session)?;
+    Ok(Owner::Session(session.0))
+}
+
+/// A session ends, and what is attached to it with it.
+pub fn release_session(me: &Process, session: Session) {
+    let owner = Owner::Session(session.0);
+    if me.buffers.borrow().0.iter().any(|held| held.owner == owner) {
+        flush(me);
+        me.buffers.borrow_mut().0.retain(|held| held.owner != owner);
+    }
+}
+
+/// MPI_Session_attach_buffer
+pub unsafe fn session_attach_buffer(me: &Process, session: Session, at: *mut c_void, size: i64) -> Answer {
+    attach(me, of_session(me, session)?, at, size).map_err(|error| error.of(session))
+}
+
+/// MPI_Session_detach_buffer
+pub unsafe fn session_detach_buffer(me: &Process, session: Session, at: *mut c_void, size: NumberOut) -> Answer {
+    let owner = of_session(me, session)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { detach(me, owner, at, size) }
+}
+
+/// MPI_Session_flush_buffer
+pub unsafe fn session_flush_buffer(me: &Process, session: Session) -> Answer {
+    of_session(me, session)?;
+    flush(me);
+    Ok(())
+}
+
+/// MPI_Session_iflush_buffer
+pub unsafe fn session_iflush_buffer(me: &Process, session: Session, request: *mut Request) -> Answer {
+    of_session(me, session)?;
+    // SAFETY: as the contract of `call` says.
+    unsafe { flush_later(me, request) }
 }
 
 /// MPI_Buffer_attach
