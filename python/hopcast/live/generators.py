@@ -1,7 +1,7 @@
 """The generators that `random` and `numpy.random` keep for whoever brings none: each rank gets its own.
 
 What they keep lies in the memory of objects, which is exchanged when another rank runs, if any rank uses it.
-Where nothing else is said, they begin with the run's seed and the rank's number, so that two runs are the same.
+Where nothing else is said, they begin with the run's seed and the rank, so that two runs are the same.
 """
 
 from __future__ import annotations

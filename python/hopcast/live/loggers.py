@@ -1,7 +1,7 @@
 """`logging` for each rank: the root logger's handlers and level, and the loggers by name, are the rank's own.
 
-A logger that a shared package has made for itself is one for all; what it says goes to the root logger, and so
-to the handlers of the rank that runs.
+A logger that a shared package has made for itself is one for all; what it says goes to the root logger, and
+so to the handlers of the rank that runs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 working directory, signals, process number, host name, and clocks.
 
 Ranks share the interpreter, so functions of `os`, `signal`, `socket` and `time` are replaced, before any rank
-begins, by ones that ask for the running rank's own: those which stand for the C library's in compiled programs.
+begins, by ones that ask for the running rank's own: those of compiled programs' C library.
 """
 
 from __future__ import annotations
