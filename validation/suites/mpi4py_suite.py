@@ -16,6 +16,7 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -24,7 +25,7 @@ from pathlib import Path
 
 VERSION = "4.1.2"
 PLATFORM = "hopper"
-TIME_LIMIT_S = 120
+TIME_LIMIT_S = 300
 MOST_STOPS = 12
 """How many tests of a module may stop its run before the rest counts as failed."""
 
@@ -66,14 +67,7 @@ def run(command: list, folder: Path, module: str, ranks: int) -> Results:
     results: Results = {}
     stopped: list[str] = []
     while len(stopped) <= MOST_STOPS:
-        words = [*command, DRIVER, folder, module, *stopped]
-        try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT_S
-            )
-            text, said = done.stdout, done.stderr
-        except subprocess.TimeoutExpired as late:
-            text, said = (late.stdout or b"").decode(errors="replace"), "did not end in time"
+        text, said = _output([*command, DRIVER, folder, module, *stopped])
         told: dict[str, dict[str, str]] = collections.defaultdict(dict)
         for line in text.splitlines():
             if line.startswith("result "):
@@ -95,6 +89,17 @@ def run(command: list, folder: Path, module: str, ranks: int) -> Results:
             results[test] = f"failed:stops:{_last(said)}"
         stopped += open_ends
     return results
+
+
+def _output(words: list) -> tuple[str, str]:
+    """What a command says on its two streams, until the time limit at the latest."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, errors="replace", start_new_session=True, **pipes) as process:
+        try:
+            return process.communicate(timeout=TIME_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
+            return process.communicate()[0], "did not end in time"
 
 
 def _last(text: str) -> str:

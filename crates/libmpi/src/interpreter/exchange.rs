@@ -6,8 +6,7 @@ use super::Interpreter;
 use super::python::{Object, Python, State};
 
 /// Variables of `sys` that each rank has of its own.
-const VARIABLES: [&std::ffi::CStr; 6] =
-    [c"argv", c"path", c"stdin", c"stdout", c"stderr", c"excepthook"];
+const VARIABLES: [&std::ffi::CStr; 6] = [c"argv", c"path", c"stdin", c"stdout", c"stderr", c"excepthook"];
 
 /// Of the module `sys`.
 pub struct System {

@@ -15,8 +15,8 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::NumberOut;
 use crate::abi::handle::{Comm, Request, Session};
 use crate::call::communicator;
-use crate::call::session;
 use crate::call::request::{self, Pending};
+use crate::call::session;
 use crate::live::process::Process;
 
 /// MPI_BSEND_OVERHEAD, which programs have compiled in: of the standard's header, or of MPICH's.
@@ -149,7 +149,12 @@ pub unsafe fn session_attach_buffer(me: &Process, session: Session, at: *mut c_v
 }
 
 /// MPI_Session_detach_buffer
-pub unsafe fn session_detach_buffer(me: &Process, session: Session, at: *mut c_void, size: NumberOut) -> Answer {
+pub unsafe fn session_detach_buffer(
+    me: &Process,
+    session: Session,
+    at: *mut c_void,
+    size: NumberOut,
+) -> Answer {
     let owner = of_session(me, session)?;
     // SAFETY: as the contract of `call` says.
     unsafe { detach(me, owner, at, size) }
