@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -299,6 +300,17 @@ def test_generators_that_nobody_seeds_begin_with_the_runs_seed_and_the_rank(tmp_
     pytest.importorskip("numpy")
     first, again, other = (run(tmp_path, UNSEEDED, 3, flags=("--seed", seed))[1] for seed in "112")
     assert first and first == again != other
+
+
+@pytest.mark.parametrize("ranks", [1, 6, 16])
+def test_conjugate_gradients_find_the_solution(tmp_path, ranks) -> None:
+    pytest.importorskip("numpy")
+    text = (Path(__file__).resolve().parents[2] / "examples" / "conjugate.py").read_text()
+    report, printed = run(tmp_path, text, ranks, "20")
+    assert report["failure"] is None, printed
+    iterations, error = re.search(r"20 x 20 points: (\d+) iterations, error below 1e-(\d+)", printed).groups()
+    # A symmetric problem on n x n points has fewer than n² different eigenvalues; rounding takes a few more.
+    assert 0 < int(iterations) < 400 and int(error) >= 11
 
 
 def test_computing_costs_what_is_asked(tmp_path) -> None:
