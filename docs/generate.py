@@ -57,8 +57,13 @@ def mpi_functions() -> str:
     """The functions of MPI that compiled programs call, by chapter, as the headers say."""
     lines = ["# MPI functions for compiled programs", ""]
     lines += ["All functions of the MPI 5.0 standard, by chapter. Each name stands for its form `_c`, too."]
-    lines += ["What needs other programs (starting processes, meeting those of another run) is refused. The functions"]
-    lines += ['of the chapter "Removed" are of MPI 1, and not in the standard any more: old programs call them.', ""]
+    lines += [
+        "What needs other programs (starting processes, meeting those of another run) is refused. Functions"
+    ]
+    lines += [
+        'of the chapter "Removed" are of MPI 1, and not in the standard any more: old programs call them.',
+        "",
+    ]
     for header in sorted((ROOT / "crates/libmpi/include/mpi").glob("*.h")):
         found = re.findall(r"MPI_FN\((\w+)\)\(.*\); /\*", header.read_text())
         plain = dict.fromkeys(f"`MPI_{name.removesuffix('_c')}`" for name in found)
