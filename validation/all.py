@@ -25,6 +25,9 @@ SCRIPTS = (
     "saturation",
     "lulesh_hopper",
     "fudan",
+    "hpl",
+    "hpcc",
+    "applications",
 )
 PAGE = Path(__file__).with_name("README.md")
 MARK = "<!-- The tables below are written by all.py --write. -->\n"

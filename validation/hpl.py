@@ -12,21 +12,22 @@ the comparison with the machine.
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import shutil
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from recordings import Absent
+import building
+import debian
+import hpcc
+from kept import kept
 from results import Range, Result, main
 
 HERE = Path(__file__).resolve().parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hopcast" / "hpl"
+CACHE = hpcc.CACHE
 INPUT = """HPLinpack benchmark input file
 hopcast
 HPL.out      output file name (if any)
@@ -59,7 +60,8 @@ HPL.out      output file name (if any)
 1            Equilibration (0=no,1=yes)
 8            memory alignment in double (> 0)
 """
-MODELLED = ("--kernels", "skip", "--fold-memory", "64KiB", "--fold-private", "HPL_pdpanel_init")
+FOLDED = ("--fold-memory", "64KiB", "--fold-above", "64KiB", "--fold-private", "HPL_pdpanel_init")
+MODELLED = ("--kernels", "skip", *FOLDED)
 """No kernel runs; of panels, each rank keeps what HPL writes itself: pivots, and what belongs to them."""
 
 
@@ -79,48 +81,17 @@ class Run:
     """Whether HPL's own check of the solution says so."""
 
 
-def source() -> Path:
-    """The folder of HPL's source, unpacked by Debian's tools at the first time."""
-    found = sorted(CACHE.glob("hpcc-*/hpl"))
-    if not found:
-        CACHE.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            ["apt-get", "source", "hpcc"], cwd=CACHE, capture_output=True, text=True, check=False
-        )
-        found = sorted(CACHE.glob("hpcc-*/hpl"))
-        if not found:
-            raise Absent(f"skipped: 'apt-get source hpcc' gives no source: {done.stderr.strip()[-200:]}")
-    return found[0]
-
-
 def program() -> Path:
     """HPL, compiled for hopcast."""
-    target = CACHE / "xhpl"
+    target = CACHE / f"hpl-{building.header()}"
     if target.exists():
         return target
-    hpl = source()
+    hpl = debian.source("hpcc", CACHE) / "hpl"
     files = [HERE / "hpl_driver.c", *sorted(hpl.glob("src/*/*.c")), *sorted(hpl.glob("testing/*/*.c"))]
-    # The two functions of MPI-1 that HPL calls have other names since MPI-3.
-    renamed = ("-DMPI_Type_struct=MPI_Type_create_struct", "-DMPI_Address=MPI_Get_address")
-    flags = ("-O2", "-w", "-DHPL_STDC_HEADERS", "-DHPL_CALL_CBLAS", *renamed)
     includes = (f"-I{hpl / 'include'}", f"-I{hpl.parent / 'include'}")
-    words = [
-        sys.executable,
-        "-m",
-        "hopcast",
-        "cc",
-        *flags,
-        *includes,
-        *files,
-        "-o",
-        target,
-        "-lopenblas",
-        "-lm",
-    ]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1:]
-        raise Absent(f"skipped: HPL is not compiled (libopenblas-serial-dev is needed): {reason}")
+    words = [building.compilers("hopcast", CACHE / "bin")["cc"], *hpcc.DEFINED, *hpcc.RENAMED, *includes]
+    needs = "HPL (libopenblas-serial-dev is needed)"
+    building.run([*words, *files, "-o", target, "-lopenblas", "-lm"], CACHE, needs)
     return target
 
 
@@ -144,12 +115,25 @@ def run(order: int, rows: int, columns: int, folder: Path, *flags: str, checked:
     return Run(float(gflops), float(seconds), used, peak, "PASSED" in printed)
 
 
+def kept_run(
+    out: Path, name: str, order: int, side: int, flags: tuple[str, ...], checked: bool = False
+) -> Run:
+    """HPL on a square of processes, or what this build of hopcast has given before."""
+    folder = out.resolve() / "hpl" / name
+    return Run(**kept(out, f"hpl-{name}-{order}-{side}", facts, order, side, str(folder), flags, checked))
+
+
+def facts(order: int, side: int, folder: str, flags: tuple[str, ...], checked: bool) -> dict:
+    """What is kept of a run."""
+    return asdict(run(order, side, side, Path(folder), *flags, checked=checked))
+
+
 def compare(out: Path, quick: bool) -> list[Result]:
     """Kernels by model beside kernels that run; the modelled run beside the machine."""
-    folder = out / "hpl"
+    program()
     order = 4_000 if quick else 20_000
-    modelled = run(order, 8, 8, folder / "modelled", *MODELLED)
-    running = run(order, 8, 8, folder / "running", "--kernels", "run", checked=True)
+    modelled = kept_run(out, "modelled", order, 8, MODELLED)
+    running = kept_run(out, "running", order, 8, ("--kernels", "run"), checked=True)
     if not running.passed:
         raise RuntimeError("HPL's own check of the solution fails where its kernels run")
     results = [
@@ -163,14 +147,12 @@ def compare(out: Path, quick: bool) -> list[Result]:
             f"{running.cpu_s:.0f} s and {running.memory_B / 2**20:.0f} MiB",
         )
     ]
-    return results if quick else results + machine(folder)
+    return results if quick else results + machine(out)
 
 
-def machine(folder: Path) -> list[Result]:
+def machine(out: Path) -> list[Result]:
     """1,024 ranks, N = 100,000."""
-    start = time.monotonic()
-    large = run(100_000, 32, 32, folder / "large", *MODELLED)
-    wall = time.monotonic() - start
+    large = kept_run(out, "large", 100_000, 32, MODELLED)
     what = "HPL, N = 100,000, 32 x 32"
     thesis = "Cornebize's thesis, HPL on Dahu"
     return [
@@ -182,7 +164,7 @@ def machine(folder: Path) -> list[Result]:
             large.cpu_s,
             "s",
             0.0,
-            f"at most 5 minutes; {wall:.0f} s of wall time; the published simulator took 3,227 s",
+            "at most 5 minutes; the published simulator took 3,227 s",
         ),
         Result(
             f"{what}: memory",

@@ -410,9 +410,45 @@ static void refusals(void) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
+/* Functions of MPI-1 which MPI-3 has removed: MPICH has them, and programs that were compiled with it. */
+static void of_mpi_1(void) {
+#ifdef MPICH_VERSION
+    struct mixed one;
+    MPI_Aint places[2], start, extent, lower, upper;
+    MPI_Datatype olds[] = {MPI_DOUBLE, MPI_INT}, pair, list, rows;
+    int lengths[] = {1, 1};
+    MPI_Address(&one, &start);
+    MPI_Address(&one.value, &places[0]);
+    MPI_Address(&one.place, &places[1]);
+    CHECK(places[1] - start == (MPI_Aint)offsetof(struct mixed, place));
+    places[0] -= start - 8;
+    places[1] -= start - 8;
+    MPI_Type_struct(2, lengths, places, olds, &pair);
+    MPI_Type_lb(pair, &lower);
+    MPI_Type_ub(pair, &upper);
+    MPI_Type_extent(pair, &extent);
+    CHECK(lower == 8 && upper == 24 && extent == 16);
+    MPI_Type_hindexed(2, lengths, places, MPI_INT, &list);
+    MPI_Type_extent(list, &extent);
+    CHECK(extent == 12);
+    MPI_Type_hvector(3, 1, 100, MPI_INT, &rows);
+    MPI_Type_extent(rows, &extent);
+    CHECK(extent == 204);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&list);
+    MPI_Type_free(&rows);
+    MPI_Errhandler handler;
+    MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Errhandler_get(MPI_COMM_SELF, &handler);
+    CHECK(handler == MPI_ERRORS_RETURN);
+    MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+#endif
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     constructors();
+    of_mpi_1();
     arrays();
     contents();
     elements();

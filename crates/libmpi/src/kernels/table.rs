@@ -1,6 +1,6 @@
 //! The functions that are intercepted: where they are, what they take, and what they return.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 
 use engine::random::Stream;
@@ -17,6 +17,8 @@ pub struct Interception {
     symbol: Symbol,
     function: String,
     choices: Vec<Choice>,
+    /// The place of the choice that holds on each host that has asked.
+    chosen: RefCell<Vec<usize>>,
     /// Where it is in a library; 0 in none.
     library: Cell<usize>,
     /// Where it is in each rank's copy of a library, if it is in one that has copies.
@@ -55,6 +57,9 @@ pub struct Bound {
     formula: Formula,
     places: Vec<usize>,
 }
+
+const NOT_ASKED: usize = usize::MAX;
+const NO_CHOICE: usize = usize::MAX - 1;
 
 /// The most arguments of a function, with what is beside them.
 const MOST: usize = 24;
@@ -135,6 +140,7 @@ impl Interception {
             symbol: symbol.clone(),
             function: function.to_string(),
             choices: vec![choice],
+            chosen: RefCell::default(),
             library: Cell::new(0),
             copied: Cell::new(None),
             program: OnceLock::new(),
@@ -178,12 +184,18 @@ impl Interception {
         &self.function
     }
 
-    /// The kernel that holds on a host.
+    /// The kernel that holds on a host: the last that is for it.
     pub fn choice(&self, host: u32) -> Option<&Choice> {
-        self.choices
-            .iter()
-            .rev()
-            .find(|choice| choice.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host)))
+        let mut chosen = self.chosen.borrow_mut();
+        if chosen.len() <= host as usize {
+            chosen.resize(host as usize + 1, NOT_ASKED);
+        }
+        let place = &mut chosen[host as usize];
+        if *place == NOT_ASKED {
+            let holds = |choice: &Choice| choice.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host));
+            *place = self.choices.iter().rposition(holds).unwrap_or(NO_CHOICE);
+        }
+        self.choices.get(*place)
     }
 
     /// Where calls of it go.
