@@ -11,9 +11,12 @@ from pathlib import Path
 
 from recordings import Absent
 
+from hopcast.cli import compilers as compiling
 from hopcast.live import library
 
 MPICH = {"cc": "mpicc.mpich", "cxx": "mpicxx.mpich", "fc": "mpif90.mpich"}
+
+SYSTEM = {"cc": "cc", "cxx": "c++", "fc": "gfortran"}
 
 
 def header() -> str:
@@ -36,9 +39,15 @@ def compilers(under: str, folder: Path) -> dict[str, str]:
 
 
 def _script(folder: Path, kind: str) -> Path:
-    """`hopcast cc` as one word."""
+    """`hopcast cc` as one word. What is only compiled needs no Python to start."""
+    extra = compiling.fortran([SYSTEM[kind]]) if kind == "fc" else compiling.FORTRAN_OFF
+    words = " ".join([SYSTEM[kind], *compiling.arguments(("-c",), extra)])
     path = folder / f"hopcast-{kind}"
-    path.write_text(f'#!/bin/sh\nunset CC CXX FC\nexec "{sys.executable}" -m hopcast {kind} "$@"\n')
+    path.write_text(
+        "#!/bin/sh\nunset CC CXX FC\n"
+        f'for word; do [ "$word" = -c ] && exec {words} "$@"; done\n'
+        f'exec "{sys.executable}" -m hopcast {kind} "$@"\n'
+    )
     path.chmod(0o755)
     return path
 

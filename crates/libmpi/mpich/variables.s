@@ -23,19 +23,3 @@
     .size \name, . - \name
     .endm
     function MPIR_Dup_fn, hopcast_mpich_dup_fn
-
-# The functions of MPI-1 that MPI-3 has removed and MPICH still has: they are others under their old names.
-    .macro removed name, behind
-    function MPI_\name, hopcast_mpich_\behind
-    function PMPI_\name, hopcast_mpich_\behind
-    .endm
-    removed Address, Get_address
-    removed Errhandler_create, Comm_create_errhandler
-    removed Errhandler_get, Comm_get_errhandler
-    removed Errhandler_set, Comm_set_errhandler
-    removed Type_hindexed, Type_create_hindexed
-    removed Type_hvector, Type_create_hvector
-    removed Type_struct, Type_create_struct
-    removed Type_extent, Type_extent
-    removed Type_lb, Type_lb
-    removed Type_ub, Type_ub

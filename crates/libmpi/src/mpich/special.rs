@@ -25,7 +25,6 @@ unsafe extern "C" {
     ) -> c_int;
     fn MPI_Comm_get_attr(comm: Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int;
     fn MPI_Win_get_attr(win: Win, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int;
-    fn MPI_Type_get_extent(datatype: Datatype, lower: *mut isize, extent: *mut isize) -> c_int;
     fn MPI_Type_get_envelope(
         datatype: Datatype,
         integers: *mut c_int,
@@ -283,31 +282,6 @@ unsafe extern "C" fn hopcast_mpich_Type_get_contents_c(
         }
         error_out(answer)
     }
-}
-
-macro_rules! bounds {
-    ($($name:ident: |$lower:ident, $extent:ident| $value:expr;)*) => {$(
-        /// One of the three functions of MPI-1 that MPI_Type_get_extent has replaced.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(datatype: c_int, value: *mut isize) -> c_int {
-            let (mut $lower, mut $extent) = (0, 0);
-            // SAFETY: the program's own pointer, and numbers of ours.
-            unsafe {
-                let of = Datatype(datatype_in(datatype));
-                let answer = MPI_Type_get_extent(of, &raw mut $lower, &raw mut $extent);
-                if answer == 0 {
-                    *value = $value;
-                }
-                error_out(answer)
-            }
-        }
-    )*};
-}
-
-bounds! {
-    hopcast_mpich_Type_extent: |_lower, extent| extent;
-    hopcast_mpich_Type_lb: |lower, _extent| lower;
-    hopcast_mpich_Type_ub: |lower, extent| lower + extent;
 }
 
 macro_rules! copies {
