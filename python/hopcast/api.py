@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopcast import _core
+from hopcast import _core, standing
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.live.library import is_executable, is_mpi4py_program
 from hopcast.live.options import NAMES, Options
@@ -370,10 +370,9 @@ def raise_failure(report: Report) -> None:
 
 
 def _stuck(rank: dict) -> str:
-    place = f" at {rank['place']}" if rank["place"] else ""
-    call = f" in {rank['call']}" if rank["call"] else ""
     waits = f", waits for {rank['waits_for']}" if rank["waits_for"] else ""
-    return f"  rank {rank['rank']}{place}{call} since {rank['since_s']:.9g} s{waits}"
+    since = f"{rank['since_s']:.9g} s"
+    return f"  {standing.words(rank, since)}{waits}"
 
 
 def _toml(value: Any) -> str:

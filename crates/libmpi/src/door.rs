@@ -8,6 +8,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use mpi::Source;
+use mpi::operation::Rank;
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
 use crate::fiber::stacks::Stacks;
@@ -80,7 +82,10 @@ fn run(
     let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
     live.close();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
+    for stuck in outcome.report.failure.iter_mut().flat_map(|failure| &mut failure.ranks) {
+        stuck.place = stuck.place.take().or_else(|| live.place(Rank(stuck.rank)));
+    }
     let notes: Vec<_> = kernels::warning().into_iter().collect();
     let report = once(outcome.json(), fold::counted_twice());
     write_result(result, &report, live.faults(), &notes, &outcome.tables).map_err(|error| own(&error))?;

@@ -24,6 +24,7 @@ import traceback
 import types
 from pathlib import Path
 
+from hopcast import standing
 from hopcast.live import codes, generators, library, loggers, process, registries
 
 EXTENSION = "mpi4py.MPI"
@@ -48,9 +49,9 @@ def main(job_path: str, result: str) -> None:
     program = Program(core, path, words, code, random_numbers)
     codes.share(program.libraries)
     sys.meta_path[:0] = [Extension(core), random_numbers]
-    run, collect = program.run, program.collect
-    core.hopcast_interpreter.argtypes = [ctypes.c_char_p] * 2 + [ctypes.c_size_t] + [ctypes.py_object] * 2
-    core.hopcast_interpreter(os.fsencode(job_path), os.fsencode(result), job["ranks"], run, collect)
+    functions = program.run, program.collect, program.place
+    core.hopcast_interpreter.argtypes = [ctypes.c_char_p] * 2 + [ctypes.c_size_t] + [ctypes.py_object] * 3
+    core.hopcast_interpreter(os.fsencode(job_path), os.fsencode(result), job["ranks"], *functions)
 
 
 def find_interface() -> str:
@@ -164,6 +165,10 @@ class Program:
                 modules[name] = module
             else:
                 self.shared.add(name)
+
+    def place(self) -> str:
+        """Where the rank that runs stands in its program."""
+        return standing.place_of(sys._getframe(1), *self.libraries) or ""
 
     def is_own(self, name: str, module: types.ModuleType) -> bool:
         """Whether each rank has a copy of a module: those of the program, and mpi4py with its options."""

@@ -17,6 +17,7 @@ import greenlet
 from hopcast._core import Clock
 from hopcast.program.comm import SELF, WORLD, Comm
 from hopcast.program.exchange import Members
+from hopcast.standing import place_of, shorten
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -93,7 +94,10 @@ class Program:
                 raise
         self.processes[rank] = None
 
-    place = staticmethod(lambda suspended: place(suspended))
+    @staticmethod
+    def place(suspended):
+        """Where a waiting greenlet stands in the user's program; None before it begins."""
+        return place_of(suspended.gr_frame)
 
     def current(self):
         """The process whose code runs now."""
@@ -122,14 +126,6 @@ def _of_this_thread(switch):
     return switch_here
 
 
-def place(suspended):
-    """Where a waiting greenlet stands in the user's program, as `file:line`; None before it begins."""
-    frame = suspended.gr_frame
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return None if frame is None else f"{shorten(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
 def place_of_error(error):
     """Where an exception left the user's program, as `file:line`; None if it never was in it."""
     found, step = None, error.__traceback__
@@ -147,12 +143,6 @@ def traceback_of_error(error):
     while step is not None and step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         step = step.tb_next
     return "".join(traceback.format_exception(type(error), error, step or error.__traceback__))
-
-
-def shorten(path):
-    """A file below the working directory relative to it, any other in full."""
-    here = os.getcwd() + os.sep
-    return path[len(here) :] if path.startswith(here) else path
 
 
 class _Active(threading.local):

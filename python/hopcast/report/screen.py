@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hopcast import standing
 from hopcast.report import units
 from hopcast.report.html import failures, parts, ranks_on_hosts, stop, title
 
@@ -102,11 +103,9 @@ def _standing(ranks: list[dict], of: int) -> Text:
     """Some ranks `of` so many, with the calls in which they stand."""
     text = Text()
     for rank in ranks:
-        place = f" at {rank['place']}" if rank.get("place") else ""
-        call = f": {rank['call']}" if rank["call"] else ""
         waits = f"\n    waits for {rank['waits_for']}" if rank["waits_for"] else ""
-        line = f"\n  rank {rank['rank']}{place}, since {units.seconds(rank['since_s'])}{call}{waits}"
-        text.append(line, style="default not bold")
+        stands = standing.words(rank, units.seconds(rank["since_s"]))
+        text.append(f"\n  {stands}{waits}", style="default not bold")
     if of > len(ranks):
         text.append(f"\n  … and {units.things(of - len(ranks), 'more rank')}", style="default not bold")
     return text

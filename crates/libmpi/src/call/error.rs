@@ -7,6 +7,7 @@ use super::{communicator, one_sided, session};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler, File, Object};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
+use crate::live::place;
 use crate::live::process::Process;
 use crate::mpich::told;
 
@@ -51,7 +52,8 @@ fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() 
         None if handler == Errhandler::RETURN => {}
         None => {
             me.flush();
-            eprintln!("hopcast: rank {}: {}", me.rank, words());
+            let at = place::here().map_or(String::new(), |place| format!(" (at {place})"));
+            eprintln!("hopcast: rank {}: {}{at}", me.rank, words());
             me.end(mpi::Op::Abort(code))
         }
     }

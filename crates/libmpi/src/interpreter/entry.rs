@@ -25,10 +25,12 @@ pub unsafe extern "C" fn hopcast_interpreter(
     ranks: usize,
     run: Object,
     collect: Object,
+    place: Object,
 ) -> c_int {
     // SAFETY: the caller says so; it waits for this function, which never returns.
-    let (job, result, started) =
-        unsafe { (CStr::from_ptr(job), CStr::from_ptr(result), Interpreter::start(ranks, run, collect)) };
+    let (job, result, started) = unsafe {
+        (CStr::from_ptr(job), CStr::from_ptr(result), Interpreter::start(ranks, run, collect, place))
+    };
     let (job, result) = (job.to_string_lossy(), result.to_string_lossy());
     let code = match started {
         Ok(interpreter) => {

@@ -23,7 +23,7 @@ pub mod python;
 mod regions;
 
 use std::cell::{Cell, RefCell};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -39,9 +39,10 @@ pub struct Interpreter {
     group: *mut c_void,
     /// Where Python up to 3.11 looks for the state of the running thread, if it does.
     key: Option<libc::pthread_key_t>,
-    /// `run(rank, modules) -> exit code`, `collect(modules)`.
+    /// `run(rank, modules) -> exit code`, `collect(modules)`, `place() -> text`.
     run: Object,
     collect: Object,
+    place: Object,
     system: exchange::System,
     ranks: RefCell<Vec<Own>>,
     words: RefCell<Words>,
@@ -64,11 +65,12 @@ impl Interpreter {
     /// Of this process, for `ranks` ranks; it is held, and stays so.
     ///
     /// # Safety
-    /// `run` and `collect` are functions of Python that are never freed.
+    /// `run`, `collect` and `place` are functions of Python that are never freed.
     unsafe fn start(
         ranks: usize,
         run: Object,
         collect: Object,
+        place: Object,
     ) -> Result<&'static Interpreter, &'static str> {
         let python = Python::find()?;
         // SAFETY: the interpreter is held.
@@ -79,6 +81,7 @@ impl Interpreter {
                 key: key_of(main),
                 run,
                 collect,
+                place,
                 system: exchange::System::find(&python),
                 ranks: RefCell::new((0..ranks).map(|_| Own::default()).collect()),
                 words: RefCell::default(),
@@ -158,6 +161,37 @@ impl Interpreter {
             if others && !held {
                 (self.python.save)();
             }
+        }
+    }
+
+    /// Where the rank that runs stands in its program, if it does.
+    pub fn standing(&self) -> Option<String> {
+        let python = &self.python;
+        let me = Process::running()?;
+        let state = self.ranks.borrow()[me.rank as usize].state;
+        if state.is_null() {
+            return None;
+        }
+        // SAFETY: the fiber of this rank runs, whose thread state this is; it is as before afterwards.
+        unsafe {
+            let holds = (python.current)() == state;
+            if !holds {
+                (python.restore)(state);
+            }
+            let null = ptr::null_mut();
+            let answer = (python.call)(self.place, null, null, null);
+            let text = if answer.is_null() { null.cast() } else { (python.utf8)(answer, null.cast()) };
+            let place = (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned());
+            if !answer.is_null() {
+                (python.decrease)(answer);
+            }
+            if place.is_none() {
+                (python.print_error)();
+            }
+            if !holds {
+                (python.save)();
+            }
+            place.filter(|place| !place.is_empty())
         }
     }
 

@@ -48,6 +48,7 @@ functions! {
     value = "PyLong_AsLong": fn(Object) -> libc::c_long;
     call = "PyObject_CallFunctionObjArgs": fn(Object, Object, Object, Object) -> Object;
     print_error = "PyErr_Print": fn();
+    utf8 = "PyUnicode_AsUTF8AndSize": fn(Object, *mut isize) -> *const c_char;
     text = "PyUnicode_InternFromString": fn(*const c_char) -> Object;
     import = "PyImport_ImportModule": fn(*const c_char) -> Object;
     names_of = "PyModule_GetDict": fn(Object) -> Object;

@@ -17,9 +17,10 @@ use std::ptr;
 use engine::Time;
 
 use super::Fault;
+use super::place::Calls;
 use super::process::Process;
 use crate::fiber::Ended;
-use crate::loader::{Template, symbols};
+use crate::loader::symbols;
 use crate::process_view::signals;
 
 /// The signals that mean a mistake of the program.
@@ -30,12 +31,29 @@ const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SI
 struct Noted {
     signal: c_int,
     address: usize,
-    instruction: usize,
+    calls: Calls,
     overflow: bool,
+}
+
+impl Noted {
+    /// In the program, at `place`; or in a library, of what is called there.
+    fn where_it_is(&self, place: Option<&str>) -> String {
+        let first = self.calls.instructions().next().unwrap_or(0);
+        let library = || symbols::library_function(first).unwrap_or("a library".into());
+        match place {
+            Some(place) if self.signal == libc::SIGABRT || symbols::place_of(first).is_some() => {
+                format!("at {place}")
+            }
+            Some(place) => format!("in {}, called at {place}", library()),
+            None => format!("in {}", library()),
+        }
+    }
 }
 
 thread_local! {
     static NOTED: Cell<Option<Noted>> = const { Cell::new(None) };
+    /// While callers are looked for: the fault may have broken the stack.
+    static LOOKING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// \[bytes\] for the handler, and for a handler of the program.
@@ -71,7 +89,8 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         unsafe { (&mut *context.cast::<libc::ucontext_t>(), (*info).si_addr() as usize) };
     let trap = Process::running().and_then(|process| process.trap.get());
     let stack = context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
-    let Some(trap) = trap.filter(|trap| trap.stack_ptr_in_bounds(stack)) else {
+    let looking = LOOKING.take();
+    let Some(trap) = trap.filter(|trap| looking || trap.stack_ptr_in_bounds(stack)) else {
         // SAFETY: back to what the signal does by itself; it is raised again when the handler returns.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
@@ -79,7 +98,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         }
         return;
     };
-    if let Some(me) = Process::running()
+    if let Some(me) = Process::running().filter(|_| !looking)
         && let Some(action) = signals::handler_of(me, signal)
     {
         // SAFETY: what the kernel gave. As in a process, the handler may change the context, or jump.
@@ -91,8 +110,14 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
     let registers = &mut context.uc_mcontext.gregs;
     let overflow = Process::running().is_some_and(|process| process.overflowed(address));
-    let instruction = registers[libc::REG_RIP as usize] as usize;
-    NOTED.set(Some(Noted { signal, address, instruction, overflow }));
+    if !looking {
+        let instruction = registers[libc::REG_RIP as usize] as usize;
+        NOTED.set(Some(Noted { signal, address, calls: Calls::only(instruction), overflow }));
+        LOOKING.set(true);
+        let calls = Calls::of_this_stack().from(instruction);
+        LOOKING.set(false);
+        NOTED.set(Some(Noted { signal, address, calls, overflow }));
+    }
     // SAFETY: the interrupted code is that of the fiber, as checked, which is not resumed again: what it
     // has left half done is the memory of a program that has ended. All registers named are set below.
     let out = unsafe { trap.setup_trap_handler(|| Ended::Crash) };
@@ -103,11 +128,12 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     registers[libc::REG_RSI as usize] = out.rsi as i64;
 }
 
-/// What is to be said of a rank that has raised a signal.
-pub fn killed(rank: u32, now: Time, signal: c_int) -> Fault {
+/// What is to be said of a rank that has raised a signal, there.
+pub fn killed(rank: u32, now: Time, signal: c_int, place: Option<String>) -> Fault {
     let what = if signal == libc::SIGABRT { "the program called abort" } else { "raised by itself" };
-    let text = format!("rank {rank} was ended by {} ({what})", name_of(signal));
-    Fault { kind: "crash", rank, at_s: now.seconds(), text, place: None }
+    let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+    let text = format!("rank {rank} was ended by {} ({what}){at}", name_of(signal));
+    Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
 /// The name of a signal as in signal(7).
@@ -127,14 +153,12 @@ unsafe extern "C" {
 }
 
 /// What is to be said of the rank that has just crashed.
-pub fn fault(template: Option<&Template>, rank: u32, now: Time) -> Fault {
+pub fn fault(rank: u32, now: Time) -> Fault {
     // SAFETY: asks for a signal later; the default action ends the process.
     unsafe { libc::alarm(REPORT_WITHIN_S) };
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
     let name = name_of(noted.signal);
-    let place = template
-        .and_then(|template| template.find(noted.instruction))
-        .map(|(part, offset)| format!("{} of {}", symbols::name_of(&part.elf, offset), part.name));
+    let place = symbols::place_among(noted.calls.instructions());
     let address = noted.address;
     let what = match noted.signal {
         _ if noted.overflow => "its stack is full; --stack-size gives it more".to_string(),
@@ -144,7 +168,6 @@ pub fn fault(template: Option<&Template>, rank: u32, now: Time) -> Fault {
         libc::SIGINT => "pressed twice while it made no MPI call".to_string(),
         _ => "an illegal instruction".to_string(),
     };
-    let at = place.as_ref().map_or("in a library".to_string(), |place| format!("at {place}"));
-    let text = format!("rank {rank} was ended by {name} ({what}) {at}");
+    let text = format!("rank {rank} was ended by {name} ({what}) {}", noted.where_it_is(place.as_deref()));
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }

@@ -6,10 +6,13 @@ pub mod callers;
 pub mod clock;
 pub mod crash;
 pub mod objects;
+pub mod place;
 pub mod process;
 pub mod sampling;
 
+use std::cell::RefCell;
 use std::ffi::c_int;
+use std::ptr;
 use std::rc::Rc;
 
 use engine::{Duration, Time};
@@ -32,7 +35,7 @@ use process::{Process, Shared};
 /// A rank of the program.
 struct Seat {
     /// Before the process, which its code uses: dropped first.
-    fiber: Fiber,
+    fiber: RefCell<Fiber>,
     process: Rc<Process>,
     /// Its thread-local variables while it does not run; empty without any.
     block: Box<[u8]>,
@@ -137,6 +140,7 @@ impl Live {
             exit::run_handlers(&body, code);
             Ended::Exit(code)
         });
+        let fiber = RefCell::new(fiber);
         Ok(Seat { fiber, process, block, errno: 0, floating_point: Control::now(), held: None })
     }
 
@@ -148,14 +152,15 @@ impl Live {
         if let Some(place) = thread_local {
             place.put(&seat.block);
         }
-        seat.process.enter(&seat.fiber);
+        let fiber = seat.fiber.get_mut();
+        seat.process.enter(fiber);
         errno(Some(seat.errno));
         let ours = Control::now();
         if seat.floating_point != ours {
             seat.floating_point.set();
         }
         self.clock.start();
-        let step = seat.fiber.resume(done);
+        let step = fiber.resume(done);
         let measured = self.clock.stop();
         let computed = sampled(self.clock, self.runs.template(), &seat.process, measured);
         let took = computed + seat.process.take_waited();
@@ -178,12 +183,12 @@ impl Live {
         let killed_by = seat.process.view.killed_by.get();
         let code = match ended {
             Ended::Exit(_) if killed_by != 0 => {
-                self.faults.push(crash::killed(rank, now, killed_by));
+                self.faults.push(crash::killed(rank, now, killed_by, seat.process.standing.take()));
                 return Op::Abort(1);
             }
             Ended::Exit(code) => code & 0xff,
             Ended::Crash => {
-                self.faults.push(crash::fault(self.runs.template(), rank, now));
+                self.faults.push(crash::fault(rank, now));
                 return Op::Abort(1);
             }
         };
@@ -198,6 +203,16 @@ impl Live {
 }
 
 impl Source for Live {
+    fn place(&self, rank: Rank) -> Option<String> {
+        let seat = self.seats[rank.0 as usize].as_ref()?;
+        let mut fiber = seat.fiber.borrow_mut();
+        seat.process.enter(&fiber);
+        // Without an answer it says where it stands, and waits on.
+        fiber.resume(ptr::null());
+        seat.process.leave();
+        seat.process.standing.take()
+    }
+
     fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
         if let Some(process) = self.process(receiver) {
             point_to_point::land(process, data, request);

@@ -14,6 +14,7 @@ use mpi::{Op, Protocol};
 
 use super::clock;
 use super::objects::Objects;
+use super::place;
 use super::sampling::Sampling;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
@@ -167,6 +168,8 @@ pub struct Process {
     polls: Cell<u32>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
+    /// Where it stands in its program, once it was asked.
+    pub standing: Cell<Option<String>>,
     looks: Cell<u32>,
     waited: Cell<Duration>,
     hub: Cell<*const Hub>,
@@ -218,6 +221,7 @@ impl Process {
             place: Cell::new(0),
             polls: Cell::new(0),
             trap: Cell::new(None),
+            standing: Cell::new(None),
             looks: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
             hub: Cell::new(ptr::null()),
@@ -283,28 +287,35 @@ impl Process {
     }
 
     fn hand_over<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
-        // SAFETY: the hub lives in the first frame of this fiber.
-        let hub = unsafe { &*self.hub.get() };
         self.looks.set(0);
-        let interpreter = interpreter::active();
-        let held = interpreter.is_some_and(|interpreter| interpreter.leave(self.rank));
-        let reply = hub.suspend(op);
-        if let Some(interpreter) = interpreter {
-            interpreter.enter(self.rank, held);
-        }
+        let reply = self.suspend(op);
         self.reply.set(reply);
         // SAFETY: the simulator keeps it until this rank asks for its next operation.
         read(unsafe { &*reply })
     }
 
+    /// Lets the hub go on with `op`; gives its answer, which is valid until the next time.
+    fn suspend(&self, mut op: Op) -> *const Completion {
+        // SAFETY: the hub lives in the first frame of this fiber.
+        let hub = unsafe { &*self.hub.get() };
+        let interpreter = interpreter::active();
+        loop {
+            let held = interpreter.is_some_and(|interpreter| interpreter.leave(self.rank));
+            let reply = hub.suspend(op);
+            if let Some(interpreter) = interpreter {
+                interpreter.enter(self.rank, held);
+            }
+            if !reply.is_null() {
+                return reply;
+            }
+            self.standing.set(place::here());
+            op = Op::Finish;
+        }
+    }
+
     /// Ends this rank here, in the middle of whatever it calls.
     pub fn end(&self, last: Op) -> ! {
-        // SAFETY: as in `perform`.
-        let hub = unsafe { &*self.hub.get() };
-        if let Some(interpreter) = interpreter::active() {
-            interpreter.leave(self.rank);
-        }
-        hub.suspend(last);
+        self.suspend(last);
         unreachable!("a rank that has ended is not resumed")
     }
 

@@ -6,6 +6,7 @@
 //! first, then in what stands for the C library's functions, then where the loader has found them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::elf::{Definition, Elf, Refusal};
 use super::relocation::{self, Holds, Word};
@@ -16,8 +17,8 @@ use crate::live::callers;
 
 /// A file of which each rank has a copy: the program, which is the first, or a library.
 pub struct Part {
-    /// The name to be shown.
-    pub name: String,
+    /// Its file.
+    pub file: PathBuf,
     /// What is in it.
     pub elf: Elf,
     /// Where it is in the image \[bytes\].
@@ -122,7 +123,7 @@ impl Linker<'_> {
             Holds::Descriptor => {
                 return Err(format!(
                     "{} was compiled with -mtls-dialect=gnu2, which is not known",
-                    part.name
+                    part.file.display()
                 ));
             }
             Holds::CopyOf(..) => unreachable!("copies are no words"),

@@ -1,22 +1,139 @@
-//! Names of places in the program, for reports of crashes.
+//! Names of places in the program and its libraries, for reports: file, line and function where the compiler was
+//! asked for them (-g), the function and the distance from its beginning otherwise.
+//!
+//! An address is of one rank's copy; what the files say is relative to the beginning of a part of it, which is the
+//! same in all copies.
 
-use object::{Object, ObjectSymbol, SymbolKind};
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
 
-use super::elf::Elf;
+use addr2line::Loader;
 
-/// The function that holds `offset` of the image, and how far in: "solve+0x1c"; "+0x1a2c" where no symbol says.
-pub fn name_of(elf: &Elf, offset: usize) -> String {
-    let unknown = format!("+{offset:#x}");
-    let Ok(file) = object::File::parse(&*elf.bytes) else { return unknown };
-    let holds = |symbol: &object::Symbol| {
-        let start = symbol.address() as usize;
-        symbol.kind() == SymbolKind::Text && (start..start + symbol.size().max(1) as usize).contains(&offset)
-    };
-    let found = file.symbols().chain(file.dynamic_symbols()).find(holds);
-    match found {
-        Some(symbol) => {
-            format!("{}+{:#x}", symbol.name().unwrap_or("?"), offset - symbol.address() as usize)
-        }
-        None => unknown,
+/// The copies of the program, as one row of equal pieces of address space.
+#[derive(Debug, Clone, Copy)]
+pub struct Copies {
+    /// Where the first begins.
+    pub start: usize,
+    /// From one to the next \[bytes\].
+    pub each: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// The program, or a library that it brings.
+pub struct Part {
+    file: PathBuf,
+    /// Where it is in each copy \[bytes\].
+    offset: usize,
+    bytes: usize,
+    loader: OnceCell<Option<Loader>>,
+}
+
+impl Part {
+    /// Of the file at `path`, `offset` from the beginning of each copy and `bytes` long.
+    pub fn new(path: &Path, offset: usize, bytes: usize) -> Part {
+        Part { file: path.to_path_buf(), offset, bytes, loader: OnceCell::new() }
     }
+
+    fn loader(&self) -> Option<&Loader> {
+        self.loader.get_or_init(|| Loader::new(&self.file).ok()).as_ref()
+    }
+
+    /// File, line and function, if the file tells.
+    fn line(&self, offset: u64) -> Option<String> {
+        let mut frames = self.loader()?.find_frames(offset).ok()?;
+        let frame = frames.next().ok()??;
+        let (place, line) = (frame.location.as_ref()?.file?, frame.location.as_ref()?.line?);
+        let function = frame.function.as_ref().and_then(|function| function.demangle().ok());
+        let inside = function.map_or(String::new(), |name| format!(" in {name}"));
+        Some(format!("{}:{line}{inside}", shorten(place)))
+    }
+
+    /// "solve+0x1c of /home/me/a.out"; "+0x1a2c of …" where no symbol says.
+    fn function(&self, offset: u64) -> String {
+        let found = self.loader().and_then(|loader| loader.find_symbol_info(offset));
+        let (name, from) = found.map_or((Cow::default(), 0), |symbol| {
+            (addr2line::demangle_auto(symbol.name().into(), None), symbol.address())
+        });
+        format!("{name}+{:#x} of {}", offset - from, self.file.display())
+    }
+}
+
+thread_local! {
+    static KNOWN: RefCell<Option<(Copies, Vec<Part>)>> = const { RefCell::new(None) };
+}
+
+/// Makes the copies known, and what is in each of them.
+pub fn set(copies: Copies, parts: Vec<Part>) {
+    KNOWN.set(Some((copies, parts)));
+}
+
+/// An instruction in a copy of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In words, with file and line.
+    Line(String),
+    /// In words, without them.
+    Function(String),
+}
+
+impl Place {
+    /// The words.
+    pub fn words(self) -> String {
+        match self {
+            Place::Line(words) | Place::Function(words) => words,
+        }
+    }
+}
+
+/// Where an instruction is, if it is in a copy of the program.
+pub fn place_of(instruction: usize) -> Option<Place> {
+    KNOWN.with_borrow(|known| {
+        let (copies, parts) = known.as_ref()?;
+        let distance = instruction.checked_sub(copies.start)?;
+        let within = distance % copies.each;
+        let holds = |part: &&Part| (part.offset..part.offset + part.bytes).contains(&within);
+        let part = parts.iter().find(holds).filter(|_| distance / copies.each < copies.count)?;
+        let offset = (within - part.offset) as u64;
+        Some(part.line(offset).map_or_else(|| Place::Function(part.function(offset)), Place::Line))
+    })
+}
+
+/// Where ranks stand whose calls are these, the innermost first: the first that has a line, or else the first.
+pub fn place_among(instructions: impl Iterator<Item = usize>) -> Option<String> {
+    let mut first = None;
+    for place in instructions.filter_map(place_of) {
+        match place {
+            Place::Line(words) => return Some(words),
+            Place::Function(words) => first = first.or(Some(words)),
+        }
+    }
+    first
+}
+
+/// A function of a library that all ranks share: "strlen of libc.so.6".
+pub fn library_function(instruction: usize) -> Option<String> {
+    // SAFETY: the structure is filled if the answer is not 0; the texts are the C library's.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(instruction as *const _, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return None;
+        }
+        let file = CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned();
+        let library = Path::new(&file).file_name()?.to_string_lossy().into_owned();
+        if found.dli_sname.is_null() {
+            return Some(library);
+        }
+        let name = CStr::from_ptr(found.dli_sname).to_string_lossy();
+        Some(format!("{} of {library}", addr2line::demangle_auto(name, None)))
+    }
+}
+
+/// A file below the working directory relative to it, any other in full.
+fn shorten(file: &str) -> &str {
+    let here = std::env::current_dir().unwrap_or_default();
+    let relative = Path::new(file).strip_prefix(here).ok().and_then(Path::to_str);
+    relative.unwrap_or(file)
 }

@@ -16,6 +16,7 @@ use super::interface;
 use super::libraries::{self, Fate, Library};
 use super::linking::{Linker, Part};
 use super::relocation::{self, Holds};
+use super::symbols;
 use super::tls::{self, Layout, Pad};
 use super::unwind;
 use crate::fiber::stacks::PAGE;
@@ -74,7 +75,7 @@ impl Template {
         let unnamed = libraries.iter().filter(|library| library.elf.dynamic.name != library.name);
         let unnamed: Vec<_> = unnamed.map(|library| library.name.clone()).collect();
         let listing = libraries.iter().map(describe).collect();
-        let mut parts = vec![(path.display().to_string(), elf, 0)];
+        let mut parts = vec![(path.to_path_buf(), elf, 0)];
         for library in libraries {
             if library.fate == Fate::Shared {
                 let base =
@@ -83,7 +84,7 @@ impl Template {
                 continue;
             }
             let base = load_copy(&library.elf, libc::RTLD_GLOBAL, &unnamed)?;
-            parts.push((library.name, library.elf, base));
+            parts.push((library.path, library.elf, base));
         }
         // The program comes last, for it copies what libraries have.
         parts[0].2 = load_copy(&parts[0].1, libc::RTLD_LOCAL, &unnamed)?;
@@ -92,15 +93,15 @@ impl Template {
 
     fn of_parts(
         path: &Path,
-        loaded: Vec<(String, Elf, usize)>,
+        loaded: Vec<(PathBuf, Elf, usize)>,
         listing: Vec<String>,
         hooks: &[Hook],
         copies: usize,
     ) -> Result<Template, Refusal> {
         let (mut parts, mut offset) = (Vec::new(), 0);
-        for (name, elf, base) in loaded {
+        for (file, elf, base) in loaded {
             let (span, definitions) = (elf.span(), elf.definitions());
-            parts.push(Part { name, elf, offset, base, definitions });
+            parts.push(Part { file, elf, offset, base, definitions });
             offset += span;
         }
         let mut image = vec![0; offset];
@@ -122,6 +123,8 @@ impl Template {
         let (start, each, count) = (copies.start, copies.span, copies.count);
         let table = |part: &Part| (part.offset, part.elf.span(), part.elf.unwinding);
         unwind::set(unwind::Copies { start, each, count, tables: parts.iter().map(table).collect() });
+        let known = parts.iter().map(|part| symbols::Part::new(&part.file, part.offset, part.elf.span()));
+        symbols::set(symbols::Copies { start, each, count }, known.collect());
         let startup = Startup::of_all(&parts);
         Ok(Template {
             path: path.to_path_buf(),

@@ -11,6 +11,7 @@ use std::ptr;
 use mpi::Op;
 
 use super::identity;
+use crate::live::place;
 use crate::live::process::Process;
 use crate::loader::Hook;
 
@@ -145,6 +146,7 @@ fn unblock(me: &Process, blocked: u64) {
 /// The rank is ended by a signal.
 pub fn end(me: &Process, signal: c_int) -> ! {
     me.view.killed_by.set(signal);
+    me.standing.set(place::here());
     me.end(Op::Finish)
 }
 

@@ -1,0 +1,34 @@
+"""Where a rank stands in the user's program, and that in words."""
+
+from __future__ import annotations
+
+import os
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def place_of(frame: FrameType | None, *libraries: str) -> str | None:
+    """`file:line in function` of the innermost call that is the user's: not of this package, nor of
+    `libraries`, which are folders."""
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, *libraries)):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    function = frame.f_code.co_name
+    inside = "" if function.startswith("<module") else f" in {function}"
+    return f"{shorten(frame.f_code.co_filename)}:{frame.f_lineno}{inside}"
+
+
+def shorten(path: str) -> str:
+    """A file below the working directory relative to it, any other in full."""
+    here = os.getcwd() + os.sep
+    return path[len(here) :] if path.startswith(here) else path
+
+
+def words(rank: dict, since: str) -> str:
+    """As "rank 3: MPI_Recv(source=2, tag=7) at ring.c:41 in exchange, since 2 s"; `since` is that time."""
+    call, place = rank["call"], rank.get("place")
+    # A collective that did not fit may have returned.
+    at = f"{', now' if call.endswith('has returned') else ''} at {place}" if place else ""
+    return f"rank {rank['rank']}{': ' * bool(call)}{call}{at}, since {since}"
