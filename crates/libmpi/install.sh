@@ -10,7 +10,7 @@ install -m 755 "$built/libmpi_abi.so" "$package/lib/libmpi_abi.so.1"
 ln -sf libmpi_abi.so.1 "$package/lib/libmpi_abi.so"
 install -m 644 "$here"/include/mpi.h "$here"/include/hopcast.h "$package/include/"
 install -m 644 "$here"/include/mpi/*.h "$package/include/mpi/"
-"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$package/lib/hopcast-launcher" "$here/launcher/launcher.c" -rdynamic -ldl
+"${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$package/lib/hopcast-launcher" "$here/launcher/launcher.c" -rdynamic -s -ldl
 
 # The front for what was compiled against MPICH, under the names that it and Debian give it.
 front=$(mktemp --suffix .s)

@@ -32,7 +32,12 @@ int _dl_find_object(void *instruction, struct dl_find_object *found) {
     return find_in_libraries ? find_in_libraries(instruction, found) : -1;
 }
 
-int main(int argc, char **argv) {
+/* A debugger stops here before the rank runs that it is for (crates/libmpi/src/live/debugger.rs). */
+void hopcast_debugger_stops(void);
+__attribute__((noinline)) void hopcast_debugger_stops(void) { __asm__ volatile(""); }
+
+/* Hidden: to a debugger, `main` is the program's. */
+__attribute__((visibility("hidden"))) int main(int argc, char **argv) {
     if (argc != 4) {
         dprintf(2, "usage: hopcast-launcher LIBRARY JOB RESULT\n");
         return 2;

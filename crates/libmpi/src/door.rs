@@ -175,6 +175,7 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
         channels: Default::default(),
         windows: Default::default(),
         storage: Default::default(),
+        debugged: job.debug.clone(),
     }
 }
 

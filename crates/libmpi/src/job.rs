@@ -12,6 +12,7 @@ use sim::{InputError, Request, Workload};
 
 use crate::fold::Settings;
 use crate::live::Fault;
+use crate::live::debugger::Debugged;
 
 /// What the command line asks for.
 #[derive(Debug, Deserialize)]
@@ -45,6 +46,8 @@ pub struct Job {
     pub kernels: String,
     /// What memory is folded.
     pub fold: Settings,
+    /// The rank in which a debugger stops, if in any.
+    pub debug: Option<Debugged>,
     /// Room for the stack of a rank \[bytes\].
     #[serde(rename = "stack_size_B")]
     pub stack_size_bytes: usize,

@@ -157,6 +157,12 @@ _OF_TRACES = ("mode", "time_shift")
     help="Say what becomes of each library of a compiled program.",
 )
 @click.option(
+    "--debug-rank",
+    type=click.IntRange(0),
+    metavar="RANK",
+    help="Start the run in gdb, which stops in the main of this rank of a compiled program.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",

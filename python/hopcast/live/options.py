@@ -19,6 +19,7 @@ NAMES = (
     "fold_above",
     "fold_site",
     "fold_private",
+    "debug_rank",
 )
 """The flags, with underscores."""
 
@@ -47,6 +48,9 @@ class Options:
     """The functions whose allocations are folded; all."""
     fold_private: str | None = None
     """The functions of whose folded allocations each rank keeps what it writes."""
+
+    debug_rank: int | None = None
+    """The rank in which gdb stops."""
 
     def job(self) -> dict[str, Any]:
         """The words of a job."""

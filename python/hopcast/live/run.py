@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError, InternalError
-from hopcast.live import library
+from hopcast.live import debugger, library
 from hopcast.live.options import Options
 from hopcast.outcome import Report, Tables
 
@@ -50,17 +50,26 @@ def simulate(
     compiled = library.is_executable(program)
     if options.isolation is not None and not compiled:
         raise InputError("isolation: it is for compiled programs; each rank in Python has modules of its own")
+    if options.debug_rank is not None:
+        debugger.check(program, options.debug_rank, request["ranks"])
+        progress = None  # the terminal is the debugger's
     job |= {"command": [os.path.abspath(program), *arguments]} | options.job()
     with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
         told, result = Path(folder, "job.json"), Path(folder, "result")
         state = Path(folder, "progress") if progress else None
-        told.write_text(json.dumps(job | {"progress": state and str(state)}))
+        job |= {"progress": state and str(state), "debug": debugger.job(options.debug_rank, Path(folder))}
+        told.write_text(json.dumps(job))
         if compiled:
             launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
         else:
             launcher = [sys.executable, "-m", "hopcast.live.interpreter"]
+        launcher += [str(told), str(result)]
+        if options.debug_rank is not None:
+            launcher = debugger.command(launcher, Path(folder))
         with _watched(state, progress):
-            code = _launch([*launcher, str(told), str(result)])
+            code = _launch(launcher)
+        if options.debug_rank is not None and not result.exists():
+            raise InputError("debug-rank: gdb was left before the end of the run, of which nothing is known")
         if not result.exists():
             if code == -signal.SIGINT:
                 raise KeyboardInterrupt

@@ -5,6 +5,7 @@
 pub mod callers;
 pub mod clock;
 pub mod crash;
+pub mod debugger;
 pub mod objects;
 pub mod place;
 pub mod process;
@@ -134,7 +135,7 @@ impl Live {
         let fiber = Fiber::new(self.stacks.take(rank as usize), move |hub| {
             body.attach(hub);
             let code = match code {
-                Code::Main(main) => run_main(&body.program, &body.shared, main),
+                Code::Main(main) => run_main(&body, main),
                 Code::Interpreter(interpreter) => interpreter.main(&body),
             };
             exit::run_handlers(&body, code);
@@ -309,7 +310,11 @@ fn sampled(clock: Clock, template: Option<&Template>, process: &Process, measure
 }
 
 /// Runs the program of the rank whose fiber this is.
-fn run_main(program: &Clone, shared: &Shared, main: usize) -> i32 {
+fn run_main(me: &Process, main: usize) -> i32 {
+    let (program, shared) = (&me.program, &me.shared);
+    if let Some(debugged) = shared.debugged.as_ref().filter(|debugged| debugged.rank == me.rank) {
+        debugger::meet(debugged, program.base(), program.base() + main);
+    }
     let (argc, argv) = shared.arguments.own();
     let envp = shared.arguments.environment();
     // SAFETY: on the rank's own fiber, once; the arguments live as long as the run. A program may write into

@@ -13,6 +13,7 @@ use mpi::source::Completion;
 use mpi::{Op, Protocol};
 
 use super::clock;
+use super::debugger::Debugged;
 use super::objects::Objects;
 use super::place;
 use super::sampling::Sampling;
@@ -61,6 +62,8 @@ pub struct Shared {
     pub windows: RefCell<Windows>,
     /// The modelled file system.
     pub storage: Storage,
+    /// The rank in which a debugger stops, if in any.
+    pub debugged: Option<Debugged>,
 }
 
 /// A command line and an environment as `main` gets them.

@@ -90,14 +90,35 @@ impl Place {
 
 /// Where an instruction is, if it is in a copy of the program.
 pub fn place_of(instruction: usize) -> Option<Place> {
+    find(instruction, |part, offset| {
+        Some(part.line(offset).map_or_else(|| Place::Function(part.function(offset)), Place::Line))
+    })
+}
+
+/// The function that begins at `address`, in a copy of the program.
+pub fn name_of(address: usize) -> Option<String> {
+    find(address, |part, offset| {
+        let symbol = part.loader()?.find_symbol_info(offset)?;
+        (symbol.address() == offset).then(|| symbol.name().to_string())
+    })
+}
+
+fn find<R>(address: usize, ask: impl FnOnce(&Part, u64) -> Option<R>) -> Option<R> {
     KNOWN.with_borrow(|known| {
         let (copies, parts) = known.as_ref()?;
-        let distance = instruction.checked_sub(copies.start)?;
+        let distance = address.checked_sub(copies.start)?;
         let within = distance % copies.each;
         let holds = |part: &&Part| (part.offset..part.offset + part.bytes).contains(&within);
         let part = parts.iter().find(holds).filter(|_| distance / copies.each < copies.count)?;
-        let offset = (within - part.offset) as u64;
-        Some(part.line(offset).map_or_else(|| Place::Function(part.function(offset)), Place::Line))
+        ask(part, (within - part.offset) as u64)
+    })
+}
+
+/// The files of which a copy of the program consists, and where in it they are.
+pub fn files() -> Vec<(PathBuf, usize)> {
+    KNOWN.with_borrow(|known| {
+        let parts = known.iter().flat_map(|(_, parts)| parts);
+        parts.map(|part| (part.file.clone(), part.offset)).collect()
     })
 }
 

@@ -270,7 +270,9 @@ fn load_copy(elf: &Elf, scope: i32, unnamed: &[String]) -> Result<usize, Refusal
 }
 
 fn open_library(file: &File, scope: i32) -> Result<usize, Refusal> {
-    let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("no zero in a number");
+    // By the number of the process: a debugger opens it, too.
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    let path = CString::new(path).expect("no zero in a number");
     // SAFETY: a file made of a program whose own initialisation is taken out; the libraries that it needs
     // run theirs, as they would in any process.
     unsafe { base_of(libc::dlopen(path.as_ptr(), libc::RTLD_NOW | scope), &path) }
