@@ -12,8 +12,7 @@ from pathlib import Path
 from hopcast.errors import InputError
 from hopcast.live import library
 
-# Symbols of libraries are read when the ranks' program has been loaded, and none of the program as the C library
-# has loaded it: no rank runs that.
+# Symbols are read of libraries and of the copy of the rank: no rank runs what the C library has loaded.
 _COMMANDS = """\
 set confirm off
 set auto-solib-add off
@@ -31,8 +30,8 @@ def check(program: str, rank: int, ranks: int) -> None:
     """Refuses what cannot be debugged."""
     if not library.is_executable(program):
         raise InputError(
-            f"debug-rank: {program} is a Python program, in whose interpreter all ranks are: gdb stops in the "
-            "ranks of compiled programs"
+            f"debug-rank: {program} is a Python program, in whose interpreter all ranks are: gdb stops in "
+            "the ranks of compiled programs"
         )
     if not 0 <= rank < ranks:
         raise InputError(f"debug-rank: a rank from 0 to {ranks - 1}, not {rank}")
