@@ -6,6 +6,7 @@
 #   make fuzz      feed damaged traces to the readers for a minute
 #   make bench     measure the speed of the simulation
 #   make validate  compare with published measurements and closed forms
+#   make valgrind  all programs of tests/programs in valgrind (needs some minutes, and valgrind)
 #   make docs      write the reference pages anew
 #   make clean     remove what was built
 
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: demo test check check-fast check-full fuzz bench validate docs clean build native lint tidy
+.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs clean build native lint tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -53,6 +54,9 @@ bench: build
 # Needs some minutes; what lacks its recordings ($HOPCAST_DATA) is skipped with one line.
 validate: build
 	$(BIN)/python validation/all.py
+
+valgrind: build
+	HOPCAST_VALGRIND=all $(BIN)/python -m pytest --quiet tests/programs/test_valgrind.py
 
 docs: build
 	$(BIN)/python docs/generate.py

@@ -20,6 +20,7 @@ use crate::live::callers;
 use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
 use crate::live::{Live, Runs, crash};
+use crate::loader::shown;
 use crate::loader::tls::Pad;
 use crate::loader::{Template, entry};
 use crate::process_view::statics::{OPTIONS, OwnOptions};
@@ -131,6 +132,7 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     }
     let mode = Mode::parse(&job.kernels).map_err(|reason| InputError::whole("kernels", reason))?;
     kernels::set(kernels::install(prepared.kernels(), mode, job.seed, job.compute_scale));
+    shown::in_folder(&job.folder);
     // One copy and one stack more, to find `main`.
     let folds = job.fold.block > 0;
     let hooks: Vec<_> =

@@ -48,6 +48,8 @@ pub struct Job {
     pub fold: Settings,
     /// The rank in which a debugger stops, if in any.
     pub debug: Option<Debugged>,
+    /// Where files may be put while it runs.
+    pub folder: PathBuf,
     /// Room for the stack of a rank \[bytes\].
     #[serde(rename = "stack_size_B")]
     pub stack_size_bytes: usize,

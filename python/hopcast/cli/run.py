@@ -163,6 +163,11 @@ _OF_TRACES = ("mode", "time_shift")
     help="Start the run in gdb, which stops in the main of this rank of a compiled program.",
 )
 @click.option(
+    "--tool",
+    metavar="COMMAND",
+    help="Start the process of a compiled program's ranks with this before it, such as 'valgrind -q'.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",

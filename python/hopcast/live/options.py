@@ -20,6 +20,7 @@ NAMES = (
     "fold_site",
     "fold_private",
     "debug_rank",
+    "tool",
 )
 """The flags, with underscores."""
 
@@ -51,6 +52,8 @@ class Options:
 
     debug_rank: int | None = None
     """The rank in which gdb stops."""
+    tool: str | None = None
+    """The words of a command before that of the process in which the ranks are."""
 
     def job(self) -> dict[str, Any]:
         """The words of a job."""

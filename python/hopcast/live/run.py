@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -57,7 +58,8 @@ def simulate(
     with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
         told, result = Path(folder, "job.json"), Path(folder, "result")
         state = Path(folder, "progress") if progress else None
-        job |= {"progress": state and str(state), "debug": debugger.job(options.debug_rank, Path(folder))}
+        job |= {"progress": state and str(state), "folder": folder}
+        job["debug"] = debugger.job(options.debug_rank, Path(folder))
         told.write_text(json.dumps(job))
         if compiled:
             launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
@@ -66,6 +68,8 @@ def simulate(
         launcher += [str(told), str(result)]
         if options.debug_rank is not None:
             launcher = debugger.command(launcher, Path(folder))
+        if options.tool is not None:
+            launcher = [*shlex.split(options.tool), *launcher]
         with _watched(state, progress):
             code = _launch(launcher)
         if options.debug_rank is not None and not result.exists():

@@ -14,6 +14,7 @@
 //! stack: nothing in it is dropped, for C frames cannot be unwound.
 
 pub mod stacks;
+pub mod valgrind;
 
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};

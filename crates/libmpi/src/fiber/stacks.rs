@@ -17,6 +17,8 @@ use std::ptr;
 
 use corosensei::stack::{Stack, StackPointer};
 
+use super::valgrind;
+
 /// \[bytes\] of a page.
 pub const PAGE: usize = 4096;
 /// Bytes of a cache line times how many lie between the tops of two stacks: an odd number of lines.
@@ -75,6 +77,7 @@ impl Stacks {
         assert!(index < self.count, "there are {} stacks, and none is number {index}", self.count);
         let start = self.start as usize + index * self.each;
         let top = start + self.each - PAGE + (index % COLOURS) * COLOUR;
+        valgrind::register_stack(start + PAGE, top);
         let pointer = |address| NonZeroUsize::new(address).expect("no stack is at address zero");
         Part { base: pointer(top & !15), limit: pointer(start) }
     }

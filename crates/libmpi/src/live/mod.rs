@@ -22,7 +22,7 @@ use mpi::source::{Completion, Source, Status};
 
 use crate::call::{point_to_point, request};
 use crate::fiber::stacks::Stacks;
-use crate::fiber::{Ended, Fiber, Step};
+use crate::fiber::{Ended, Fiber, Step, valgrind};
 use crate::interpreter::Interpreter;
 use crate::job::Isolation;
 use crate::loader::tls::Place;
@@ -161,7 +161,11 @@ impl Live {
             seat.floating_point.set();
         }
         self.clock.start();
+        let found = valgrind::errors();
         let step = fiber.resume(done);
+        if valgrind::errors() != found {
+            eprintln!("hopcast: valgrind found {} in rank {rank}", valgrind::errors() - found);
+        }
         let measured = self.clock.stop();
         let computed = sampled(self.clock, self.runs.template(), &seat.process, measured);
         let took = computed + seat.process.take_waited();

@@ -46,6 +46,10 @@ pub struct Segment {
     pub in_file: usize,
     /// How long it is in memory.
     pub in_memory: usize,
+    /// Whether it holds code.
+    pub executable: bool,
+    /// Whether it holds variables.
+    pub writable: bool,
 }
 
 /// Thread-local storage of the program. All \[bytes\].
@@ -102,6 +106,8 @@ impl Elf {
                 offset: part.p_offset(LE) as usize,
                 in_file: part.p_filesz(LE) as usize,
                 in_memory: part.p_memsz(LE) as usize,
+                executable: part.p_flags(LE) & elf::PF_X != 0,
+                writable: part.p_flags(LE) & elf::PF_W != 0,
             };
             match part.p_type(LE) {
                 elf::PT_LOAD => segments.push(segment),

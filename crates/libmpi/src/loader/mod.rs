@@ -22,6 +22,7 @@ pub mod interface;
 pub mod libraries;
 mod linking;
 mod relocation;
+pub mod shown;
 pub mod symbols;
 mod template;
 pub mod tls;

@@ -16,6 +16,7 @@ use super::interface;
 use super::libraries::{self, Fate, Library};
 use super::linking::{Linker, Part};
 use super::relocation::{self, Holds};
+use super::shown;
 use super::symbols;
 use super::tls::{self, Layout, Pad};
 use super::unwind;
@@ -164,6 +165,7 @@ impl Template {
             // SAFETY: the word lies in the copy, and no code of it has run.
             unsafe { word.write_unaligned(word.read_unaligned().wrapping_add(base)) };
         }
+        shown::show(&self.parts, base, index)?;
         Ok(base)
     }
 

@@ -1,0 +1,68 @@
+"""Ranks in valgrind: it finds nothing in programs that are right; what is wrong has rank and line.
+
+All programs of this folder take minutes: `make valgrind` (HOPCAST_VALGRIND=all); a few are run always.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from test_programs import ARGUMENTS, SOURCES, compiled, hopcast, pytestmark
+
+FEW = ("globals", "objects")
+CHOSEN = [path for path in SOURCES if os.environ.get("HOPCAST_VALGRIND") == "all" or path.stem in FEW]
+TOOL = "valgrind -q --error-exitcode=99"
+
+pytestmark = [
+    pytestmark,
+    pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed"),
+]
+
+WRONG = """\
+#include <mpi.h>
+#include <stdlib.h>
+static int decide(const int *numbers, int rank) {
+    return numbers[rank] > 7 ? 1 : 0;
+}
+int main(int argc, char **argv) {
+    int rank, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int *numbers = malloc(3 * sizeof *numbers);
+    numbers[0] = numbers[1] = 1;
+    int one = decide(numbers, rank);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 1) numbers[3] = sum;
+    MPI_Finalize();
+}
+"""
+
+
+def in_valgrind(program: Path, *words: str) -> list[str]:
+    """What valgrind says of three ranks."""
+    done = hopcast("run", "hopper", "-n", "3", "--model", "loggp", "--quiet", "--tool", TOOL, program, *words)
+    said = re.compile(r"==\d+==|\*\*\d+\*\*|--\d+--|hopcast: ")
+    return [line for line in done.stderr.splitlines() if said.match(line)]
+
+
+@pytest.mark.parametrize("source", CHOSEN, ids=lambda source: source.stem)
+def test_nothing_is_found_in_a_program_that_is_right(source, tmp_path) -> None:
+    assert in_valgrind(compiled(source, tmp_path), *ARGUMENTS.get(source.stem, ())) == []
+
+
+def test_what_is_found_has_rank_and_line(tmp_path) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text(WRONG)
+    done = hopcast("cc", "-g", "-O0", source, "-o", tmp_path / "wrong")
+    assert done.returncode == 0, done.stderr
+    said = "\n".join(in_valgrind(tmp_path / "wrong"))
+    assert said.count("Conditional jump or move depends on uninitialised value(s)") == 1, said
+    assert "decide (wrong.c:4)" in said
+    assert "hopcast: valgrind found 1 in rank 2" in said
+    assert said.count("Invalid write of size 4") == 1
+    assert "main (wrong.c:14)" in said
+    assert "hopcast: valgrind found 1 in rank 1" in said
