@@ -105,7 +105,7 @@ def test_a_mismatch_names_the_line_of_each_call(folder) -> None:
     ("how", "text", "function", "said"),
     [
         ("segfault", "return *(volatile", "compare", "SIGSEGV (address 0x0) at {}"),
-        ("library", "value = strlen", "main", "of libc.so.6, called at {}"),
+        ("library", "value = strlen", "main", "libc.so.6, called at {}"),
         ("abort", "abort();", "main", "SIGABRT (the program called abort) at {}"),
     ],
 )

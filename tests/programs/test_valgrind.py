@@ -26,7 +26,9 @@ WRONG = """\
 #include <mpi.h>
 #include <stdlib.h>
 static int decide(const int *numbers, int rank) {
-    return numbers[rank] > 7 ? 1 : 0;
+    if (numbers[rank] > 7)
+        return 1;
+    return 0;
 }
 int main(int argc, char **argv) {
     int rank, sum;
@@ -64,5 +66,5 @@ def test_what_is_found_has_rank_and_line(tmp_path) -> None:
     assert "decide (wrong.c:4)" in said
     assert "hopcast: valgrind found 1 in rank 2" in said
     assert said.count("Invalid write of size 4") == 1
-    assert "main (wrong.c:14)" in said
+    assert "main (wrong.c:16)" in said
     assert "hopcast: valgrind found 1 in rank 1" in said

@@ -12,14 +12,16 @@ from pathlib import Path
 from hopcast.errors import InputError
 from hopcast.live import library
 
-# Symbols are read of libraries and of the copy of the rank: no rank runs what the C library has loaded.
+# Symbols are read of libraries and of the rank's copy: no rank runs what the C library has loaded. None are
+# of libmpi, whose functions may have the names of the program's.
 _COMMANDS = """\
 set confirm off
 set auto-solib-add off
 tbreak hopcast_debugger_stops
 run
 if $_isvoid($_exitcode)
-  sharedlibrary \\.so
+  sharedlibrary /lib[^m/][^/]*$
+  sharedlibrary /libm[^p][^/]*$
   source {rank}
   continue
 end

@@ -33,12 +33,10 @@ pub fn show(parts: &[Part], base: usize, rank: usize) -> io::Result<()> {
         let file = folder.join(part.file.file_name().unwrap_or_default());
         std::fs::hard_link(&part.file, &file).or_else(|_| std::fs::copy(&part.file, &file).map(|_| ()))?;
         let file = std::fs::File::open(file)?;
-        let code = part.elf.segments.iter().filter(|segment| segment.executable);
-        // It reads the symbols when it has seen both, the variables last.
+        // It reads the symbols when it has seen code and variables, and wants all the rest to be there by then.
+        let constants = part.elf.segments.iter().filter(|segment| !segment.writable);
         let variables = part.elf.segments.iter().filter(|segment| segment.writable);
-        for segment in code.chain(variables) {
-            map(segment, base + part.offset, &file)?;
-        }
+        constants.chain(variables).try_for_each(|segment| map(segment, base + part.offset, &file))?;
     }
     Ok(())
 }
@@ -50,7 +48,11 @@ fn map(segment: &Segment, base: usize, file: &std::fs::File) -> io::Result<()> {
     let bytes = (before + segment.in_file).next_multiple_of(PAGE);
     let read = libc::PROT_READ;
     let write = read | libc::PROT_WRITE;
-    let access = if segment.executable { read | libc::PROT_EXEC } else { write };
+    let access = match (segment.executable, segment.writable) {
+        (true, _) => read | libc::PROT_EXEC,
+        (_, true) => write,
+        _ => read,
+    };
     // SAFETY: the pages are those of this segment of the copy, of which nothing runs.
     unsafe {
         let held = std::slice::from_raw_parts(start as *const u8, bytes).to_vec();
@@ -63,9 +65,13 @@ fn map(segment: &Segment, base: usize, file: &std::fs::File) -> io::Result<()> {
         let there = (file.metadata()?.len() as usize - offset).min(bytes);
         let there = there.next_multiple_of(PAGE).min(bytes);
         if std::slice::from_raw_parts(start as *const u8, there) != &held[..there] {
-            libc::mprotect(place, bytes, access | write);
+            if !segment.writable {
+                libc::mprotect(place, bytes, access | write);
+            }
             ptr::copy_nonoverlapping(held.as_ptr(), start as *mut u8, there);
-            libc::mprotect(place, bytes, access);
+            if !segment.writable {
+                libc::mprotect(place, bytes, access);
+            }
         }
     }
     Ok(())
