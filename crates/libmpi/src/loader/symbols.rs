@@ -51,7 +51,7 @@ impl Part {
         Some(format!("{}:{line}{inside}", shorten(place)))
     }
 
-    /// "solve+0x1c of /home/me/a.out"; "+0x1a2c of …" where no symbol says.
+    /// "solve+0x1c of ./a.out"; "+0x1a2c of …" where no symbol says.
     fn function(&self, offset: u64) -> String {
         let found = self.loader().and_then(|loader| loader.find_symbol_info(offset));
         let (name, from) = found.map_or((Cow::default(), 0), |symbol| {
