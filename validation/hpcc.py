@@ -33,8 +33,6 @@ HERE = Path(__file__).resolve().parent
 CACHE = debian.CACHE / "hpcc"
 PARTS = ("hpl/src/*", "hpl/testing/*", "DGEMM", "FFT", "PTRANS", "RandomAccess", "STREAM", "src")
 DEFINED = ("-O2", "-w", "-DHPL_STDC_HEADERS", "-DHPL_CALL_CBLAS")
-RENAMED = ("-DMPI_Type_struct=MPI_Type_create_struct", "-DMPI_Address=MPI_Get_address")
-"""The two functions of MPI-1 that HPCC calls have other names since MPI-3."""
 INPUT = """HPLinpack benchmark input file
 hopcast
 HPL.out      output file name (if any)
@@ -84,7 +82,7 @@ def program(name: str, sources: list[Path], under: str) -> Path:
         return target
     hpcc = debian.source("hpcc", CACHE)
     compiler = building.compilers(under, CACHE / "bin")["cc"]
-    words = [compiler, *DEFINED, *(RENAMED if under == "hopcast" else ())]
+    words = [compiler, *DEFINED]
     words += [f"-I{hpcc / 'include'}", f"-I{hpcc / 'hpl' / 'include'}"]
     # What finds out the machine's precision must not be optimised.
     apart = [path for path in sources if path.name == "noopt.c"]

@@ -89,7 +89,7 @@ def program() -> Path:
     hpl = debian.source("hpcc", CACHE) / "hpl"
     files = [HERE / "hpl_driver.c", *sorted(hpl.glob("src/*/*.c")), *sorted(hpl.glob("testing/*/*.c"))]
     includes = (f"-I{hpl / 'include'}", f"-I{hpl.parent / 'include'}")
-    words = [building.compilers("hopcast", CACHE / "bin")["cc"], *hpcc.DEFINED, *hpcc.RENAMED, *includes]
+    words = [building.compilers("hopcast", CACHE / "bin")["cc"], *hpcc.DEFINED, *includes]
     needs = "HPL (libopenblas-serial-dev is needed)"
     building.run([*words, *files, "-o", target, "-lopenblas", "-lm"], CACHE, needs)
     return target

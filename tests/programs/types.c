@@ -410,9 +410,8 @@ static void refusals(void) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
-/* Functions of MPI-1 which MPI-3 has removed: MPICH has them, and programs that were compiled with it. */
+/* Functions of MPI-1 which MPI-3 has removed. */
 static void of_mpi_1(void) {
-#ifdef MPICH_VERSION
     struct mixed one;
     MPI_Aint places[2], start, extent, lower, upper;
     MPI_Datatype olds[] = {MPI_DOUBLE, MPI_INT}, pair, list, rows;
@@ -442,7 +441,6 @@ static void of_mpi_1(void) {
     MPI_Errhandler_get(MPI_COMM_SELF, &handler);
     CHECK(handler == MPI_ERRORS_RETURN);
     MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
-#endif
 }
 
 int main(int argc, char **argv) {
