@@ -140,19 +140,20 @@ def checked(out: Path, side: int) -> list[Result]:
             raise RuntimeError(f"HPCC did not come to its end: {text[-500:]}")
         told[under] = summary(text)
         told[under]["PASSED"] = str(text.count("PASSED"))
-        told[under]["FAILED"] = str(text.count("FAILED"))
     ours = told["hopcast"]
     what = f"HPCC, {ranks} ranks"
     results = [
         Result(f"{what}: it says that it has succeeded", 1, float(ours["Success"]), "", 0.0, "its own word"),
-        Result(f"{what}: tests of HPL and PTRANS that fail", Range(None, 0), float(ours["FAILED"])),
+        Result(
+            f"{what}: tests of HPL and PTRANS that pass", 11, float(ours["PASSED"]), "", 0.0, "its own word"
+        ),
     ]
     for name, key, most in CHECKS:
         if most is not None:
             why = "its own check"
             results.append(Result(f"{what}: {name}", Range(None, most), float(ours[key]), "", 0.0, why))
     if theirs := told.get("mpich"):
-        keys = ["Success", "PASSED", "FAILED", *(key for _, key, _ in CHECKS)]
+        keys = ["Success", "PASSED", *(key for _, key, _ in CHECKS)]
         same = sum(theirs[key] == ours[key] for key in keys)
         why = "what mpicc has compiled runs as it is"
         results.append(Result(f"{what}: the same compiled by mpicc", len(keys), same, "numbers", 0.0, why))

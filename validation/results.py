@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,12 +47,12 @@ class Result:
     def error(self) -> float:
         """Relative distance from the published value; from the nearer end of a range if outside of it."""
         if not isinstance(self.published, Range):
-            return self.ours / self.published - 1
+            return apart(self.ours, self.published)
         low, high = self.published.low, self.published.high
         if low is not None and self.ours < low:
-            return self.ours / low - 1
+            return apart(self.ours, low)
         if high is not None and self.ours > high:
-            return self.ours / high - 1
+            return apart(self.ours, high)
         return 0.0
 
     @property
@@ -72,6 +73,13 @@ class Result:
             verdict,
             self.why,
         ]
+
+
+def apart(ours: float, published: float) -> float:
+    """The relative distance; from nothing, anything else is infinitely far."""
+    if published == 0:
+        return 0.0 if ours == 0 else math.inf
+    return ours / published - 1
 
 
 HEAD = ["what", "published", "hopcast", "error", "holds", "source, explanation"]
