@@ -100,6 +100,13 @@ static void shared_pointer(void) {
     CHECK(!MPI_File_read_at(file, rank * (rank + 1) / 2, values, rank + 1, MPI_INT, &status));
     CHECK(values[0] == 100 * rank && values[rank] == 101 * rank);
     MPI_File_close(&file);
+    /* What the first rank moves is not undone by one that comes later from opening the file. */
+    open_it(MPI_MODE_RDWR);
+    if (rank == 0) CHECK(!MPI_File_write_shared(file, &rank, 1, MPI_INT, &status));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_get_position_shared(file, &at);
+    CHECK(at == sizeof(int));
+    MPI_File_close(&file);
 }
 
 static void errors(void) {

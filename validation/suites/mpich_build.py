@@ -43,7 +43,7 @@ FOLDERS = (
 """What of the suite concerns a library without dynamic processes and with one thread for each rank."""
 
 COMPILERS = {"CC": "mpicc", "CXX": "mpicxx", "F77": "mpif77", "FC": "mpif90"}
-FORTRAN_FLAGS = "-O0 -w -fallow-argument-mismatch -fallow-invalid-boz"
+FORTRAN_FLAGS = "-O0 -w -fallow-argument-mismatch -fallow-invalid-boz -fcray-pointer"
 
 
 class Absent(Exception):

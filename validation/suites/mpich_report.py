@@ -12,7 +12,9 @@ REASONS = {
     "errors/cxx/*": "The C++ bindings, which MPI 3.0 has removed, are not there.",
     "f77/rma/aintf": "It declares MPI_AINT_ADD itself; mpif.h does, as the standard wants (MPI 5.0, 19.1.5).",
     "pt2pt/*cancel*": "A send is not taken back by MPI_Cancel.",
+    "f*/init/baseenv*": "It knows versions of MPI up to 4.",
     "init/session*": "It wants MPI_THREAD_MULTIPLE: a rank has one thread.",
+    "errors/attr/keyvalmis": "A window's error handler answers for it, which is fatal until another is set.",
     "errors/coll/*bcastlength": "Members that disagree on the length of a broadcast end the run, by name.",
 }
 """Why a program does not pass, where that is meant or known; by what its name looks like."""

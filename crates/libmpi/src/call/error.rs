@@ -36,11 +36,11 @@ type Function = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
 #[cold]
 pub fn raise(me: &Process, function: &str, error: &Error) -> c_int {
     let code = error.class.0;
-    handle_error(me, error.of, code, &|| format!("{function}: {error}"));
-    code
+    handle_error(me, error.of, code, &|| format!("{function}: {error}"))
 }
 
-fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() -> String) {
+/// Gives what the function in error returns: the code, which a handler of the program may change.
+fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() -> String) -> c_int {
     let (object, handler) = handler_of(me, of);
     let known = me.objects.handlers.borrow().get(handler.0).map(|known| known.function);
     match known {
@@ -48,8 +48,9 @@ fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() 
             let (mut number, mut code) = (told::object(object), told::error(code));
             // SAFETY: the program has given it as an error handler of such objects.
             unsafe { std::mem::transmute::<*mut c_void, Function>(function)(&raw mut number, &raw mut code) };
+            told::heard_error(code)
         }
-        None if handler == Errhandler::RETURN => {}
+        None if handler == Errhandler::RETURN => code,
         None => {
             me.flush();
             let at = place::here().map_or(String::new(), |place| format!(" (at {place})"));

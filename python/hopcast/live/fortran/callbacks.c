@@ -167,20 +167,21 @@ struct general {
     Query *query;
     Free *free;
     Cancel *cancel;
-    MPI_Aint extra;
+    /* The program's variable: its functions may change it. */
+    MPI_Aint *extra;
 };
 
 static int general_query(void *state, MPI_Status *status) {
     struct general *of = state;
     MPI_Fint code = MPI_SUCCESS;
-    of->query(&of->extra, status, &code);
+    of->query(of->extra, status, &code);
     return code;
 }
 
 static int general_free(void *state) {
     struct general *of = state;
     MPI_Fint code = MPI_SUCCESS;
-    of->free(&of->extra, &code);
+    of->free(of->extra, &code);
     free(of);
     return code;
 }
@@ -188,14 +189,14 @@ static int general_free(void *state) {
 static int general_cancel(void *state, int complete) {
     struct general *of = state;
     MPI_Fint code = MPI_SUCCESS;
-    of->cancel(&of->extra, &complete, &code);
+    of->cancel(of->extra, &complete, &code);
     return code;
 }
 
 void pmpi_grequest_start_(Query *query, Free *free, Cancel *cancel, MPI_Aint *extra, MPI_Fint *request,
                           MPI_Fint *ierror) {
     struct general *of = malloc(sizeof *of);
-    *of = (struct general){query, free, cancel, *extra};
+    *of = (struct general){query, free, cancel, extra};
     MPI_Request c_request = MPI_REQUEST_NULL;
     int code = MPI_Grequest_start(general_query, general_free, general_cancel, of, &c_request);
     *request = FINT(c_request);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HANDLES = (
@@ -133,6 +133,7 @@ class Constant:
 
 
 _HANDLE = re.compile(r"#define (MPI_\w+) \(\((MPI_\w+)\)(0x[0-9a-f]+)\)")
+_OTHER_NAME = re.compile(r"#define (MPI_\w+) (MPI_\w+)$", re.MULTILINE)
 _NUMBER = re.compile(r"^\s+(MPI_\w+) = (-?\w+),?$", re.MULTILINE)
 _DEFINED = re.compile(r"#define (MPI_(?:VERSION|SUBVERSION|MAX_\w+|BSEND_OVERHEAD)) (\d+)")
 
@@ -145,6 +146,8 @@ def constants(include: Path) -> list[Constant]:
         for name, kind, value in _HANDLE.findall(text)
         if kind in HANDLES and not name.startswith("MPI_CXX_")
     ]
+    by_name = {constant.name: constant for constant in found}
+    found += [replace(by_name[of], name=name) for name, of in _OTHER_NAME.findall(text) if of in by_name]
     numbers = [*_NUMBER.findall(text), *_DEFINED.findall(text)]
     for name, value in numbers:
         if not name.startswith(("MPI_T_", "MPI_F_")):

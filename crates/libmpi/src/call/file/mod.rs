@@ -167,17 +167,19 @@ unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, 
         if (1..size).any(|place| open.block(place, 0) != open.block(0, 0)) {
             return Err(Error::new(Class::NOT_SAME, "the mode differs between ranks"));
         }
-        open_here(path, mode).map(Rc::new)
+        // Once, before any rank goes on: the first may move the shared pointer before the last has returned.
+        let opened = open_here(path, mode)?;
+        let at = if mode & mode::APPEND != 0 { opened.size()? } else { 0 };
+        opened.pointer.set(at);
+        Ok((Rc::new(opened), at))
     })?;
-    let opened = match &*outcome {
-        Ok(opened) => opened.clone(),
+    let (opened, at) = match &*outcome {
+        Ok((opened, at)) => (opened.clone(), *at),
         Err(error) => {
             communicator::give_back(me, own);
             return Err(error.clone());
         }
     };
-    let at = if mode & mode::APPEND != 0 { opened.size()? } else { 0 };
-    opened.pointer.set(at);
     let made = OpenFile {
         opened,
         comm: own,

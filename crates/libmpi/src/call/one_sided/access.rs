@@ -11,8 +11,9 @@ use super::synchronisation::ensure_lock;
 use super::{Flavour, UnderWay, Window, find, out_of_order};
 use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{Datatype, Op, Request, Win};
+use crate::abi::handle::{self, Datatype, Op, Request, Win};
 use crate::call::request::{self, Pending};
+use crate::data::basic::{Basic, Element};
 use crate::data::operator::Accumulation;
 use crate::data::parcel::Place;
 use crate::data::window::Action;
@@ -225,6 +226,19 @@ pub unsafe fn fetch_and_op(
     Ok(())
 }
 
+/// Refuses what cannot be compared and swapped: all but predefined integers, logicals, characters and bytes.
+fn check_swapped(datatype: Datatype) -> Answer {
+    use Element::{Byte, Character, Logical, Signed, Unsigned};
+    let basic = match handle::place(datatype.0) {
+        Some(_) => return Err(Error::new(Class::TYPE, "a predefined datatype, not one that was made")),
+        None => Basic::of(datatype)?,
+    };
+    match basic.element() {
+        Signed(_) | Unsigned(_) | Logical(_) | Character(_) | Byte => Ok(()),
+        _ => Err(Error::new(Class::TYPE, format!("integers, logicals or bytes, not {}", basic.name()))),
+    }
+}
+
 /// MPI_Compare_and_swap
 pub unsafe fn compare_and_swap(
     me: &Process,
@@ -238,6 +252,7 @@ pub unsafe fn compare_and_swap(
 ) -> Answer {
     let window = find(me, win)?;
     let swap = || -> Answer {
+        check_swapped(datatype)?;
         let value = |at: *const c_void| place(me, (at.cast_mut(), 1, datatype));
         let (origin, compare, result) = (value(at)?, value(compare)?, value(into)?);
         if rank == PROC_NULL {

@@ -65,7 +65,15 @@ impl Incoming {
         unsafe { me.shared.parcels.borrow_mut().take(status.data, &self.place(layout)) };
         let room = layout.bytes(self.count)?;
         if status.bytes <= room {
-            return Ok(());
+            let ends_within = layout.basic.is_none() && layout.elements_in(status.bytes).is_none();
+            if !ends_within || status.cancelled {
+                return Ok(());
+            }
+            let reason = format!(
+                "{} bytes from rank {} end within a predefined value of the receive's datatype",
+                status.bytes, status.source
+            );
+            return Err(Error::new(Class::TYPE, reason).of(self.comm));
         }
         let reason =
             format!("{} bytes from rank {} do not fit into {room} bytes", status.bytes, status.source);

@@ -64,7 +64,10 @@ pub unsafe fn cart_create(
     new: *mut Comm,
 ) -> Answer {
     // SAFETY: as the contract of `call` says.
-    let (_, grid) = unsafe { grid(me, comm, dimensions, sizes, periods) }?;
+    let (_, grid) = unsafe {
+        *new = Comm::NULL;
+        grid(me, comm, dimensions, sizes, periods)
+    }?;
     let made = creation::make(me, comm, NewComm::Cart(Arc::new(grid)))?;
     // SAFETY: as the contract of `call` says.
     unsafe { *new = made };

@@ -66,10 +66,11 @@ pub unsafe fn graph_create(
     new: *mut Comm,
 ) -> Answer {
     // SAFETY: as the contract of `call` says.
-    let (found, index, edges) = unsafe { graph(me, comm, nodes, index, edges) }?;
+    let (found, index, edges) = unsafe {
+        *new = Comm::NULL;
+        graph(me, comm, nodes, index, edges)
+    }?;
     if index.is_empty() {
-        // SAFETY: as the contract of `call` says.
-        unsafe { *new = Comm::NULL };
         return Ok(());
     }
     let rank = found.rank as usize;
