@@ -83,16 +83,18 @@ impl Partitioned {
         self.staged[start..end].copy_from_slice(&bytes[..end - start]);
         let (own, theirs) = (self.staged.len() / self.partitions, bytes.len());
         for partition in 0..self.partitions {
-            let (from, to) = (partition * own, (partition + 1) * own);
+            // There may be room for more than is sent.
+            let (from, to) = (partition * own, ((partition + 1) * own).min(sends * theirs));
             let covered = if theirs == 0 || own == 0 {
                 self.arrived.iter().all(|arrived| *arrived)
             } else {
-                (from / theirs..to.div_ceil(theirs)).all(|index| self.arrived.get(index) == Some(&true))
+                (from / theirs..to.div_ceil(theirs)).all(|index| self.arrived[index])
             };
             if covered && !self.done[partition] {
                 self.done[partition] = true;
+                let contents = self.staged.get(from..to).unwrap_or_default();
                 // SAFETY: as the contract of `call` says: the request is under way.
-                unsafe { self.part(partition).put(&self.staged[from..to]) };
+                unsafe { self.part(partition).put(contents) };
             }
         }
     }
@@ -235,9 +237,8 @@ pub unsafe fn advance(me: &Process, request: Request, told: &source::Status) {
         }
         let contents = me.shared.parcels.borrow_mut().open(told.data);
         let sends = me.shared.channels.borrow().partitions(message.channel);
-        let (sends, _) = sends.expect("the sender is there: its message has come");
+        let (sends, bytes) = sends.expect("the sender is there: its message has come");
         message.arrive(&contents, sends as usize);
-        let bytes = message.bytes * message.partitions as u64;
         Ok(Some(Status::of(&source::Status { tag: message.tag, bytes, data: 0, ..*told })))
     });
     if let Ok(Some(status)) = arrived {
