@@ -21,6 +21,7 @@ REASONS = {
     "errhan/adderr": "It calls an extension of MPICH, `MPIX_Delete_error_string`.",
     "io/async": "It declares an `MPIO_Request`, of a draft of MPI 2.",
     "part/nonblocking_pready": "It sends nothing of `MPI_DATATYPE_NULL`, which is no datatype.",
+    "coll/nonblocking[23]": "It keeps datatypes in an array of `int`, into which MPICH's handles fit alone.",
     "part/multipart": "It reads MPI_ERROR of a status, which calls with one status leave alone (3.2.5).",
     "pt2pt/*cancel*": "A send is not taken back by MPI_Cancel.",
     "f*/init/baseenv*": "It knows versions of MPI up to 4.",
