@@ -176,7 +176,8 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
         meetings: Default::default(),
         channels: Default::default(),
         windows: Default::default(),
-        storage: Default::default(),
+        file_system: prepared.file_system(),
+        files: Default::default(),
         debugged: job.debug.clone(),
     }
 }

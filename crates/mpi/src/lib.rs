@@ -6,6 +6,7 @@
 pub mod cartesian;
 pub mod collective;
 pub mod compute;
+pub mod file_system;
 pub mod group;
 pub mod operation;
 pub mod record;

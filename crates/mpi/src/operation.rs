@@ -7,6 +7,7 @@ pub use network::{NicPair, Nics};
 use serde::{Deserialize, Serialize};
 
 use crate::collective::Collective;
+use crate::file_system;
 use crate::group::Group;
 
 /// A process of the simulated program, numbered in the world communicator from 0.
@@ -333,6 +334,8 @@ pub enum Op {
     /// Reads or writes memory of another rank (MPI_Put and its kin). Complete when the answer is there; never
     /// persistent.
     Access(Access, Start),
+    /// Accesses a file. Complete when the file system is done with it; never persistent.
+    File(Arc<file_system::Access>, Start),
     /// What was sent in buffered mode and has not left the rank's memory: waits until nothing is left, or
     /// asks. The bytes are in [`Completion::status`], how many messages in [`Completion::matched`].
     ///

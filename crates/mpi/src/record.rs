@@ -31,7 +31,7 @@ pub enum Record {
         end: Time,
         /// For how much of that nothing was on its way to this rank: its partners had not come yet.
         waiting: Duration,
-        /// Bytes sent or received by the call itself (not by requests that it waits for).
+        /// Bytes sent, received, read or written by the call itself (not by requests that it waits for).
         bytes: Bytes,
     },
     /// A message of the program, or of a collective, has been delivered.

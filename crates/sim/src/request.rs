@@ -7,6 +7,7 @@ use std::time::Instant;
 use engine::Time;
 use engine::registry::{Arguments, Entry, find};
 use mpi::compute::Kernel;
+use mpi::file_system::FileSystem;
 use mpi::{Protocol, Source};
 use network::Topology;
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
@@ -193,6 +194,9 @@ fn domains(
     }
     let reason = match (operations, blueprint.cut(wanted)) {
         (Operations::Program, _) => "the ranks of such a program share one",
+        (Operations::Made(_), _) if !blueprint.platform.file_system().is_free() => {
+            "all ranks share the servers of [filesystem]"
+        }
         (_, Err(reason)) => reason,
         (_, Ok(cut)) if cut.parts() < processes => "there are more processes than places with ranks",
         (_, Ok(cut)) => {
@@ -307,6 +311,11 @@ impl Prepared {
     /// How messages will be sent.
     pub fn protocol(&self) -> Protocol {
         self.blueprint.platform.protocol()
+    }
+
+    /// What files are on.
+    pub fn file_system(&self) -> FileSystem {
+        *self.blueprint.platform.file_system()
     }
 
     /// The functions of compiled programs whose time the platform's formulas give.

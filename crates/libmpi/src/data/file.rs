@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::datatype::Layout;
-use super::external;
 use crate::abi::error::{Class, Error};
 use crate::abi::handle::Datatype;
 
@@ -23,6 +22,8 @@ pub struct Opened {
     pub path: PathBuf,
     /// The shared pointer \[etypes of the view\].
     pub pointer: Cell<i64>,
+    /// For the model of the file system.
+    pub place: mpi::file_system::File,
 }
 
 /// Bytes that lie together.
@@ -64,55 +65,13 @@ pub struct View {
     data: i64,
     /// From one filetype to the next \[bytes\].
     extent: i64,
-    /// How values are represented.
-    pub representation: Representation,
-}
-
-/// The representations that there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Representation {
-    /// As in memory.
-    Native,
-    /// As the library likes: as in memory.
-    Internal,
-    /// Big-endian, with lengths of its own.
-    External32,
-}
-
-impl Representation {
-    /// By its name.
-    pub fn named(name: &[u8]) -> Option<Representation> {
-        match name.to_ascii_lowercase().as_slice() {
-            b"native" => Some(Representation::Native),
-            b"internal" => Some(Representation::Internal),
-            b"external32" => Some(Representation::External32),
-            _ => None,
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Representation::Native => "native",
-            Representation::Internal => "internal",
-            Representation::External32 => "external32",
-        }
-    }
-
-    /// Length of a value's data in files \[bytes\].
-    pub fn size(self, layout: &Layout) -> usize {
-        match self {
-            Representation::External32 => external::size(layout) as usize,
-            Representation::Native | Representation::Internal => layout.size,
-        }
-    }
 }
 
 impl View {
     /// All bytes.
     pub fn whole() -> View {
         let byte = Layout::of_predefined(Datatype::BYTE).expect("it is predefined");
-        View::new(0, (Datatype::BYTE, &byte), (Datatype::BYTE, &byte), Representation::Native)
+        View::new(0, (Datatype::BYTE, &byte), (Datatype::BYTE, &byte))
     }
 
     /// Of these datatypes, from `start` on.
@@ -120,7 +79,6 @@ impl View {
         start: i64,
         (etype, unit): (Datatype, &Layout),
         (filetype, layout): (Datatype, &Layout),
-        representation: Representation,
     ) -> View {
         View {
             start,
@@ -130,8 +88,13 @@ impl View {
             blocks: blocks(layout).into(),
             data: layout.size as i64,
             extent: layout.extent as i64,
-            representation,
         }
+    }
+
+    /// Of datatypes whose values touch, and have these lengths in the file.
+    pub fn dense(start: i64, (etype, unit): (Datatype, usize), (filetype, size): (Datatype, usize)) -> View {
+        let (unit, data, blocks) = (unit as i64, size as i64, [Block { at: 0, bytes: size }].into());
+        View { start, etype, unit, filetype, blocks, data, extent: data }
     }
 
     /// The place in the file of byte `from` of the data.
@@ -251,7 +214,7 @@ mod tests {
     fn strided() -> View {
         let int = Layout::of_predefined(Datatype(0x209)).unwrap();
         let two = derived::resized(&derived::contiguous(&int, 2), 0, 24);
-        View::new(100, (Datatype(0x209), &int), (Datatype(0x1000), &two), Representation::Native)
+        View::new(100, (Datatype(0x209), &int), (Datatype(0x1000), &two))
     }
 
     #[test]

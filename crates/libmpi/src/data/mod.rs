@@ -1,5 +1,6 @@
 //! The contents of messages: what they are made of, how they are combined, and where they wait.
 
+pub mod aggregation;
 pub mod agreement;
 pub mod basic;
 pub mod channel;
@@ -11,6 +12,5 @@ pub mod file;
 pub mod meeting;
 pub mod operator;
 pub mod parcel;
-pub mod storage;
 pub mod type_map;
 pub mod window;

@@ -12,6 +12,7 @@ use crate::abi::handle::{Errhandler, Object, Table};
 use crate::call::attribute::{Attribute, Keyval};
 use crate::call::error::{Added, Handler};
 use crate::call::file::OpenFile;
+use crate::call::file::representation::Registered;
 use crate::call::info::Pairs;
 use crate::call::session::Session;
 use crate::call::tool::Tools;
@@ -35,8 +36,8 @@ pub struct Objects {
     pub tools: RefCell<Tools>,
     /// Its files.
     pub files: RefCell<Table<Rc<OpenFile>>>,
-    /// Names of data representations that it has registered.
-    pub representations: RefCell<Vec<Vec<u8>>>,
+    /// The data representations that it has registered.
+    pub representations: RefCell<Vec<Rc<Registered>>>,
     /// What hangs on which object.
     pub attached: RefCell<BTreeMap<Object, Attached>>,
     /// The last code that is in use, to which an attribute points.

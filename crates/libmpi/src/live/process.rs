@@ -1,7 +1,9 @@
 //! One rank as the MPI library sees it: its time, its objects, and the way to the simulator.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::PathBuf;
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use corosensei::trap::CoroutineTrapHandler;
 use engine::{Duration, Time};
+use mpi::file_system::FileSystem;
 use mpi::source::Completion;
 use mpi::{Op, Protocol};
 
@@ -29,7 +32,6 @@ use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
-use crate::data::storage::Storage;
 use crate::data::window::Windows;
 use crate::fiber::{Ended, Fiber, Hub};
 use crate::interpreter;
@@ -60,8 +62,10 @@ pub struct Shared {
     pub channels: RefCell<Channels>,
     /// Windows of one-sided communication.
     pub windows: RefCell<Windows>,
-    /// The modelled file system.
-    pub storage: Storage,
+    /// What files are on.
+    pub file_system: FileSystem,
+    /// Files that were opened, by path: their numbers.
+    pub files: RefCell<BTreeMap<PathBuf, u32>>,
     /// The rank in which a debugger stops, if in any.
     pub debugged: Option<Debugged>,
 }

@@ -143,6 +143,7 @@ impl World {
             Op::Cancel(request) => self.cancel(rank, *request, context),
             Op::Free(request) => self.free_request(rank, *request, context),
             Op::Access(access, start) => self.issue_access(rank, access, *start, context),
+            Op::File(access, start) => self.issue_file(rank, access, *start, context),
             Op::LetGo(request) => self.let_go(rank, *request, context),
             Op::Drain(draining) => Ok(self.drain(rank, *draining, now)),
             Op::NewComm(comm, new) => self.new_communicator(rank, *comm, new, None, context),

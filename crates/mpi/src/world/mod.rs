@@ -17,6 +17,7 @@ pub mod communicator;
 mod create;
 mod deposit;
 mod failure;
+mod file;
 pub mod leftover;
 mod linger;
 mod matching;
@@ -42,6 +43,7 @@ use slab::Slab;
 
 use crate::collective::{Selection, Step};
 use crate::compute::Processor;
+use crate::file_system::{FileSystem, Storage};
 use crate::group::Group;
 use crate::operation::{CommId, Rank};
 use crate::record::{Failure, Record};
@@ -68,6 +70,8 @@ pub struct Setup {
     pub segment: Bytes,
     /// Which algorithm a collective takes.
     pub selection: Selection,
+    /// What the files of all ranks are on. One that is not free is in one world: there is no other part.
+    pub file_system: FileSystem,
 }
 
 impl Setup {
@@ -168,6 +172,9 @@ pub struct World {
     /// The collective that was prepared last: ranks often share a call.
     prepared: Option<collective::Prepared>,
     creations: deposit::Creations,
+    storage: Storage,
+    /// Accesses to files that are under way for a request.
+    file_accesses: Slab<file::Pending>,
     letters: Vec<Letter>,
     failure: Option<Box<Failure>>,
     finished: u32,
@@ -190,19 +197,21 @@ impl World {
             processes: Processes::new(ranks as u32, seen, |rank| setup.owns(rank)),
             world: Arc::new(Communicator::new(CommId::WORLD, Group::world(ranks as u32), Topology::Plain)),
             oneself: Arc::new(Communicator::oneself()),
-            setup,
             outbox: Slab::new(),
             steps: Vec::new(),
             completion: Completion::default(),
             ready: None,
             prepared: None,
             creations: deposit::Creations::default(),
+            storage: Storage::new(setup.file_system),
+            file_accesses: Slab::new(),
             letters: Vec::new(),
             failure: None,
             finished: 0,
             messages: 0,
             arrived: 0,
             bytes: 0,
+            setup,
         }
     }
 
@@ -223,6 +232,7 @@ impl World {
         let outcome = match Wake::decode(token) {
             Wake::Return(rank) => self.resume(rank, context),
             Wake::Lingered(rank) => self.lingered(rank, context),
+            Wake::FileDone(index) => self.file_done(index, context),
             Wake::Inject(index) => {
                 let message = self.outbox.remove(index as usize);
                 context.network.inject(context.now, &message, context.queue);
@@ -263,10 +273,7 @@ impl World {
             (Happening::Delivered, Kind::Clear) => self.clear_to_send(&parcel, arrival, context),
             (Happening::Delivered, Kind::Data) => self.data_arrives(&parcel, arrival, context),
         };
-        let outcome = outcome.and_then(|()| match self.ready.take() {
-            Some(rank) => self.resume(rank, context),
-            None => Ok(()),
-        });
+        let outcome = outcome.and_then(|()| self.resume_ready(context));
         self.stir(if arrival.happening == Happening::Sent { parcel.source } else { parcel.dest }, context);
         self.settle(outcome);
     }
@@ -311,6 +318,11 @@ impl World {
         self.bytes
     }
 
+    /// Goes on with the rank whose call has become complete with the present event, if one has.
+    fn resume_ready(&mut self, context: &mut Context) -> Outcome<()> {
+        self.ready.take().map_or(Ok(()), |rank| self.resume(rank, context))
+    }
+
     fn settle(&mut self, outcome: Outcome<()>) {
         if let Err(failure) = outcome {
             self.failure.get_or_insert(failure);
@@ -347,6 +359,8 @@ enum Wake {
     InjectAndReturn(u32),
     /// The rank has lingered for as long as it wanted, if it still does.
     Lingered(u32),
+    /// An access to a file is done, by its index.
+    FileDone(u32),
 }
 
 impl Wake {
@@ -356,17 +370,19 @@ impl Wake {
             Wake::Inject(index) => (1, index),
             Wake::InjectAndReturn(index) => (2, index),
             Wake::Lingered(rank) => (3, rank),
+            Wake::FileDone(index) => (4, index),
         };
-        Token::new(Lane::Rank, u64::from(value) << 2 | purpose)
+        Token::new(Lane::Rank, u64::from(value) << 3 | purpose)
     }
 
     fn decode(token: Token) -> Wake {
-        let value = (token.payload() >> 2) as u32;
-        match token.payload() & 3 {
+        let value = (token.payload() >> 3) as u32;
+        match token.payload() & 7 {
             0 => Wake::Return(value),
             1 => Wake::Inject(value),
             2 => Wake::InjectAndReturn(value),
-            _ => Wake::Lingered(value),
+            3 => Wake::Lingered(value),
+            _ => Wake::FileDone(value),
         }
     }
 }

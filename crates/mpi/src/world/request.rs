@@ -200,6 +200,8 @@ impl World {
             process.outgoing.iter_mut().for_each(|(_, outgoing)| forget(&mut outgoing.target));
             process.incoming.iter_mut().for_each(|(_, incoming)| forget(&mut incoming.target));
             process.instances.iter_mut().for_each(|(_, instance)| forget(&mut instance.target));
+            let own = self.file_accesses.iter_mut().filter(|(_, access)| access.rank == rank);
+            own.for_each(|(_, access)| forget(&mut access.target));
         }
         Ok(Flow::Return(context.now))
     }

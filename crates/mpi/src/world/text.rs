@@ -43,6 +43,7 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::Access(Access { bytes: Bytes(0), .. }, _) => "MPI_Get",
         Op::Access(Access { applied: Applied::ByNic, .. }, _) => "MPI_Put",
         Op::Access(..) => "MPI_Accumulate",
+        Op::File(access, _) => access.name,
         Op::Collective(call, Start::Blocking) => call.kind.function(),
         Op::Collective(call, Start::Request(_)) => call.kind.nonblocking_function(),
         Op::Collective(call, Start::Persistent(_)) => call.kind.persistent_function(),
@@ -111,13 +112,14 @@ pub(super) fn blocks(op: &Op) -> bool {
     }
 }
 
-/// Payload that the call itself sends.
+/// What the call itself sends, or reads from a file or writes to it.
 pub(super) fn sent_by(op: &Op) -> u64 {
     match op {
         Op::Send(send, Start::Blocking | Start::Request(_)) | Op::SendReceive(send, _) => {
             if send.to == Peer::Null { 0 } else { send.bytes.0 }
         }
         Op::Access(access, _) => access.bytes.0,
+        Op::File(access, _) => access.work.bytes().0,
         Op::Collective(call, Start::Blocking | Start::Request(_)) => match &call.sizes {
             Sizes::Equal(bytes) => bytes.0,
             Sizes::ByRank(list) => list.iter().sum(),
@@ -157,6 +159,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::Drain(_) => 24,
         Op::Access(..) => 25,
         Op::Linger(_) => 26,
+        Op::File(..) => 27,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
 }
@@ -181,6 +184,7 @@ pub(super) fn describe(op: &Op) -> String {
         Op::Access(access, _) => {
             format!("{name}(target={}, bytes={}, {} back)", access.to, access.bytes.0, access.answer.0)
         }
+        Op::File(access, _) => format!("{name}(bytes={})", access.work.bytes().0),
         Op::WaitOne(request) => format!("{name}(request={})", request.0),
         Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => {
             format!("{name}({} requests)", requests.len())

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue, Time, Token};
 use mpi::collective::{Collective, Kind, Selection, Sizes};
 use mpi::compute::Processor;
+use mpi::file_system::FileSystem;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::source::Status;
 use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
@@ -201,6 +202,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         reduce_rate: Bandwidth(1_000_000_000),
         segment: Bytes(0),
         selection: Selection::default(),
+        file_system: FileSystem::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod document;
 mod error;
 mod faults;
+mod file_system;
 mod files;
 mod flags;
 mod host;
@@ -91,5 +92,7 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     }
     let sections = read::read(&document, files)?;
     let hosts = host::host_parameters(&sections)?;
-    Ok(Platform { file: file.to_string(), text: text.to_string(), sections, hosts })
+    let of_files = sections.iter().find(|checked| checked.name == "filesystem");
+    let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"))?;
+    Ok(Platform { file: file.to_string(), text: text.to_string(), sections, hosts, file_system })
 }

@@ -7,6 +7,7 @@ use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
 use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::Processor;
+use mpi::file_system::FileSystem;
 use mpi::{Progress, Protocol, Setup};
 use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::around::Around;
@@ -29,6 +30,7 @@ pub struct Platform {
     pub(super) text: String,
     pub(super) sections: Vec<Checked>,
     pub(super) hosts: HostParameters,
+    pub(super) file_system: FileSystem,
 }
 
 /// Whether a run on a topology is possible; if not, why.
@@ -159,6 +161,11 @@ impl Platform {
         &self.hosts
     }
 
+    /// What the files of compiled programs are on.
+    pub fn file_system(&self) -> &FileSystem {
+        &self.file_system
+    }
+
     /// The network model that the platform names, if it does.
     pub fn model_name(&self) -> Option<String> {
         self.of("network").arguments.text("model")
@@ -284,6 +291,7 @@ impl Platform {
             reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),
             segment: mpi.size("segment").expect("has a default"),
             selection: self.selection(),
+            file_system: self.file_system,
         }
     }
 

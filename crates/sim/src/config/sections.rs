@@ -13,6 +13,7 @@ use network::topology::TOPOLOGIES;
 use network::{NicChoice, Nics};
 
 use super::faults::{FAULTS, PLANNED};
+use super::file_system::FILE_SYSTEM;
 use super::kernels::KERNELS;
 use crate::placement::PLACEMENTS;
 
@@ -345,6 +346,7 @@ pub fn sections() -> &'static [Section] {
             Section { content: Content::Repeated(REGIMES), ..keys("mpi.regimes", REGIMES, regimes) },
             keys("compute", COMPUTE, "The processor of one process"),
             Section { content: Content::Repeated(KERNELS), ..keys("compute.kernels", KERNELS, kernels) },
+            keys("filesystem", FILE_SYSTEM, "What files are on. Default: no access takes time"),
             model("placement", choices(PLACEMENTS), Some("linear"), "Which rank runs where"),
             keys("statistics", STATISTICS, "What is kept of traffic over time, for the report"),
             keys(

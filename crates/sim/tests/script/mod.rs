@@ -1,7 +1,8 @@
 //! Programs of scenarios, one line for each rank: `0: send 1 1 GB; receive 1; compute 2 us`.
 //!
 //! `send`, `isend`, `ssend TO SIZE`, of those `nic FROM TO`, `zero-copy` or `two-copy` behind it; `receive`, `ireceive FROM|any`; `sendreceive TO SIZE FROM`; `wait`
-//! (for all requests so far); `compute TIME`; `barrier`; `bcast SIZE`, `reduce SIZE`, `allreduce SIZE`,
+//! (for all requests so far); `compute TIME`; `write`, `iwrite SIZE at OFFSET`, behind it `times N every SIZE` and
+//! `file NUMBER` (0); `open`; `sync FILE`; `barrier`; `bcast SIZE`, `reduce SIZE`, `allreduce SIZE`,
 //! each with an algorithm behind if wanted. A rank range `2-5:` gives several ranks one line, in which
 //! `+n` and `-n` name ranks relative to its own.
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use engine::Bytes;
 use mpi::collective::{self, Collective, Kind, Sizes};
+use mpi::file_system::{self, File};
 use mpi::operation::{
     CommId, Copying, NicPair, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work,
 };
@@ -75,6 +77,10 @@ fn operation(words: &[&str], rank: u32, requests: &mut Vec<Request>) -> Option<O
         }
         "wait" => Op::Wait(std::mem::take(requests).into(), Until::All),
         "compute" => Op::Compute(Work::Time(words[1..].join(" ").parse().ok()?)),
+        "write" => Op::File(Arc::new(write(words)?), Start::Blocking),
+        "iwrite" => Op::File(Arc::new(write(words)?), request()),
+        "open" => access("MPI_File_open", file_system::Work::Metadata),
+        "sync" => access("MPI_File_sync", file_system::Work::Sync(file(words[1].parse().ok()?))),
         "barrier" => kind(Kind::Barrier)?,
         "bcast" => kind(Kind::Bcast)?,
         "reduce" => kind(Kind::Reduce)?,
@@ -114,6 +120,36 @@ fn send(words: &[&str], rank: u32, mode: SendMode) -> Option<Send> {
 fn receive(word: &str, rank: u32) -> Option<Receive> {
     let from = if word == "any" { Peer::Any } else { Peer::Rank(peer(word, rank)?) };
     Some(Receive { from, tag: TagMatch::Any, comm: CommId::WORLD, capacity: Bytes(u64::MAX) })
+}
+
+fn access(name: &'static str, work: file_system::Work) -> Op {
+    Op::File(Arc::new(file_system::Access { name, work }), Start::Blocking)
+}
+
+fn file(number: u32) -> File {
+    File { number, striping: None }
+}
+
+fn write(words: &[&str]) -> Option<file_system::Access> {
+    let size = |words: &[&str]| words.join(" ").parse::<Bytes>().ok();
+    let (bytes, begin) = (size(&words[1..3])?, size(&words[4..6])?);
+    let (mut times, mut every, mut number, mut rest) = (1, Bytes(0), 0, &words[6..]);
+    while let Some((word, more)) = rest.split_first() {
+        rest = match *word {
+            "times" => {
+                (times, every) = (more[0].parse().ok()?, size(&more[2..4])?);
+                &more[4..]
+            }
+            "file" => {
+                number = more[0].parse().ok()?;
+                &more[1..]
+            }
+            _ => return None,
+        };
+    }
+    let parts = (0..times).map(|time: u64| (begin.0 + time * every.0, bytes)).collect();
+    let work = file_system::Work::Transfer(file(number), parts);
+    Some(file_system::Access { name: "MPI_File_write_at", work })
 }
 
 /// `SIZE [UNIT] [ALGORITHM]`; a barrier has no size.

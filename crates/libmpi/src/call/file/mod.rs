@@ -1,6 +1,8 @@
 //! Files: opening and closing, sizes, views, positions.
 
 pub mod position;
+pub mod representation;
+pub mod timing;
 pub mod transfer;
 
 use std::cell::{Cell, RefCell};
@@ -13,16 +15,19 @@ use std::sync::Arc;
 
 use mpi::Op;
 use mpi::collective::Collective;
+use mpi::file_system::{self, Work};
 use mpi::operation::{NewComm, Start};
 
 use super::{communicator, creation, error, group, info};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{self, Comm, File, Group, Info, Object};
-use crate::abi::status::Status;
+use crate::abi::handle::{self, Comm, File, Group, Info, Object, Request};
 use crate::call::communicator::Communicator;
+use crate::data::aggregation::Choice;
 use crate::data::file::{Opened, View, refused};
 use crate::data::meeting::{Given, Open, Part};
 use crate::live::process::Process;
+use representation::Representation;
+use timing::{metadata, wait_for};
 
 /// Modes of opening.
 pub mod mode {
@@ -49,12 +54,16 @@ pub struct OpenFile {
     pub mode: c_int,
     /// What the rank sees.
     pub view: RefCell<View>,
+    /// How values are represented in it.
+    pub representation: RefCell<Representation>,
     /// The rank's own pointer \[etypes of the view\].
     pub at: Cell<i64>,
     /// Whether accesses are atomic: they are in any case, because each takes place at one time.
     pub atomic: Cell<bool>,
-    /// A collective access that has begun and not ended: which, and what it gives.
-    pub split: RefCell<Option<(&'static str, Status)>>,
+    /// A collective access that has begun and not ended: which, and the request for it.
+    pub split: Cell<Option<(&'static str, Request)>>,
+    /// How collective accesses are done: reading, writing.
+    pub choice: [Choice; 2],
 }
 
 /// The file of a handle.
@@ -163,16 +172,18 @@ unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, 
     let own = creation::make(me, comm, NewComm::Dup)?;
     let members = communicator::find(me, own)?;
     let size = members.size as usize;
+    let (striping, choice) = (timing::striping(me, &hints), timing::choice(&hints));
     let outcome = meet(me, &members, Box::new(mode.to_le_bytes()), move |open| {
         if (1..size).any(|place| open.block(place, 0) != open.block(0, 0)) {
             return Err(Error::new(Class::NOT_SAME, "the mode differs between ranks"));
         }
         // Once, before any rank goes on: the first may move the shared pointer before the last has returned.
-        let opened = open_here(path, mode)?;
+        let opened = open_here(me, path, mode, striping)?;
         let at = if mode & mode::APPEND != 0 { opened.size()? } else { 0 };
         opened.pointer.set(at);
         Ok((Rc::new(opened), at))
     })?;
+    metadata(me, "MPI_File_open");
     let (opened, at) = match &*outcome {
         Ok((opened, at)) => (opened.clone(), *at),
         Err(error) => {
@@ -185,9 +196,11 @@ unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, 
         comm: own,
         mode,
         view: RefCell::new(View::whole()),
+        representation: RefCell::new(Representation::Native),
         at: Cell::new(at),
         atomic: Cell::new(false),
-        split: RefCell::default(),
+        split: Cell::new(None),
+        choice,
     };
     let file = File(handle::number(me.objects.files.borrow_mut().insert(Rc::new(made))));
     error::inherit(me, Object::File(File::NULL), Object::File(file));
@@ -195,7 +208,12 @@ unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, 
     Ok(file)
 }
 
-fn open_here(path: PathBuf, mode: c_int) -> Answer<Opened> {
+fn open_here(
+    me: &Process,
+    path: PathBuf,
+    mode: c_int,
+    striping: Option<file_system::Striping>,
+) -> Answer<Opened> {
     let asked = |bit: c_int| mode & bit != 0;
     let file = OpenOptions::new()
         .read(!asked(mode::WRONLY))
@@ -204,7 +222,10 @@ fn open_here(path: PathBuf, mode: c_int) -> Answer<Opened> {
         .create_new(asked(mode::CREATE) && asked(mode::EXCL))
         .open(&path)
         .map_err(|error| refused(&error))?;
-    Ok(Opened { file, path, pointer: Cell::new(0) })
+    let mut known = me.shared.files.borrow_mut();
+    let next = known.len() as u32;
+    let number = *known.entry(path.clone()).or_insert(next);
+    Ok(Opened { file, path, pointer: Cell::new(0), place: file_system::File { number, striping } })
 }
 
 /// MPI_File_close
@@ -212,10 +233,11 @@ pub unsafe fn close(me: &Process, file: *mut File) -> Answer {
     // SAFETY: as the contract of `call` says.
     let file = unsafe { &mut *file };
     let found = find(me, *file)?;
-    if let Some((which, _)) = &*found.split.borrow() {
+    if let Some((which, _)) = found.split.get() {
         return Err(Error::new(Class::OTHER, format!("MPI_File_{which} has not ended")).of(*file));
     }
     together(me, &found)?;
+    metadata(me, "MPI_File_close");
     me.objects.files.borrow_mut().remove(file.0);
     super::attribute::forget(me, Object::File(*file))?;
     let first = communicator::find(me, found.comm)?.rank == 0;
@@ -228,10 +250,11 @@ pub unsafe fn close(me: &Process, file: *mut File) -> Answer {
 }
 
 /// MPI_File_delete
-pub unsafe fn delete(_: &Process, name: *const c_char, _: Info) -> Answer {
+pub unsafe fn delete(me: &Process, name: *const c_char, _: Info) -> Answer {
     // SAFETY: as the contract of `call` says.
     let removed =
         unsafe { path_of(name) }.and_then(|path| std::fs::remove_file(path).map_err(|error| refused(&error)));
+    metadata(me, "MPI_File_delete");
     removed.map_err(|error| error.of(File::NULL))
 }
 
@@ -250,7 +273,7 @@ pub unsafe fn set_size(me: &Process, file: File, size: i64) -> Answer {
         all_the_same(me, found, "the size", size)?;
         let length = u64::try_from(size).map_err(|_| negative("a size", size))?;
         found.opened.file.set_len(length).map_err(|error| refused(&error))?;
-        together(me, found)
+        by_one(me, found, "MPI_File_set_size")
     })
 }
 
@@ -263,8 +286,16 @@ pub unsafe fn preallocate(me: &Process, file: File, size: i64) -> Answer {
         if found.opened.size()? < size {
             found.opened.file.set_len(length).map_err(|error| refused(&error))?;
         }
-        together(me, found)
+        by_one(me, found, "MPI_File_preallocate")
     })
+}
+
+/// One rank asks the metadata server for all, and all wait for it.
+fn by_one(me: &Process, file: &OpenFile, name: &'static str) -> Answer {
+    if communicator::find(me, file.comm)?.rank == 0 {
+        metadata(me, name);
+    }
+    together(me, file)
 }
 
 /// An argument that must not be negative.
@@ -275,6 +306,7 @@ pub fn negative(what: &str, value: i64) -> Error {
 /// MPI_File_get_size
 pub unsafe fn get_size(me: &Process, file: File, size: *mut i64) -> Answer {
     let found = with(me, file, |found| found.opened.size())?;
+    metadata(me, "MPI_File_get_size");
     // SAFETY: as the contract of `call` says.
     unsafe { *size = found };
     Ok(())
@@ -330,5 +362,8 @@ pub unsafe fn get_atomicity(me: &Process, file: File, flag: *mut c_int) -> Answe
 
 /// MPI_File_sync: what was written is seen by all at once; all wait for each other.
 pub unsafe fn sync(me: &Process, file: File) -> Answer {
-    with(me, file, |found| together(me, found))
+    with(me, file, |found| {
+        wait_for(me, "MPI_File_sync", Work::Sync(found.opened.place));
+        together(me, found)
+    })
 }

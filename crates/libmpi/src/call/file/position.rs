@@ -1,8 +1,10 @@
 //! Views of files and positions in them.
 
 use std::cell::Ref;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
+use super::representation::{LONGEST, named};
+use super::timing::metadata;
 use super::{OpenFile, find, meet, mode, negative, together, with, writable};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::export::NumberOut;
@@ -10,12 +12,11 @@ use crate::abi::handle::{Datatype, File, Info, Object};
 use crate::call::environment::write_text;
 use crate::call::{communicator, datatype, info};
 use crate::data::datatype::Layout;
-use crate::data::file::{Block, Representation, View, blocks};
+use crate::data::file::{Block, View, blocks};
 use crate::live::process::Process;
 
 /// MPI_SEEK_CUR, _END, _SET.
 const SEEK: [c_int; 3] = [401, 402, 403];
-const MAX_REPRESENTATION: usize = 128;
 /// MPI_DISPLACEMENT_CURRENT
 const CURRENT: i64 = -1;
 
@@ -32,7 +33,7 @@ pub unsafe fn set_view(
     with(me, file, |found| {
         let hints = info::hints(me, hints)?;
         // SAFETY: as the contract of `call` says.
-        let representation = unsafe { named(representation) }?;
+        let representation = unsafe { named(me, representation) }?;
         let (unit, layout) = (me.layout(etype)?, me.layout(filetype)?);
         let start = match start {
             CURRENT if found.mode & mode::SEQUENTIAL != 0 => place(found, found.opened.pointer.get()),
@@ -54,8 +55,10 @@ pub unsafe fn set_view(
                 return Err(Error::new(Class::IO, reason));
             }
         }
-        if [&unit, &layout].iter().any(|layout| representation.size(layout) != layout.size) {
-            let reason = "external32 in a view of datatypes whose lengths it changes, such as MPI_LONG";
+        let sizes = (representation.size(&unit)?, representation.size(&layout)?);
+        let native = sizes == (unit.size, layout.size);
+        if !native && !(unit.is_dense() && layout.is_dense() && sizes.0 > 0) {
+            let reason = "a representation that changes lengths, of datatypes with holes";
             return Err(Error::new(Class::UNSUPPORTED_DATAREP, reason));
         }
         // The program may free its datatypes: these are ours.
@@ -67,7 +70,13 @@ pub unsafe fn set_view(
             }
             Ok(copy)
         };
-        let view = View::new(start, (kept(etype)?, &unit), (kept(filetype)?, &layout), representation);
+        let (etype, filetype) = (kept(etype)?, kept(filetype)?);
+        let view = if native {
+            View::new(start, (etype, &unit), (filetype, &layout))
+        } else {
+            View::dense(start, (etype, sizes.0), (filetype, sizes.1))
+        };
+        found.representation.replace(representation);
         let before = found.view.replace(view);
         for mut datatype in [before.etype, before.filetype] {
             if !predefined(datatype) {
@@ -94,20 +103,6 @@ fn predefined(datatype: Datatype) -> bool {
     datatype.0 < 4096
 }
 
-/// # Safety
-/// `name` is null or a C string.
-unsafe fn named(name: *const c_char) -> Answer<Representation> {
-    if name.is_null() {
-        return Err(Error::new(Class::ARG, "no data representation"));
-    }
-    // SAFETY: the caller says so.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    Representation::named(name).ok_or_else(|| {
-        let reason = format!("native, internal or external32, not {}", String::from_utf8_lossy(name));
-        Error::new(Class::UNSUPPORTED_DATAREP, reason)
-    })
-}
-
 /// MPI_File_get_view: derived datatypes are copies, which the program frees.
 pub unsafe fn get_view(
     me: &Process,
@@ -129,7 +124,7 @@ pub unsafe fn get_view(
                     datatype::type_dup(me, known, place)?;
                 }
             }
-            write_text(view.representation.name(), MAX_REPRESENTATION, representation, &raw mut length);
+            write_text(found.representation.borrow().name(), LONGEST, representation, &raw mut length);
         }
         Ok(())
     })
@@ -174,6 +169,9 @@ pub fn sequential() -> Error {
 pub unsafe fn seek(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
     with(me, file, |found| {
         found.at.set(sought(found, found.at.get(), offset, whence)?);
+        if whence == SEEK[1] {
+            metadata(me, "MPI_File_seek");
+        }
         Ok(())
     })
 }
@@ -182,6 +180,9 @@ pub unsafe fn seek(me: &Process, file: File, offset: i64, whence: c_int) -> Answ
 pub unsafe fn seek_shared(me: &Process, file: File, offset: i64, whence: c_int) -> Answer {
     with(me, file, |found| {
         let comm = communicator::find(me, found.comm)?;
+        if comm.rank == 0 {
+            metadata(me, "MPI_File_seek_shared");
+        }
         let size = comm.size as usize;
         let given = [offset.to_le_bytes(), i64::from(whence).to_le_bytes()].concat().into_boxed_slice();
         let outcome = meet(me, &comm, given, |open| {
@@ -228,37 +229,15 @@ pub unsafe fn get_byte_offset(me: &Process, file: File, offset: i64, at: *mut i6
     Ok(())
 }
 
-/// MPI_File_get_type_extent: in files as in memory.
+/// MPI_File_get_type_extent: in files as in memory, where the representation leaves lengths as they are.
 pub unsafe fn get_type_extent(me: &Process, file: File, datatype: Datatype, extent: NumberOut) -> Answer {
     find(me, file)?;
-    let found = with(me, file, |_| me.layout(datatype))?.extent;
+    let found = with(me, file, |found| {
+        let layout = me.layout(datatype)?;
+        let size = found.representation.borrow().size(&layout)?;
+        Ok(if size != layout.size && layout.is_dense() { size as i64 } else { layout.extent as i64 })
+    })?;
     // SAFETY: as the contract of `call` says.
-    unsafe { extent.set(found as i64) };
-    Ok(())
-}
-
-/// MPI_Register_datarep: names alone, as in MPICH; nothing is converted, and no view has them.
-pub unsafe fn register(
-    me: &Process,
-    name: *const c_char,
-    read: *mut std::ffi::c_void,
-    write: *mut std::ffi::c_void,
-    _extent: *mut std::ffi::c_void,
-    _state: *mut std::ffi::c_void,
-) -> Answer {
-    let refuse = |class, reason: &str| Err(Error::new(class, reason).of(File::NULL));
-    // SAFETY: as the contract of `call` says.
-    let name = if name.is_null() { None } else { Some(unsafe { CStr::from_ptr(name) }.to_bytes().to_vec()) };
-    let Some(name) = name.filter(|name| (1..MAX_REPRESENTATION).contains(&name.len())) else {
-        return refuse(Class::ARG, "not a name of a data representation");
-    };
-    if !read.is_null() || !write.is_null() {
-        return refuse(Class::CONVERSION, "functions of the program that convert data are not called");
-    }
-    let known = &mut *me.objects.representations.borrow_mut();
-    if known.contains(&name) || Representation::named(&name).is_some() {
-        return refuse(Class::DUP_DATAREP, "a data representation that is registered already");
-    }
-    known.push(name);
+    unsafe { extent.set(found) };
     Ok(())
 }

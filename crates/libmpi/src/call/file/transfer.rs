@@ -4,18 +4,21 @@
 //! it. A collective access ends for all ranks together.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
+use engine::Bytes;
 use mpi::Op;
+use mpi::file_system::{Access, Work};
 
 use super::position::sequential;
+use super::timing::{Direction, collective, metadata, wait_for};
 use super::{OpenFile, mode, negative, together, with, writable};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Datatype, File, Request};
 use crate::abi::status::Status;
+use crate::call::request::Pending;
 use crate::call::{communicator, request};
-use crate::data::datatype::Layout;
-use crate::data::external;
-use crate::data::file::Representation;
+use crate::data::aggregation::Part;
 use crate::live::process::Process;
 
 /// Where an access begins.
@@ -40,17 +43,36 @@ enum Memory {
     Write(*const c_void),
 }
 
+impl Memory {
+    fn direction(self) -> Direction {
+        match self {
+            Memory::Read(_) => Direction::Read,
+            Memory::Write(_) => Direction::Write,
+        }
+    }
+}
+
+/// The parts of a file that an access has reached.
+type Parts = Arc<[Part]>;
+
 /// Where the bytes of an access begin in the data of the view. Pointers move on by `etypes`.
-fn begin(me: &Process, file: &OpenFile, from: Where, etypes: i64) -> Answer<i64> {
+fn begin(me: &Process, file: &OpenFile, name: &'static str, from: Where, etypes: i64) -> Answer<i64> {
     let offset = match from {
         Where::At(offset) if offset < 0 => return Err(negative("an offset", offset)),
         Where::At(_) if file.mode & mode::SEQUENTIAL != 0 => return Err(sequential()),
         Where::At(offset) => offset,
         Where::Own if file.mode & mode::SEQUENTIAL != 0 => return Err(sequential()),
         Where::Own => file.at.get(),
-        Where::Shared => file.opened.pointer.replace(file.opened.pointer.get() + etypes),
+        Where::Shared => {
+            let offset = file.opened.pointer.replace(file.opened.pointer.get() + etypes);
+            metadata(me, name);
+            offset
+        }
         Where::Ordered => {
             let comm = communicator::find(me, file.comm)?;
+            if comm.rank == 0 {
+                metadata(me, name);
+            }
             let size = comm.size as usize;
             let pointer = &file.opened.pointer;
             let begins = super::meet(me, &comm, Box::new(etypes.to_le_bytes()), |open| {
@@ -71,15 +93,14 @@ fn begin(me: &Process, file: &OpenFile, from: Where, etypes: i64) -> Answer<i64>
     Ok(offset * file.view.borrow().unit)
 }
 
-/// Moves the data. Gives the status.
+/// Moves the data. Gives the status, and what of the file has been read or written.
 unsafe fn transfer(
     me: &Process,
     file: &OpenFile,
-    from: Where,
+    (name, from): (&'static str, Where),
     memory: Memory,
-    count: i64,
-    datatype: Datatype,
-) -> Answer<Status> {
+    (count, datatype): (i64, Datatype),
+) -> Answer<(Status, Parts)> {
     let layout = me.layout(datatype)?;
     layout.bytes(count)?;
     match memory {
@@ -89,78 +110,62 @@ unsafe fn transfer(
         }
         Memory::Read(_) => {}
     }
-    let (unit, representation) = (file.view.borrow().unit, file.view.borrow().representation);
-    let each = representation.size(&layout);
+    let (unit, representation) = (file.view.borrow().unit, file.representation.borrow().clone());
+    let each = representation.size(&layout)?;
     let bytes = each * count as usize;
     if bytes as i64 % unit != 0 {
         let reason = format!("a whole number of etypes of {unit} bytes, not {bytes} bytes");
         return Err(Error::new(Class::IO, reason));
     }
-    let first = begin(me, file, from, bytes as i64 / unit)?;
+    let first = begin(me, file, name, from, bytes as i64 / unit)?;
     let runs = file.view.borrow().runs(first, bytes);
     let moved = match memory {
         Memory::Write(buffer) => {
             // SAFETY: as the contract of `call` says.
-            let data = unsafe { outside(representation, &layout, buffer, count, bytes) }?;
+            let data = unsafe { representation.outside((datatype, &layout), buffer, count, bytes) }?;
             file.opened.write(&runs, &data)?;
             data.len()
         }
         Memory::Read(buffer) => {
             let data = file.opened.read(&runs)?;
+            let moved = data.len();
             // SAFETY: as the contract of `call` says.
-            unsafe {
-                match representation {
-                    Representation::External32 if each > 0 => {
-                        external::unpack(&layout, data.as_ptr(), buffer, data.len() / each);
-                    }
-                    _ => layout.unpack(&data, buffer),
-                }
-            }
-            data.len()
+            unsafe { representation.inside((datatype, &layout), data, each, buffer) }?;
+            moved
         }
     };
     if from == Where::Own {
         file.at.set((first + moved as i64) / unit);
     }
-    Ok(Status::new(0, 0, 0, moved as u64, false))
+    Ok((Status::new(0, 0, 0, moved as u64, false), reached(&runs, moved)))
 }
 
-/// What is written for values of the program.
-///
-/// # Safety
-/// There are so many at `buffer`.
-unsafe fn outside(
-    representation: Representation,
-    layout: &Layout,
-    buffer: *const c_void,
-    count: i64,
-    bytes: usize,
-) -> Answer<Box<[u8]>> {
-    if representation != Representation::External32 {
-        // SAFETY: the caller says so.
-        return Ok(unsafe { layout.pack(buffer, count) });
-    }
-    let mut data = vec![0; bytes];
-    // SAFETY: the caller says so; there is room for so many bytes.
-    unsafe { external::pack(layout, buffer, count as usize, data.as_mut_ptr()) }?;
-    Ok(data.into())
+/// The first `moved` bytes of these runs.
+fn reached(runs: &[(i64, usize)], mut moved: usize) -> Parts {
+    let parts = runs.iter().map(|(at, length)| {
+        let now = moved.min(*length);
+        moved -= now;
+        (*at as u64, Bytes(now as u64))
+    });
+    parts.filter(|part| part.1.0 > 0).collect()
 }
 
 /// A call that returns when all is done.
 unsafe fn blocking(
     me: &Process,
     file: File,
-    (from, collective): (Where, bool),
+    (name, from, all): (&'static str, Where, bool),
     memory: Memory,
-    (count, datatype): (i64, Datatype),
+    values: (i64, Datatype),
     status: *mut Status,
 ) -> Answer {
     with(me, file, |found| {
         // SAFETY: as the contract of `call` says.
-        let told = unsafe { transfer(me, found, from, memory, count, datatype) }?;
-        me.perform(Op::SleepUntil(me.shared.storage.done(me.time(), told.bytes())), |_| ());
-        if collective {
-            together(me, found)?;
+        let (told, parts) = unsafe { transfer(me, found, (name, from), memory, values) }?;
+        if all {
+            collective(me, found, name, memory.direction(), parts)?;
+        } else {
+            wait_for(me, name, Work::Transfer(found.opened.place, parts));
         }
         // SAFETY: as the contract of `call` says.
         unsafe { told.write(status) };
@@ -168,61 +173,64 @@ unsafe fn blocking(
     })
 }
 
+/// Begins an access.
+unsafe fn start(
+    me: &Process,
+    file: &OpenFile,
+    (name, from): (&'static str, Where),
+    memory: Memory,
+    values: (i64, Datatype),
+) -> Answer<Request> {
+    // SAFETY: as the contract of `call` says.
+    let (told, parts) = unsafe { transfer(me, file, (name, from), memory, values) }?;
+    let access = Arc::new(Access { name, work: Work::Transfer(file.opened.place, parts) });
+    Ok(request::begin(me, Pending::file(told), |start| Op::File(access, start)))
+}
+
 /// A call that gives a request.
 unsafe fn nonblocking(
     me: &Process,
     file: File,
-    from: Where,
+    what: (&'static str, Where),
     memory: Memory,
-    (count, datatype): (i64, Datatype),
+    values: (i64, Datatype),
     request: *mut Request,
 ) -> Answer {
     with(me, file, |found| {
         // SAFETY: as the contract of `call` says.
-        let told = unsafe { transfer(me, found, from, memory, count, datatype) }?;
-        let done = me.shared.storage.done(me.time(), told.bytes());
-        // SAFETY: as the contract of `call` says.
-        unsafe { *request = request::until(me, done, told) };
+        unsafe { *request = start(me, found, what, memory, values)? };
         Ok(())
     })
 }
 
-/// A collective access that another call ends.
+/// A collective access that another call ends; `ended` names it without "begin" or "end".
 unsafe fn split_begin(
     me: &Process,
     file: File,
-    which: &'static str,
-    from: Where,
+    (name, ended, from): (&'static str, &'static str, Where),
     memory: Memory,
-    (count, datatype): (i64, Datatype),
+    values: (i64, Datatype),
 ) -> Answer {
     with(me, file, |found| {
-        if let Some((other, _)) = &*found.split.borrow() {
+        if let Some((other, _)) = found.split.get() {
             return Err(Error::new(Class::OTHER, format!("MPI_File_{other} has not ended")));
         }
         // SAFETY: as the contract of `call` says.
-        let told = unsafe { transfer(me, found, from, memory, count, datatype) }?;
-        *found.split.borrow_mut() = Some((which, told));
-        me.perform(Op::SleepUntil(me.shared.storage.done(me.time(), told.bytes())), |_| ());
+        let begun = unsafe { start(me, found, (name, from), memory, values) }?;
+        found.split.set(Some((ended, begun)));
         Ok(())
     })
 }
 
 unsafe fn split_end(me: &Process, file: File, which: &'static str, status: *mut Status) -> Answer {
-    with(me, file, |found| {
-        let begun = found.split.borrow_mut().take();
-        match begun {
-            Some((begun, told)) if begun == which => {
-                together(me, found)?;
-                // SAFETY: as the contract of `call` says.
-                unsafe { told.write(status) };
-                Ok(())
-            }
-            other => {
-                *found.split.borrow_mut() = other;
-                Err(Error::new(Class::OTHER, "nothing is under way that it ends"))
-            }
+    with(me, file, |found| match found.split.get() {
+        Some((begun, mut request)) if begun == which => {
+            found.split.set(None);
+            // SAFETY: as the contract of `call` says.
+            unsafe { request::wait(me, &raw mut request, status) }?;
+            together(me, found)
         }
+        _ => Err(Error::new(Class::OTHER, "nothing is under way that it ends")),
     })
 }
 
@@ -240,8 +248,9 @@ macro_rules! functions {
 
         /// Begins what the function of the name with `end` ends.
         pub unsafe fn $at_begin(me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype) -> Answer {
+            let what = (concat!("MPI_File_", stringify!($at_begin)), stringify!($at_all), Where::At(offset));
             // SAFETY: as the contract of `call` says.
-            unsafe { split_begin(me, file, stringify!($at_all), Where::At(offset), Memory::$kind(buffer), (count, of)) }
+            unsafe { split_begin(me, file, what, Memory::$kind(buffer), (count, of)) }
         }
         /// Ends it.
         pub unsafe fn $at_end(me: &Process, file: File, _: $buffer, status: *mut Status) -> Answer {
@@ -255,7 +264,7 @@ macro_rules! functions {
             me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, status: *mut Status,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { blocking(me, file, (Where::At(offset), $all), Memory::$kind(buffer), (count, of), status) }
+            unsafe { blocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::At(offset), $all), Memory::$kind(buffer), (count, of), status) }
         }
     )*};
     (@nonblocking_at $kind:ident $buffer:ty; $($name:ident);*) => {$(
@@ -264,7 +273,7 @@ macro_rules! functions {
             me: &Process, file: File, offset: i64, buffer: $buffer, count: i64, of: Datatype, request: *mut Request,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { nonblocking(me, file, Where::At(offset), Memory::$kind(buffer), (count, of), request) }
+            unsafe { nonblocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::At(offset)), Memory::$kind(buffer), (count, of), request) }
         }
     )*};
     (@blocking $kind:ident $buffer:ty; $($name:ident $where:ident $all:literal);*) => {$(
@@ -273,7 +282,7 @@ macro_rules! functions {
             me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, status: *mut Status,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { blocking(me, file, (Where::$where, $all), Memory::$kind(buffer), (count, of), status) }
+            unsafe { blocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::$where, $all), Memory::$kind(buffer), (count, of), status) }
         }
     )*};
     (@nonblocking $kind:ident $buffer:ty; $($name:ident $where:ident);*) => {$(
@@ -282,14 +291,14 @@ macro_rules! functions {
             me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype, request: *mut Request,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { nonblocking(me, file, Where::$where, Memory::$kind(buffer), (count, of), request) }
+            unsafe { nonblocking(me, file, (concat!("MPI_File_", stringify!($name)), Where::$where), Memory::$kind(buffer), (count, of), request) }
         }
     )*};
     (@split $kind:ident $buffer:ty; $($begin:ident $end:ident $where:ident);*) => {$(
         /// Begins what the function of the name with `end` ends.
         pub unsafe fn $begin(me: &Process, file: File, buffer: $buffer, count: i64, of: Datatype) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { split_begin(me, file, stringify!($end), Where::$where, Memory::$kind(buffer), (count, of)) }
+            unsafe { split_begin(me, file, (concat!("MPI_File_", stringify!($begin)), stringify!($end), Where::$where), Memory::$kind(buffer), (count, of)) }
         }
         /// Ends it.
         pub unsafe fn $end(me: &Process, file: File, _: $buffer, status: *mut Status) -> Answer {

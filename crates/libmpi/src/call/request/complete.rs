@@ -16,14 +16,14 @@ unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Op
         Send(u64),
         Receive(crate::call::point_to_point::Incoming, crate::data::datatype::Layout),
         Collective(Option<super::Finish>),
-        File(Status, engine::Time),
+        File(Status),
         None,
     }
     let end = match me.requests.borrow_mut().get_mut(handle::number(place)).map(|pending| &mut pending.kind) {
         Some(Kind::Send(_, lent)) => End::Send(std::mem::take(lent)),
         Some(Kind::Receive(message, layout)) => End::Receive(*message, layout.clone()),
         Some(Kind::Collective(finish, _)) => End::Collective(finish.take()),
-        Some(Kind::File(status, done)) => End::File(*status, *done),
+        Some(Kind::File(status)) => End::File(*status),
         _ => End::None,
     };
     match end {
@@ -34,10 +34,7 @@ unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Op
             return (message.status(told), taken.err());
         }
         End::Collective(Some(finish)) => return (Status::EMPTY, finish(me).err()),
-        End::File(status, done) => {
-            me.perform(Op::SleepUntil(done), |_| ());
-            return (status, None);
-        }
+        End::File(status) => return (status, None),
         End::Collective(None) | End::None => {}
     }
     (if told.cancelled { Status::of(told) } else { Status::EMPTY }, None)

@@ -22,9 +22,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::Time;
-use mpi::collective::Collective;
-use mpi::operation::{self, CommId, Data, Op, SendMode, Start};
+use mpi::operation::{self, Data, Op, SendMode, Start, Until};
 
 use super::point_to_point::{Incoming, Outgoing, Partitioned};
 use crate::abi::error::{Answer, Class, Error};
@@ -73,8 +71,8 @@ enum Kind {
     Generalised(Generalised),
     /// The buffered sends of the rank.
     Flush,
-    /// An access to a file: its status, and when it is done.
-    File(Status, Time),
+    /// An access to a file: its status.
+    File(Status),
 }
 
 /// Operations that are one request.
@@ -110,6 +108,11 @@ impl Pending {
     /// A collective, or another operation, at whose end `finish` takes the result.
     pub fn collective(finish: Finish) -> Pending {
         Pending::new(Kind::Collective(Some(finish), None))
+    }
+
+    /// An access to a file.
+    pub fn file(status: Status) -> Pending {
+        Pending::new(Kind::File(status))
     }
 
     /// A persistent collective.
@@ -170,10 +173,23 @@ pub fn begin(me: &Process, pending: Pending, op: impl FnOnce(Start) -> Op) -> Re
     Request(handle::number(place))
 }
 
-/// A request for what is done at this time; who finds it complete waits until then.
-pub fn until(me: &Process, done: Time, status: Status) -> Request {
-    let nobody = Arc::new(Collective::barrier(CommId::SELF));
-    begin(me, Pending::new(Kind::File(status, done)), |start| Op::Collective(nobody, start))
+/// Begins an operation of the library's own, of which the program has no request.
+pub fn begin_hidden(me: &Process, op: impl FnOnce(Start) -> Op) -> operation::Request {
+    let place = me.requests.borrow_mut().insert(Pending::new(Kind::Collective(None, None)));
+    me.perform(op(Start::Request(operation::Request(place))), |_| ());
+    operation::Request(place)
+}
+
+/// Waits for such operations.
+pub fn end_hidden(me: &Process, requests: Vec<operation::Request>) {
+    if requests.is_empty() {
+        return;
+    }
+    let requests: Arc<[operation::Request]> = requests.into();
+    me.perform(Op::Wait(requests.clone(), Until::All), |_| ());
+    for request in &*requests {
+        me.requests.borrow_mut().remove(handle::number(request.0));
+    }
 }
 
 /// Begins an operation that is part of the request `whole`, under a hidden request.

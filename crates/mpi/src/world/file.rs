@@ -1,0 +1,56 @@
+//! Accesses to files: how a rank asks the file system for them, and learns that they are done.
+
+use engine::{Lane, Owner, Time};
+
+use crate::file_system::Access;
+use crate::operation::Start;
+use crate::world::calls::Flow;
+use crate::world::process::Target;
+use crate::world::{Context, Outcome, Wake, World};
+
+/// An access under way, which a request stands for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
+    pub rank: u32,
+    pub target: Target,
+    pub since: Time,
+}
+
+impl World {
+    /// Begins an access. It takes a rank that waits for it, and otherwise nothing of it.
+    pub(super) fn issue_file(
+        &mut self,
+        rank: u32,
+        access: &Access,
+        start: Start,
+        context: &mut Context,
+    ) -> Outcome<Flow> {
+        assert!(
+            self.setup.part.is_whole() || self.setup.file_system.is_free(),
+            "a file system that takes time is in one domain"
+        );
+        if let Start::Persistent(_) = start {
+            return Err(self.misuse(rank, "an access to a file cannot be persistent".into()));
+        }
+        let target = self.target(rank, start, || unreachable!("it is not persistent"))?;
+        let target = target.expect("only persistent operations have no target");
+        let since = self.processes[rank as usize].free.max(context.now);
+        let host = self.setup.placement[rank as usize].host.0;
+        let done = self.storage.done(since, host, &access.work);
+        if target == Target::Call {
+            return Ok(Flow::Return(done));
+        }
+        let index = self.file_accesses.insert(Pending { rank, target, since }) as u32;
+        context.queue.push(done, Owner::new(Lane::Rank, rank), Wake::FileDone(index).encode());
+        Ok(Flow::Return(since))
+    }
+
+    /// An access that a request stands for is done.
+    pub(super) fn file_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
+        let Pending { rank, target, since } = self.file_accesses.remove(index as usize);
+        let outcome = self.complete(rank, target, since, context.now, None, context);
+        let outcome = outcome.and_then(|()| self.resume_ready(context));
+        self.stir(rank, context);
+        outcome
+    }
+}
