@@ -127,6 +127,7 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
         .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace();
     allow_files();
+    one_thread();
     if clock.sampled().is_some() {
         callers::want();
     }
@@ -184,6 +185,12 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
 
 fn environment() -> impl Iterator<Item = String> {
     std::env::vars_os().map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+}
+
+/// Ranks have no threads: libraries that would begin some are told so before they are loaded.
+fn one_thread() {
+    // SAFETY: this process has one thread yet, and nobody holds a value of its environment.
+    unsafe { std::env::set_var("OMP_NUM_THREADS", "1") };
 }
 
 /// All ranks' files are open in one process: as many as it may have.

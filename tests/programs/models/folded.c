@@ -51,6 +51,23 @@ int main(int argc, char **argv) {
     MPI_Sendrecv_replace(matrix, 1 << 30, MPI_CHAR, next, 2, before, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(MPI_Wtime() - start > 0.01);
 
+    /* So does what all ranks exchange, and what one takes from another; of the rest, contents arrive. */
+    double *sums = (double *)matrix, sum = rank + 1;
+    MPI_Bcast(matrix, 1 << 30, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, sums, 1 << 27, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Alltoall(matrix, (1 << 28) / size, MPI_CHAR, matrix + (1 << 28), (1 << 28) / size, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Gather(matrix, (1 << 28) / size, MPI_CHAR, matrix + (1 << 28), (1 << 28) / size, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size * (size + 1) / 2);
+    MPI_Win win;
+    MPI_Win_create(matrix, 1 << 30, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    MPI_Get(matrix, 1 << 29, MPI_CHAR, next, 1 << 29, 1 << 29, MPI_CHAR, win);
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(sums, 1 << 20, MPI_DOUBLE, next, 1 << 29, 1 << 20, MPI_DOUBLE, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+
     /* Parts are the rank's own. */
     const size_t own[] = {5 * MEGABYTE, 5 * MEGABYTE + 40, 6 * MEGABYTE, 6 * MEGABYTE + 8};
     char *parts = hopcast_malloc_partial(8 * MEGABYTE, own, 2), *into = hopcast_malloc_partial(8 * MEGABYTE, own, 2);

@@ -56,10 +56,11 @@ impl Given {
         Given { bytes, cut: Cut::Whole }
     }
 
-    /// Block `index`.
+    /// Block `index`; nothing of contents that mean nothing, which are not given.
     pub fn block(&self, index: usize) -> &[u8] {
         match &self.cut {
             Cut::Whole => &self.bytes,
+            Cut::Equal(_) if self.bytes.is_empty() => &[],
             Cut::Equal(each) => &self.bytes[index * each..(index + 1) * each],
             Cut::At(starts) => &self.bytes[starts[index]..starts[index + 1]],
         }

@@ -26,12 +26,17 @@ pub struct Place {
 }
 
 impl Place {
+    /// Is it folded memory whose contents mean nothing?
+    pub fn is_lost(&self) -> bool {
+        transfer::is_lost(&self.layout, self.at, self.count)
+    }
+
     /// Puts contents there, as far as there is room.
     ///
     /// # Safety
     /// The program gives it as a place to receive into.
     pub unsafe fn put(&self, contents: &[u8]) {
-        if transfer::is_lost(&self.layout, self.at, self.count) {
+        if self.is_lost() {
             return;
         }
         let room = self.layout.packed() * self.count.max(0) as usize;
@@ -44,7 +49,7 @@ impl Place {
     /// # Safety
     /// The program gives the one to send from and the other to receive into.
     pub unsafe fn copy(&self, to: &Place) {
-        if transfer::is_lost(&to.layout, to.at, to.count) {
+        if to.is_lost() || self.is_lost() {
             return;
         }
         // SAFETY: the caller says so.

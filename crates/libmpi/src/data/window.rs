@@ -160,6 +160,11 @@ impl Windows {
     }
 }
 
+/// Is any of them folded memory whose contents mean nothing?
+fn is_lost(places: [Option<&Place>; 3]) -> bool {
+    places.into_iter().flatten().any(Place::is_lost)
+}
+
 unsafe fn contents(place: &Place) -> Box<[u8]> {
     // SAFETY: the caller says so.
     unsafe { place.layout.pack(place.at, place.count) }
@@ -174,6 +179,8 @@ impl Action {
             match self {
                 Action::Put(origin, target) => origin.copy(&target),
                 Action::Get(origin, target) => target.copy(&origin),
+                Action::Update { origin, result, target, .. }
+                    if is_lost([origin.as_ref(), result.as_ref(), Some(&target)]) => {}
                 Action::Update { origin, result, target, how } => {
                     let given = origin.map(|origin| contents(&origin));
                     if let Some(result) = result {

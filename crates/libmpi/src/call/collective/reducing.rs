@@ -256,7 +256,7 @@ fn scattered(
     call.taking(move |open| {
         let total = open.fold(&operator, members.clone());
         // SAFETY: as the contract of `call` says.
-        unsafe { block.put(&total[begin..end], 0) }
+        unsafe { block.put(total.get(begin..end).unwrap_or_default(), 0) }
     })
 }
 

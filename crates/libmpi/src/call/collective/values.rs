@@ -8,6 +8,7 @@ use crate::abi::export::Numbers;
 use crate::abi::handle::Datatype;
 use crate::data::datatype::Layout;
 use crate::data::meeting::{Cut, Given, Open};
+use crate::fold::transfer;
 use crate::live::process::Process;
 
 /// Some values in the program's memory.
@@ -40,13 +41,20 @@ impl Values {
         Values { at, count, layout: self.layout.clone() }
     }
 
-    /// Their contents.
+    /// Their contents; nothing of folded memory that is shared.
     ///
     /// # Safety
     /// As the contract of `call` says.
     pub unsafe fn pack(&self) -> Box<[u8]> {
+        if self.is_lost() {
+            return Box::default();
+        }
         // SAFETY: the caller says so.
         unsafe { self.layout.pack(self.at, self.count) }
+    }
+
+    fn is_lost(&self) -> bool {
+        transfer::is_lost(&self.layout, self.at, self.count)
     }
 
     /// Puts contents there, which come from `sender`.
@@ -59,6 +67,9 @@ impl Values {
             let sent = contents.len();
             let reason = format!("rank {sender} sends {sent} bytes, but there is room for {room} bytes");
             return Err(Error::new(Class::TRUNCATE, reason));
+        }
+        if contents.is_empty() || self.is_lost() {
+            return Ok(());
         }
         // SAFETY: the caller says so; no more than there is room for.
         unsafe { self.layout.unpack(contents, self.at) };
@@ -179,8 +190,10 @@ impl Blocks {
                 let mut bytes = Vec::new();
                 starts.push(0);
                 for block in values {
-                    // SAFETY: the caller says so.
-                    unsafe { block.layout.append(block.at, block.count, &mut bytes) };
+                    if !block.is_lost() {
+                        // SAFETY: the caller says so.
+                        unsafe { block.layout.append(block.at, block.count, &mut bytes) };
+                    }
                     starts.push(bytes.len());
                 }
                 Given { bytes: bytes.into(), cut: Cut::At(starts.into()) }
