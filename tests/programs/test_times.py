@@ -89,10 +89,11 @@ def test_files_take_the_time_of_their_servers(tmp_path, model) -> None:
         "pointer": [turn + 0.010 + 1e-6 + 0.001 for turn in turns],
         "close": turns,
     }
-    # Messages between ranks take no more than that: 3 x 250 kB to each of four, and some without contents.
-    messages = {"together": 1e-3, "read_together": 1e-3}
+    # Messages between ranks take no more than that: each sends and receives 3 x 250 kB, in an order of its own.
+    messages = {"together": 1.51e-3, "read_together": 1.51e-3}
     for name, wanted in expected.items():
-        assert times[name] == pytest.approx(wanted, rel=1e-6, abs=messages.get(name, 3e-5)), name
+        # Which rank comes first is the order of its messages.
+        assert sorted(times[name]) == pytest.approx(wanted, rel=1e-6, abs=messages.get(name, 3e-5)), name
     calls = {call["call"]: call for call in report["calls"]}
     assert calls["MPI_File_write_at"]["total_s"] == pytest.approx(4 * one + sum(expected["shared"]), rel=1e-6)
     assert calls["MPI_File_close"]["count"] == 4
@@ -101,7 +102,8 @@ def test_files_take_the_time_of_their_servers(tmp_path, model) -> None:
 
 
 def test_files_take_no_time_where_a_platform_says_nothing_of_them(tmp_path) -> None:
-    _, times = timed(tmp_path, "file_times", PLATFORM, str(tmp_path / "data"), model="loggp")
+    words = (str(tmp_path / "data"), "free")
+    _, times = timed(tmp_path, "file_times", PLATFORM, *words, model="loggp")
     assert times["shared"] == [0.0] * 4
     assert all(max(of) < 1e-4 for name, of in times.items() if name not in ("beside", "split_end"))
 
@@ -110,7 +112,7 @@ def test_a_file_is_striped_as_the_platform_says(tmp_path) -> None:
     """Over one server of four: all wait for that."""
     of_one = FILES.replace("stripe_count = 4", "stripe_count = 1")
     _, times = timed(tmp_path, "file_times", PLATFORM + of_one, str(tmp_path / "data"), model="loggp")
-    assert times["own"] == pytest.approx([turn * 1.010 + 0.001 for turn in range(1, 5)])
+    assert sorted(times["own"]) == pytest.approx([turn * 1.010 + 0.001 for turn in range(1, 5)])
 
 
 @pytest.mark.parametrize("model", ["postal", "loggp"])
@@ -142,7 +144,10 @@ def test_one_sided_calls_take_the_time_of_their_messages(tmp_path, model) -> Non
     assert (micro["post"][1], micro["wait"][1]) == (0.0, pytest.approx(2 * latency + put))
     # Two rounds; where rank 0 is late, rank 1 hears of it in the first, rank 2 in the second, rank 3 by rank 1.
     assert micro["fence"] == [2 * latency] * 4
-    assert micro["fence_of_put"] == [put, put + 1, put + 1, put + 2]
+    # In loggp the target's NIC takes rank 3's message of the second round, there after 2 us, before the put, whose
+    # last byte would be there later.
+    late = put if model == "postal" else 2 * latency + length + latency
+    assert micro["fence_of_put"] == [late, late + 1, late + 1, late + 2]
     # The last rank calls first. Each holds the lock for 10 us; its release goes behind an addition of 8 bytes.
     turns = [0.1 + 2 * latency + turn * (10 + number + 2 * latency) for turn in range(3)]
     assert [micro["turn"][rank] for rank in (3, 2, 0)] == pytest.approx(turns, abs=1e-3)
