@@ -118,6 +118,40 @@ def test_polling_takes_simulated_time_and_none_of_ours(tmp_path) -> None:
     assert "1.0000 3.0000 1" in printed
 
 
+OPENED = """
+#include <mpi.h>
+int sum(int x) { MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); return x; }
+"""
+OPENS = """
+#define _GNU_SOURCE
+#include "check.h"
+#include <dlfcn.h>
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != NULL);
+    int (*sum)(int) = (int (*)(int))dlsym(library, "sum"), own = -1;
+    int (*ask)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))dlsym(RTLD_DEFAULT, "MPI_Comm_rank");
+    CHECK(sum(rank + 1) == size * (size + 1) / 2);
+    CHECK(ask(MPI_COMM_WORLD, &own) == MPI_SUCCESS && own == rank);
+    CHECK(strcmp(getenv("OMP_NUM_THREADS"), "1") == 0);
+    MPI_Finalize();
+}
+"""
+
+
+def test_a_library_that_is_opened_at_run_time_calls_mpi(tmp_path) -> None:
+    (tmp_path / "opened.c").write_text(OPENED)
+    (tmp_path / "opens.c").write_text(OPENS)
+    library, program = tmp_path / "libopened.so", tmp_path / "opens"
+    done = hopcast("cc", "-shared", "-fPIC", tmp_path / "opened.c", "-o", library)
+    assert done.returncode == 0, done.stderr
+    done = hopcast("cc", f"-I{MODELS.parent}", tmp_path / "opens.c", "-o", program)
+    assert done.returncode == 0, done.stderr
+    report, printed, _ = run(program, 3, str(library))
+    assert report["failure"] is None, (report["failure"], printed)
+
+
 @pytest.mark.parametrize("compute", ["none", "measured", "sampled=50%"])
 def test_a_marked_loop_runs_until_its_time_is_known(tmp_path, compute) -> None:
     program = build(tmp_path, "sampled")

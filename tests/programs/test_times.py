@@ -89,7 +89,7 @@ def test_files_take_the_time_of_their_servers(tmp_path, model) -> None:
         "pointer": [turn + 0.010 + 1e-6 + 0.001 for turn in turns],
         "close": turns,
     }
-    # Messages between ranks take no more than that: each sends and receives 3 x 250 kB, in an order of its own.
+    # Messages between ranks take no more than that: each sends and receives 3 x 250 kB.
     messages = {"together": 1.51e-3, "read_together": 1.51e-3}
     for name, wanted in expected.items():
         # Which rank comes first is the order of its messages.
@@ -142,13 +142,15 @@ def test_one_sided_calls_take_the_time_of_their_messages(tmp_path, model) -> Non
     assert micro["lock_all"] == [0.0] * 4
     assert micro["unlock_all"] == [2.0, 0.0, 0.0, 0.0]
     assert (micro["post"][1], micro["wait"][1]) == (0.0, pytest.approx(2 * latency + put))
-    # Two rounds; where rank 0 is late, rank 1 hears of it in the first, rank 2 in the second, rank 3 by rank 1.
+    # Two rounds; where rank 0 is late, rank 1 hears of it in the first, rank 2 in the second, rank 3 by
+    # rank 1.
     assert micro["fence"] == [2 * latency] * 4
-    # In loggp the target's NIC takes rank 3's message of the second round, there after 2 us, before the put, whose
-    # last byte would be there later.
+    # In loggp the target's NIC takes rank 3's message of the second round, there after 2 us, before the
+    # put, whose last byte would be there later.
     late = put if model == "postal" else 2 * latency + length + latency
     assert micro["fence_of_put"] == [late, late + 1, late + 1, late + 2]
-    # The last rank calls first. Each holds the lock for 10 us; its release goes behind an addition of 8 bytes.
+    # The last rank calls first. Each holds the lock for 10 us; its release goes behind an addition of 8
+    # bytes.
     turns = [0.1 + 2 * latency + turn * (10 + number + 2 * latency) for turn in range(3)]
     assert [micro["turn"][rank] for rank in (3, 2, 0)] == pytest.approx(turns, abs=1e-3)
     again, _ = timed(tmp_path, "one_sided", PLATFORM, model=model)
