@@ -12,6 +12,7 @@ use mpi::Source;
 use mpi::operation::Rank;
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
+use crate::arena;
 use crate::fiber::stacks::Stacks;
 use crate::fold;
 use crate::job::{Isolation, Job, write_refusal, write_result};
@@ -24,7 +25,7 @@ use crate::loader::shown;
 use crate::loader::tls::Pad;
 use crate::loader::{Template, entry};
 use crate::process_view::statics::{OPTIONS, OwnOptions};
-use crate::process_view::{hooks, set_name, stdio};
+use crate::process_view::{hooks, hooks_of_processes, set_name, stdio, threads};
 
 /// Exit codes: there is a result, and a broken invariant of ours.
 const DONE: c_int = 0;
@@ -77,6 +78,12 @@ fn run(
     let own = |error: &dyn std::fmt::Display| InputError::whole("job", error.to_string());
     let text = std::fs::read_to_string(job).map_err(|error| own(&error))?;
     let mut job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
+    if job.isolation() == Isolation::Process {
+        arena::open().map_err(|error| own(&error))?;
+        if job.isolation.is_none() {
+            eprintln!("hopcast: not position-independent: each rank is a process (--isolation process)");
+        }
+    }
     let prepared = sim::prepare(&job.request()?)?;
     let mut live = load(&mut job, &prepared)?;
     watch_interrupt();
@@ -138,11 +145,17 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     let folds = job.fold.block > 0;
     let hooks: Vec<_> =
         if folds { hooks().into_iter().chain(fold::hooks::hooks()).collect() } else { hooks() };
-    let copies = match job.isolation {
+    let isolation = job.isolation();
+    let copies = match isolation {
         Isolation::Globals => ranks + 1,
-        Isolation::None => 2,
+        Isolation::None | Isolation::Process => 2,
     };
-    let template = Template::load(Path::new(program), &hooks, copies).map_err(refuse)?;
+    let template = if isolation == Isolation::Process {
+        whole(job, &clock).and_then(|()| Template::load_once(Path::new(program), &hooks_of_processes()))
+    } else {
+        Template::load(Path::new(program), &hooks, copies)
+    };
+    let template = template.map_err(refuse)?;
     if job.verbose {
         template.listing.iter().for_each(|line| eprintln!("{line}"));
     }
@@ -153,14 +166,32 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     let main = entry::main_of(&probe, template.parts[0].elf.entry, stacks.take(ranks)).ok_or_else(|| {
         refuse("it does not begin as C programs do: its start does not name its main".into())
     })?;
+    if let (Isolation::Process, Some(place)) = (isolation, &place) {
+        threads::set(place.address(), place.fresh(&probe));
+    }
     if folds {
         fold::start(std::mem::take(&mut job.fold), &template, ranks).map_err(refuse)?;
     }
     set_name(program);
     let shared = shared(job, prepared, Some(&template));
-    let runs =
-        Runs::Copies { template: Box::new(template), main, thread_local: place, isolation: job.isolation };
+    let runs = Runs::Copies { template: Box::new(template), main, thread_local: place, isolation };
     Ok(Live::new(runs, stacks, clock, Rc::new(shared)))
+}
+
+/// What is not to be had where ranks are processes is refused.
+fn whole(job: &Job, clock: &Clock) -> Result<(), String> {
+    let with = |what: &str| Err(format!("{what} is not for ranks that are processes (--isolation process)"));
+    if job.fold.block > 0 {
+        return with("--fold-memory");
+    }
+    if clock.sampled().is_some() {
+        return with("--compute sampled");
+    }
+    if kernels::all().is_empty() {
+        Ok(())
+    } else {
+        with("a platform with [[compute.kernels]] (--kernels off)")
+    }
 }
 
 /// What the ranks of a program share; `template` is what it was loaded from, if it is compiled.
@@ -171,6 +202,7 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
         arguments: Arguments::new(&job.command, environment()),
         own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| copy_of(name)),
         own_options: OwnOptions { places: OPTIONS.map(copy_of) },
+        apart: job.isolation() == Isolation::Process,
         host_of_rank: prepared.host_of_rank().to_vec(),
         protocol: prepared.protocol(),
         parcels: Default::default(),

@@ -1,7 +1,7 @@
 //! What a run is asked to do, and what it says at its end: files between the command line and this library.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use engine::Time;
@@ -37,7 +37,7 @@ pub struct Job {
     /// Where to say how far the run is.
     pub progress: Option<PathBuf>,
     /// What each rank has of its own.
-    pub isolation: Isolation,
+    pub isolation: Option<Isolation>,
     /// See `live::clock`.
     pub compute: String,
     /// Factor on the times of kernels.
@@ -61,11 +61,23 @@ pub struct Job {
 pub enum Isolation {
     /// Their variables.
     Globals,
+    /// Anything: each is a process of its own.
+    Process,
     /// Nothing but their stacks: for programs that write to no global variable.
     None,
 }
 
 impl Job {
+    /// What each rank has of its own, if that is not said: a program at fixed addresses needs a process for each.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation.unwrap_or_else(|| {
+            let mut start = [0; 18];
+            let read = File::open(&self.command[0]).and_then(|mut file| file.read_exact(&mut start));
+            let fixed = read.is_ok() && start.starts_with(b"\x7fELF") && start[16..] == [2, 0];
+            if fixed { Isolation::Process } else { Isolation::Globals }
+        })
+    }
+
     /// For `sim`.
     pub fn request(&self) -> Result<Request, InputError> {
         let stop_at = self.stop_at.as_deref().map(str::parse::<Time>).transpose();

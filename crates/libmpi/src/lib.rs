@@ -9,6 +9,7 @@
 //! For x86-64 Linux with the GNU C library.
 
 pub mod abi;
+mod arena;
 pub mod call;
 pub mod data;
 pub mod door;

@@ -24,7 +24,7 @@ NAMES = (
 )
 """The flags, with underscores."""
 
-_ISOLATIONS = ("globals", "none")
+_ISOLATIONS = ("globals", "process", "none")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Options:
     stack_size: str | None = None
     """Room for the stack of a rank; 8MiB, as processes have it. Only what is touched takes memory."""
     isolation: str | None = None
-    """What each rank has of its own: its global variables ("globals"), or nothing ("none")."""
+    """What each rank has of its own: its global variables ("globals"), a process ("process"), or nothing ("none")."""
     verbose: bool | None = None
     """Whether to say on standard error what becomes of each library of the program."""
     kernels: str | None = None
@@ -62,7 +62,7 @@ class Options:
         return {
             "compute": self.compute or "none",
             "stack_size_B": size_B("stack-size", self.stack_size or "8MiB"),
-            "isolation": self.isolation or "globals",
+            "isolation": self.isolation,
             "verbose": bool(self.verbose),
             "kernels": self.kernels or "platform",
             "fold": {

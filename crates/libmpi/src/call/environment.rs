@@ -39,7 +39,8 @@ pub unsafe fn init_thread(
     // SAFETY: as the contract of `call` says.
     unsafe {
         init(me, argc, argv)?;
-        me.level.set(required.min(THREAD[1]));
+        // A rank that is a process of its own may have threads that call one at a time.
+        me.level.set(required.min(THREAD[if me.shared.apart { 2 } else { 1 }]));
         query_thread(me, provided)
     }
 }

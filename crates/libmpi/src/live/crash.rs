@@ -136,6 +136,16 @@ pub fn killed(rank: u32, now: Time, signal: c_int, place: Option<String>) -> Fau
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
+/// What is to be said of a rank whose process has ended by itself, as waitpid(2) says it has.
+pub fn died(rank: u32, now: Time, status: c_int) -> Fault {
+    let text = if libc::WIFSIGNALED(status) {
+        format!("the process of rank {rank} was ended by {}", name_of(libc::WTERMSIG(status)))
+    } else {
+        format!("the process of rank {rank} ended by itself, with exit code {}", libc::WEXITSTATUS(status))
+    };
+    Fault { kind: "crash", rank, at_s: now.seconds(), text, place: None }
+}
+
 /// The name of a signal as in signal(7).
 fn name_of(signal: c_int) -> String {
     // SAFETY: the C library's own texts, or null.

@@ -2,6 +2,7 @@
 //!
 //! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
 
+pub mod apart;
 pub mod callers;
 pub mod clock;
 pub mod crash;
@@ -26,10 +27,11 @@ use crate::fiber::{Ended, Fiber, Step, valgrind};
 use crate::interpreter::Interpreter;
 use crate::job::Isolation;
 use crate::loader::tls::Place;
-use crate::loader::{Clone, Template};
+use crate::loader::{Clone, Template, symbols};
 use crate::process_view::exit;
 use crate::process_view::floating_point::Control;
 use crate::process_view::folder;
+use apart::Slot;
 use clock::Clock;
 use process::{Process, Shared};
 
@@ -44,6 +46,8 @@ struct Seat {
     floating_point: Control,
     /// What it asked for, while its computing before that takes its time.
     held: Option<Op>,
+    /// The way to its process, if it is one.
+    slot: Option<&'static Slot>,
 }
 
 /// How a rank's part ended the run.
@@ -87,6 +91,7 @@ impl Runs {
     fn copy(&self, rank: u32) -> std::io::Result<Clone> {
         match self {
             Runs::Copies { template, isolation: Isolation::Globals, .. } => template.copy(rank as usize),
+            Runs::Copies { template, isolation: Isolation::Process, .. } => template.copy(0),
             Runs::Copies { template, isolation: Isolation::None, .. } => template.shared_copy(),
             Runs::Interpreter(_) => Ok(Clone::none()),
         }
@@ -142,7 +147,7 @@ impl Live {
             Ended::Exit(code)
         });
         let fiber = RefCell::new(fiber);
-        Ok(Seat { fiber, process, block, errno: 0, floating_point: Control::now(), held: None })
+        Ok(Seat { fiber, process, block, errno: 0, floating_point: Control::now(), held: None, slot: None })
     }
 
     /// Lets a rank run until its next operation; gives it with the thread's time that it took.
@@ -184,6 +189,9 @@ impl Live {
     /// What the simulator is told of a rank that has ended.
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
+        if let Some(slot) = seat.slot {
+            slot.join(false);
+        }
         seat.process.flush();
         let killed_by = seat.process.view.killed_by.get();
         let code = match ended {
@@ -193,7 +201,8 @@ impl Live {
             }
             Ended::Exit(code) => code & 0xff,
             Ended::Crash => {
-                self.faults.push(crash::fault(rank, now));
+                let told = seat.slot.and_then(|slot| slot.fault.take());
+                self.faults.push(told.unwrap_or_else(|| crash::fault(rank, now)));
                 return Op::Abort(1);
             }
         };
@@ -202,14 +211,17 @@ impl Live {
             let at_s = now.seconds();
             self.faults.push(Fault { kind: "exit", rank, at_s, text, place: None });
         }
-        seat.process.program.forget_pages();
+        if seat.slot.is_none() {
+            seat.process.program.forget_pages();
+        }
         Op::Finish
     }
 }
 
 impl Source for Live {
     fn place(&self, rank: Rank) -> Option<String> {
-        let seat = self.seats[rank.0 as usize].as_ref()?;
+        // What runs in another process does not run here.
+        let seat = self.seats[rank.0 as usize].as_ref().filter(|seat| seat.slot.is_none())?;
         let mut fiber = seat.fiber.borrow_mut();
         seat.process.enter(&fiber);
         // Without an answer it says where it stands, and waits on.
@@ -219,7 +231,8 @@ impl Source for Live {
     }
 
     fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
-        if let Some(process) = self.process(receiver) {
+        // Between processes nothing is lent.
+        if let Some(process) = self.process(receiver).filter(|process| !process.shared.apart) {
             point_to_point::land(process, data, request);
         }
     }
@@ -231,7 +244,11 @@ impl Source for Live {
 
     fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
         if let Some(process) = self.process(rank) {
-            request::let_go_completed(process, request, status);
+            if process.shared.apart {
+                process.late.borrow_mut().push((request, *status));
+            } else {
+                request::let_go_completed(process, request, status);
+            }
         }
     }
 
@@ -250,9 +267,22 @@ impl Source for Live {
                     Ok(seat) => self.seats[index] = Some(seat),
                     Err(error) => return self.no_room(rank.0, &error),
                 }
+                if self.shared.apart
+                    && let Err(error) = self.part(rank.0)
+                {
+                    return self.no_room(rank.0, &error);
+                }
             }
         }
-        let (step, took) = self.run(rank.0, done);
+        let slot = self.seats[index].as_ref().and_then(|seat| seat.slot);
+        let (step, took) = match slot.map(|slot| slot.ask(done)) {
+            None => self.run(rank.0, done),
+            Some(Ok(told)) => told,
+            Some(Err(status)) => {
+                self.faults.push(crash::died(rank.0, done.now, status));
+                return Op::Abort(1);
+            }
+        };
         if let Runs::Interpreter(interpreter) = self.runs {
             self.faults.append(&mut interpreter.take_failures());
         }
@@ -278,6 +308,9 @@ impl Live {
     /// The run is over: what ranks have printed and not ended with a line, and where the process was at first.
     pub fn close(&mut self) {
         for seat in self.seats.iter().flatten() {
+            if let Some(slot) = seat.slot {
+                slot.join(true);
+            }
             seat.process.flush();
         }
         folder::enter(None);
@@ -288,7 +321,30 @@ impl Live {
         self.seats[rank.0 as usize].as_ref().map(|seat| &*seat.process)
     }
 
+    /// Makes a process of a rank that has not begun.
+    fn part(&mut self, rank: u32) -> std::io::Result<()> {
+        let slot = Slot::new(self.clock);
+        let seat = self.seats[rank as usize].as_mut().expect("its seat was just made");
+        seat.slot = Some(slot);
+        if !slot.fork()? {
+            return Ok(());
+        }
+        symbols::begin_anew();
+        let process = seat.process.clone();
+        process.slot.set(Some(slot));
+        let (step, took) = self.run(rank, &slot.wait());
+        if matches!(step, Step::Ended(Ended::Crash)) {
+            *slot.fault.borrow_mut() = Some(crash::fault(rank, process.now.get()));
+        }
+        slot.leave(step, took)
+    }
+
     fn no_room(&mut self, rank: u32, error: &std::io::Error) -> Op {
+        if self.shared.apart {
+            let text = format!("there is no room for the process of rank {rank}: {error}");
+            self.faults.push(Fault { kind: "memory", rank, at_s: 0.0, text, place: None });
+            return Op::Abort(1);
+        }
         let text = format!(
             "there is no room for rank {rank}'s copy of the program: {error} (each takes one mapping; \
              'sysctl vm.max_map_count' is how many a process may have)"

@@ -12,28 +12,29 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use corosensei::trap::CoroutineTrapHandler;
 use engine::{Duration, Time};
 use mpi::file_system::FileSystem;
-use mpi::source::Completion;
-use mpi::{Op, Protocol};
+use mpi::source::{Completion, Status};
+use mpi::{Op, Protocol, operation};
 
+use super::apart::Slot;
 use super::clock;
 use super::debugger::Debugged;
 use super::objects::Objects;
 use super::place;
 use super::sampling::Sampling;
-use crate::abi::error::Answer;
+use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
 use crate::call::datatype::Datatypes;
 use crate::call::one_sided::Window;
 use crate::call::operation::Operation;
 use crate::call::point_to_point::{Buffers, Standing, Taken};
-use crate::call::request::Pending;
+use crate::call::request::{self, Pending};
 use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
 use crate::data::window::Windows;
-use crate::fiber::{Ended, Fiber, Hub};
+use crate::fiber::{Ended, Fiber, Hub, Step};
 use crate::interpreter;
 use crate::kernels::Calls;
 use crate::loader::{Clone, Whose};
@@ -50,6 +51,8 @@ pub struct Shared {
     pub own_environ: Option<usize>,
     /// The same of the variables of getopt(3).
     pub own_options: OwnOptions,
+    /// Whether each rank is a process.
+    pub apart: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
     /// How messages are sent.
@@ -68,6 +71,14 @@ pub struct Shared {
     pub files: RefCell<BTreeMap<PathBuf, u32>>,
     /// The rank in which a debugger stops, if in any.
     pub debugged: Option<Debugged>,
+}
+
+impl Shared {
+    /// Refuses what is only to be had where all ranks are in one process.
+    pub fn together(&self, what: &str) -> Answer {
+        let reason = || format!("no {what} where each rank is a process of its own (--isolation process)");
+        if self.apart { Err(Error::new(Class::UNSUPPORTED_OPERATION, reason())) } else { Ok(()) }
+    }
 }
 
 /// A command line and an environment as `main` gets them.
@@ -180,7 +191,10 @@ pub struct Process {
     looks: Cell<u32>,
     waited: Cell<Duration>,
     hub: Cell<*const Hub>,
-    reply: Cell<*const Completion>,
+    /// The way to the simulator, in a process of its own.
+    pub slot: Cell<Option<&'static Slot>>,
+    /// Requests that nobody waits for, which were completed while another process ran.
+    pub late: RefCell<Vec<(operation::Request, Status)>>,
     guard: Cell<(usize, usize)>,
 }
 
@@ -232,7 +246,8 @@ impl Process {
             looks: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
             hub: Cell::new(ptr::null()),
-            reply: Cell::new(ptr::null()),
+            slot: Cell::new(None),
+            late: RefCell::default(),
             guard: Cell::new((0, 0)),
         }
     }
@@ -294,9 +309,11 @@ impl Process {
     }
 
     fn hand_over<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
+        if let Some(slot) = self.slot.get() {
+            return read(&self.hand_to(slot, op));
+        }
         self.looks.set(0);
         let reply = self.suspend(op);
-        self.reply.set(reply);
         // SAFETY: the simulator keeps it until this rank asks for its next operation.
         read(unsafe { &*reply })
     }
@@ -320,8 +337,24 @@ impl Process {
         }
     }
 
+    /// Hands an operation to the simulator's process.
+    fn hand_to(&self, slot: &Slot, op: Op) -> Completion {
+        self.looks.set(0);
+        let took = slot.clock.stop() + self.take_waited();
+        let done = slot.hand_over(Step::Perform(op), took);
+        self.now.set(done.now);
+        for (request, status) in self.late.take() {
+            request::let_go_completed(self, request, &status);
+        }
+        slot.clock.start();
+        done
+    }
+
     /// Ends this rank here, in the middle of whatever it calls.
     pub fn end(&self, last: Op) -> ! {
+        if let Some(slot) = self.slot.get() {
+            slot.leave(Step::Perform(last), slot.clock.stop() + self.take_waited());
+        }
         self.suspend(last);
         unreachable!("a rank that has ended is not resumed")
     }

@@ -13,6 +13,11 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 type Header = elf::FileHeader64<LE>;
 
+/// Where the kind of a file stands in it.
+const E_TYPE: usize = 16;
+const STATIC: &str = "statically linked, so that the MPI library that it was linked with is part of it and no other can \
+                      be put in its place: link it dynamically";
+
 /// Why a program cannot be loaded: a sentence about it.
 pub type Refusal = String;
 
@@ -21,6 +26,8 @@ pub type Refusal = String;
 pub struct Elf {
     /// The whole file.
     pub bytes: Vec<u8>,
+    /// Whether it is to be at one place in memory alone: a program that is not position-independent.
+    pub fixed: bool,
     /// Loaded segments as `(address, bytes in the file from there, its offset, bytes in memory)`.
     pub segments: Vec<Segment>,
     /// Where execution starts, relative to the base.
@@ -92,10 +99,9 @@ impl Elf {
         if header.e_machine.get(LE) != elf::EM_X86_64 {
             return Err("a program for another processor: x86-64 programs can be run".into());
         }
-        if header.e_type.get(LE) != elf::ET_DYN {
-            return Err("not position-independent, so that all ranks would share its variables: compile it \
-                        again with -fPIE -pie ('hopcast cc' does)"
-                .into());
+        let fixed = header.e_type.get(LE) == elf::ET_EXEC;
+        if !fixed && header.e_type.get(LE) != elf::ET_DYN {
+            return Err("an ELF file that is no program".into());
         }
         let (mut segments, mut tls, mut dynamic, mut unwinding) = (Vec::new(), None, None, None);
         let mut interpreter = None;
@@ -124,12 +130,17 @@ impl Elf {
         }
         let entry = header.e_entry(LE) as usize;
         let Some(place) = dynamic else {
-            return Err("statically linked: link it dynamically, so that it can find the MPI library".into());
+            return Err(STATIC.into());
         };
         let mut elf =
-            Elf { bytes, segments, entry, interpreter, tls, unwinding, dynamic: Dynamic::default() };
+            Elf { bytes, fixed, segments, entry, interpreter, tls, unwinding, dynamic: Dynamic::default() };
         elf.dynamic = elf.read_dynamic(place);
         Ok(elf)
+    }
+
+    /// The same of a program, which asks for a loader.
+    pub fn program(path: &Path) -> Result<Elf, Refusal> {
+        Elf::read(path).and_then(|elf| if elf.interpreter.is_some() { Ok(elf) } else { Err(STATIC.into()) })
     }
 
     fn read_dynamic(&self, place: Segment) -> Dynamic {
@@ -255,6 +266,8 @@ impl Elf {
     /// loaded, needs no `dropped` library, and is satisfied without what is in none.
     pub fn as_library(&self, dropped: impl Fn(&str) -> bool) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
+        // Of a library, the place at which it wants to be is a wish.
+        bytes[E_TYPE..E_TYPE + 2].copy_from_slice(&elf::ET_DYN.to_le_bytes());
         if self.interpreter.is_none() {
             self.excuse_missing(&mut bytes);
         }

@@ -70,6 +70,16 @@ pub fn set(copies: Copies, parts: Vec<Part>) {
     KNOWN.set(Some((copies, parts)));
 }
 
+/// In a process that was just forked: what was read of the files is the other's.
+pub fn begin_anew() {
+    let known = KNOWN.take();
+    if let Some((copies, parts)) = &known {
+        set(*copies, parts.iter().map(|part| Part::new(&part.file, part.offset, part.bytes)).collect());
+    }
+    // It is in memory that both know.
+    std::mem::forget(known);
+}
+
 /// An instruction in a copy of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {

@@ -55,7 +55,9 @@ pub struct Template {
     /// What became of each library: a line about it.
     pub listing: Vec<String>,
     /// Their relocated image, and where its copies are.
-    copies: Copies,
+    copies: Option<Copies>,
+    /// Where the first copy is, from one to the next \[bytes\], and how many there may be.
+    row: (usize, usize, usize),
     /// Words of the image that hold places in the image, relative to its beginning, ascending.
     own: Vec<usize>,
     thread_local: Layout,
@@ -67,7 +69,14 @@ pub struct Template {
 impl Template {
     /// Loads the program at `path`, with `hooks` in the place of what they name, for up to `copies` copies.
     pub fn load(path: &Path, hooks: &[Hook], copies: usize) -> Result<Template, Refusal> {
-        let elf = Elf::read(path)?;
+        let elf = Elf::program(path)?;
+        if elf.fixed {
+            return Err(
+                "not position-independent, so that ranks in one process would share its variables: run it \
+                        with --isolation process, or compile it again with -fPIE -pie ('hopcast cc' does)"
+                    .into(),
+            );
+        }
         interface::open(&elf.dynamic.needed)?;
         let mut libraries = libraries::of(path, &elf)?;
         copy_what_calls_back(&elf, &mut libraries);
@@ -133,8 +142,59 @@ impl Template {
             shared: Cell::new(None),
             parts,
             listing,
-            copies,
+            copies: Some(copies),
+            row: (start, each, count),
             own,
+            thread_local,
+        })
+    }
+
+    /// Loads the program at `path` once, as it is, with its libraries as the C library loads them: for ranks that are
+    /// processes, which have all of it for themselves.
+    pub fn load_once(path: &Path, hooks: &[Hook]) -> Result<Template, Refusal> {
+        let elf = Elf::program(path)?;
+        interface::open(&elf.dynamic.needed)?;
+        let libraries = libraries::of(path, &elf)?;
+        open_system(&elf, &libraries, hooks);
+        let mut loaded = Vec::new();
+        for library in &libraries {
+            let path = CString::new(library.path.as_os_str().as_encoded_bytes()).unwrap_or_default();
+            loaded.push(open(&path)?);
+        }
+        let base = load_copy(&elf, libc::RTLD_GLOBAL, &[])?;
+        if elf.fixed && base != 0 {
+            return Err("the addresses at which it wants to be are taken by something else".into());
+        }
+        let hook = |name: &str| Some(hooks.iter().find(|hook| hook.name == name)?.function as usize);
+        put_in_place(&elf, base, hook);
+        let definitions = elf.definitions();
+        for (library, at) in libraries.iter().zip(loaded) {
+            let of_program = |name: &str| definitions.get(name).map(|definition| base + definition.value);
+            let in_library = |name: &str| {
+                let hook = hooks.iter().find(|hook| hook.in_libraries && hook.name == name);
+                of_program(name).or(hook.map(|hook| hook.function as usize))
+            };
+            put_in_place(&library.elf, at, in_library);
+        }
+        let shown =
+            |library: &Library| format!("{} ({}): in each process", library.name, library.path.display());
+        let listing = libraries.iter().map(shown).collect();
+        let span = elf.span();
+        let thread_local = Layout::new([elf.tls].into_iter());
+        let parts = vec![Part { file: path.to_path_buf(), elf, offset: 0, base, definitions }];
+        let copies = symbols::Copies { start: base, each: span, count: 1 };
+        symbols::set(copies, vec![symbols::Part::new(path, 0, span)]);
+        let (startup, row) = (Startup::of_all(&parts), (base, span, 1));
+        let (path, shared) = (path.to_path_buf(), Cell::new(None));
+        Ok(Template {
+            path,
+            startup,
+            shared,
+            parts,
+            listing,
+            copies: None,
+            row,
+            own: Vec::new(),
             thread_local,
         })
     }
@@ -155,11 +215,12 @@ impl Template {
     }
 
     fn clone_at(&self, base: usize, whose: Whose) -> Clone {
-        Clone::new(base, self.copies.span, self.startup.clone(), whose)
+        Clone::new(base, self.row.1, self.startup.clone(), whose)
     }
 
     fn place(&self, index: usize) -> io::Result<usize> {
-        let base = self.copies.place(index)?;
+        let Some(copies) = &self.copies else { return Ok(self.row.0) };
+        let base = copies.place(index)?;
         for at in &self.own {
             let word = (base + at) as *mut usize;
             // SAFETY: the word lies in the copy, and no code of it has run.
@@ -171,19 +232,20 @@ impl Template {
 
     /// The part that holds `address` in some copy, and where in the part.
     pub fn find(&self, address: usize) -> Option<(&Part, usize)> {
-        let distance = address.checked_sub(self.copies.start)?;
-        if distance / self.copies.span >= self.copies.count {
+        let (start, span, count) = self.row;
+        let distance = address.checked_sub(start)?;
+        if distance / span >= count {
             return None;
         }
-        let distance = distance % self.copies.span;
+        let distance = distance % span;
         let holds = |part: &&Part| (part.offset..part.offset + part.elf.span()).contains(&distance);
         self.parts.iter().find(holds).map(|part| (part, distance - part.offset))
     }
 
     /// The addresses of all copies, and how far it is from one to the next \[bytes\].
     pub fn copies(&self) -> (std::ops::Range<usize>, usize) {
-        let (start, span) = (self.copies.start, self.copies.span);
-        (start..start + span * self.copies.count, span)
+        let (start, span, count) = self.row;
+        (start..start + span * count, span)
     }
 
     /// Where the program keeps its own copy of a library's variable, relative to the base.
@@ -316,16 +378,22 @@ struct LinkMap {
 
 /// Hooks what a library calls that all ranks share.
 fn hook_in_place(elf: &Elf, base: usize, hooks: &[Hook]) {
+    let hook = |name: &str| hooks.iter().find(|hook| hook.in_libraries && hook.name == name);
+    put_in_place(elf, base, |name| Some(hook(name)?.function as usize));
+}
+
+/// Puts other addresses into the words of a file that was loaded.
+fn put_in_place(elf: &Elf, base: usize, value: impl Fn(&str) -> Option<usize>) {
     for word in relocation::words(elf) {
         let Holds::Symbol(name) = &word.holds else { continue };
-        let Some(hook) = hooks.iter().find(|hook| hook.in_libraries && hook.name == name) else { continue };
+        let Some(value) = value(name) else { continue };
         let place = base + word.at;
         let page = place & !(PAGE - 1);
         // SAFETY: a word of a library that was loaded, which its relocation table names; it lies within one
         // page, as all of its kind. Nothing runs meanwhile.
         unsafe {
             if libc::mprotect(page as *mut c_void, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0 {
-                *(place as *mut usize) = hook.function as usize;
+                *(place as *mut usize) = value.wrapping_add(word.addend);
             }
         }
     }

@@ -103,6 +103,11 @@ impl Place {
         block
     }
 
+    /// Where the block of the rank that runs is.
+    pub fn address(&self) -> usize {
+        self.at as usize
+    }
+
     /// Puts a rank's block where its code looks for it.
     pub fn put(&self, block: &[u8]) {
         // SAFETY: the place is as long as a block, and no code of a rank runs.

@@ -16,6 +16,7 @@ pub mod refused;
 pub mod signals;
 pub mod statics;
 pub mod stdio;
+pub mod threads;
 pub mod time;
 
 use std::cell::{Cell, OnceCell};
@@ -53,6 +54,19 @@ pub fn hooks() -> Vec<Hook> {
     hooks.extend(refused::hooks());
     hooks.extend(signals::hooks());
     hooks.extend(statics::hooks());
+    hooks.extend(time::hooks());
+    hooks
+}
+
+/// Everything that is hooked in a program of which each rank is a process: what a process has of its own is left as it
+/// is.
+pub fn hooks_of_processes() -> Vec<Hook> {
+    let mut hooks = vec![entry::hook(), threads::hook()];
+    hooks.extend(exit::hooks());
+    hooks.extend(descriptors::hooks());
+    hooks.extend(identity::hooks());
+    hooks.extend(refused::hooks().into_iter().filter(|hook| hook.name != "pthread_create"));
+    hooks.extend(signals::hooks());
     hooks.extend(time::hooks());
     hooks
 }

@@ -63,7 +63,7 @@ extern "C" fn execute() -> c_int {
 }
 
 extern "C" fn create_thread(_: *mut c_void, _: *const c_void, _: *const c_void, _: *mut c_void) -> c_int {
-    say("pthread_create", "all ranks share one thread; a program with threads of its own cannot be run yet");
+    say("pthread_create", "all ranks share one thread; --isolation process lets them have their own");
     libc::EAGAIN
 }
 

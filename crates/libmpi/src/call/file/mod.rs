@@ -164,6 +164,7 @@ pub unsafe fn open(
 }
 
 unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, hints: Info) -> Answer<File> {
+    me.shared.together("files of MPI")?;
     communicator::find_intra(me, comm).map_err(|error| Error { of: None, ..error })?;
     let hints = info::hints(me, hints)?;
     // SAFETY: as the contract of `call` says.

@@ -37,6 +37,7 @@ unsafe fn make(
     (hints, comm): (Info, Comm),
     win: *mut Win,
 ) -> Answer<usize> {
+    me.shared.together("windows").map_err(|error| error.of(comm))?;
     communicator::find_intra(me, comm)?;
     let bytes = usize::try_from(size)
         .map_err(|_| Error::new(Class::SIZE, format!("a size of 0 or more, not {size}")).of(comm))?;

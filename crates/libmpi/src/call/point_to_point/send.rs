@@ -79,7 +79,11 @@ impl Outgoing {
                 // SAFETY: the caller says so.
                 if let Some(pieces) = unsafe { transfer::pack(&layout, self.buffer, self.count) } {
                     data = parcels.keep_pieces(pieces, bytes.0);
-                } else if bytes.0 >= LENT_FROM && may == Lending::Allowed && mode != SendMode::Buffered {
+                } else if bytes.0 >= LENT_FROM
+                    && may == Lending::Allowed
+                    && mode != SendMode::Buffered
+                    && !me.shared.apart
+                {
                     lent = parcels.lend(Place { at: self.buffer.cast_mut(), count: self.count, layout });
                     data = lent;
                 } else {

@@ -1,0 +1,148 @@
+//! Ranks that are processes: each is forked from the simulator's process when it begins.
+//!
+//! ```text
+//!   simulator                         rank r, its own globals, heap, stacks, threads
+//!   ─────────                         ──────────────────────────────────────────────
+//!   Live::next(r): Slot::ask ── completion, turn ──► Slot::hand_over returns, main goes on
+//!        ▲                                              │ MPI_Recv: Process::perform
+//!        └───────────── operation, turn ◄───────────────┘ Slot::hand_over(op)
+//! ```
+//!
+//! All of the library's own objects are in memory that they share (`arena`); whose turn it is, is a word there, on
+//! which the others sleep (futex(2)). So the order of everything is that of fibers, and so is the outcome.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use engine::Duration;
+use mpi::Completion;
+
+use super::Fault;
+use super::clock::Clock;
+use crate::fiber::{Ended, Step};
+
+/// Whose turn it is.
+const SIMULATOR: u32 = 0;
+const RANK: u32 = 1;
+/// So often is looked whether a rank's process is still there \[ms\].
+const LOOK_EVERY_MS: i64 = 50;
+
+/// Where a rank's process and the simulator's meet.
+pub struct Slot {
+    turn: AtomicU32,
+    process: Cell<libc::pid_t>,
+    done: RefCell<Option<Completion>>,
+    told: RefCell<Option<(Step, Duration)>>,
+    /// What ended the rank, if it crashed.
+    pub fault: RefCell<Option<Fault>>,
+    /// By which its computing is measured.
+    pub clock: Clock,
+}
+
+impl Slot {
+    /// Of a rank that has not begun. It is never given back.
+    pub fn new(clock: Clock) -> &'static Slot {
+        Box::leak(Box::new(Slot {
+            turn: AtomicU32::new(SIMULATOR),
+            process: Cell::new(0),
+            done: RefCell::default(),
+            told: RefCell::default(),
+            fault: RefCell::default(),
+            clock,
+        }))
+    }
+
+    /// Makes the process; true in it.
+    pub fn fork(&self) -> std::io::Result<bool> {
+        // SAFETY: the simulator has one thread.
+        match unsafe { libc::fork() } {
+            -1 => Err(std::io::Error::last_os_error()),
+            0 => {
+                // SAFETY: this process is not to outlive the simulator's.
+                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+                Ok(true)
+            }
+            process => {
+                self.process.set(process);
+                Ok(false)
+            }
+        }
+    }
+
+    fn pass(&self, to: u32) {
+        self.turn.store(to, Ordering::Release);
+        // SAFETY: wakes who sleeps on the word.
+        unsafe { libc::syscall(libc::SYS_futex, self.turn.as_ptr(), libc::FUTEX_WAKE, 1) };
+    }
+
+    /// Sleeps for a while, or until the turn is no longer `other`'s; whether it is not.
+    fn sleep(&self, other: u32) -> bool {
+        if self.turn.load(Ordering::Acquire) != other {
+            return true;
+        }
+        let limit = libc::timespec { tv_sec: 0, tv_nsec: LOOK_EVERY_MS * 1_000_000 };
+        let word = self.turn.as_ptr();
+        // SAFETY: sleeps if the word still says so.
+        unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, other, &raw const limit) };
+        self.turn.load(Ordering::Acquire) != other
+    }
+
+    /// The simulator: lets the rank go on, until it asks for its next operation. If its process ends by itself: how, as
+    /// waitpid(2) says.
+    pub fn ask(&self, done: &Completion) -> Result<(Step, Duration), c_int> {
+        *self.done.borrow_mut() = Some(done.clone());
+        self.pass(RANK);
+        while !self.sleep(RANK) {
+            let mut status = 0;
+            // SAFETY: asks about a child of this process.
+            let ended = unsafe { libc::waitpid(self.process.get(), &raw mut status, libc::WNOHANG) };
+            if ended == self.process.get() && self.turn.load(Ordering::Acquire) == RANK {
+                self.process.set(0);
+                return Err(status);
+            }
+        }
+        Ok(self.told.take().expect("who passes the turn has told why"))
+    }
+
+    /// The simulator: waits until the process has ended, by force if it is not about to.
+    pub fn join(&self, force: bool) {
+        let process = self.process.replace(0);
+        if process == 0 {
+            return;
+        }
+        // SAFETY: a child of this process, which has not been waited for.
+        unsafe {
+            if force {
+                libc::kill(process, libc::SIGKILL);
+            }
+            libc::waitpid(process, ptr::null_mut(), 0);
+        }
+    }
+
+    /// The rank: waits for its turn; what its last operation has given.
+    pub fn wait(&self) -> Completion {
+        while !self.sleep(SIMULATOR) {}
+        self.done.take().expect("who passes the turn has told what is done")
+    }
+
+    /// The rank: asks for an operation, and waits until it is done.
+    pub fn hand_over(&self, step: Step, took: Duration) -> Completion {
+        *self.told.borrow_mut() = Some((step, took));
+        self.pass(SIMULATOR);
+        self.wait()
+    }
+
+    /// The rank: its last word. The ends of libraries come after it.
+    pub fn leave(&self, step: Step, took: Duration) -> ! {
+        let crashed = matches!(step, Step::Ended(Ended::Crash));
+        // A signal that comes while others run ends the process alone.
+        if self.turn.load(Ordering::Acquire) == RANK {
+            *self.told.borrow_mut() = Some((step, took));
+            self.pass(SIMULATOR);
+        }
+        // SAFETY: the process ends; after a crash nothing of it is to run.
+        unsafe { if crashed { libc::_exit(1) } else { libc::exit(0) } }
+    }
+}

@@ -1,0 +1,93 @@
+"""Programs whose ranks are processes: with threads, and at fixed addresses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_programs import HERE, compiled, hopcast, pytestmark, run  # noqa: F401
+
+SOURCE = HERE / "apart" / "threads.c"
+APART = ("--isolation", "process")
+
+
+def build(folder: Path, *flags: str) -> Path:
+    done = hopcast("cc", "-Wall", "-Wextra", "-Werror", "-O2", SOURCE, "-pthread", *flags, "-o", folder / "threads")
+    assert done.returncode == 0, done.stderr
+    return folder / "threads"
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory) -> Path:
+    return build(tmp_path_factory.mktemp("fixed"), "-fno-pie", "-no-pie")
+
+
+def lines(ranks: int) -> list[str]:
+    total = 4 * (7 * ranks + ranks * (ranks - 1) // 2) + 6 * ranks
+    return [f"rank {rank} of {ranks}: {total}" for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_a_program_at_fixed_addresses_gets_processes_and_says_so(fixed, ranks) -> None:
+    report, printed, _ = run(fixed, ranks)
+    assert report["failure"] is None, (report["failure"], printed)
+    assert "--isolation process" in printed
+    done = hopcast("run", "hopper", "-n", str(ranks), "--quiet", fixed)
+    assert sorted(done.stdout.splitlines()[:-1]) == lines(ranks)
+
+
+def test_so_does_one_with_threads(tmp_path) -> None:
+    report, printed, _ = run(build(tmp_path), 3, flags=APART)
+    assert report["failure"] is None, (report["failure"], printed)
+
+
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
+def test_it_prints_the_same_under_a_real_mpi(tmp_path) -> None:
+    subprocess.run(["mpicc", "-O2", SOURCE, "-pthread", "-o", tmp_path / "real"], check=True)
+    done = subprocess.run(["mpiexec", "-n", "3", tmp_path / "real"], capture_output=True, text=True, timeout=300)
+    assert sorted(done.stdout.splitlines()) == lines(3)
+
+
+@pytest.mark.parametrize("name", ["point_to_point.c", "collectives.c", "requests.c", "objects.cpp"])
+def test_the_outcome_is_that_of_fibers(tmp_path, name) -> None:
+    program = compiled(HERE / name, tmp_path)
+    apart, together = run(program, 3, flags=APART)[0], run(program, 3)[0]
+    assert apart["failure"] is None
+    assert apart["outcome_hash"] == together["outcome_hash"]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("crash", "rank 1 was ended by SIGSEGV"), ("kill", "process of rank 1 was ended by SIGKILL"), ("exit", "rank 1")],
+)
+def test_who_ends_badly_is_named_and_no_process_is_left(fixed, how, said) -> None:
+    report, _, _ = run(fixed, 3, how)
+    assert said in report["failure"]["text"]
+    assert not processes_of(fixed)
+
+
+def processes_of(program: Path) -> list[str]:
+    """The command lines of what runs a job of this program."""
+    found = []
+    for folder in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path("/proc", folder, "cmdline").read_bytes().split(b"\0")
+            job = next(Path(os.fsdecode(word)) for word in words if word.endswith(b"job.json"))
+            if str(program) in job.read_text():
+                found.append(folder)
+        except (OSError, StopIteration):
+            continue
+    return found
+
+
+def test_what_cannot_be_had_is_refused_by_name(tmp_path, fixed) -> None:
+    done = hopcast("run", "hopper", "-n", "2", "--isolation", "globals", fixed)
+    assert done.returncode == 2 and "--isolation process" in done.stderr
+    source = tmp_path / "static.c"
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run(["cc", "-static", source, "-o", tmp_path / "static"], check=True)
+    done = hopcast("run", "hopper", "-n", "2", tmp_path / "static")
+    assert done.returncode == 2 and "statically linked" in done.stderr
