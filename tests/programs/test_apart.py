@@ -15,7 +15,9 @@ APART = ("--isolation", "process")
 
 
 def build(folder: Path, *flags: str) -> Path:
-    done = hopcast("cc", "-Wall", "-Wextra", "-Werror", "-O2", SOURCE, "-pthread", *flags, "-o", folder / "threads")
+    done = hopcast(
+        "cc", "-Wall", "-Wextra", "-Werror", "-O2", SOURCE, "-pthread", *flags, "-o", folder / "threads"
+    )
     assert done.returncode == 0, done.stderr
     return folder / "threads"
 
@@ -47,7 +49,9 @@ def test_so_does_one_with_threads(tmp_path) -> None:
 @pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
 def test_it_prints_the_same_under_a_real_mpi(tmp_path) -> None:
     subprocess.run(["mpicc", "-O2", SOURCE, "-pthread", "-o", tmp_path / "real"], check=True)
-    done = subprocess.run(["mpiexec", "-n", "3", tmp_path / "real"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        ["mpiexec", "-n", "3", tmp_path / "real"], capture_output=True, text=True, timeout=300
+    )
     assert sorted(done.stdout.splitlines()) == lines(3)
 
 
@@ -61,7 +65,11 @@ def test_the_outcome_is_that_of_fibers(tmp_path, name) -> None:
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [("crash", "rank 1 was ended by SIGSEGV"), ("kill", "process of rank 1 was ended by SIGKILL"), ("exit", "rank 1")],
+    [
+        ("crash", "rank 1 was ended by SIGSEGV"),
+        ("kill", "process of rank 1 was ended by SIGKILL"),
+        ("exit", "rank 1"),
+    ],
 )
 def test_who_ends_badly_is_named_and_no_process_is_left(fixed, how, said) -> None:
     report, _, _ = run(fixed, 3, how)

@@ -147,9 +147,9 @@ _OF_TRACES = ("mode", "time_shift")
 @click.option(
     "--isolation",
     type=click.Choice(["globals", "process", "none"]),
-    help="What each rank of a compiled program has of its own: its global variables; a process, for programs with "
-    "threads or at fixed addresses; or nothing, for programs that write to no variable [default: globals, or process "
-    "where the program is not position-independent].",
+    help="What each rank of a compiled program has of its own: its global variables; a process, for "
+    "programs with threads or at fixed addresses; or nothing, for programs that write to no variable "
+    "[default: globals, or process where the program is not position-independent].",
 )
 @click.option(
     "--verbose",

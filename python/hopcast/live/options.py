@@ -36,7 +36,7 @@ class Options:
     stack_size: str | None = None
     """Room for the stack of a rank; 8MiB, as processes have it. Only what is touched takes memory."""
     isolation: str | None = None
-    """What each rank has of its own: its global variables ("globals"), a process ("process"), or nothing ("none")."""
+    """What each rank has of its own: "globals", its variables, "process", all, or "none", nothing."""
     verbose: bool | None = None
     """Whether to say on standard error what becomes of each library of the program."""
     kernels: str | None = None
