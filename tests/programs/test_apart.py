@@ -65,11 +65,7 @@ def test_the_outcome_is_that_of_fibers(tmp_path, name) -> None:
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [
-        ("crash", "rank 1 was ended by SIGSEGV"),
-        ("kill", "process of rank 1 was ended by SIGKILL"),
-        ("exit", "rank 1"),
-    ],
+    [("crash", "rank 1 was ended by SIGSEGV"), ("kill", "process of rank 1 was ended by SIGKILL")],
 )
 def test_who_ends_badly_is_named_and_no_process_is_left(fixed, how, said) -> None:
     report, _, _ = run(fixed, 3, how)

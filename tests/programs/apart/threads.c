@@ -27,8 +27,6 @@ static void end_badly(const char *how) {
         *(volatile int *)NULL = 1;
     if (strcmp(how, "kill") == 0)
         syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
-    if (strcmp(how, "exit") == 0)
-        exit(5);
 }
 
 int main(int argc, char **argv) {
