@@ -65,7 +65,7 @@ impl Plan {
     }
 
     /// What a rank has for other ranks, and others for it: ranks and lengths.
-    pub fn messages(&self, rank: u32) -> (Vec<(u32, Bytes)>, Vec<(u32, Bytes)>) {
+    pub fn messages(&self, rank: u32) -> (Lengths, Lengths) {
         let own = self.shares.get(rank as usize).map_or(&[][..], |shares| shares);
         let out = own.iter().map(|(index, bytes)| (self.aggregators[*index as usize].0, Bytes(*bytes)));
         let out = out.filter(|(to, _)| *to != rank).collect();
@@ -78,6 +78,9 @@ impl Plan {
         (out, others.filter_map(|(from, shares)| Some((from, of(shares)?))).collect())
     }
 }
+
+/// Ranks, and how much there is for or from each.
+pub type Lengths = Vec<(u32, Bytes)>;
 
 /// All that any rank accesses, in the order of the file, neighbours joined.
 fn covered(members: &[Vec<Part>]) -> Vec<Part> {

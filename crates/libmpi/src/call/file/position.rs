@@ -57,7 +57,8 @@ pub unsafe fn set_view(
         }
         let sizes = (representation.size(&unit)?, representation.size(&layout)?);
         let native = sizes == (unit.size, layout.size);
-        if !native && !(unit.is_dense() && layout.is_dense() && sizes.0 > 0) {
+        let dense = unit.is_dense() && layout.is_dense() && sizes.0 > 0;
+        if !native && !dense {
             let reason = "a representation that changes lengths, of datatypes with holes";
             return Err(Error::new(Class::UNSUPPORTED_DATAREP, reason));
         }
