@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -194,7 +195,7 @@ def test_what_cannot_be_run_is_refused_in_words(tmp_path) -> None:
     source = tmp_path / "plain.c"
     source.write_text("int main(void) { return 0; }")
     subprocess.run(["cc", "-no-pie", source, "-o", tmp_path / "fixed"], check=True)
-    done = hopcast("run", "hopper", "-n", "2", tmp_path / "fixed")
+    done = hopcast("run", "hopper", "-n", "2", "--isolation", "globals", tmp_path / "fixed")
     assert done.returncode == 2 and "not position-independent" in done.stderr
     other = tmp_path / "libmpi.so.40"
     empty = tmp_path / "empty.c"
@@ -213,6 +214,12 @@ CONSTANTS = HERE.parents[1] / "crates/libmpi/mpich/constants.txt"
 def test_constants_of_mpich_are_those_of_its_header(tmp_path) -> None:
     rows = [line.split() for line in CONSTANTS.read_text().splitlines() if line and line[0] != "#"]
     source = tmp_path / "constants.c"
+    source.write_text("#include <mpi.h>")
+    header = subprocess.run(["mpicc", "-E", "-dD", source], check=True, capture_output=True, text=True).stdout
+    known = set(re.findall(r"\bMPI_\w+", header))
+    # Those of later versions are not in the header of an older MPICH.
+    rows = [row for row in rows if row[1] in known]
+    assert len(rows) > 250
     checks = [
         f'_Static_assert((unsigned)(long)({name}) == (unsigned)({value}), "");' for _, name, value in rows
     ]
