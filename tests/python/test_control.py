@@ -91,8 +91,9 @@ def test_a_program_stops_at_a_time_with_the_places_of_its_ranks(tmp_path: Path) 
     behind = [
         (rank["rank"], rank["call"], rank["since_s"], rank["place"]) for rank in summary["stopped"]["behind"]
     ]
-    assert behind[0] == (2, "compute", 0.0, "unequal.py:2")
-    assert behind[1][:1] + behind[1][2:] == (1, 0.002, "unequal.py:4") and behind[1][1].startswith("MPI_Recv")
+    assert behind[0] == (2, "compute", 0.0, "unequal.py:2 in main")
+    assert behind[1][:1] + behind[1][2:] == (1, 0.002, "unequal.py:4 in main")
+    assert behind[1][1].startswith("MPI_Recv")
     ranks = read(tmp_path / "report").tables["ranks"].to_pydict()
     assert ranks["reached_s"] == [0.001, 0.002, 0.0]
     assert ranks["stands_in"] == ["", "MPI_Recv", "compute"]
