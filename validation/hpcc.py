@@ -24,6 +24,7 @@ from pathlib import Path
 
 import building
 import debian
+import hpl_input
 import pictures
 from kept import kept
 from recordings import Absent
@@ -33,38 +34,17 @@ HERE = Path(__file__).resolve().parent
 CACHE = debian.CACHE / "hpcc"
 PARTS = ("hpl/src/*", "hpl/testing/*", "DGEMM", "FFT", "PTRANS", "RandomAccess", "STREAM", "src")
 DEFINED = ("-O2", "-w", "-DHPL_STDC_HEADERS", "-DHPL_CALL_CBLAS")
-INPUT = """HPLinpack benchmark input file
-hopcast
-HPL.out      output file name (if any)
-8            device out (6=stdout,7=stderr,file)
-1            # of problems sizes (N)
-{order}      Ns
-1            # of NBs
-80           NBs
-0            PMAP process mapping (0=Row-,1=Column-major)
-1            # of process grids (P x Q)
-{side}       Ps
-{side}       Qs
-16.0         threshold
-1            # of panel fact
-2            PFACTs (0=left, 1=Crout, 2=Right)
-1            # of recursive stopping criterium
-4            NBMINs (>= 1)
-1            # of panels in recursion
-2            NDIVs
-1            # of recursive panel fact.
-1            RFACTs (0=left, 1=Crout, 2=Right)
-1            # of broadcast
-1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
-1            # of lookahead depth
-1            DEPTHs (>=0)
-2            SWAP (0=bin-exch,1=long,2=mix)
-64           swapping threshold
-0            L1 in (0=transposed,1=no-transposed) form
-0            U  in (0=transposed,1=no-transposed) form
-1            Equilibration (0=no,1=yes)
-8            memory alignment in double (> 0)
-"""
+SETTINGS = {
+    "device": 8,
+    "block": 80,
+    "threshold": 16.0,
+    "panel": 2,
+    "smallest": 4,
+    "recursive": 1,
+    "broadcast": 1,
+    "swap": 2,
+    "swap_from": 64,
+}
 CHECKS = (
     ("HPL's residual", "HPL_RnormI", None),
     ("PTRANS: residual", "PTRANS_residual", 0.0),
@@ -134,7 +114,7 @@ def checked(out: Path, side: int) -> list[Result]:
                 raise
             continue
         folder = fresh(out / "hpcc" / f"{under}-{ranks}")
-        (folder / "hpccinf.txt").write_text(INPUT.format(order=1000, side=side))
+        (folder / "hpccinf.txt").write_text(hpl_input.text(1000, side, side, **SETTINGS))
         text = run(compiled, "hopper", ranks, folder)
         if "End of HPC Challenge tests" not in text:
             raise RuntimeError(f"HPCC did not come to its end: {text[-500:]}")

@@ -23,43 +23,22 @@ from pathlib import Path
 import building
 import debian
 import hpcc
+import hpl_input
 from kept import kept
 from results import Range, Result, main
 
 HERE = Path(__file__).resolve().parent
 CACHE = hpcc.CACHE
-INPUT = """HPLinpack benchmark input file
-hopcast
-HPL.out      output file name (if any)
-6            device out (6=stdout,7=stderr,file)
-1            # of problems sizes (N)
-{order}      Ns
-1            # of NBs
-128          NBs
-0            PMAP process mapping (0=Row-,1=Column-major)
-1            # of process grids (P x Q)
-{rows}       Ps
-{columns}    Qs
-{threshold}  threshold
-1            # of panel fact
-1            PFACTs (0=left, 1=Crout, 2=Right)
-1            # of recursive stopping criterium
-2            NBMINs (>= 1)
-1            # of panels in recursion
-2            NDIVs
-1            # of recursive panel fact.
-2            RFACTs (0=left, 1=Crout, 2=Right)
-1            # of broadcast
-2            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
-1            # of lookahead depth
-1            DEPTHs (>=0)
-0            SWAP (0=bin-exch,1=long,2=mix)
-128          swapping threshold
-0            L1 in (0=transposed,1=no-transposed) form
-0            U  in (0=transposed,1=no-transposed) form
-1            Equilibration (0=no,1=yes)
-8            memory alignment in double (> 0)
-"""
+SETTINGS = {
+    "device": 6,
+    "block": 128,
+    "panel": 1,
+    "smallest": 2,
+    "recursive": 2,
+    "broadcast": 2,
+    "swap": 0,
+    "swap_from": 128,
+}
 FOLDED = ("--fold-memory", "64KiB", "--fold-above", "64KiB", "--fold-private", "HPL_pdpanel_init")
 MODELLED = ("--kernels", "skip", *FOLDED)
 """No kernel runs; of panels, each rank keeps what HPL writes itself: pivots, and what belongs to them."""
@@ -99,8 +78,7 @@ def run(order: int, rows: int, columns: int, folder: Path, *flags: str, checked:
     """HPL for a matrix of that order on a grid of processes on Dahu."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    threshold = "16.0" if checked else "0.0"
-    text = INPUT.format(order=order, rows=rows, columns=columns, threshold=threshold)
+    text = hpl_input.text(order, rows, columns, threshold=16.0 if checked else 0.0, **SETTINGS)
     (folder / "hpccinf.txt").write_text(text)
     words = [sys.executable, "-m", "hopcast", "run", "dahu", "-n", str(rows * columns), "--json", *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
