@@ -219,7 +219,8 @@ fn environment() -> impl Iterator<Item = String> {
     std::env::vars_os().map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
 }
 
-/// Ranks have no threads: libraries that would begin some are told so before they are loaded.
+/// Libraries that would begin threads of themselves are told not to, before they are loaded: a rank has none, unless
+/// it is a process and begins them itself.
 fn one_thread() {
     // SAFETY: this process has one thread yet, and nobody holds a value of its environment.
     unsafe { std::env::set_var("OMP_NUM_THREADS", "1") };

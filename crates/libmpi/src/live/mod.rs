@@ -111,6 +111,8 @@ pub struct Live {
     faults: Vec<Fault>,
     /// After the seats: their fibers stand on it.
     stacks: Stacks,
+    /// Whether valgrind watches, so that it is asked what it has found.
+    in_valgrind: bool,
 }
 
 impl Live {
@@ -118,7 +120,7 @@ impl Live {
     pub fn new(runs: Runs, stacks: Stacks, clock: Clock, shared: Rc<Shared>) -> Live {
         crash::watch();
         let seats = (0..shared.ranks).map(|_| None).collect();
-        Live { seats, shared, runs, clock, faults: Vec::new(), stacks }
+        Live { seats, shared, runs, clock, faults: Vec::new(), stacks, in_valgrind: valgrind::is_running() }
     }
 
     /// What ended ranks that did not end well, in the order of simulated time.
@@ -165,13 +167,13 @@ impl Live {
         if seat.floating_point != ours {
             seat.floating_point.set();
         }
+        let before = self.in_valgrind.then(valgrind::errors);
         self.clock.start();
-        let found = valgrind::errors();
         let step = fiber.resume(done);
-        if valgrind::errors() != found {
-            eprintln!("hopcast: valgrind found {} in rank {rank}", valgrind::errors() - found);
-        }
         let measured = self.clock.stop();
+        if let Some(found) = before.map(|before| valgrind::errors() - before).filter(|found| *found > 0) {
+            eprintln!("hopcast: valgrind found {found} in rank {rank}");
+        }
         let computed = sampled(self.clock, self.runs.template(), &seat.process, measured);
         let took = computed + seat.process.take_waited();
         seat.floating_point = Control::now();
