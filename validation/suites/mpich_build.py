@@ -35,12 +35,12 @@ FOLDERS = (
     "pt2pt",
     "rma",
     "topo",
-    "cxx",
     "f77",
     "f90",
     "f08",
 )
-"""What of the suite concerns a library without dynamic processes and with one thread for each rank."""
+"""What of the suite concerns a library without dynamic processes, with one thread for each rank, and without
+the C++ bindings, which MPI 3.0 has removed."""
 
 COMPILERS = {"CC": "mpicc", "CXX": "mpicxx", "F77": "mpif77", "FC": "mpif90"}
 FORTRAN_FLAGS = "-O0 -w -fallow-argument-mismatch -fallow-invalid-boz -fcray-pointer"
@@ -161,6 +161,8 @@ def _make(target: Path, under: str, folder: str, programs: list[str], jobs: int)
     if under != "mpich":
         kinds = {"CC": "cc", "CXX": "cxx", "F77": "fc", "FC": "fc"}
         flags += [f"{name}={_wrapper(target, kind)}" for name, kind in kinds.items()]
+    # `configure` leaves the library for mpi_f08 empty where it is not called by MPICH's own.
+    flags += ["am_libmtest_f08_la_OBJECTS=mtest_f08.lo"]
     make = ["make", "-C", str(target / folder), "-k", *flags]
     subprocess.run([*make, f"-j{jobs}", *programs], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for name in programs:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import textwrap
 from pathlib import Path
 
 PAGE = Path(__file__).with_name("mpich.md")
 
 REASONS = {
-    "cxx/*": "The C++ bindings, which MPI 3.0 has removed, are not there.",
-    "errors/cxx/*": "The C++ bindings, which MPI 3.0 has removed, are not there.",
     "f77/rma/aintf": "It declares MPI_AINT_ADD itself; mpif.h does, as the standard wants (MPI 5.0, 19.1.5).",
     "f90/coll/alltoallvf90": "It passes arrays where the interfaces of the module have one datatype.",
     "f90/coll/*_inp*": "It passes arrays where the interfaces of the module have one datatype.",
@@ -40,19 +39,16 @@ def reason_of(name: str) -> str:
 def page(version: str, counts: dict[str, tuple[int, int]], failed: dict[str, str]) -> str:
     """The text: a table of folders, then what fails, by why."""
     lines = ["# MPICH's test suite", ""]
-    lines += [
-        "Written by `python validation/suites/mpich_suite.py --write`: the programs of MPICH's own test suite"
-    ]
-    lines += [
-        f"(`test/mpi` of Debian's source package, {version}) that pass under Debian's MPICH, and how many of"
-    ]
-    lines += [
-        "them pass under `hopcast run hopper`. Left out are MPICH's extensions and tests that need more than"
-    ]
-    lines += [
-        "4 GB. A program that passes here and was not run under MPICH counts as one that passes there.",
-        "",
-    ]
+    lines += textwrap.wrap(
+        "Written by `python validation/suites/mpich_suite.py --write`: the programs of MPICH's own test "
+        f"suite (`test/mpi` of Debian's source package, {version}) that pass under Debian's MPICH, and how "
+        "many of them pass under `hopcast run hopper`. Left out are MPICH's extensions, the C++ bindings, "
+        "which MPI 3.0 has removed, and tests that need more than 4 GB. A program that passes here and was "
+        "not run under MPICH counts as one that passes there.",
+        width=118,
+        break_on_hyphens=False,
+    )
+    lines.append("")
     lines += ["| folder | pass under MPICH | pass here | share |", "| --- | ---: | ---: | ---: |"]
     total = tuple(sum(count[at] for count in counts.values()) for at in (0, 1))
     for name, (here, there) in [*counts.items(), ("**all**", total)]:
