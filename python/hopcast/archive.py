@@ -57,8 +57,12 @@ def _unpack(name: str, folder: str) -> None:
 
 
 def _only_folder(name: str, folder: Path) -> Path:
-    """The one folder that holds the files."""
-    holds = sorted({file.parent for file in folder.rglob("*") if file.is_file()})
+    """The one folder that holds the files; of an OTF2 archive, the one that holds its anchor."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    anchors = [file for file in files if file.suffix == ".otf2"]
+    if len(anchors) == 1:
+        return anchors[0].parent
+    holds = sorted({file.parent for file in files})
     if not holds:
         raise InputError(f"{name}: this archive holds folders only")
     if len(holds) > 1:

@@ -43,7 +43,8 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
         return Err(error(what.to_string()));
     }
     let files = if metadata.is_dir() { files_of(at) } else { set_of(at) };
-    let files = files.map_err(|reason| error(format!("cannot read this trace: {reason}")))?;
+    let files =
+        files.and_then(with_events).map_err(|reason| error(format!("cannot read this trace: {reason}")))?;
     let files: Vec<TraceFile> = files
         .into_iter()
         .map(|(path, size)| TraceFile::new(path.to_string_lossy().into_owned(), OnDisk { path, size }))
@@ -141,13 +142,26 @@ fn files_of(folder: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     Ok(files)
 }
 
+/// With the files in the folder of each OTF2 anchor: `NAME.otf2` has its events in `NAME`.
+fn with_events(mut files: Vec<(PathBuf, u64)>) -> io::Result<Vec<(PathBuf, u64)>> {
+    let folders: Vec<PathBuf> = files
+        .iter()
+        .filter(|(path, _)| path.extension().is_some_and(|ending| ending == "otf2"))
+        .map(|(path, _)| path.with_extension(""))
+        .collect();
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        files.extend(files_of(folder)?);
+    }
+    Ok(files)
+}
+
 /// The files beside `file` that share its name up to the number of the rank or the ending.
 fn set_of(file: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = |name: &str| {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let numbered =
-            stem.rsplit_once('-').filter(|(_, rank)| rank.bytes().all(|byte| byte.is_ascii_digit()));
+            stem.rsplit_once(['-', '.']).filter(|(_, rank)| rank.bytes().all(|byte| byte.is_ascii_digit()));
         numbered.map_or(stem, |(prefix, _)| prefix).to_string()
     };
     let prefix = stem(&name(file));

@@ -23,7 +23,9 @@ mod at_once;
 pub mod dumpi;
 pub mod error;
 pub mod input;
+pub mod otf2;
 pub mod replay;
+mod requests;
 pub mod set;
 
 use std::sync::Arc;
@@ -48,7 +50,7 @@ pub struct Format {
 }
 
 /// Every trace format.
-pub const FORMATS: &[Entry<Format>] = &[dumpi::FORMAT];
+pub const FORMATS: &[Entry<Format>] = &[dumpi::FORMAT, otf2::FORMAT];
 
 /// Opens the recorded run that these files hold, in whatever known format.
 pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {

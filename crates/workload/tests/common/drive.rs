@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use engine::{Duration, Time};
-use mpi::operation::{CommId, Peer, Receive, Request, Send, Start, TagMatch, Until, Work};
+use mpi::operation::{CommId, NewComm, Peer, Receive, Request, Send, Start, TagMatch, Until, Work};
 use mpi::{Completion, Op, Rank, Source};
 
 /// What a run did.
@@ -103,7 +103,28 @@ impl Mailbox {
     }
 }
 
-/// Runs all ranks to the end, or until nobody can go on. All messages go between ranks of the world.
+/// The members of the communicators that each rank has made of listed members, by number.
+type Members = Vec<BTreeMap<u32, Vec<u32>>>;
+
+/// The operation with ranks of the world for those of its communicator.
+fn in_world(op: Op, rank: usize, members: &Members) -> Op {
+    let peer = |peer: Peer, comm: CommId| match (peer, members[rank].get(&comm.0)) {
+        (Peer::Rank(_), _) if comm == CommId::SELF => Peer::Rank(rank as u32),
+        (Peer::Rank(place), Some(members)) => Peer::Rank(members[place as usize]),
+        _ => peer,
+    };
+    let send = |send: Send| Send { to: peer(send.to, send.comm), ..send };
+    let receive = |receive: Receive| Receive { from: peer(receive.from, receive.comm), ..receive };
+    match op {
+        Op::Send(one, start) => Op::Send(send(one), start),
+        Op::Receive(one, start) => Op::Receive(receive(one), start),
+        Op::SendReceive(one, other) => Op::SendReceive(send(one), receive(other)),
+        Op::Probe(one) => Op::Probe(receive(one)),
+        other => other,
+    }
+}
+
+/// Runs all ranks to the end, or until nobody can go on.
 pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
     let mut run = Run {
         ops: vec![Vec::new(); ranks as usize],
@@ -117,6 +138,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
     let mut comms = vec![2_u32; ranks as usize];
     let mut done = vec![Completion::default(); ranks as usize];
     let mut finished = vec![false; ranks as usize];
+    let mut members: Members = vec![BTreeMap::new(); ranks as usize];
     let mut moved = true;
     while moved {
         moved = false;
@@ -127,6 +149,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                     None => {
                         let op = source.next(Rank(rank as u32), &done[rank]);
                         run.ops[rank].push(op.clone());
+                        let op = in_world(op, rank, &members);
                         let comm = match &op {
                             Op::Collective(call, _) => Some(call.comm),
                             Op::Finalize => Some(CommId::WORLD),
@@ -158,6 +181,9 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                 }
                 moved = true;
                 advance(&op, &mut done[rank], &mut comms[rank]);
+                if let Op::NewComm(_, NewComm::CreateGroup(group, _)) = &op {
+                    members[rank].insert(done[rank].comm.0, group.to_vec());
+                }
             }
         }
     }
@@ -170,6 +196,8 @@ fn advance(op: &Op, done: &mut Completion, comms: &mut u32) {
     match op {
         Op::SleepUntil(time) => done.now = done.now.max(*time),
         Op::Compute(Work::Recorded(time)) | Op::Call(_, time) => done.now = later(done.now, *time),
+        // Its members make it in an order of their own, but with the same tag.
+        Op::NewComm(_, NewComm::CreateGroup(_, tag)) => done.comm = CommId(1000 + tag),
         Op::NewComm(..) => {
             done.comm = CommId(*comms);
             *comms += 1;

@@ -1,7 +1,10 @@
 //! What the tests on recorded traces share: where the data is, and how it is unpacked.
 #![allow(dead_code)] // each test takes what it needs
 
+pub mod damage;
 pub mod drive;
+pub mod fuzz;
+pub mod otf2;
 pub mod writer;
 
 use std::io::Read;

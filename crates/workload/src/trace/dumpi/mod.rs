@@ -11,7 +11,6 @@ pub mod file;
 pub mod names;
 mod naming;
 pub mod record;
-mod requests;
 pub mod set;
 pub mod text;
 mod translate;

@@ -23,9 +23,9 @@ use super::completion::{Scout, completed, is_wildcard};
 use super::datatypes::Datatypes;
 use super::file::DumpiFile;
 use super::record::{Record, Records, Status};
-use super::requests::Requests;
 use super::set::{Times, is_mpi};
 use crate::trace::error::TraceError;
+use crate::trace::requests::Requests;
 use crate::trace::set::{RankCalls, RecordedCall, Step};
 
 /// A larger message is a damaged count \[bytes\].

@@ -1,0 +1,108 @@
+//! From events to calls: an MPI function that was entered and left, with what happened in it.
+//!
+//! What an archive has outside of MPI's functions (where these were filtered out of the recording) is a
+//! call by itself. Regions within an MPI function belong to it.
+
+use std::sync::Arc;
+
+use engine::hash::Map;
+
+use super::event::{Event, Events, Stamp};
+use crate::trace::error::TraceError;
+
+/// One recorded call.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    /// The MPI function.
+    pub name: &'static str,
+    /// From when to when \[ticks\].
+    pub begin: u64,
+    pub end: u64,
+    /// Where it begins in the file \[bytes\].
+    pub offset: u64,
+    /// What happened in it: messages, collectives, requests; each with its place in the file.
+    pub events: Vec<(u64, Event)>,
+}
+
+/// Walks through the calls of a rank.
+pub(super) struct Calls {
+    pub events: Events,
+    functions: Arc<Map<u32, &'static str>>,
+    call: Call,
+    /// When recording stopped, and for how long it had stopped between calls \[ticks\].
+    stopped: Option<u64>,
+    pub unrecorded: u64,
+    any: bool,
+}
+
+impl Calls {
+    pub(super) fn new(events: Events, functions: Arc<Map<u32, &'static str>>) -> Calls {
+        Calls { events, functions, call: Call::default(), stopped: None, unrecorded: 0, any: false }
+    }
+
+    /// The next call; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<&Call>, TraceError> {
+        self.call.events.clear();
+        // How many regions deep, from MPI's function on.
+        let mut depth = 0_u32;
+        let mut collective = None;
+        while let Some((stamp, event)) = self.events.next()? {
+            self.call.end = stamp.ticks.max(self.call.begin);
+            match event {
+                Event::Recording(goes_on) => self.recording(goes_on, stamp),
+                Event::Enter(region) if depth == 0 => {
+                    if let Some(name) = self.functions.get(&region) {
+                        self.begin(name, stamp);
+                        depth = 1;
+                    }
+                }
+                Event::Enter(_) => depth = depth.saturating_add(1),
+                Event::Leave(_) if depth > 1 => depth -= 1,
+                Event::Leave(_) if depth == 1 => return Ok(Some(&self.call)),
+                Event::Leave(_) | Event::Other => {}
+                Event::CollectiveBegins => collective = Some(stamp),
+                _ if depth > 0 => self.call.events.push((stamp.offset, event)),
+                _ => {
+                    let end = stamp.ticks;
+                    self.begin(name_of(&event), collective.unwrap_or(stamp));
+                    self.call.end = end.max(self.call.begin);
+                    self.call.events.push((stamp.offset, event));
+                    return Ok(Some(&self.call));
+                }
+            }
+        }
+        // The archive ends within a call: what had happened in it by then has.
+        Ok((depth > 0 && !self.call.events.is_empty()).then_some(&self.call))
+    }
+
+    fn begin(&mut self, name: &'static str, stamp: Stamp) {
+        self.call.name = name;
+        self.call.begin = stamp.ticks.max(if self.any { self.call.begin } else { 0 });
+        self.call.end = self.call.begin;
+        self.call.offset = stamp.offset;
+        self.any = true;
+    }
+
+    fn recording(&mut self, goes_on: bool, stamp: Stamp) {
+        if !goes_on {
+            self.stopped = Some(stamp.ticks);
+        } else if let (Some(since), true) = (self.stopped.take(), self.any) {
+            self.unrecorded += stamp.ticks.saturating_sub(since);
+        }
+    }
+}
+
+/// The function that makes such an event.
+fn name_of(event: &Event) -> &'static str {
+    match event {
+        Event::Send(_) => "MPI_Send",
+        Event::SendBegins(..) => "MPI_Isend",
+        Event::ReceiveBegins(_) => "MPI_Irecv",
+        Event::Receive(_) => "MPI_Recv",
+        Event::Cancelled(_) => "MPI_Cancel",
+        Event::Collective(call) | Event::CollectiveComplete(call, _) => {
+            super::collective::kind(call.operation).map_or("MPI function", |kind| kind.function())
+        }
+        _ => "MPI_Wait",
+    }
+}

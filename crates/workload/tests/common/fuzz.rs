@@ -1,0 +1,31 @@
+//! Rounds of a test that breaks files: the same in every run, or, with `HOPCAST_FUZZ_SECONDS=60`, for that long from
+//! a different start each time.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use super::damage::Random;
+
+/// Calls `try_one` that often, with numbers of its own each time; it says whether the files were read.
+#[allow(clippy::disallowed_methods)] // asked for seconds, a test needs a clock
+#[track_caller]
+pub fn each(rounds: u64, mut try_one: impl FnMut(&mut Random) -> Result<(), ()>) {
+    let (mut whole, mut refused) = (0, 0);
+    let mut one = |round: u64| match try_one(&mut Random::of(round)) {
+        Ok(()) => whole += 1,
+        Err(()) => refused += 1,
+    };
+    match std::env::var("HOPCAST_FUZZ_SECONDS") {
+        Err(_) => {
+            (0..rounds).for_each(one);
+            assert!(whole > rounds / 50 && refused > rounds / 3, "{whole} read, {refused} refused");
+        }
+        Ok(seconds) => {
+            let seconds = seconds.parse().expect("HOPCAST_FUZZ_SECONDS is a number of seconds");
+            let start = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() << 24;
+            println!("fuzzing for {seconds} s from round {start}");
+            let end = Instant::now() + Duration::from_secs(seconds);
+            (start..).take_while(|_| Instant::now() < end).for_each(&mut one);
+            println!("{whole} read, {refused} refused");
+        }
+    }
+}
