@@ -31,7 +31,8 @@ impl ReadAt for OnDisk {
     }
 }
 
-/// Opens the recorded run at `path`: a folder, or one file of a set that lies in its folder.
+/// Opens the recorded run at `path`: a folder, one file of a set that lies in its folder, or a file that lists the
+/// names of others.
 pub fn open(path: &str) -> Result<SharedSet, InputError> {
     let error = |reason: String| InputError::whole(path, reason);
     let at = Path::new(path);
@@ -42,7 +43,12 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
                     program (NAME.py), or a pattern ('hopcast list patterns')";
         return Err(error(what.to_string()));
     }
-    let files = if metadata.is_dir() { files_of(at) } else { set_of(at) };
+    let files = match listed(at, metadata.len()) {
+        Ok(None) if metadata.is_dir() => files_of(at),
+        Ok(None) => set_of(at),
+        Ok(Some(listed)) => Ok(listed),
+        Err(reason) => Err(reason),
+    };
     let files =
         files.and_then(with_events).map_err(|reason| error(format!("cannot read this trace: {reason}")))?;
     let files: Vec<TraceFile> = files
@@ -110,6 +116,8 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
         "format": recording.format(),
         "ranks": recording.ranks(),
         "hosts": hosts,
+        "timed": recording.timed(),
+        "ordered": recording.ordered(),
         "total_s": summary.total().seconds(),
         "longest_rank_s": summary.longest().seconds(),
         "in_mpi_s": ranks.iter().map(|rank| rank.in_mpi.seconds()).sum::<f64>(),
@@ -153,6 +161,33 @@ fn with_events(mut files: Vec<(PathBuf, u64)>) -> io::Result<Vec<(PathBuf, u64)>
         files.extend(files_of(folder)?);
     }
     Ok(files)
+}
+
+/// A longer list of files is none \[bytes\]: it would have a hundred thousand ranks.
+const LONGEST_LIST: u64 = 8 << 20;
+
+/// The files with their sizes whose names `file`, of `length` bytes, lists, one a line: relative to its folder, to the
+/// folder above it, or to the working directory. `None` if it is no such list.
+fn listed(file: &Path, length: u64) -> io::Result<Option<Vec<(PathBuf, u64)>>> {
+    if length == 0 || length > LONGEST_LIST || !file.is_file() {
+        return Ok(None);
+    }
+    let Ok(text) = String::from_utf8(std::fs::read(file)?) else { return Ok(None) };
+    let names: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let folder = file.parent().unwrap_or(Path::new("."));
+    for base in [folder, folder.parent().unwrap_or(folder), Path::new("")] {
+        if names.first().is_some_and(|name| base.join(name).is_file()) {
+            let found = names.iter().map(|name| {
+                let path = base.join(name);
+                let metadata = std::fs::metadata(&path).map_err(|reason| {
+                    io::Error::new(reason.kind(), format!("it lists {}: {reason}", path.display()))
+                })?;
+                Ok((path, metadata.len()))
+            });
+            return found.collect::<io::Result<_>>().map(Some);
+        }
+    }
+    Ok(None)
 }
 
 /// The files beside `file` that share its name up to the number of the rank or the ending.

@@ -40,9 +40,14 @@ def _show(path: str, summary: dict) -> None:
     facts = plain_table()
     hosts = f" on {units.things(len(summary['hosts']), 'host')}" if summary["hosts"] else ""
     facts.add_row("size", units.things(summary["ranks"], "rank") + hosts)
-    facts.add_row("time", f"{units.seconds(summary['longest_rank_s'])}, that of the longest rank")
-    share = summary["in_mpi_s"] / summary["wall_s"] if summary["wall_s"] else 0.0
-    facts.add_row("in MPI", f"{units.percent(share)} of the ranks' time")
+    if summary["timed"]:
+        facts.add_row("time", f"{units.seconds(summary['longest_rank_s'])}, that of the longest rank")
+        share = summary["in_mpi_s"] / summary["wall_s"] if summary["wall_s"] else 0.0
+        facts.add_row("in MPI", f"{units.percent(share)} of the ranks' time")
+    else:
+        facts.add_row("time", "not recorded: the trace says what is computed, not when")
+    if not summary["ordered"]:
+        facts.add_row("order", "a graph of dependencies")
     messages = f"{units.count(summary['messages'])}, {units.size(summary['bytes'])}, collectives not counted"
     facts.add_row("messages", messages)
     out.print(facts)

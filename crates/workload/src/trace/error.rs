@@ -25,6 +25,11 @@ impl TraceError {
         TraceError { file: file.into(), offset: Some(offset), reason: reason.into() }
     }
 
+    /// About one line of a text file, numbered from 1.
+    pub fn in_line(file: impl Into<String>, line: u64, reason: impl fmt::Display) -> TraceError {
+        TraceError::new(file, format!("line {line}: {reason}"))
+    }
+
     /// The operating system could not read the file.
     pub fn io(file: impl Into<String>, offset: u64, error: &io::Error) -> TraceError {
         TraceError::at(file, offset, format!("cannot be read: {error}"))

@@ -19,14 +19,21 @@
 //!
 //! This crate opens no files: who calls hands over [`TraceFile`]s, names with bytes to be read.
 
+pub mod allprof;
 mod at_once;
+pub mod bigsim;
+pub mod clock;
 pub mod dumpi;
 pub mod error;
+pub mod goal;
+pub mod graph;
 pub mod input;
+pub mod lines;
 pub mod otf2;
 pub mod replay;
 mod requests;
 pub mod set;
+pub mod simgrid;
 
 use std::sync::Arc;
 
@@ -50,7 +57,8 @@ pub struct Format {
 }
 
 /// Every trace format.
-pub const FORMATS: &[Entry<Format>] = &[dumpi::FORMAT, otf2::FORMAT];
+pub const FORMATS: &[Entry<Format>] =
+    &[dumpi::FORMAT, otf2::FORMAT, simgrid::FORMAT, goal::FORMAT, allprof::FORMAT, bigsim::FORMAT];
 
 /// Opens the recorded run that these files hold, in whatever known format.
 pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {

@@ -94,6 +94,13 @@ enum Calls {
 /// A source that replays `set`.
 pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, TraceError> {
     set.replayable()?;
+    if !set.timed() && matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
+        let reason = format!(
+            "the format {} has no times: mode timestamps cannot replay it; use dependencies or none",
+            set.format()
+        );
+        return Err(TraceError::new("--mode", reason));
+    }
     let rank = || RankReplay {
         calls: Calls::Closed,
         held: None,
@@ -192,6 +199,7 @@ impl RankReplay {
         if self.makes_comm {
             calls.made(done.comm);
         }
+        calls.returned(done);
         let Some(step) = calls.next()? else { return Ok(Op::Finish) };
         self.makes_comm = matches!(step.op, Op::NewComm(..));
         let before = self.call.replace(step.call);

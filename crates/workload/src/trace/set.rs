@@ -2,7 +2,7 @@
 
 use engine::{Duration, Time};
 use mpi::operation::CommId;
-use mpi::{Op, Rank};
+use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
 
@@ -44,6 +44,11 @@ pub trait RankCalls: Send {
     fn next(&mut self) -> Result<Option<Step>, TraceError>;
     /// What the [`Op::NewComm`] that [`RankCalls::next`] gave last has made.
     fn made(&mut self, comm: CommId);
+    /// What the operation that [`RankCalls::next`] gave last has given. For those whose next call depends on it;
+    /// one that is not told assumes that all it waited for is done.
+    fn returned(&mut self, done: &Completion) {
+        let _ = done;
+    }
     /// What to check before trusting the prediction, as far as it has shown up.
     fn warnings(&self) -> Vec<String>;
     /// How much of the rank's trace has been read \[0..1\].
@@ -70,6 +75,19 @@ pub struct RankSummary {
 }
 
 impl RankSummary {
+    /// Of a format that has no times and no hosts.
+    pub fn untimed(calls: u64, messages: u64, bytes: u64) -> RankSummary {
+        RankSummary {
+            host: String::new(),
+            first_call: Time::ZERO,
+            last_return: Time::ZERO,
+            in_mpi: Duration::ZERO,
+            calls,
+            messages,
+            bytes,
+        }
+    }
+
     /// From its first call to the return of its last.
     pub fn wall(&self) -> Duration {
         self.last_return.since(self.first_call)
@@ -111,6 +129,15 @@ pub trait TraceSet: Send + Sync {
     fn hosts(&self) -> Vec<String>;
     /// What to check before trusting a prediction from it, as far as it is known without reading all.
     fn warnings(&self) -> Vec<String>;
+    /// Whether its calls have recorded times. Where they have none, all are 0, and computing is operations of its own.
+    fn timed(&self) -> bool {
+        true
+    }
+    /// Whether the calls of a rank are made in the order in which they stand. Where they are not, the replay finds
+    /// the order by what each depends on.
+    fn ordered(&self) -> bool {
+        true
+    }
     /// Why it cannot be replayed, if that is known without reading all: calls that have no counterpart.
     fn replayable(&self) -> Result<(), TraceError>;
     /// Reads the whole trace and sums it up.

@@ -8,13 +8,14 @@ use engine::{Duration, Time};
 use mpi::Rank;
 
 use super::calls::{CALLS, COUNTED};
-use super::clock::ClockTable;
+use super::clock;
 use super::datatypes::Datatypes;
 use super::file::DumpiFile;
 use super::naming::{Meta, by_rank};
 use super::record::{Record, Records};
 use super::translate::{Run, Translator};
 use crate::trace::Format;
+use crate::trace::clock::{ClockTable, Times};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Summary, TraceSet};
@@ -68,7 +69,7 @@ impl DumpiSet {
         let files = by_rank(files, meta.as_ref())?;
         let files: Vec<_> = files.into_iter().map(DumpiFile::open).collect::<Result<_, _>>()?;
         let buffer = (BUFFERS / files.len()).clamp(SMALLEST_BUFFER, LARGEST_BUFFER);
-        let (recorded, aligned, mut warnings) = ClockTable::read(&files, buffer)?;
+        let (recorded, aligned, mut warnings) = clock::read(&files, buffer)?;
         let cut: Vec<_> = files.iter().filter(|file| file.count_of("MPI_Finalize") == 0).collect();
         if let Some(first) = cut.first() {
             let name = &first.file.name;
@@ -167,29 +168,15 @@ pub(super) fn is_mpi(record: &Record) -> bool {
     usize::from(record.function) < COUNTED
 }
 
-/// A rank's clock: what to take off its times \[ns\].
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
-    pub(super) origin_ns: i64,
-}
-
-/// A run of more than 100 days is a damaged clock [ns].
-const LONGEST_NS: i64 = 100 * 24 * 3600 * 1_000_000_000;
-
-impl Times {
-    /// The record's times in the run.
-    pub(super) fn call(self, record: &Record, file: &str) -> Result<RecordedCall, TraceError> {
-        let time = |ns: i64| {
-            let ns = ns.saturating_sub(self.origin_ns).max(0);
-            if ns > LONGEST_NS {
-                let reason = format!("{} is {ns} ns after the run began, over 100 days", record.call().name);
-                return Err(TraceError::at(file, record.offset, reason));
-            }
-            Ok(Time(ns as u64 * 1000))
-        };
-        let begin = time(record.wall_ns[0])?;
-        Ok(RecordedCall { name: record.call().name, begin, end: time(record.wall_ns[1])?.max(begin) })
-    }
+/// The record's times in the run.
+pub(super) fn call(times: Times, record: &Record, file: &str) -> Result<RecordedCall, TraceError> {
+    let time = |ns: i64| {
+        times
+            .time(ns)
+            .map_err(|reason| TraceError::at(file, record.offset, format!("{} {reason}", record.call().name)))
+    };
+    let begin = time(record.wall_ns[0])?;
+    Ok(RecordedCall { name: record.call().name, begin, end: time(record.wall_ns[1])?.max(begin) })
 }
 
 struct Calls {
@@ -205,7 +192,7 @@ impl Iterator for Calls {
             let name = self.records.file_name();
             let call = match self.records.next() {
                 Ok(Some(record)) if !is_mpi(record) => continue,
-                Ok(Some(record)) => self.times.call(record, &name),
+                Ok(Some(record)) => call(self.times, record, &name),
                 Ok(None) => return None,
                 Err(error) => Err(error),
             };
@@ -240,7 +227,7 @@ fn summarise(
             continue;
         }
         types.observe(record);
-        let call = times.call(record, &file.file.name)?;
+        let call = call(times, record, &file.file.name)?;
         summary.first_call = summary.first_call.min(call.begin);
         summary.last_return = summary.last_return.max(call.end);
         summary.in_mpi += call.end.since(call.begin);

@@ -23,7 +23,8 @@ use super::completion::{Scout, completed, is_wildcard};
 use super::datatypes::Datatypes;
 use super::file::DumpiFile;
 use super::record::{Record, Records, Status};
-use super::set::{Times, is_mpi};
+use super::set::{self, is_mpi};
+use crate::trace::clock::Times;
 use crate::trace::error::TraceError;
 use crate::trace::requests::Requests;
 use crate::trace::set::{RankCalls, RecordedCall, Step};
@@ -148,7 +149,7 @@ impl RankCalls for Translator {
                 Some(_) => {}
             }
         };
-        let call = self.times.call(record, &self.file.file.name)?;
+        let call = set::call(self.times, record, &self.file.file.name)?;
         let received = if record.call().name == "MPI_Irecv" && is_wildcard(record) {
             if self.state.scout.is_none() {
                 self.state.scout = Some(Scout::new(&self.file, self.buffer)?);

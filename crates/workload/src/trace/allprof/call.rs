@@ -1,0 +1,173 @@
+//! One line: a function, its times and its arguments.
+
+use crate::trace::dumpi::calls;
+
+/// What the arguments are: `p` a pointer, `n` a count, `t` a datatype, `d` a rank, `g` a tag, `c` a communicator, `r` a
+/// request, `o` an operation, `s` a status, `f` where a flag goes.
+pub const CALLS: &[(&str, &str)] = &[
+    ("MPI_Send", "pntdgc"),
+    ("MPI_Ssend", "pntdgc"),
+    ("MPI_Bsend", "pntdgc"),
+    ("MPI_Rsend", "pntdgc"),
+    ("MPI_Isend", "pntdgcr"),
+    ("MPI_Issend", "pntdgcr"),
+    ("MPI_Ibsend", "pntdgcr"),
+    ("MPI_Irsend", "pntdgcr"),
+    ("MPI_Recv", "pntdgcs"),
+    ("MPI_Irecv", "pntdgcr"),
+    ("MPI_Sendrecv", "pntdgpntdgcs"),
+    ("MPI_Probe", "dgcs"),
+    ("MPI_Wait", "rs"),
+    ("MPI_Waitall", "nrs"),
+    ("MPI_Barrier", "c"),
+    ("MPI_Bcast", "pntdc"),
+    ("MPI_Reduce", "ppntodc"),
+    ("MPI_Allreduce", "ppntoc"),
+    ("MPI_Scan", "ppntoc"),
+    ("MPI_Exscan", "ppntoc"),
+    ("MPI_Alltoall", "pntpntc"),
+    ("MPI_Allgather", "pntpntc"),
+    ("MPI_Gather", "pntpntdc"),
+    ("MPI_Scatter", "pntpntdc"),
+];
+
+/// Functions that take their recorded time: they send nothing and wait for nobody, or (`MPI_Comm_split` and its kin)
+/// what they make is known by its size wherever it is used.
+const OVERHEADS: &[&str] = &[
+    "MPI_Init",
+    "MPI_Init_thread",
+    "MPI_Finalize",
+    "MPI_Comm_size",
+    "MPI_Comm_rank",
+    "MPI_Comm_dup",
+    "MPI_Comm_split",
+    "MPI_Comm_create",
+    "MPI_Comm_group",
+    "MPI_Comm_free",
+    "MPI_Cart_create",
+    "MPI_Cart_coords",
+    "MPI_Cart_rank",
+    "MPI_Cart_shift",
+    "MPI_Cart_sub",
+    "MPI_Wtime",
+    "MPI_Wtick",
+    "MPI_Get_count",
+    "MPI_Get_processor_name",
+    "MPI_Initialized",
+    "MPI_Iprobe",
+    "MPI_Test",
+    "MPI_Testall",
+    "MPI_Testany",
+    "MPI_Testsome",
+    "MPI_Op_create",
+    "MPI_Op_free",
+    "MPI_Dims_create",
+    "MPI_Address",
+    "MPI_Get_address",
+    "MPI_Pcontrol",
+    "MPI_Errhandler_set",
+    "MPI_Buffer_attach",
+    "MPI_Buffer_detach",
+];
+
+/// What a line says.
+pub struct Call<'a> {
+    /// The function.
+    pub name: &'static str,
+    /// What its arguments are; `None` for one that takes its recorded time.
+    roles: Option<&'static str>,
+    /// When it was called and when it returned \[ns\]: the same where one of them was not recorded.
+    pub ns: [i64; 2],
+    arguments: Vec<&'a str>,
+}
+
+type Reason = String;
+
+impl<'a> Call<'a> {
+    /// Of a line.
+    pub fn read(line: &'a str) -> Result<Call<'a>, Reason> {
+        let mut fields = line.split(':');
+        let name = fields.next().unwrap_or_default();
+        let mut arguments: Vec<_> = fields.collect();
+        let listed = CALLS.iter().find(|(known, _)| *known == name);
+        let name = match listed {
+            Some((known, _)) => *known,
+            None => overhead(name)?,
+        };
+        let roles = listed.map(|(_, roles)| *roles);
+        if arguments.len() < 2 || roles.is_some_and(|roles| arguments.len() != roles.len() + 2) {
+            let wanted = roles.map_or(2, |roles| roles.len() + 2);
+            return Err(format!(
+                "{name} has {} fields instead of {wanted}: the line is damaged",
+                arguments.len()
+            ));
+        }
+        let times = [arguments.remove(0), arguments.pop().unwrap_or_default()];
+        let ns = match times {
+            ["-", end] => [time_ns(end)?; 2],
+            [begin, "-"] => [time_ns(begin)?; 2],
+            [begin, end] => [time_ns(begin)?, time_ns(end)?],
+        };
+        Ok(Call { name, roles, ns, arguments })
+    }
+
+    /// Whether it takes its recorded time.
+    pub fn is_overhead(&self) -> bool {
+        self.roles.is_none()
+    }
+
+    /// Number `part` of the `nth` argument that is a `role`.
+    pub fn number(&self, role: char, nth: usize, part: usize) -> Result<i64, Reason> {
+        let mut places =
+            self.roles.unwrap_or_default().chars().enumerate().filter(|(_, found)| *found == role);
+        let field = places.nth(nth).and_then(|(at, _)| self.arguments.get(at)).copied().unwrap_or_default();
+        let word = field.split(',').nth(part).unwrap_or_default();
+        word.parse().map_err(|_| format!("{}: '{field}' has no number where one must stand", self.name))
+    }
+
+    /// The communicator's rank and size.
+    pub fn comm(&self) -> Result<[i64; 2], Reason> {
+        Ok([self.number('c', 0, 1)?, self.number('c', 0, 2)?])
+    }
+}
+
+/// The function called `name` whose time is replayed, if it is one.
+fn overhead(name: &str) -> Result<&'static str, Reason> {
+    let harmless = |known: &&str| known.starts_with("MPI_Type_") || known.starts_with("MPI_Group_");
+    let known = OVERHEADS.iter().copied().find(|known| *known == name);
+    let known = known
+        .or_else(|| calls::CALLS.iter().map(|call| call.name).filter(harmless).find(|known| *known == name));
+    known.ok_or_else(|| {
+        let known: Vec<_> = CALLS.iter().map(|(name, _)| &name[4..]).collect();
+        format!(
+            "'{name}' cannot be replayed: the format does not record what it would need, or does not know it; \
+             known: {}",
+            known.join(", ")
+        )
+    })
+}
+
+/// Microseconds with up to nine digits behind the point.
+fn time_ns(text: &str) -> Result<i64, Reason> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let whole_us = whole.parse::<i64>().ok().filter(|_| digits(whole) && digits(fraction));
+    let thousandths = format!("{fraction:0<3.3}").parse::<i64>().ok();
+    let ns = whole_us.zip(thousandths).and_then(|(us, ns)| us.checked_mul(1000)?.checked_add(ns));
+    ns.ok_or_else(|| format!("'{text}' is no time in microseconds"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_to_the_nanosecond() {
+        assert_eq!(time_ns("1237666046950106.000000"), Ok(1_237_666_046_950_106_000));
+        assert_eq!(time_ns("3.5"), Ok(3_500));
+        assert_eq!(time_ns("7"), Ok(7_000));
+        for wrong in ["", "-", "1e6", "1.x", "99999999999999999999", "-5.0"] {
+            assert!(time_ns(wrong).is_err(), "{wrong}");
+        }
+    }
+}

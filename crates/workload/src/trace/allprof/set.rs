@@ -1,0 +1,221 @@
+//! The files of all ranks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::registry::Entry;
+use engine::{Duration, Time};
+use mpi::Rank;
+
+use super::call::Call;
+use super::translate::{self, Run, Translator};
+use crate::trace::Format;
+use crate::trace::clock::{Begin, ClockTable, FARTHEST, SYNCHRONISING, Times};
+use crate::trace::error::TraceError;
+use crate::trace::input::TraceFile;
+use crate::trace::lines::{Lines, Part};
+use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCalls, Summary, TraceSet};
+
+/// The entry of this format.
+pub const FORMAT: Entry<Format> = Entry {
+    name: "allprof",
+    summary: "liballprof (collprof), one text file per rank",
+    source: "liballprof of LogGOPSim (Hoefler, Schneider, Lumsdaine, HPDC 2010), and what its schedgen reads",
+    parameters: &[],
+    build: Format { recognise, open: |files| Ok(Arc::new(AllprofSet::open(files)?)) },
+};
+
+/// What is looked at to know the format and to find the last call \[bytes\].
+const LOOK: usize = 4096;
+
+/// A recorded run.
+pub struct AllprofSet {
+    files: Vec<TraceFile>,
+    hosts: Vec<String>,
+    recorded: ClockTable,
+    aligned: ClockTable,
+    all_finalize: bool,
+    warnings: Vec<String>,
+}
+
+/// Whether the first line is "# collprof … output file" or the like.
+fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
+    let begin = file.peek(0, 128)?;
+    let begin = String::from_utf8_lossy(&begin);
+    let first = begin.lines().next().unwrap_or_default();
+    Ok(first.strip_prefix("# ").is_some_and(|rest| rest.contains("prof ") && rest.ends_with("output file")))
+}
+
+impl AllprofSet {
+    /// Opens the traces among `files`, which must be of one run and complete.
+    pub fn open(files: Vec<TraceFile>) -> Result<AllprofSet, TraceError> {
+        let files = by_rank(files)?;
+        let begins: Vec<_> = (0..files.len())
+            .map(|rank| read_begin(&files[rank], files.len() as i64))
+            .collect::<Result<_, _>>()?;
+        let hosts: Vec<String> = files.iter().map(host).collect::<Result<_, _>>()?;
+        let names: Vec<_> = hosts.iter().map(String::as_str).collect();
+        let (recorded, aligned, mut warnings) = ClockTable::align(&begins, &names);
+        let cut: Vec<_> = files.iter().map(finalizes).collect::<Result<_, _>>()?;
+        let cut: Vec<_> = files.iter().zip(cut).filter(|(_, finalizes)| !finalizes).collect();
+        if let Some((first, _)) = cut.first() {
+            warnings.push(format!(
+                "{} of {} ranks end without MPI_Finalize (first {}): the recording may be incomplete",
+                cut.len(),
+                files.len(),
+                first.name
+            ));
+        }
+        let all_finalize = cut.is_empty();
+        Ok(AllprofSet { files, hosts, recorded, aligned, all_finalize, warnings })
+    }
+
+    fn lines(&self, rank: Rank) -> Result<Lines, TraceError> {
+        let file = self.files.get(rank.0 as usize).ok_or_else(|| {
+            TraceError::new("liballprof trace", format!("rank {} is not among {}", rank.0, self.files.len()))
+        })?;
+        Ok(Lines::new(Part::whole(file.clone())))
+    }
+
+    fn times(&self, rank: Rank, clocks: Clocks) -> Times {
+        match clocks {
+            Clocks::Aligned => self.aligned.of_rank(rank.0),
+            Clocks::Recorded => self.recorded.of_rank(rank.0),
+        }
+    }
+}
+
+/// The files in the order of their ranks: the last number in the name without its ending.
+fn by_rank(files: Vec<TraceFile>) -> Result<Vec<TraceFile>, TraceError> {
+    let mut found: BTreeMap<u32, TraceFile> = BTreeMap::new();
+    for file in files {
+        if !recognise(&file)? {
+            continue;
+        }
+        let name = file.base_name();
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let from = stem.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        let rank: u32 = stem[from..].parse().map_err(|_| {
+            TraceError::new(&*file.name, "does not end in a number: the rank whose calls it holds")
+        })?;
+        if let Some(other) = found.insert(rank, file.clone()) {
+            let reason = format!("is of rank {rank}, but so is {}: two runs; name one", other.name);
+            return Err(TraceError::new(&*file.name, reason));
+        }
+    }
+    let ranks = found.len() as u32;
+    match (0..ranks).find(|rank| !found.contains_key(rank)) {
+        Some(missing) => {
+            let (rank, last) = found.last_key_value().expect("one of them is missing");
+            Err(TraceError::new(
+                &*last.name,
+                format!("is of rank {rank}, but the file of rank {missing} is missing"),
+            ))
+        }
+        None => Ok(found.into_values().collect()),
+    }
+}
+
+/// What the line "# host: NAME" says.
+fn host(file: &TraceFile) -> Result<String, TraceError> {
+    let begin = file.peek(0, LOOK)?;
+    let begin = String::from_utf8_lossy(&begin);
+    Ok(begin.lines().find_map(|line| line.strip_prefix("# host:")).unwrap_or_default().trim().to_string())
+}
+
+/// Whether the file's last lines have MPI_Finalize.
+fn finalizes(file: &TraceFile) -> Result<bool, TraceError> {
+    let end = file.peek(file.bytes.size().saturating_sub(LOOK as u64), LOOK)?;
+    Ok(String::from_utf8_lossy(&end).lines().any(|line| line.starts_with("MPI_Finalize:")))
+}
+
+fn read_begin(file: &TraceFile, ranks: i64) -> Result<Begin, TraceError> {
+    let mut lines = Lines::new(Part::whole(file.clone()));
+    let mut first_ns = None;
+    for _ in 0..FARTHEST {
+        if !translate::advance(&mut lines)? {
+            break;
+        }
+        let call = Call::read(lines.text().trim()).map_err(|reason| lines.error(reason))?;
+        let first = *first_ns.get_or_insert(call.ns[0]);
+        let of_all = call.is_overhead() || call.comm().is_ok_and(|[_, size]| size == ranks);
+        if of_all && SYNCHRONISING.contains(&call.name) {
+            return Ok(Begin { first_ns: first, together: Some((call.name, call.ns[1])) });
+        }
+    }
+    Ok(Begin { first_ns: first_ns.unwrap_or(0), together: None })
+}
+
+impl TraceSet for AllprofSet {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+    fn ranks(&self) -> u32 {
+        self.files.len() as u32
+    }
+    fn hosts(&self) -> Vec<String> {
+        self.hosts.clone()
+    }
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+    fn replayable(&self) -> Result<(), TraceError> {
+        Ok(())
+    }
+
+    fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError> {
+        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+        let mut ranks = Vec::new();
+        for rank in 0..self.ranks() {
+            let mut lines = self.lines(Rank(rank))?;
+            let times = self.times(Rank(rank), clocks);
+            let mut sum = RankSummary {
+                host: self.hosts[rank as usize].clone(),
+                first_call: Time::NEVER,
+                last_return: Time::ZERO,
+                in_mpi: Duration::ZERO,
+                calls: 0,
+                messages: 0,
+                bytes: 0,
+            };
+            while translate::advance(&mut lines)? {
+                let read = Call::read(lines.text().trim()).map_err(|reason| lines.error(reason))?;
+                let call = translate::recorded(&read, times).map_err(|reason| lines.error(reason))?;
+                sum.first_call = sum.first_call.min(call.begin);
+                sum.last_return = sum.last_return.max(call.end);
+                sum.in_mpi += call.end.since(call.begin);
+                sum.calls += 1;
+                *counts.entry(call.name).or_default() += 1;
+                if let Some(bytes) = translate::sent(&read).map_err(|reason| lines.error(reason))? {
+                    sum.messages += 1;
+                    sum.bytes = sum.bytes.saturating_add(bytes);
+                }
+            }
+            sum.first_call = sum.first_call.min(sum.last_return);
+            ranks.push(sum);
+        }
+        Ok(Summary { ranks, calls: counts.into_iter().collect() })
+    }
+
+    fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError> {
+        let (mut lines, times) = (self.lines(rank)?, self.times(rank, clocks));
+        let mut ended = false;
+        Ok(Box::new(std::iter::from_fn(move || {
+            let mut next = || {
+                if ended || !translate::advance(&mut lines)? {
+                    return Ok(None);
+                }
+                let call = Call::read(lines.text().trim()).and_then(|read| translate::recorded(&read, times));
+                call.map(Some).map_err(|reason| lines.error(reason))
+            };
+            let call = next().transpose();
+            ended = !matches!(call, Some(Ok(_)));
+            call
+        })))
+    }
+
+    fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        let run = Run { rank: rank.0, ranks: self.ranks(), all_finalize: self.all_finalize };
+        Ok(Box::new(Translator::new(self.lines(rank)?, self.times(rank, clocks), run)))
+    }
+}

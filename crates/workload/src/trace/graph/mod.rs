@@ -1,0 +1,119 @@
+//! Schedules: what a rank does as a graph of dependencies instead of an order of calls.
+//!
+//! A node is a message to send or to receive, or computing. It may begin when those before it have ended
+//! (`finish` edges) or begun (`start` edges). The formats that record such graphs (GOAL, BigSim) make a [`Graph`] of
+//! each rank, and [`Walk`] replays it.
+
+mod walk;
+
+pub use walk::Walk;
+
+use std::sync::Arc;
+
+use engine::{Bytes, Duration};
+use mpi::operation::{Peer, TagMatch};
+
+/// What one node does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Work {
+    /// Sends.
+    Send {
+        /// To which rank.
+        to: u32,
+        /// With which tag.
+        tag: u32,
+        /// How much.
+        bytes: Bytes,
+    },
+    /// Receives.
+    Receive {
+        /// From whom: a rank, or anyone.
+        from: Peer,
+        /// With which tag.
+        tag: TagMatch,
+    },
+    /// Computes, for a time that was recorded on another machine.
+    Compute {
+        /// How long.
+        time: Duration,
+        /// On which of the rank's processors: one does one thing at a time.
+        processor: u32,
+    },
+}
+
+/// What must have happened to a node before another may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// It has ended: the message has been sent or received, the time is over.
+    Finish,
+    /// It has begun: the send or receive is posted, the computing goes on.
+    Start,
+}
+
+/// The schedule of one rank.
+#[derive(Debug)]
+pub struct Graph {
+    nodes: Vec<Work>,
+    /// How many edges lead to each node.
+    before: Vec<u32>,
+    /// The edges by the node that they leave: those of node `n` are `edges[first[n]..first[n + 1]]`.
+    first: Vec<u32>,
+    edges: Vec<(u32, After)>,
+}
+
+impl Graph {
+    /// Of `nodes` and edges `(before, after, kind)`, whose nodes must exist.
+    pub fn new(nodes: Vec<Work>, edges: &[(u32, u32, After)]) -> Graph {
+        let mut before = vec![0; nodes.len()];
+        let mut first = vec![0_u32; nodes.len() + 1];
+        for (from, to, _) in edges {
+            before[*to as usize] += 1;
+            first[*from as usize + 1] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut sorted = vec![(0, After::Finish); edges.len()];
+        for (from, to, after) in edges {
+            let place = &mut next[*from as usize];
+            sorted[*place as usize] = (*to, *after);
+            *place += 1;
+        }
+        Graph { nodes, before, first, edges: sorted }
+    }
+
+    /// The nodes, in the order of the trace.
+    pub fn nodes(&self) -> &[Work] {
+        &self.nodes
+    }
+
+    fn edges_of(&self, node: u32) -> &[(u32, After)] {
+        &self.edges[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+
+    /// A node that waits for itself, by way of others: none of them can ever begin.
+    pub fn in_a_cycle(&self) -> Option<u32> {
+        let mut before = self.before.clone();
+        let mut ready: Vec<u32> =
+            (0..self.nodes.len() as u32).filter(|&node| before[node as usize] == 0).collect();
+        let mut seen = 0;
+        while let Some(node) = ready.pop() {
+            seen += 1;
+            for (next, _) in self.edges_of(node) {
+                before[*next as usize] -= 1;
+                if before[*next as usize] == 0 {
+                    ready.push(*next);
+                }
+            }
+        }
+        if seen == self.nodes.len() {
+            None
+        } else {
+            before.iter().position(|&left| left > 0).map(|at| at as u32)
+        }
+    }
+}
+
+/// A graph that several walk over.
+pub type SharedGraph = Arc<Graph>;
