@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use engine::{Duration, Time};
 use mpi::operation::{CommId, NewComm, Peer, Receive, Request, Send, Start, TagMatch, Until, Work};
+use mpi::source::Status;
 use mpi::{Completion, Op, Rank, Source};
 
 /// What a run did.
@@ -87,6 +88,17 @@ impl Mailbox {
         match request {
             Some(request) => drop(self.complete.insert(request.0, true)),
             None => self.blocked = false,
+        }
+    }
+
+    /// Which requests a wait or test finds complete.
+    fn collect(&self, op: &Op, done: &mut Completion) {
+        done.done.clear();
+        if let Op::Wait(requests, until) | Op::Test(requests, until) = op {
+            let complete = requests.iter().enumerate();
+            let complete = complete.filter(|(_, request)| self.complete.get(&request.0) == Some(&true));
+            done.done.extend(complete.map(|(at, _)| (at as u32, Status::EMPTY)));
+            done.flag = !done.done.is_empty() && (*until != Until::All || done.done.len() == requests.len());
         }
     }
 
@@ -180,6 +192,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                     break;
                 }
                 moved = true;
+                boxes[rank].collect(&op, &mut done[rank]);
                 advance(&op, &mut done[rank], &mut comms[rank]);
                 if let Op::NewComm(_, NewComm::CreateGroup(group, _)) = &op {
                     members[rank].insert(done[rank].comm.0, group.to_vec());

@@ -5,6 +5,7 @@ pub mod damage;
 pub mod drive;
 pub mod fuzz;
 pub mod otf2;
+pub mod samples;
 pub mod writer;
 
 use std::io::Read;

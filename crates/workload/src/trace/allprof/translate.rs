@@ -117,7 +117,7 @@ impl Translator {
 
     /// The requests in use among `count` that stand at `address`.
     fn array(&mut self, address: i64, count: i64) -> Result<Arc<[Request]>, Reason> {
-        if !(0..=1 << 24).contains(&count) {
+        if !(0..=1 << 20).contains(&count) {
             return Err(format!("waits for {count} requests"));
         }
         let place = |stride: i64, k: i64| address.saturating_add(stride * k);
