@@ -125,6 +125,11 @@ impl<'a> Call<'a> {
         word.parse().map_err(|_| format!("{}: '{field}' has no number where one must stand", self.name))
     }
 
+    /// The rank and the size of the communicator that it names, if it names one.
+    pub fn in_comm(&self) -> Result<Option<[i64; 2]>, Reason> {
+        self.roles.is_some_and(|roles| roles.contains('c')).then(|| self.comm()).transpose()
+    }
+
     /// The communicator's rank and size.
     pub fn comm(&self) -> Result<[i64; 2], Reason> {
         Ok([self.number('c', 0, 1)?, self.number('c', 0, 2)?])

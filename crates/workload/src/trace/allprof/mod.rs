@@ -9,8 +9,8 @@
 //!
 //! Between the times of the call and of its return \[µs\] stand its arguments: a datatype as handle, size and extent, a
 //! communicator as handle, rank and size, a request as the address of the variable that holds it. The rank is the
-//! last number in the file's name. Assumptions: a communicator of all ranks, in which each has its number, is the
-//! world; one of fewer cannot be replayed, as nothing names its members. Source -1 is any. What a test found is not
+//! last number in the file's name. Assumptions: a communicator of all ranks is the world (with a warning where
+//! a rank has another number in it than its own); one of fewer cannot be replayed, as nothing names its members. Source -1 is any. What a test found is not
 //! recorded: tests take their recorded time, and what they may have completed is not waited for.
 //!
 //! Source: liballprof of LogGOPSim, and what its `schedgen` reads.

@@ -37,6 +37,8 @@ pub struct Translator {
     run: Run,
     requests: Requests,
     tests: u64,
+    /// Whether it has another number than its own in a communicator of all ranks.
+    renumbered: bool,
 }
 
 type Reason = String;
@@ -68,7 +70,7 @@ pub fn sent(call: &Call) -> Result<Option<u64>, Reason> {
 impl Translator {
     /// Before the first of `lines`.
     pub fn new(lines: Lines, times: Times, run: Run) -> Translator {
-        Translator { lines, times, run, requests: Requests::default(), tests: 0 }
+        Translator { lines, times, run, requests: Requests::default(), tests: 0, renumbered: false }
     }
 
     fn step(&mut self) -> Result<Step, Reason> {
@@ -83,6 +85,9 @@ impl Translator {
         let overhead = Op::Call(read.name, call.end.since(call.begin));
         if read.name == "MPI_Finalize" && self.run.all_finalize {
             return Ok(Op::Finalize);
+        }
+        if let Some([rank, size]) = read.in_comm()? {
+            self.renumbered |= size == self.run.ranks.into() && rank != self.run.rank.into();
         }
         if read.is_overhead() {
             self.tests += u64::from(read.name.starts_with("MPI_Test"));
@@ -129,7 +134,7 @@ impl Translator {
     /// The communicator that the call names.
     fn comm(&self, read: &Call) -> Result<CommId, Reason> {
         let [rank, size] = read.comm()?;
-        if size == self.run.ranks.into() && rank == self.run.rank.into() {
+        if size == self.run.ranks.into() {
             return Ok(CommId::WORLD);
         }
         if size == 1 && rank == 0 {
@@ -221,14 +226,20 @@ impl RankCalls for Translator {
     fn made(&mut self, _: CommId) {}
 
     fn warnings(&self) -> Vec<String> {
-        if self.tests == 0 {
-            return Vec::new();
+        let (file, mut warnings) = (self.lines.file_name(), Vec::new());
+        if self.tests > 0 {
+            let tests = self.tests;
+            warnings.push(format!(
+                "{file}: {tests} tests take their recorded time, as what they found is not recorded"
+            ));
         }
-        let file = self.lines.file_name();
-        vec![format!(
-            "{file}: {} tests take their recorded time, as what they found is not recorded",
-            self.tests
-        )]
+        if self.renumbered {
+            warnings.push(format!(
+                "{file}: rank {} has another number in a communicator of all ranks, which is taken for the world",
+                self.run.rank
+            ));
+        }
+        warnings
     }
 
     fn share_read(&self) -> f64 {

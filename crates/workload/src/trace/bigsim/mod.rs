@@ -15,7 +15,7 @@
 //!
 //! Assumptions: processors are ranks, and every message is one of MPI, with its number as the tag; one to all is as
 //! many messages, each from its sender; the length of an event was recorded where the emulation ran, and is scaled
-//! like other recorded computing; events run in the order in which they become ready ([`super::graph`]), messages go
+//! like other recorded computing; events run in the order in which they become ready (`trace/graph/walk.rs`), messages go
 //! out at the time within the event at which they went.
 //!
 //! Source: BigSim of Charm++ 6.10 (`bigsim_logs`, version 6 of the log); TraceR, which reads the same.

@@ -13,7 +13,8 @@
 //!
 //! A schedule is one file, this text or its binary form. Assumptions: a `calc` of 1 is a nanosecond, as in LogGOPSim;
 //! what a message costs is the platform's matter; `cpu` numbers are processors of one rank that compute at the same
-//! time; `nic` numbers are left to the platform. How a rank finds the order of its operations: [`super::graph`].
+//! time; `nic` numbers are left to the platform. How a rank finds the order of its operations is said in
+//! `trace/graph/walk.rs`.
 //!
 //! Source: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language" (ICPP 2009); LogGOPSim, `txt2bin` and
 //! its binary layout.

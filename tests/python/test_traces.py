@@ -1,0 +1,149 @@
+"""Recorded traces of other tools: the table of docs/traces.md is true; SimGrid's expected times come out."""
+
+from __future__ import annotations
+
+import os
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import hopcast
+from hopcast.cli import core
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("HOPCAST_DATA", ROOT.parent / "shared" / "data"))
+PLATFORMS = ("crossbar", "mustang", "hopper")
+TEXT = (ROOT / "docs" / "traces.md").read_text()
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in TEXT.split("<!-- begin replayed -->")[1].split("<!-- end replayed -->")[0].splitlines()
+    if line.startswith("| ") and not line.startswith(("| format", "| ---"))
+]
+
+
+def unpacked(archive: str, place: Path) -> Path:
+    """The files of an archive of DATA, or a skip where it is absent."""
+    if not (DATA / archive).exists():
+        pytest.skip(f"no {archive} in {DATA} (set HOPCAST_DATA)")
+    with tarfile.open(DATA / archive) as files:
+        files.extractall(place, filter="data")
+    return place
+
+
+def samples(cell: str, place: Path) -> list[Path]:
+    """What a cell of the table names."""
+    parts = re.findall(r"`([^`]+)`", cell)
+    within = DATA if len(parts) == 1 else unpacked(parts[0], place)
+    found = sorted(within.glob(parts[-1]))
+    if not found:
+        pytest.skip(f"no {parts[-1]} in {within} (set HOPCAST_DATA)")
+    return found
+
+
+def test_the_table_names_the_platforms() -> None:
+    assert all(f"`{platform}`" in TEXT for platform in PLATFORMS)
+    assert len(ROWS) >= 9
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: re.sub(r"[`*]|.*/", "", row[1]))
+def test_samples_of_the_table_replay_on_three_platforms(row: list[str], tmp_path: Path) -> None:
+    name, sample, ranks, messages, _ = row
+    paths = samples(sample, tmp_path)
+    summaries = [core.trace_summary(str(path)) for path in paths]
+    assert {summary["format"] for summary in summaries} == {name}
+    assert {summary["ranks"] for summary in summaries} == {int(number) for number in ranks.split(",")}
+    assert sum(summary["messages"] for summary in summaries) == int(messages)
+    for path in paths:
+        for platform in PLATFORMS:
+            report = hopcast.run(platform, str(path))
+            assert report.summary["failure"] is None, (path, platform)
+            assert report.summary["ranks"] in {summary["ranks"] for summary in summaries}
+
+
+def platform(latency_s: float, bandwidth_Bps: float, flop_rate: str) -> str:
+    """Three hosts, with half of the latency at either end."""
+    return f"""
+name = "simgrid"
+summary = "one link of SimGrid's small_platform"
+source = "SimGrid"
+
+[topology]
+kind = "crossbar"
+hosts = 3
+
+[host]
+processes = 1
+
+[host.memory]
+latency = "15 us"
+bandwidth = "498 MB/s"
+
+[nic]
+bandwidth = "{bandwidth_Bps:.0f} B/s"
+latency = "{latency_s / 2 * 1e9:.0f} ns"
+
+[mpi]
+eager_limit = "1 TB"
+
+[compute]
+flop_rate = "{flop_rate}"
+"""
+
+
+SMPI = (11.6436, 0.940694)
+DEFAULT = (13.01, 0.97)
+"""What SimGrid's models multiply latency and bandwidth of a link with. Acknowledgements take 5 % more."""
+
+
+@pytest.mark.parametrize(
+    ("trace", "latency_s", "bandwidth_Bps", "factors", "flop_rate", "expected_s"),
+    [
+        # From Tremblay to Jupiter by link 9; Jupiter alone computes.
+        ("replay/split_traces", 1.461517e-3, 7.20975e6, SMPI, "76.296 Mflop/s", 13.622360),
+        # The longest way is Fafard's: 3e9 operations and two tests of 0.1 ms; all else happens meanwhile.
+        ("replay/actions_with_isend.txt", 1.461517e-3, 7.20975e6, SMPI, "76.296 Mflop/s", 39.320741),
+        # From Bourassa to Fafard by links 8, 6 and 7, of which 8 is the slowest; Bourassa is the slower host.
+        (
+            "replay_multiple_manual_deploy/mixed.txt",
+            0.520428e-3,
+            8.158e6,
+            DEFAULT,
+            "48.492 Mflop/s",
+            737.001382,
+        ),
+    ],
+)
+def test_simgrids_expected_times(
+    trace: str,
+    latency_s: float,
+    bandwidth_Bps: float,
+    factors: tuple[float, float],
+    flop_rate: str,
+    expected_s: float,
+    tmp_path: Path,
+) -> None:
+    place = unpacked("simgrid-ti/simgrid-replay-and-platforms.tar.xz", tmp_path)
+    file = tmp_path / "simgrid.toml"
+    file.write_text(platform(latency_s * factors[0], bandwidth_Bps * factors[1] / 1.05, flop_rate))
+    report = hopcast.run(str(file), str(place / "examples" / "smpi" / trace))
+    assert report.makespan_s == pytest.approx(expected_s, rel=1e-4)
+    if "mixed" in trace:
+        assert "737.001 s" in TEXT
+
+
+def test_a_list_of_files_names_the_one_that_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "rank0").write_text("0 init\n0 compute 1e9\n0 finalize\n")
+    (tmp_path / "list").write_text("rank0\nrank1\n")
+    with pytest.raises(hopcast.InputError, match=r"it lists .*rank1"):
+        hopcast.run("crossbar", str(tmp_path / "list"))
+    (tmp_path / "list").write_text("rank0\n")
+    assert hopcast.run("crossbar", str(tmp_path / "list")).summary["ranks"] == 1
+
+
+def test_a_trace_without_times_has_no_timestamps(tmp_path: Path) -> None:
+    (tmp_path / "one.goal").write_text("num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
+    with pytest.raises(hopcast.InputError, match="the format goal has no times"):
+        hopcast.run("crossbar", str(tmp_path / "one.goal"), mode="timestamps")
+    assert hopcast.run("crossbar", str(tmp_path / "one.goal")).makespan_s == pytest.approx(1e-6)
