@@ -36,6 +36,11 @@ impl Group {
         Group(Form::Range { first: 0, stride: 1, count })
     }
 
+    /// The ranks `first..first + count`.
+    pub fn consecutive(first: u32, count: u32) -> Group {
+        Group(Form::Range { first, stride: 1, count })
+    }
+
     /// These members in this order, or the one that appears twice.
     pub fn new(members: Vec<u32>) -> Result<Group, u32> {
         if let Some(range) = progression(&members) {

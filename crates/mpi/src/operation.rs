@@ -20,7 +20,7 @@ pub struct Rank(pub u32);
 pub struct CommId(pub u32);
 
 impl CommId {
-    /// All ranks.
+    /// All ranks of the job.
     pub const WORLD: CommId = CommId(0);
     /// The rank alone.
     pub const SELF: CommId = CommId(1);

@@ -11,6 +11,7 @@ use network::{Cut, Endpoint, Fabric, Grain, Part};
 use workload::trace::Replay;
 
 use crate::config::{InputError, Platform};
+use crate::jobs::Jobs;
 use crate::observe;
 use crate::run::Domain;
 
@@ -26,6 +27,8 @@ pub struct Blueprint {
     pub fabric: Arc<Fabric>,
     /// Where each rank is.
     pub placement: Arc<[Endpoint]>,
+    /// The first rank of each job.
+    pub jobs: Arc<[u32]>,
     /// Factor on recorded computing.
     pub compute_scale: f64,
     /// What to keep.
@@ -43,7 +46,7 @@ impl Blueprint {
             keeps.then_some(()).ok_or_else(|| self.platform.without_statistics(&self.model))?;
         }
         let placement = self.placement.clone();
-        let setup = self.platform.world_setup(placement, part.clone(), hosts, self.compute_scale);
+        let setup = self.platform.world_setup(placement, self.jobs.clone(), part.clone(), hosts, self.compute_scale);
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
     }
 
@@ -114,14 +117,26 @@ pub enum Feed {
     Replay(Replay),
     /// Of the caller.
     Made(Box<dyn Source + Send>),
+    /// Of several jobs.
+    Jobs(Jobs),
 }
 
 impl Feed {
+    /// The replays in it, each with its first rank.
+    pub fn replays(&mut self) -> Vec<(u32, &mut Replay)> {
+        match self {
+            Feed::Replay(replay) => vec![(0, replay)],
+            Feed::Jobs(jobs) => jobs.replays().collect(),
+            Feed::Pattern(_) | Feed::Made(_) => Vec::new(),
+        }
+    }
+
     fn source(&self) -> &dyn Source {
         match self {
             Feed::Pattern(steps) => steps,
             Feed::Replay(replay) => replay,
             Feed::Made(source) => &**source,
+            Feed::Jobs(jobs) => jobs,
         }
     }
 }
@@ -132,6 +147,7 @@ impl Source for Feed {
             Feed::Pattern(steps) => steps.next(rank, done),
             Feed::Replay(replay) => replay.next(rank, done),
             Feed::Made(source) => source.next(rank, done),
+            Feed::Jobs(jobs) => jobs.next(rank, done),
         }
     }
 
@@ -148,6 +164,7 @@ impl Source for Feed {
             Feed::Pattern(_) => None,
             Feed::Replay(replay) => Source::take_error(replay),
             Feed::Made(source) => source.take_error(),
+            Feed::Jobs(jobs) => jobs.take_error(),
         }
     }
 }

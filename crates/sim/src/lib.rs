@@ -3,8 +3,10 @@
 mod blueprint;
 mod catalogue;
 pub mod config;
+pub mod jobs;
 mod memory;
 pub mod observe;
+mod operations;
 pub mod placement;
 pub mod report;
 pub mod request;

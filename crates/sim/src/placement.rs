@@ -24,6 +24,8 @@ pub struct Request<'a> {
     pub names: &'a HostNames,
     /// The name of each rank's host, where the workload was recorded.
     pub recorded: Option<&'a [String]>,
+    /// The hosts to choose from, ascending; all if `None`.
+    pub among: Option<&'a [u32]>,
 }
 
 /// What an error is about that no parameter of `[placement]` could help: there are too many ranks.
@@ -77,18 +79,30 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
     },
 ];
 
+impl Request<'_> {
+    /// How many hosts there are to choose from.
+    fn choice(&self) -> u32 {
+        self.among.map_or(self.hosts, |among| among.len() as u32)
+    }
+
+    /// One of them, by its place among them.
+    fn host(&self, index: u32) -> HostId {
+        HostId(self.among.map_or(index, |among| among[index as usize]))
+    }
+}
+
 fn linear(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
-    fill(arguments, request, HostId)
+    fill(arguments, request, |index| request.host(index))
 }
 
 fn random(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
-    let mut hosts: Vec<u32> = (0..request.hosts).collect();
+    let mut hosts: Vec<u32> = (0..request.choice()).collect();
     let mut random = stream(request.seed, "placement", 0);
     for last in (1..hosts.len()).rev() {
         let other = below(&mut random, last as u64 + 1) as usize;
         hosts.swap(last, other);
     }
-    fill(arguments, request, |index| HostId(hosts[index as usize]))
+    fill(arguments, request, |index| request.host(hosts[index as usize]))
 }
 
 /// A number below `bound`, each as likely (Lemire, "Fast random integer generation in an interval", 2019).
@@ -107,7 +121,8 @@ fn fill(
     request: &Request,
     host: impl Fn(u32) -> HostId,
 ) -> Result<Vec<Endpoint>, BuildError> {
-    let Request { ranks, hosts, processes, .. } = *request;
+    let Request { ranks, processes, .. } = *request;
+    let hosts = request.choice();
     let per_host = arguments.integer("processes_per_host").unwrap_or(processes.into());
     if per_host > processes.into() {
         let reason = format!("{per_host} ranks per host do not fit: a host has {processes} process slots");
@@ -196,14 +211,16 @@ fn file(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Build
 }
 
 /// Which slots are taken.
-struct Slots {
+struct Slots<'a> {
     processes: u16,
+    among: Option<&'a [u32]>,
     taken: Vec<Vec<u16>>,
 }
 
-impl Slots {
-    fn new(request: &Request) -> Slots {
-        Slots { processes: request.processes, taken: vec![Vec::new(); request.hosts as usize] }
+impl<'a> Slots<'a> {
+    fn new(request: &Request<'a>) -> Slots<'a> {
+        let taken = vec![Vec::new(); request.hosts as usize];
+        Slots { processes: request.processes, among: request.among, taken }
     }
 
     /// Takes `slot` of `host`, or its first free one.
@@ -213,6 +230,9 @@ impl Slots {
             .taken
             .get_mut(host.0 as usize)
             .ok_or_else(|| format!("no host {}: the platform has {hosts}, from 0", host.0))?;
+        if self.among.is_some_and(|among| among.binary_search(&host.0).is_err()) {
+            return Err(format!("host {} is another job's, or none of the hosts that this job may have", host.0));
+        }
         let free = |slot: &u16| !taken.contains(slot);
         let process = match slot {
             Some(slot) if slot >= processes => {

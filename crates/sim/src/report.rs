@@ -5,6 +5,7 @@ use mpi::Failure;
 use network::Fabric;
 use serde::Serialize;
 
+use crate::jobs::{JobReport, Placed};
 use crate::observe::{FaultsReport, LinkNames, RankTotals, StatisticsReport};
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
@@ -67,6 +68,8 @@ pub struct Report {
     pub busiest_links: Vec<BusyLink>,
     /// Totals by MPI call, longest total first.
     pub calls: Vec<CallTotal>,
+    /// The jobs of a run of several; empty for a run of one.
+    pub jobs: Vec<JobReport>,
     /// What statistics over time say in short, if they were asked for.
     pub statistics: Option<StatisticsReport>,
     /// What failed and what it has cost, where something can fail.
@@ -90,6 +93,18 @@ pub struct TimeSplit {
     pub transfer_s: f64,
     /// In MPI calls with nothing on its way yet: partners had not come \[s\].
     pub waiting_s: f64,
+}
+
+impl TimeSplit {
+    /// That of some ranks together.
+    pub fn of(ranks: &[RankTotals]) -> TimeSplit {
+        let sum = |of: fn(&RankTotals) -> f64| ranks.iter().map(of).sum();
+        TimeSplit {
+            compute_s: sum(|rank| rank.compute.seconds()),
+            transfer_s: sum(|rank| rank.transfer().seconds()),
+            waiting_s: sum(|rank| rank.waiting.seconds()),
+        }
+    }
 }
 
 /// One busy link.
@@ -191,6 +206,8 @@ pub struct Title {
     pub warnings: Vec<String>,
     /// Host of each rank.
     pub host_of_rank: Vec<u32>,
+    /// The jobs of a run of several; none for a run of one.
+    pub jobs: Vec<Placed>,
 }
 
 /// A finished run: the report and its tables.
@@ -258,9 +275,10 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         peak_rss_bytes: peak_rss_bytes(),
         threads: ended.threads,
         processes: ended.processes,
-        time: time_split(ended.views.ranks.totals()),
+        time: TimeSplit::of(ended.views.ranks.totals()),
         busiest_links: busiest_links(ended, &names, makespan),
         calls: call_totals(ended),
+        jobs: jobs(ended, title),
         statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
         faults,
         failure: failure(fabric, ended),
@@ -268,7 +286,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         stopped,
         warnings,
     };
-    let mut tables = tables(ended, &names, &title.host_of_rank);
+    let mut tables = tables(ended, &names, title);
     tables.extend(faults_table);
     Outcome { report, tables }
 }
@@ -325,10 +343,14 @@ fn makespan(ended: &Ended) -> Time {
     }
 }
 
-fn tables(ended: &Ended, names: &LinkNames, host_of_rank: &[u32]) -> Vec<Table> {
+fn tables(ended: &Ended, names: &LinkNames, title: &Title) -> Vec<Table> {
     let mut tables = ended.views.tables();
     let ranks = tables.iter_mut().find(|table| table.name == "ranks").expect("ranks are always kept");
-    ranks.columns.insert(1, ("host", Column::U32(host_of_rank.to_vec())));
+    ranks.columns.insert(1, ("host", Column::U32(title.host_of_rank.clone())));
+    if !title.jobs.is_empty() {
+        let names = title.jobs.iter().flat_map(|job| vec![job.name.clone(); job.ranks as usize]);
+        ranks.columns.insert(1, ("job", Column::Text(names.collect())));
+    }
     ranks.columns.extend(standings(ended));
     tables.extend(ended.links.tables(names));
     tables
@@ -347,13 +369,10 @@ fn standings(ended: &Ended) -> [(&'static str, Column); 2] {
     [("reached_s", Column::F64(reached)), ("stands_in", Column::Text(calls))]
 }
 
-fn time_split(totals: &[RankTotals]) -> TimeSplit {
-    let sum = |of: fn(&RankTotals) -> f64| totals.iter().map(of).sum();
-    TimeSplit {
-        compute_s: sum(|rank| rank.compute.seconds()),
-        transfer_s: sum(|rank| rank.transfer().seconds()),
-        waiting_s: sum(|rank| rank.waiting.seconds()),
-    }
+fn jobs(ended: &Ended, title: &Title) -> Vec<JobReport> {
+    let totals = ended.views.ranks.totals();
+    let unfinished: Vec<u32> = ended.unfinished.iter().map(|standing| standing.rank.0).collect();
+    title.jobs.iter().map(|job| job.report(totals, &title.host_of_rank, &unfinished)).collect()
 }
 
 fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {

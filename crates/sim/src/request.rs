@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Time;
-use engine::registry::{Arguments, Entry, find};
 use mpi::compute::Kernel;
 use mpi::file_system::FileSystem;
 use mpi::{Protocol, Source};
-use network::Topology;
-use workload::pattern::{Build, PATTERNS, Setting, Steps};
-use workload::trace::{Replay, ReplayOptions, SharedSet};
+use network::{Endpoint, Topology};
+use workload::trace::{Replay, ReplayOptions};
 
 use crate::blueprint::{Blueprint, Feed};
-use crate::config::{self, Disk, InputError, Override};
+use crate::config::{self, Disk, InputError, Override, Platform};
+use crate::jobs::{self, Job, Machine, Placed};
 use crate::memory::{self, Size};
 use crate::observe::{Detail, restored, saved};
+use crate::operations::{Opened, Operations};
 use crate::report::{Outcome, Title, report};
 use crate::run::{
     Alone, Domain, End, Ended, InWindows, Monitor, Peers, Until, domains_of, run, run_in_windows,
@@ -75,6 +75,13 @@ pub enum Workload {
     Program(String),
     /// A program under this name, of which each thread gets its own source.
     Sources(String, Sources),
+    /// Several at the same time, each on its hosts.
+    Jobs {
+        /// In the order of their ranks.
+        jobs: Vec<Job>,
+        /// The names of those that run, where they would be beside all; all of them if empty.
+        only: Vec<String>,
+    },
 }
 
 /// Makes a source that can answer for any rank, any number of times.
@@ -103,19 +110,6 @@ pub struct Prepared {
     kernels: Vec<Kernel>,
 }
 
-/// Where the operations come from.
-enum Operations {
-    Pattern {
-        build: Build,
-        arguments: Arguments,
-        setting: Setting,
-    },
-    Replay(SharedSet, ReplayOptions),
-    Made(Sources),
-    /// The caller brings them.
-    Program,
-}
-
 /// Builds what `request` asks for, or says what is wrong with it.
 pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
     prepare_share(request, &Alone)
@@ -126,19 +120,19 @@ pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
 pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
-    let platform = config::load(&request.platform, &overrides(request)?, &Disk::new("."))?;
-    let recording = match &request.workload {
-        Workload::Trace { path, .. } => Some(trace::open(path)?),
-        // A name that is none matters more than what else is missing.
-        Workload::Pattern { name, .. } => pattern(name).map(|_| None)?,
-        Workload::Program(_) | Workload::Sources(..) => None,
+    let overrides = overrides(request)?;
+    let platform = config::load(&request.platform, &overrides, &Disk::new("."))?;
+    let opened = match &request.workload {
+        Workload::Jobs { jobs, .. } => jobs::open(jobs, request.ranks, request.seed)?,
+        workload => vec![Opened::of(workload, request.ranks, request.seed)?],
     };
-    let ranks = ranks(request, recording.as_ref())?;
-    let recorded = recording.as_ref().map(|recording| recording.hosts());
-    let mut warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
-    let operations = operations(request, recording, ranks)?;
+    let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
+    let ranks = u32::try_from(ranks)
+        .map_err(|_| InputError::whole("jobs", format!("together they have {ranks} ranks, which are too many")))?;
+    let mut warnings: Vec<String> = opened.iter().flat_map(|opened| opened.warnings.clone()).collect();
     let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
-    let per_rank = if matches!(operations, Operations::Program) { memory::PER_PROGRAM } else { 0 };
+    let is_program = opened.iter().any(|opened| matches!(opened.operations, Operations::Program));
+    let per_rank = if is_program { memory::PER_PROGRAM } else { 0 };
     let fits = |topology: &dyn Topology| {
         if topology.hosts().saturating_mul(platform.host_parameters().processes.into()) < ranks {
             // The placement says so, in better words.
@@ -150,9 +144,12 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     platform.check_faults(&model)?;
     warnings.extend(platform.unheard(&model));
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
-    let placement = platform.place(&*fabric.topology, ranks, request.seed, recorded.as_deref())?;
+    let machine = Machine { name: &request.platform, overrides: &overrides, topology: &*fabric.topology };
+    let Settled { operations, placement, placement_kind, jobs } = match &request.workload {
+        Workload::Jobs { jobs, only } => jobs::settle(jobs, only, opened, &machine, request.seed)?,
+        _ => alone(opened, &platform, &*fabric.topology, request.seed)?,
+    };
     let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
-    let placement_kind = platform.placement_kind().to_string();
     let kernels = platform.kernels(&*fabric.topology)?;
     let blueprint = Blueprint {
         platform,
@@ -160,6 +157,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         seed: request.seed,
         fabric,
         placement: placement.into(),
+        jobs: if jobs.is_empty() { [0].into() } else { jobs.iter().map(|job| job.first).collect() },
         compute_scale: request.compute_scale,
         detail: request.detail,
     };
@@ -167,15 +165,37 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     let (domains, all) = domains(request, &blueprint, &operations, peers, &mut warnings)?;
     let title = Title {
         platform: blueprint.platform.name(),
-        workload: workload_name(&request.workload),
+        workload: request.workload.title(),
         model,
         placement: placement_kind,
         seed: request.seed,
         setup_s: started.elapsed().as_secs_f64(),
         warnings,
         host_of_rank,
+        jobs,
     };
     Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title, kernels })
+}
+
+/// A workload with its ranks in place.
+pub(crate) struct Settled {
+    pub operations: Operations,
+    pub placement: Vec<Endpoint>,
+    pub placement_kind: String,
+    /// The jobs of a run of several.
+    pub jobs: Vec<Placed>,
+}
+
+/// A run of one workload.
+fn alone(
+    mut opened: Vec<Opened>,
+    platform: &Platform,
+    topology: &dyn Topology,
+    seed: u64,
+) -> Result<Settled, InputError> {
+    let Opened { operations, ranks, recorded, .. } = opened.pop().expect("there is one workload");
+    let placement = platform.place(topology, ranks, seed, recorded.as_deref())?;
+    Ok(Settled { operations, placement, placement_kind: platform.placement_kind().to_string(), jobs: Vec::new() })
 }
 
 /// One domain for each thread of each process, where the run can be cut: those of this process, and how many
@@ -227,79 +247,6 @@ fn overrides(request: &Request) -> Result<Vec<Override>, InputError> {
         flag: format!("--statistics {detail}"),
     }));
     Ok(overrides)
-}
-
-/// How many ranks: what the user says, and what a recording has.
-fn ranks(request: &Request, recording: Option<&SharedSet>) -> Result<u32, InputError> {
-    match (request.ranks, recording.map(|recording| recording.ranks())) {
-        (Some(0), _) => Err(InputError::whole("-n 0", "a run has at least one rank")),
-        (Some(asked), Some(recorded)) if asked != recorded => {
-            let reason = format!("a trace is replayed on as many ranks as it was recorded on: {recorded}");
-            Err(InputError::whole(format!("-n {asked}"), reason))
-        }
-        (_, Some(recorded)) => Ok(recorded),
-        (Some(asked), None) => Ok(asked),
-        (None, None) => Err(InputError::whole("-n", "is missing: how many ranks, such as -n 64?")),
-    }
-}
-
-/// The pattern `name`; who writes a path or a suffix means a file, which would have been found.
-fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
-    if name.contains(['/', '.']) {
-        return Err(InputError::whole(name, "there is no such file or folder"));
-    }
-    find(PATTERNS, "pattern", name).map_err(|reason| InputError::whole(name, reason))
-}
-
-fn operations(request: &Request, recording: Option<SharedSet>, ranks: u32) -> Result<Operations, InputError> {
-    let operations = match &request.workload {
-        Workload::Program(_) => Operations::Program,
-        Workload::Sources(_, sources) => Operations::Made(sources.clone()),
-        Workload::Trace { options, .. } => {
-            Operations::Replay(recording.expect("a trace has been opened"), *options)
-        }
-        Workload::Pattern { name, arguments } => {
-            let entry = pattern(name)?;
-            let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
-            let setting = Setting { ranks, seed: request.seed };
-            Operations::Pattern { build: entry.build, arguments, setting }
-        }
-    };
-    // What is wrong with them shows when they are made.
-    operations.feed()?;
-    Ok(operations)
-}
-
-impl Operations {
-    /// A source for one domain; `None` where the caller brings it.
-    fn feed(&self) -> Result<Option<Feed>, InputError> {
-        Ok(Some(match self {
-            Operations::Program => return Ok(None),
-            Operations::Made(sources) => Feed::Made((sources.0)()),
-            Operations::Replay(recording, options) => {
-                let replay = workload::trace::replay(recording.clone(), *options);
-                Feed::Replay(replay.map_err(|error| trace::input_error(&error))?)
-            }
-            Operations::Pattern { build, arguments, setting } => {
-                let pattern = build(arguments, *setting).map_err(|error| match error.parameter {
-                    "ranks" => InputError::whole(format!("-n {}", setting.ranks), error.reason),
-                    parameter => InputError::whole(format!("--{parameter}"), error.reason),
-                })?;
-                Feed::Pattern(Steps::new(pattern, setting.ranks))
-            }
-        }))
-    }
-}
-
-fn workload_name(workload: &Workload) -> String {
-    match workload {
-        Workload::Program(name) | Workload::Sources(name, _) => name.clone(),
-        Workload::Trace { path, .. } => path.clone(),
-        Workload::Pattern { name, arguments } => {
-            let arguments = arguments.iter().map(|(key, value)| format!(" --{key} {value}"));
-            format!("{name}{}", arguments.collect::<String>())
-        }
-    }
 }
 
 impl Prepared {
@@ -376,9 +323,9 @@ impl Prepared {
     ) -> Result<Option<Outcome>, InputError> {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         for feed in feeds {
-            if let Feed::Replay(replay) = feed {
+            for (first, replay) in feed.replays() {
                 errors.extend(replay.take_error().map(|error| trace::input_error(&error)));
-                warnings.extend(replay.warnings().iter().map(|(rank, text)| (rank.0, text.clone())));
+                warnings.extend(replay.warnings().iter().map(|(rank, text)| (first + rank.0, text.clone())));
             }
         }
         let told: Vec<_> = errors.iter().map(|error| (error.file.clone(), error.message.clone())).collect();

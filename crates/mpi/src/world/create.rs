@@ -30,7 +30,7 @@ impl World {
     pub(super) fn membership(&self, rank: u32, comm: CommId) -> Outcome<&Arc<Communicator>> {
         let comm = comm.communicator();
         match comm {
-            CommId::WORLD => return Ok(&self.world),
+            CommId::WORLD => return Ok(self.world_of(rank)),
             CommId::SELF => return Ok(&self.oneself),
             _ => {}
         }
@@ -48,7 +48,7 @@ impl World {
     pub(super) fn communicator(&self, rank: u32, comm: CommId) -> Option<&Arc<Communicator>> {
         let comm = comm.communicator();
         match comm {
-            CommId::WORLD => Some(&self.world),
+            CommId::WORLD => Some(self.world_of(rank)),
             CommId::SELF => Some(&self.oneself),
             _ => self.processes[rank as usize].memberships.get(comm.0)?.communicator.as_ref(),
         }

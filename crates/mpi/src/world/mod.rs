@@ -56,6 +56,9 @@ use processes::Processes;
 pub struct Setup {
     /// Where each rank of the run is.
     pub placement: Arc<[Endpoint]>,
+    /// The first rank of each job, ascending from 0: programs that do not know of each other. What a rank calls
+    /// the world ([`CommId::WORLD`]) is its job.
+    pub jobs: Arc<[u32]>,
     /// The part of the network whose ranks are in this world.
     pub part: Part,
     /// Overheads and regimes of the hosts.
@@ -159,7 +162,8 @@ pub struct Context<'a> {
 pub struct World {
     setup: Setup,
     processes: Processes,
-    world: Arc<Communicator>,
+    /// That of each job.
+    worlds: Vec<Arc<Communicator>>,
     oneself: Arc<Communicator>,
     /// Messages whose sender's overhead has not ended yet; events name them by index.
     outbox: Slab<Message>,
@@ -192,10 +196,17 @@ impl World {
         let ranks = setup.placement.len();
         assert!((1..1 << 31).contains(&ranks), "a world has 1 to 2^31 - 1 ranks, not {ranks}");
         assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
+        let starts = &setup.jobs;
+        let ascending = starts.windows(2).all(|pair| pair[0] < pair[1]);
+        assert!(starts.first() == Some(&0) && ascending, "jobs have ranks, and rank 0 is in the first");
+        let ends = starts.iter().skip(1).copied().chain([ranks as u32]);
+        let groups = starts.iter().zip(ends).map(|(first, end)| Group::consecutive(*first, end - first));
+        let world = |group| Arc::new(Communicator::new(CommId::WORLD, group, Topology::Plain));
+        let worlds = groups.map(world).collect();
         let seen = setup.protocol.progress.seen_at_first();
         World {
             processes: Processes::new(ranks as u32, seen, |rank| setup.owns(rank)),
-            world: Arc::new(Communicator::new(CommId::WORLD, Group::world(ranks as u32), Topology::Plain)),
+            worlds,
             oneself: Arc::new(Communicator::oneself()),
             outbox: Slab::new(),
             steps: Vec::new(),
@@ -212,6 +223,14 @@ impl World {
             arrived: 0,
             bytes: 0,
             setup,
+        }
+    }
+
+    /// The communicator that `rank` calls the world.
+    fn world_of(&self, rank: u32) -> &Arc<Communicator> {
+        match &self.worlds[..] {
+            [only] => only,
+            worlds => &worlds[self.setup.jobs.partition_point(|first| *first <= rank) - 1],
         }
     }
 

@@ -187,6 +187,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
     };
     Setup {
         part: network::Part::whole(),
+        jobs: [0].into(),
         placement: (0..ranks).map(|rank| Endpoint { host: HostId(rank), process: 0 }).collect(),
         host: Arc::new(host),
         protocol: Protocol {

@@ -21,6 +21,11 @@ impl InputError {
     pub fn whole(file: impl Into<String>, message: impl Into<String>) -> InputError {
         InputError { file: file.into(), line: 0, column: 0, message: message.into() }
     }
+
+    /// The same, about one of several jobs.
+    pub fn of_job(self, name: &str) -> InputError {
+        InputError { file: format!("job '{name}': {}", self.file), ..self }
+    }
 }
 
 impl fmt::Display for InputError {

@@ -277,6 +277,7 @@ impl Platform {
     pub fn world_setup(
         &self,
         placement: Arc<[Endpoint]>,
+        jobs: Arc<[u32]>,
         part: Part,
         host: Arc<HostParameters>,
         scale: f64,
@@ -284,6 +285,7 @@ impl Platform {
         let mpi = self.mpi();
         Setup {
             placement,
+            jobs,
             part,
             host,
             protocol: self.protocol(),
@@ -339,15 +341,28 @@ impl Platform {
         seed: u64,
         recorded: Option<&[String]>,
     ) -> Result<Vec<Endpoint>, InputError> {
+        let asked = if recorded.is_some() { "the trace".to_string() } else { format!("-n {ranks}") };
+        self.place_among(topology, ranks, seed, recorded, None, &asked)
+    }
+
+    /// The same on some hosts, ascending, for what an error calls `asked`.
+    pub fn place_among(
+        &self,
+        topology: &dyn Topology,
+        ranks: u32,
+        seed: u64,
+        recorded: Option<&[String]>,
+        among: Option<&[u32]>,
+        asked: &str,
+    ) -> Result<Vec<Endpoint>, InputError> {
         let checked = self.of("placement");
         let names = &self.host_names(topology)?;
         let (hosts, processes) = (topology.hosts(), self.hosts.processes);
-        let request = Request { ranks, hosts, processes, seed, names, recorded };
+        let request = Request { ranks, hosts, processes, seed, names, recorded, among };
         (entry(PLACEMENTS, checked).build)(&checked.arguments, &request).map_err(|error| {
             if error.parameter != RANKS {
                 return checked.build_error(&error);
             }
-            let asked = if recorded.is_some() { "the trace".to_string() } else { format!("-n {ranks}") };
             InputError::whole(asked, error.reason)
         })
     }

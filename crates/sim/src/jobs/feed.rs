@@ -1,0 +1,84 @@
+//! The operations of a run of several jobs.
+
+use engine::{Duration, Time};
+use mpi::{Completion, Op, Rank, Source};
+use workload::trace::Replay;
+
+use super::Placed;
+use crate::blueprint::Feed;
+
+/// The source of a run of several jobs: each rank asks that of its own job.
+pub struct Jobs(Vec<JobFeed>);
+
+struct JobFeed {
+    name: String,
+    first: u32,
+    start: Time,
+    /// Of each rank, whether it has waited for the start; empty where that is time zero.
+    begun: Vec<bool>,
+    feed: Feed,
+}
+
+impl Jobs {
+    /// Of these jobs with their sources, in the order of their ranks.
+    pub fn new(jobs: Vec<(Placed, Feed)>) -> Jobs {
+        let feed = |(job, feed): (Placed, Feed)| JobFeed {
+            begun: if job.start == Time::ZERO { Vec::new() } else { vec![false; job.ranks as usize] },
+            name: job.name,
+            first: job.first,
+            start: job.start,
+            feed,
+        };
+        Jobs(jobs.into_iter().map(feed).collect())
+    }
+
+    /// The replays among them, with their first ranks.
+    pub fn replays(&mut self) -> impl Iterator<Item = (u32, &mut Replay)> {
+        self.0.iter_mut().filter_map(|job| match &mut job.feed {
+            Feed::Replay(replay) => Some((job.first, replay)),
+            _ => None,
+        })
+    }
+
+    fn job_of(&self, rank: Rank) -> usize {
+        self.0.partition_point(|job| job.first <= rank.0) - 1
+    }
+}
+
+impl JobFeed {
+    fn next(&mut self, rank: Rank, done: &Completion) -> Op {
+        let own = Rank(rank.0 - self.first);
+        let Some(begun) = self.begun.get_mut(own.0 as usize) else { return self.feed.next(own, done) };
+        if !std::mem::replace(begun, true) {
+            return Op::SleepUntil(self.start);
+        }
+        let since_start = Time(done.now.0 - self.start.0);
+        match self.feed.next(own, &Completion { now: since_start, ..done.clone() }) {
+            Op::SleepUntil(time) => Op::SleepUntil(time + Duration(self.start.0)),
+            op => op,
+        }
+    }
+}
+
+impl Source for Jobs {
+    fn next(&mut self, rank: Rank, done: &Completion) -> Op {
+        let job = self.job_of(rank);
+        self.0[job].next(rank, done)
+    }
+
+    fn place(&self, rank: Rank) -> Option<String> {
+        let job = &self.0[self.job_of(rank)];
+        let own = Rank(rank.0 - job.first);
+        let place = job.feed.place(own).map_or(String::new(), |place| format!(", {place}"));
+        Some(format!("rank {} of job '{}'{place}", own.0, job.name))
+    }
+
+    /// Of the job that is least far.
+    fn share_done(&self) -> Option<f64> {
+        self.0.iter().map(|job| job.feed.share_done()).collect::<Option<Vec<_>>>()?.into_iter().reduce(f64::min)
+    }
+
+    fn take_error(&mut self) -> Option<String> {
+        self.0.iter_mut().find_map(|job| Source::take_error(&mut job.feed))
+    }
+}

@@ -1,0 +1,144 @@
+//! From a workload in words to the operations of its ranks.
+
+use engine::registry::{Arguments, Entry, find};
+use workload::pattern::{Build, PATTERNS, Setting, Steps};
+use workload::trace::{ReplayOptions, SharedSet};
+
+use crate::blueprint::Feed;
+use crate::config::{self, Disk, InputError};
+use crate::jobs::{Jobs, Placed};
+use crate::request::{Sources, Workload};
+use crate::trace;
+
+/// Where the operations come from.
+pub(crate) enum Operations {
+    Pattern {
+        build: Build,
+        arguments: Arguments,
+        setting: Setting,
+    },
+    Replay(SharedSet, ReplayOptions),
+    Made(Sources),
+    Jobs(Vec<(Placed, Operations)>),
+    /// The caller brings them.
+    Program,
+}
+
+/// A workload that has been looked at: a recording is open, a pattern's arguments are read.
+pub(crate) struct Opened {
+    pub operations: Operations,
+    pub ranks: u32,
+    /// The name of each rank's host, where it was recorded.
+    pub recorded: Option<Vec<String>>,
+    pub warnings: Vec<String>,
+}
+
+impl Opened {
+    /// Opens `workload` for so many ranks, or as many as it has itself.
+    pub fn of(workload: &Workload, asked: Option<u32>, seed: u64) -> Result<Opened, InputError> {
+        let recording = match workload {
+            Workload::Trace { path, .. } => Some(trace::open(path)?),
+            // A name that is none matters more than what else is missing.
+            Workload::Pattern { name, .. } => pattern(name).map(|_| None)?,
+            Workload::Program(_) | Workload::Sources(..) => None,
+            Workload::Jobs { .. } => {
+                return Err(InputError::whole("jobs", "a job is a pattern or a recording, not several jobs"));
+            }
+        };
+        let ranks = ranks(asked, recording.as_ref())?;
+        let recorded = recording.as_ref().map(|recording| recording.hosts());
+        let warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
+        let operations = operations(workload, recording, ranks, seed)?;
+        Ok(Opened { operations, ranks, recorded, warnings })
+    }
+}
+
+/// How many ranks: what the user says, and what a recording has.
+fn ranks(asked: Option<u32>, recording: Option<&SharedSet>) -> Result<u32, InputError> {
+    match (asked, recording.map(|recording| recording.ranks())) {
+        (Some(0), _) => Err(InputError::whole("-n 0", "a run has at least one rank")),
+        (Some(asked), Some(recorded)) if asked != recorded => {
+            let reason = format!("a trace is replayed on as many ranks as it was recorded on: {recorded}");
+            Err(InputError::whole(format!("-n {asked}"), reason))
+        }
+        (_, Some(recorded)) => Ok(recorded),
+        (Some(asked), None) => Ok(asked),
+        (None, None) => Err(InputError::whole("-n", "is missing: how many ranks, such as -n 64?")),
+    }
+}
+
+/// The pattern `name`; who writes a path or a suffix means a file, which would have been found.
+fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
+    if name.contains(['/', '.']) {
+        return Err(InputError::whole(name, "there is no such file or folder"));
+    }
+    find(PATTERNS, "pattern", name).map_err(|reason| InputError::whole(name, reason))
+}
+
+fn operations(
+    workload: &Workload,
+    recording: Option<SharedSet>,
+    ranks: u32,
+    seed: u64,
+) -> Result<Operations, InputError> {
+    let operations = match workload {
+        Workload::Sources(_, sources) => Operations::Made(sources.clone()),
+        Workload::Trace { options, .. } => {
+            Operations::Replay(recording.expect("a trace has been opened"), *options)
+        }
+        Workload::Pattern { name, arguments } => {
+            let entry = pattern(name)?;
+            let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
+            Operations::Pattern { build: entry.build, arguments, setting: Setting { ranks, seed } }
+        }
+        Workload::Program(_) | Workload::Jobs { .. } => Operations::Program,
+    };
+    // What is wrong with them shows when they are made.
+    operations.feed()?;
+    Ok(operations)
+}
+
+impl Operations {
+    /// A source for one domain; `None` where the caller brings it.
+    pub fn feed(&self) -> Result<Option<Feed>, InputError> {
+        Ok(Some(match self {
+            Operations::Program => return Ok(None),
+            Operations::Made(sources) => Feed::Made((sources.0)()),
+            Operations::Replay(recording, options) => {
+                let replay = workload::trace::replay(recording.clone(), *options);
+                Feed::Replay(replay.map_err(|error| trace::input_error(&error))?)
+            }
+            Operations::Pattern { build, arguments, setting } => {
+                let pattern = build(arguments, *setting).map_err(|error| match error.parameter {
+                    "ranks" => InputError::whole(format!("-n {}", setting.ranks), error.reason),
+                    parameter => InputError::whole(format!("--{parameter}"), error.reason),
+                })?;
+                Feed::Pattern(Steps::new(pattern, setting.ranks))
+            }
+            Operations::Jobs(jobs) => {
+                let feed = |(job, operations): &(Placed, Operations)| {
+                    Ok((job.clone(), operations.feed()?.expect("a job brings its operations")))
+                };
+                Feed::Jobs(Jobs::new(jobs.iter().map(feed).collect::<Result<Vec<_>, InputError>>()?))
+            }
+        }))
+    }
+}
+
+impl Workload {
+    /// What a report calls it.
+    pub fn title(&self) -> String {
+        match self {
+            Workload::Program(name) | Workload::Sources(name, _) => name.clone(),
+            Workload::Trace { path, .. } => path.clone(),
+            Workload::Pattern { name, arguments } => {
+                let arguments = arguments.iter().map(|(key, value)| format!(" --{key} {value}"));
+                format!("{name}{}", arguments.collect::<String>())
+            }
+            Workload::Jobs { jobs, only } => {
+                let running = jobs.iter().filter(|job| only.is_empty() || only.contains(&job.name));
+                running.map(|job| job.name.as_str()).collect::<Vec<_>>().join(" + ")
+            }
+        }
+    }
+}
