@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import numbers
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopcast import _core, standing
+from hopcast import _core, jobs, standing
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.live.library import is_executable, is_mpi4py_program
 from hopcast.live.options import NAMES, Options
@@ -47,6 +48,8 @@ def run(
     threads: int = 1,
     statistics: str | None = None,
     stop_at: str | None = None,
+    only: Iterable[str] = (),
+    alone: bool = False,
     live: Options | None = None,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
@@ -56,9 +59,9 @@ def run(
     platform: a preset's name, or the path of a platform file.
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
         the path of a compiled MPI program or of a program file in Python (`args` become its arguments); the
-        path of a recorded trace (a folder, a file, a tar archive); or the name of a synthetic pattern, whose
-        arguments are `kwargs` (`{"bytes": "64 B"}`).
-    ranks: how many; a trace knows by itself.
+        path of a recorded trace (a folder, a file, a tar archive); the path of a file of several jobs (see
+        `hopcast.jobs`); or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
+    ranks: how many; a trace knows by itself, and so does each of several jobs.
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement: ranks to hosts: "linear", "random", "recorded", or a file.
     ppn: processes per host; as many as a host has slots by default.
@@ -67,6 +70,8 @@ def run(
     compute_scale: factor on recorded compute times.
     records: how many single MPI calls to keep, for the timeline.
     mode, time_shift (of a trace): see `hopcast run --help`.
+    only, alone (of several jobs): the names of those that run, each where it would be beside all; whether
+        to run each of them by itself, too, for `alone_s` and `slowdown` of each in the report's `jobs`.
     live: how the ranks of a compiled program run.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
@@ -94,6 +99,8 @@ def run(
         threads=threads,
         statistics=statistics,
         stop_at=stop_at,
+        only=tuple(only),
+        alone=alone,
         live=live or Options(),
     )
     return _reported(job, out, quiet)
@@ -138,6 +145,8 @@ class Job:
     threads: int = 1
     statistics: str | None = None
     stop_at: str | None = None
+    only: tuple[str, ...] = ()
+    alone: bool = False
     live: Options = field(default_factory=Options)
 
 
@@ -171,6 +180,8 @@ def simulate(
         "threads": min(job.threads, _MOST_THREADS),
         "statistics": job.statistics,
         "stop_at": job.stop_at,
+        "jobs": [],
+        "only": [],
     }
     watch = _Watch(Signals(progress), peers)
     if callable(job.program):
@@ -187,6 +198,8 @@ def simulate(
             plain = Job(job.platform, function, job.ranks, (), job.kwargs)
             title = " ".join((Path(name).name, *map(str, job.args)))
             return _simulate_function(request, title, function, plain, watch)
+    if jobs.is_jobs(name):
+        return _simulate_jobs(request, name, job, watch)
     if _is_trace(name):
         return _simulate_trace(request, name, watch)
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
@@ -223,6 +236,10 @@ def _check_options(job: Job) -> None:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if not (value is None and name == "ppn") and not (whole and value >= least):
             raise InputError(f"{name}: a whole number of at least {least}, not {value!r}")
+    several = not callable(job.program) and jobs.is_jobs(job.program)
+    for name in ("only", "alone"):
+        if getattr(job, name) and not several:
+            raise InputError(f"{name}: it is for a file of several jobs, and this is none")
     if not isinstance(job.model, str | None):
         raise InputError(f"model: a name such as 'flow', not {job.model!r}")
     if not isinstance(job.stop_at, str | None):
@@ -252,7 +269,8 @@ def _check_options(job: Job) -> None:
 
 def _is_trace(name: str) -> bool:
     """Whether the workload called `name` is a recording: any existing path that is no program."""
-    return not (name.endswith(".py") or is_executable(name)) and Path(name).exists()
+    other = name.endswith(".py") or is_executable(name) or jobs.is_jobs(name)
+    return not other and Path(name).exists()
 
 
 _RANKS_MOST = 2**31 - 1
@@ -278,6 +296,23 @@ def _simulate_trace(request, name: str, watch: _Watch) -> Report | None:
             outcome, *rest = ended
             ended = (outcome.replace(place, name), *rest)
         return _report(ended)
+
+
+def _simulate_jobs(request, name: str, job: Job, watch: _Watch) -> Report | None:
+    if job.kwargs or job.args:
+        raise InputError(f"{name}: a file of jobs takes no arguments; each job has its own")
+    with contextlib.ExitStack() as stack:
+        request |= {"workload": "jobs", "name": name, "arguments": [], "jobs": jobs.read(name, stack)}
+        stack.enter_context(watch.signals)
+        report = _report(_core_run(request | {"only": list(job.only)}, None, watch))
+        if report is None or not job.alone:
+            return report
+        for one in report.summary["jobs"]:
+            by_itself = _report(_core_run(request | {"only": [one["name"]]}, None, watch))
+            one["alone_s"] = by_itself.summary["jobs"][0]["makespan_s"] if by_itself else None
+            known = one["alone_s"] and one["makespan_s"]
+            one["slowdown"] = one["makespan_s"] / one["alone_s"] if known else None
+    return report
 
 
 def _simulate_function(request, name, function, job: Job, watch: _Watch) -> Report | None:

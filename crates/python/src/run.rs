@@ -14,6 +14,47 @@ use crate::errors::{input_error, told_error};
 use crate::peers::Talker;
 use crate::source::Greenlets;
 
+/// One of several jobs; see `hopcast.jobs`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct OneJob {
+    name: String,
+    workload: String,
+    what: String,
+    arguments: Vec<(String, String)>,
+    ranks: Option<u32>,
+    start: Option<String>,
+    hosts: Option<String>,
+    placement: Option<String>,
+    ppn: Option<u16>,
+    mode: Option<String>,
+    time_shift: Option<bool>,
+}
+
+impl OneJob {
+    fn job(self) -> PyResult<sim::jobs::Job> {
+        let wrong = |error: InputError| input_error(error.of_job(&self.name));
+        let start = self.start.as_deref().map_or(Ok(Time::ZERO), str::parse::<Time>);
+        let start = start.map_err(|error| wrong(InputError::whole("start", error.to_string())))?;
+        let workload = match self.workload.as_str() {
+            "trace" => {
+                let options = sim::trace::replay_options(self.mode.as_deref(), self.time_shift);
+                Workload::Trace { options: options.map_err(wrong)?, path: self.what }
+            }
+            _ => Workload::Pattern { name: self.what, arguments: self.arguments },
+        };
+        Ok(sim::jobs::Job {
+            workload,
+            start,
+            name: self.name,
+            ranks: self.ranks,
+            placement: self.placement,
+            hosts: self.hosts,
+            processes_per_host: self.ppn,
+        })
+    }
+}
+
 /// What Python asks for; see `hopcast.api.Job`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -35,6 +76,8 @@ pub struct Job {
     mode: Option<String>,
     time_shift: Option<bool>,
     statistics: Option<String>,
+    jobs: Vec<OneJob>,
+    only: Vec<String>,
 }
 
 impl Job {
@@ -45,6 +88,10 @@ impl Job {
             "trace" => {
                 let options = sim::trace::replay_options(self.mode.as_deref(), self.time_shift);
                 Workload::Trace { path: self.name, options: options.map_err(input_error)? }
+            }
+            "jobs" => {
+                let jobs = self.jobs.into_iter().map(OneJob::job).collect::<PyResult<_>>()?;
+                Workload::Jobs { jobs, only: self.only }
             }
             other => return Err(PyValueError::new_err(format!("no workload is a '{other}'"))),
         };

@@ -46,7 +46,8 @@ impl Blueprint {
             keeps.then_some(()).ok_or_else(|| self.platform.without_statistics(&self.model))?;
         }
         let placement = self.placement.clone();
-        let setup = self.platform.world_setup(placement, self.jobs.clone(), part.clone(), hosts, self.compute_scale);
+        let setup =
+            self.platform.world_setup(placement, self.jobs.clone(), part.clone(), hosts, self.compute_scale);
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
     }
 

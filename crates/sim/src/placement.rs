@@ -231,7 +231,10 @@ impl<'a> Slots<'a> {
             .get_mut(host.0 as usize)
             .ok_or_else(|| format!("no host {}: the platform has {hosts}, from 0", host.0))?;
         if self.among.is_some_and(|among| among.binary_search(&host.0).is_err()) {
-            return Err(format!("host {} is another job's, or none of the hosts that this job may have", host.0));
+            return Err(format!(
+                "host {} is another job's, or none of the hosts that this job may have",
+                host.0
+            ));
         }
         let free = |slot: &u16| !taken.contains(slot);
         let process = match slot {

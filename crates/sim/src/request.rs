@@ -127,8 +127,9 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         workload => vec![Opened::of(workload, request.ranks, request.seed)?],
     };
     let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
-    let ranks = u32::try_from(ranks)
-        .map_err(|_| InputError::whole("jobs", format!("together they have {ranks} ranks, which are too many")))?;
+    let ranks = u32::try_from(ranks).map_err(|_| {
+        InputError::whole("jobs", format!("together they have {ranks} ranks, which are too many"))
+    })?;
     let mut warnings: Vec<String> = opened.iter().flat_map(|opened| opened.warnings.clone()).collect();
     let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
     let is_program = opened.iter().any(|opened| matches!(opened.operations, Operations::Program));
@@ -195,7 +196,12 @@ fn alone(
 ) -> Result<Settled, InputError> {
     let Opened { operations, ranks, recorded, .. } = opened.pop().expect("there is one workload");
     let placement = platform.place(topology, ranks, seed, recorded.as_deref())?;
-    Ok(Settled { operations, placement, placement_kind: platform.placement_kind().to_string(), jobs: Vec::new() })
+    Ok(Settled {
+        operations,
+        placement,
+        placement_kind: platform.placement_kind().to_string(),
+        jobs: Vec::new(),
+    })
 }
 
 /// One domain for each thread of each process, where the run can be cut: those of this process, and how many

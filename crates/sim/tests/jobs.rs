@@ -99,7 +99,10 @@ fn jobs_at_the_same_time_share_links() {
     let apart = run(&request(&platform, "flow", &[far, later]));
     assert_eq!(makespans(&apart), [0.8, 0.8]);
     let second = &apart.report.jobs[1];
-    assert_eq!((second.start_s, second.end_s, second.first_rank, second.hosts_used), (10.0, Some(10.8), 2, 2));
+    assert_eq!(
+        (second.start_s, second.end_s, second.first_rank, second.hosts_used),
+        (10.0, Some(10.8), 2, 2)
+    );
 }
 
 /// What a job would take if it had the machine for itself, where it is.
@@ -122,8 +125,11 @@ fn one_of_several_jobs_can_run_alone_in_its_place() {
 #[test]
 fn a_job_is_a_world_of_its_own() {
     let kinds = ["allreduce", "alltoall", "barrier", "halo2d", "scan"];
-    let jobs: Vec<_> =
-        kinds.into_iter().zip(3..).map(|(kind, ranks)| job(kind, kind, ranks, &[("iterations", "3")])).collect();
+    let jobs: Vec<_> = kinds
+        .into_iter()
+        .zip(3..)
+        .map(|(kind, ranks)| job(kind, kind, ranks, &[("iterations", "3")]))
+        .collect();
     let crossbar = |jobs: &[Job]| {
         let mut request = request("crossbar", "loggp", jobs);
         request.overrides = vec![("topology.hosts".to_string(), "64".to_string())];

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hopcast import jobs
 from hopcast.cli import arguments, exits, overrides
 from hopcast.errors import InputError
 from hopcast.live.library import is_executable
@@ -32,6 +33,7 @@ _AS_THEY_ARE = (
     "threads",
     "statistics",
     "stop_at",
+    "alone",
 )
 _OF_TRACES = ("mode", "time_shift")
 
@@ -110,6 +112,17 @@ _OF_TRACES = ("mode", "time_shift")
     "[default: the platform's].",
 )
 @click.option(
+    "--only",
+    metavar="NAMES",
+    default="",
+    help="Of a file of several jobs, run these, names with commas, where they would be beside all.",
+)
+@click.option(
+    "--alone",
+    is_flag=True,
+    help="Of a file of several jobs, run each by itself, too, to see how much the others slow it down.",
+)
+@click.option(
     "--compute",
     metavar="HOW",
     help="What computing between the MPI calls of a compiled program costs: none; measured, or "
@@ -183,8 +196,8 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
 
     PLATFORM is a preset ('hopcast list platforms') or a TOML file. WORKLOAD is a pattern with its
     arguments (halo3d --bytes 64KiB; 'hopcast list patterns'), a compiled MPI program, an mpi4py program
-    or a Python rank program (./app or program.py, then its own arguments), or a recorded trace (a file,
-    a directory, or a tar archive).
+    or a Python rank program (./app or program.py, then its own arguments), a recorded trace (a file,
+    a directory, or a tar archive), or a TOML file of several jobs that run at the same time.
     """
     from hopcast import processes
 
@@ -228,13 +241,16 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
     from hopcast.live import options
 
     is_program = arguments.is_program(workload)
-    is_trace = not is_program and Path(workload).exists()
+    several = not is_program and jobs.is_jobs(workload)
+    is_trace = not (is_program or several) and Path(workload).exists()
     of_traces = _OF_TRACES if is_executable(workload) else (*_OF_TRACES, "compute_scale")
     for name in () if is_trace else of_traces:
         if flags[name] is not None:
             raise InputError(f"--{name.replace('_', '-')} is for traces, and '{workload}' is none")
     if is_trace and args:
         raise InputError(f"{workload}: a trace takes no arguments, but here is '{args[0]}'")
+    if several and args:
+        raise InputError(f"{workload}: a file of jobs takes no arguments, but here is '{args[0]}'")
     if flags["records"] and flags["out"] is None:
         raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
     if flags["statistics"] not in (None, "none") and flags["out"] is None and not flags["as_json"]:
@@ -244,9 +260,10 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
         platform=platform,
         program=workload,
         args=args if is_program else (),
-        kwargs={} if is_program or is_trace else arguments.pairs(args, workload),
+        kwargs={} if is_program or is_trace or several else arguments.pairs(args, workload),
         overrides=overrides.pairs_of(flags["overrides"]),
         compute_scale=1.0 if scale is None else scale,
+        only=tuple(name for name in flags["only"].split(",") if name),
         live=options.of(flags),
         **{name: flags[name] for name in _AS_THEY_ARE},
     )

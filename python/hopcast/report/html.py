@@ -31,6 +31,8 @@ def page(result: Result) -> str:
             title=title(result.summary),
             parts=parts(result.summary),
             facts=facts(result.summary),
+            compared=any("slowdown" in job for job in result.summary.get("jobs") or ()),
+            whole_s=result.summary["makespan_s"] or 1.0,
             pictures=pictures,
             stop=stop(result.summary),
             stuck=((result.summary.get("failure") or {}).get("ranks") or [])[:_STUCK_SHOWN],

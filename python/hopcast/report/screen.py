@@ -68,6 +68,8 @@ def screen(summary: dict, width: int) -> RenderableType:
     if summary.get("stopped"):
         blocks += ["", _stopped(summary)]
     blocks += ["", *_time(summary, width)]
+    if summary.get("jobs"):
+        blocks += ["", _jobs(summary["jobs"])]
     if summary.get("busiest_links"):
         blocks += ["", _links(summary["busiest_links"][:_LINKS], units.transfers(summary["model"]))]
     if summary.get("faults"):
@@ -141,6 +143,22 @@ def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for number, name in enumerate(columns):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+    return table
+
+
+def _jobs(jobs: list[dict]) -> Table:
+    compared = any("slowdown" in job for job in jobs)
+    table = _table("Jobs", "ranks", "hosts", "start", "takes", *(("alone", "slowdown") if compared else ()))
+    for job in jobs:
+        row = [units.count(job["ranks"]), units.count(job["hosts_used"]), units.seconds(job["start_s"], 3)]
+        row.append(units.seconds(job["makespan_s"]) if job["makespan_s"] is not None else "not done")
+        if compared:
+            row += (
+                (units.seconds(job["alone_s"]), f"{job['slowdown']:.2f}")
+                if job.get("slowdown")
+                else ("—", "—")
+            )
+        table.add_row(Text(job["name"]), *row)
     return table
 
 

@@ -75,7 +75,12 @@ impl Source for Jobs {
 
     /// Of the job that is least far.
     fn share_done(&self) -> Option<f64> {
-        self.0.iter().map(|job| job.feed.share_done()).collect::<Option<Vec<_>>>()?.into_iter().reduce(f64::min)
+        self.0
+            .iter()
+            .map(|job| job.feed.share_done())
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .reduce(f64::min)
     }
 
     fn take_error(&mut self) -> Option<String> {

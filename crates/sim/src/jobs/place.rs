@@ -27,7 +27,8 @@ pub(crate) fn open(jobs: &[Job], asked: Option<u32>, seed: u64) -> Result<Vec<Op
             return Err(InputError::whole(format!("job '{}'", job.name), "another job has this name"));
         }
     }
-    let open = |job: &Job| Opened::of(&job.workload, job.ranks, seed).map_err(|error| error.of_job(&job.name));
+    let open =
+        |job: &Job| Opened::of(&job.workload, job.ranks, seed).map_err(|error| error.of_job(&job.name));
     jobs.iter().map(open).collect()
 }
 
@@ -62,7 +63,12 @@ pub(crate) fn settle(
         running.push((placed, opened.operations));
     }
     let jobs = running.iter().map(|(placed, _)| placed.clone()).collect();
-    Ok(Settled { operations: Operations::Jobs(running), placement, placement_kind: "by job".to_string(), jobs })
+    Ok(Settled {
+        operations: Operations::Jobs(running),
+        placement,
+        placement_kind: "by job".to_string(),
+        jobs,
+    })
 }
 
 /// How each job is placed, and the place of each of its ranks. Jobs whose hosts are named choose first, then the
@@ -76,8 +82,9 @@ fn place(
     let own = jobs.iter().map(|job| platform_for(job, machine).map_err(|error| error.of_job(&job.name)));
     let platforms = own.collect::<Result<Vec<_>, _>>()?;
     let topology = machine.topology;
-    let is_named =
-        |at: &usize| jobs[*at].hosts.is_some() || matches!(platforms[*at].placement_kind(), "file" | "recorded");
+    let is_named = |at: &usize| {
+        jobs[*at].hosts.is_some() || matches!(platforms[*at].placement_kind(), "file" | "recorded")
+    };
     let (named, others): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_named);
     let mut holder: Vec<Option<usize>> = vec![None; topology.hosts() as usize];
     let mut placed: Vec<_> = jobs.iter().map(|_| ("", Vec::new())).collect();
@@ -118,7 +125,8 @@ fn platform_for(job: &Job, machine: &Machine) -> Result<Platform, InputError> {
 fn hosts_of(list: &str, hosts: u32) -> Result<Vec<u32>, String> {
     let number = |word: &str| {
         let number = word.trim().parse::<u32>();
-        let number = number.map_err(|_| format!("'{word}' is not a host's number, as in 0-15,32,64-127:4"))?;
+        let number =
+            number.map_err(|_| format!("'{word}' is not a host's number, as in 0-15,32,64-127:4"))?;
         if number < hosts { Ok(number) } else { Err(format!("no host {number}: there are {hosts}, from 0")) }
     };
     let mut all = Vec::new();
