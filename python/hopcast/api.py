@@ -58,21 +58,19 @@ def run(
 
     platform: a preset's name, or the path of a platform file.
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
-        the path of a compiled MPI program or of a program file in Python (`args` become its arguments); the
-        path of a recorded trace (a folder, a file, a tar archive); the path of a file of several jobs (see
-        `hopcast.jobs`); or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
+        the path of a compiled MPI program, of a program file in Python (`args` become its arguments), of a
+        recorded trace (a folder, a file, a tar archive) or of a file of several jobs (see `hopcast.jobs`);
+        or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
     ranks: how many; a trace knows by itself, and so does each of several jobs.
     model, seed: the network model, where it is not the platform's own; of all random streams.
-    placement: ranks to hosts: "linear", "random", "recorded", or a file.
-    ppn: processes per host; as many as a host has slots by default.
+    placement, ppn: ranks to hosts: "linear", "random", "recorded", or a file; processes per host, by default
+        as many as a host has slots.
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries,
         as in `{"faults.planned": [{"link": "(0,0) <-> (1,0)", "fails_at": "1 ms"}]}`.
-    compute_scale: factor on recorded compute times.
-    records: how many single MPI calls to keep, for the timeline.
-    mode, time_shift (of a trace): see `hopcast run --help`.
+    compute_scale, records: factor on recorded compute times; how many MPI calls to keep, for the timeline.
+    mode, time_shift (of a trace), live (of a compiled program): see `hopcast run --help`.
     only, alone (of several jobs): the names of those that run, each where it would be beside all; whether
         to run each of them by itself, too, for `alone_s` and `slowdown` of each in the report's `jobs`.
-    live: how the ranks of a compiled program run.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.

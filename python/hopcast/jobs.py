@@ -16,9 +16,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 from hopcast.archive import opened
 from hopcast.errors import InputError

@@ -1,4 +1,4 @@
-"""Files of several jobs: what they may say, what a run of them reports, and how much jobs slow each other down."""
+"""Files of several jobs: what they may say, what a run reports, and how much jobs slow each other down."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_recording_can_be_one_of_the_jobs(files: Path):
         ("[[job]]\nrun = 'ring'\nranks = 2\nmode = 'none'", "job 1: mode is for traces, and 'ring' is none"),
         (
             "[[job]]\nrun = 'rign'\nranks = 2",
-            "job 'rign': rign: unknown pattern 'rign'; did you mean 'ring'?",
+            "job 'rign': rign: unknown pattern 'rign'; known: halo1d",
         ),
         ("[[job]]\nrun = 'ring --bytes'\nranks = 2", "job 1: ring: --bytes needs a value"),
         ("[[job]]\nrun = 'ring'\nranks = 2\nstart = '3'", "job 'ring': start: "),
