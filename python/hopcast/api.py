@@ -63,14 +63,11 @@ def run(
         or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
     ranks: how many; a trace knows by itself, and so does each of several jobs.
     model, seed: the network model, where it is not the platform's own; of all random streams.
-    placement, ppn: ranks to hosts: "linear", "random", "recorded", or a file; processes per host, by default
-        as many as a host has slots.
-    set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries,
-        as in `{"faults.planned": [{"link": "(0,0) <-> (1,0)", "fails_at": "1 ms"}]}`.
+    placement, ppn: "linear", "random", "recorded", or a file; processes per host [as many as it has slots].
+    set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale, records: factor on recorded compute times; how many MPI calls to keep, for the timeline.
     mode, time_shift (of a trace), live (of a compiled program): see `hopcast run --help`.
-    only, alone (of several jobs): the names of those that run, each where it would be beside all; whether
-        to run each of them by itself, too, for `alone_s` and `slowdown` of each in the report's `jobs`.
+    only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.
