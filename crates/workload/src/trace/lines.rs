@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::error::TraceError;
 use super::input::TraceFile;
 
-/// How much is read at once \[bytes\].
-const BLOCK: usize = 32 << 10;
+/// What all that are open at once hold together, and the most and the least that one reads at once \[bytes\].
+const BUFFERS: usize = 256 << 20;
+const LARGEST_BLOCK: usize = 64 << 10;
+const SMALLEST_BLOCK: usize = 4 << 10;
 /// A longer line is no line of a trace \[bytes\]: an all-to-all of a million ranks fits.
 const LONGEST: usize = 32 << 20;
 
@@ -41,13 +43,20 @@ pub struct Lines {
     /// Where in the file the byte after the buffer stands.
     ahead: u64,
     number: u64,
+    block: usize,
 }
 
 impl Lines {
     /// Before the first line of `part`.
     pub fn new(part: Part) -> Lines {
+        Lines::one_of(1, part)
+    }
+
+    /// The same where as many as `readers` are open at once, and have to share the memory.
+    pub fn one_of(readers: u32, part: Part) -> Lines {
         let (ahead, number) = (part.from, part.lines_before);
-        Lines { part, buffer: Vec::new(), line: (0, 0), unread: (0, 0), ahead, number }
+        let block = (BUFFERS / readers.max(1) as usize).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
+        Lines { part, buffer: Vec::new(), line: (0, 0), unread: (0, 0), ahead, number, block }
     }
 
     /// Goes to the next line, if there is one.
@@ -91,7 +100,7 @@ impl Lines {
         }
         self.buffer.copy_within(self.unread.0..self.unread.1, 0);
         self.unread = (0, kept);
-        let more = left.min(kept.max(BLOCK) as u64) as usize;
+        let more = left.min(kept.max(self.block) as u64) as usize;
         self.buffer.resize(kept + more, 0);
         let read = self
             .part
@@ -154,7 +163,7 @@ mod tests {
     fn lines_of_any_length_and_end() {
         assert_eq!(lines(b""), []);
         assert_eq!(lines(b"a\r\n\nb"), [(1, "a".into()), (2, String::new()), (3, "b".into())]);
-        let long = "x".repeat(3 * BLOCK);
+        let long = "x".repeat(3 * LARGEST_BLOCK);
         assert_eq!(lines(format!("{long}\n{long}\n").as_bytes()), [(1, long.clone()), (2, long)]);
     }
 

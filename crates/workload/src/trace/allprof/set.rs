@@ -74,7 +74,7 @@ impl AllprofSet {
         let file = self.files.get(rank.0 as usize).ok_or_else(|| {
             TraceError::new("liballprof trace", format!("rank {} is not among {}", rank.0, self.files.len()))
         })?;
-        Ok(Lines::new(Part::whole(file.clone())))
+        Ok(Lines::one_of(self.ranks(), Part::whole(file.clone())))
     }
 
     fn times(&self, rank: Rank, clocks: Clocks) -> Times {

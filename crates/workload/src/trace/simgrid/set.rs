@@ -68,7 +68,7 @@ impl SimgridSet {
             TraceError::new("SimGrid trace", format!("rank {} is not among {ranks}", rank.0))
         })?;
         let run = Run { rank: rank.0, ranks, untagged: self.untagged };
-        Ok(Translator::new(Lines::new(part.clone()), run))
+        Ok(Translator::new(Lines::one_of(ranks, part.clone()), run))
     }
 }
 
