@@ -62,16 +62,16 @@ def test_samples_of_the_table_replay_on_three_platforms(row: list[str], tmp_path
             assert report.summary["ranks"] in {summary["ranks"] for summary in summaries}
 
 
-def platform(latency_s: float, bandwidth_Bps: float, flop_rate: str) -> str:
-    """Three hosts, with half of the latency at either end."""
+def platform(latency_s: float, bandwidth_Bps: float, *, mpi: str, flop_rate: str = "1 Gflop/s") -> str:
+    """A few hosts, with half of the latency at either end."""
     return f"""
-name = "simgrid"
-summary = "one link of SimGrid's small_platform"
-source = "SimGrid"
+name = "translated"
+summary = "what another simulator is told"
+source = "its platform"
 
 [topology]
 kind = "crossbar"
-hosts = 3
+hosts = 32
 
 [host]
 processes = 1
@@ -83,9 +83,10 @@ bandwidth = "498 MB/s"
 [nic]
 bandwidth = "{bandwidth_Bps:.0f} B/s"
 latency = "{latency_s / 2 * 1e9:.0f} ns"
+gap = "1 us"
 
 [mpi]
-eager_limit = "1 TB"
+{mpi}
 
 [compute]
 flop_rate = "{flop_rate}"
@@ -125,12 +126,42 @@ def test_simgrids_expected_times(
     tmp_path: Path,
 ) -> None:
     place = unpacked("simgrid-ti/simgrid-replay-and-platforms.tar.xz", tmp_path)
+    latency_s, bandwidth_Bps = latency_s * factors[0], bandwidth_Bps * factors[1] / 1.05
+    text = platform(latency_s, bandwidth_Bps, mpi='eager_limit = "1 TB"', flop_rate=flop_rate)
     file = tmp_path / "simgrid.toml"
-    file.write_text(platform(latency_s * factors[0], bandwidth_Bps * factors[1] / 1.05, flop_rate))
+    file.write_text(text)
     report = hopcast.run(str(file), str(place / "examples" / "smpi" / trace))
     assert report.makespan_s == pytest.approx(expected_s, rel=1e-4)
     if "mixed" in trace:
         assert "737.001 s" in TEXT
+
+
+@pytest.mark.parametrize(
+    ("schedule", "ways", "computed_us"),
+    [
+        # The longest chain of messages, and what is computed before and behind them.
+        ("dissemination_16", 4, 0),
+        ("dissemination_32", 5, 0),
+        ("binary_tree_32", 5, 0),
+        # Rank 0 computes for 1 us and sends; rank 1 computes for 2 us behind the message.
+        ("llamp_blocking", 1, 3),
+    ],
+)
+def test_schedules_take_what_the_loggop_model_says(
+    schedule: str, ways: int, computed_us: float, tmp_path: Path
+) -> None:
+    """LogGOPSim's defaults: L 2.5 us, o 1.5 us, G 6 ns. Its README gives 22 us for dissemination_16."""
+    path = DATA / "goal" / f"{schedule}.goal"
+    if not path.exists():
+        pytest.skip(f"no {path} (set HOPCAST_DATA)")
+    overheads = 'regimes = [{ name = "all", send_overhead = "1.5 us", receive_overhead = "1.5 us" }]'
+    file = tmp_path / "loggop.toml"
+    file.write_text(platform(2.5e-6, 1e9 / 6, mpi=overheads))
+    report = hopcast.run(str(file), str(path), model="loggp")
+    nbytes = 4 if schedule.startswith("llamp") else 1
+    assert report.makespan_s == pytest.approx(
+        (ways * (2.5 + 2 * 1.5 + 0.006 * nbytes) + computed_us) * 1e-6, rel=1e-6
+    )
 
 
 def test_a_list_of_files_names_the_one_that_is_missing(tmp_path: Path) -> None:
