@@ -27,6 +27,7 @@ pub mod dumpi;
 pub mod error;
 pub mod goal;
 pub mod graph;
+pub mod hct;
 pub mod input;
 pub mod lines;
 pub mod otf2;
@@ -58,7 +59,7 @@ pub struct Format {
 
 /// Every trace format.
 pub const FORMATS: &[Entry<Format>] =
-    &[dumpi::FORMAT, otf2::FORMAT, simgrid::FORMAT, goal::FORMAT, allprof::FORMAT, bigsim::FORMAT];
+    &[hct::FORMAT, dumpi::FORMAT, otf2::FORMAT, simgrid::FORMAT, goal::FORMAT, allprof::FORMAT, bigsim::FORMAT];
 
 /// Opens the recorded run that these files hold, in whatever known format.
 pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {

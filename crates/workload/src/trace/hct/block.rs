@@ -1,0 +1,264 @@
+//! One block of a rank's file: some calls in a row, as bytes.
+//!
+//! ```text
+//! block    "HCTB", length of the payload when unpacked (u32), when packed (u32), CRC-32 of the packed payload (u32);
+//!          the payload, packed with Zstandard. Numbers of fixed size are little-endian
+//! payload  all numbers LEB128:
+//!          the time at which the call before the block returned [ns since the start of the rank's clock]
+//!          shapes that are new: how many; each a length and a JSON text. They count on from the blocks before
+//!          bodies of loops: how many; each a number of items, and the items
+//!          the sequence: a number of items, and the items
+//!          1 if times are tallied; then
+//!            0: for each call its gap; for each call its length [ns]
+//!            1: for each place of the sequence with bodies written out the tally of gaps, and that of lengths
+//! item     2 x shape, or 2 x body + 1; how many times
+//! tally    how many bins; each: bin, count, sum [ns]
+//! ```
+
+use std::io::Read;
+
+use super::fold::{Folded, Item};
+use super::shape::Shape;
+use super::times::{Bin, Span, Spread, Tally};
+
+/// How a block begins.
+pub const MAGIC: &[u8; 4] = b"HCTB";
+/// Bytes before the payload.
+pub const HEAD: usize = 16;
+/// No payload is larger, packed or not \[bytes\].
+pub const LARGEST: usize = 64 << 20;
+/// No block has more calls.
+const MOST_CALLS: u64 = 1 << 40;
+/// No loops are deeper.
+const DEEPEST: usize = 64;
+
+/// Some calls in a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// When the call before returned \[ns\].
+    pub start_ns: u64,
+    /// Shapes that no block before has.
+    pub shapes: Vec<Shape>,
+    /// The numbers of the calls' shapes.
+    pub sequence: Folded<()>,
+    /// When they happened.
+    pub times: Times,
+}
+
+/// When the calls of a block happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Times {
+    /// Each call.
+    Exact(Vec<Span>),
+    /// By place.
+    Tallied(Vec<Spread>),
+}
+
+impl Block {
+    /// As it is written.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        put(&mut payload, self.start_ns);
+        put(&mut payload, self.shapes.len() as u64);
+        for shape in &self.shapes {
+            let text = serde_json::to_vec(shape).expect("a shape is plain data");
+            put(&mut payload, text.len() as u64);
+            payload.extend(text);
+        }
+        put(&mut payload, self.sequence.bodies.len() as u64);
+        self.sequence.bodies.iter().for_each(|body| put_items(&mut payload, body));
+        put_items(&mut payload, &self.sequence.items);
+        match &self.times {
+            Times::Exact(spans) => {
+                put(&mut payload, 0);
+                spans.iter().for_each(|span| put(&mut payload, span.gap_ns));
+                spans.iter().for_each(|span| put(&mut payload, span.length_ns));
+            }
+            Times::Tallied(spreads) => {
+                put(&mut payload, 1);
+                for spread in spreads {
+                    put_tally(&mut payload, &spread.gap);
+                    put_tally(&mut payload, &spread.length);
+                }
+            }
+        }
+        let packed = zstd::bulk::compress(&payload, 3).expect("memory suffices for a block");
+        let mut block = Vec::with_capacity(HEAD + packed.len());
+        block.extend(MAGIC);
+        block.extend((payload.len() as u32).to_le_bytes());
+        block.extend((packed.len() as u32).to_le_bytes());
+        block.extend(crc32fast::hash(&packed).to_le_bytes());
+        block.extend(packed);
+        block
+    }
+
+    /// Reads the payload of a block, of `length` bytes when unpacked; `known` shapes are in blocks before.
+    pub fn decode(packed: &[u8], length: usize, known: usize) -> Result<Block, String> {
+        let mut payload = Vec::with_capacity(length);
+        let decoder = zstd::stream::read::Decoder::new(packed).map_err(|error| error.to_string())?;
+        decoder
+            .take(length as u64 + 1)
+            .read_to_end(&mut payload)
+            .map_err(|error| format!("cannot be unpacked: {error}"))?;
+        if payload.len() != length {
+            return Err(format!("unpacks to {} bytes instead of {length}", payload.len()));
+        }
+        let mut bytes = &payload[..];
+        let block = Block::read(&mut bytes, known)?;
+        if bytes.is_empty() { Ok(block) } else { Err(format!("has {} bytes too many", bytes.len())) }
+    }
+
+    fn read(bytes: &mut &[u8], known: usize) -> Result<Block, String> {
+        let start_ns = get(bytes, "the start")?;
+        let shapes = (0..count(bytes, 2, "shapes")?).map(|_| {
+            let length = count(bytes, 1, "a shape")?;
+            let (text, rest) = bytes.split_at(length);
+            *bytes = rest;
+            serde_json::from_slice(text).map_err(|error| format!("a shape is not understood: {error}"))
+        });
+        let shapes: Vec<Shape> = shapes.collect::<Result<_, _>>()?;
+        let shapes_known = known + shapes.len();
+        let mut bodies: Vec<Box<[Item]>> = Vec::new();
+        let mut sizes: Vec<Size> = Vec::new();
+        for _ in 0..count(bytes, 3, "bodies")? {
+            let body = get_items(bytes, shapes_known, bodies.len())?;
+            sizes.push(Size::of(&body, &sizes)?);
+            bodies.push(body.into());
+        }
+        let items = get_items(bytes, shapes_known, bodies.len())?;
+        let size = Size::of(&items, &sizes)?;
+        let times = match get(bytes, "the sort of times")? {
+            0 => {
+                let calls = at_most(size.calls, bytes.len() / 2, "calls")?;
+                let gaps: Vec<u64> = (0..calls).map(|_| get(bytes, "a gap")).collect::<Result<_, _>>()?;
+                let spans = gaps.into_iter().map(|gap_ns| Ok(Span { gap_ns, length_ns: get(bytes, "a length")? }));
+                Times::Exact(spans.collect::<Result<_, String>>()?)
+            }
+            1 => {
+                let places = at_most(size.places, bytes.len() / 2, "places")?;
+                let spread = |_| Ok(Spread { gap: get_tally(bytes)?, length: get_tally(bytes)? });
+                Times::Tallied((0..places).map(spread).collect::<Result<_, String>>()?)
+            }
+            other => return Err(format!("has times of sort {other}, where 0 and 1 are known")),
+        };
+        let sequence = Folded { items, bodies, sums: Vec::new() };
+        Ok(Block { start_ns, shapes, sequence, times })
+    }
+}
+
+/// What a stretch of items comes to.
+#[derive(Clone, Copy)]
+struct Size {
+    calls: u64,
+    places: u64,
+    depth: usize,
+}
+
+impl Size {
+    fn of(items: &[Item], bodies: &[Size]) -> Result<Size, String> {
+        let mut size = Size { calls: 0, places: 0, depth: 0 };
+        for item in items {
+            let (calls, places, depth) = match *item {
+                Item::One(_, count) => (Some(count), 1, 0),
+                Item::Loop(body, count) => {
+                    let body = bodies[body as usize];
+                    (body.calls.checked_mul(count), body.places, body.depth + 1)
+                }
+            };
+            let calls = calls.and_then(|calls| calls.checked_add(size.calls)).filter(|&calls| calls <= MOST_CALLS);
+            size.calls = calls.ok_or_else(|| format!("has loops of more than {MOST_CALLS} calls"))?;
+            size.places = size.places.saturating_add(places);
+            size.depth = size.depth.max(depth);
+        }
+        if size.depth > DEEPEST {
+            return Err(format!("has loops of depth {}; no more than {DEEPEST} are understood", size.depth));
+        }
+        Ok(size)
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn put_items(bytes: &mut Vec<u8>, items: &[Item]) {
+    put(bytes, items.len() as u64);
+    for item in items {
+        let (number, count) = match *item {
+            Item::One(shape, count) => (u64::from(shape) << 1, count),
+            Item::Loop(body, count) => (u64::from(body) << 1 | 1, count),
+        };
+        put(bytes, number);
+        put(bytes, count);
+    }
+}
+
+fn put_tally(bytes: &mut Vec<u8>, tally: &Tally) {
+    put(bytes, tally.0.len() as u64);
+    for bin in &tally.0 {
+        put(bytes, bin.bin.into());
+        put(bytes, bin.count);
+        put(bytes, bin.sum_ns);
+    }
+}
+
+fn get(bytes: &mut &[u8], what: &str) -> Result<u64, String> {
+    let (mut number, mut shift) = (0_u64, 0);
+    loop {
+        let (&byte, rest) = bytes.split_first().ok_or_else(|| format!("ends within {what}"))?;
+        *bytes = rest;
+        if shift == 63 && byte > 1 {
+            return Err(format!("{what} is larger than 64 bits"));
+        }
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(number);
+        }
+        shift += 7;
+    }
+}
+
+/// A number of things of at least `each` bytes, so never more than the bytes that are left can hold.
+fn count(bytes: &mut &[u8], each: usize, what: &str) -> Result<usize, String> {
+    let count = get(bytes, what)?;
+    at_most(count, bytes.len() / each, what)
+}
+
+fn at_most(count: u64, most: usize, what: &str) -> Result<usize, String> {
+    usize::try_from(count)
+        .ok()
+        .filter(|&count| count <= most)
+        .ok_or_else(|| format!("has {count} {what}, but room for {most}"))
+}
+
+fn get_items(bytes: &mut &[u8], shapes: usize, bodies: usize) -> Result<Vec<Item>, String> {
+    let items = (0..count(bytes, 2, "items")?).map(|_| {
+        let (number, rounds) = (get(bytes, "an item")?, get(bytes, "how often an item comes")?);
+        let known = if number & 1 == 0 { shapes } else { bodies };
+        if number >> 1 >= known as u64 {
+            return Err(format!("names shape or body {}, but {known} are known", number >> 1));
+        }
+        match (number & 1, rounds) {
+            (_, 0) => Err("has an item that comes 0 times".to_string()),
+            (0, _) => Ok(Item::One((number >> 1) as u32, rounds)),
+            _ => Ok(Item::Loop((number >> 1) as u32, rounds)),
+        }
+    });
+    items.collect()
+}
+
+fn get_tally(bytes: &mut &[u8]) -> Result<Tally, String> {
+    let bins = (0..count(bytes, 3, "bins")?).map(|_| {
+        let bin = u8::try_from(get(bytes, "a bin")?).map_err(|_| "has a bin above 255".to_string())?;
+        let (count, sum_ns) = (get(bytes, "a count")?, get(bytes, "a sum")?);
+        if count > MOST_CALLS {
+            return Err(format!("counts {count} times in a bin, more than {MOST_CALLS}"));
+        }
+        Ok(Bin { bin, count, sum_ns })
+    });
+    Ok(Tally(bins.collect::<Result<_, _>>()?))
+}

@@ -1,0 +1,17 @@
+//! hopcast's own trace format: a folder, or a tar archive of it, with one file for each rank.
+//!
+//! A rank's file is a table of different calls ("shapes"), the sequence of their numbers with loops folded, and their
+//! times, in blocks that are packed and checked one by one: it can be written as a program runs, read as a stream, and
+//! read by as many at once as there are ranks. `docs/trace-format.md` specifies it.
+
+pub mod block;
+pub mod fold;
+pub mod name;
+pub mod op;
+pub mod rank;
+pub mod set;
+pub mod shape;
+pub mod times;
+pub mod write;
+
+pub use set::{FORMAT, HctSet};

@@ -1,0 +1,395 @@
+//! The file of one rank: a head, blocks, an end.
+//!
+//! ```text
+//! head    "HCT1", the length of a JSON text (u32, little-endian), the text: a Head
+//! blocks  as in `block.rs`, in the order of time
+//! end     "HCTE", the length of a JSON text (u32), the text: an End. Absent if the program was killed
+//! ```
+//!
+//! A reader takes a file up to its last whole block, so a recording that was cut off loses no more than what had not been
+//! written.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use engine::hash::{Digest, Map};
+use serde::{Deserialize, Serialize};
+
+use super::block::{self, Block, Times};
+use super::fold::{Folded, Folding, Walk};
+use super::shape::{Did, Sent, Shape};
+use super::times::{Span, Spread};
+use crate::trace::error::TraceError;
+use crate::trace::input::TraceFile;
+
+/// How a file begins. The digit is the version of the layout.
+pub const MAGIC: &[u8; 4] = b"HCT1";
+/// How its end begins.
+const END: &[u8; 4] = b"HCTE";
+/// No JSON text of a head or an end is longer \[bytes\].
+const LONGEST_TEXT: usize = 1 << 20;
+
+/// What a rank's file says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Which rank.
+    pub rank: u32,
+    /// Of how many.
+    pub ranks: u32,
+    /// On which host; empty if that is not known.
+    pub host: String,
+    /// When the rank's clock stood at 0, in nanoseconds since 1970 on its host.
+    pub start_unix_ns: u64,
+    /// What the rank ran.
+    #[serde(default)]
+    pub program: String,
+    /// Which MPI library, as MPI_Get_library_version has it.
+    #[serde(default)]
+    pub library: String,
+    /// Whether times are tallied by place, or each call has its own.
+    pub tallied: bool,
+}
+
+/// What a rank has done, at the end of its file.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// How many calls it made.
+    pub calls: u64,
+    /// How many messages it sent itself, not by collectives.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When its first call began \[ns\].
+    pub first_ns: u64,
+    /// When its last call returned \[ns\].
+    pub last_ns: u64,
+    /// The time in its calls \[ns\].
+    pub in_mpi_ns: u64,
+    /// Whether it came to MPI_Finalize.
+    pub finalized: bool,
+}
+
+impl End {
+    /// Takes a call in.
+    pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) {
+        if self.calls == 0 {
+            self.first_ns = begin_ns;
+        }
+        self.calls += 1;
+        self.last_ns = end_ns;
+        self.in_mpi_ns += end_ns.saturating_sub(begin_ns);
+        self.finalized |= shape.did == Did::Finalize;
+        if let Some(bytes) = sent(&shape.did) {
+            self.messages += 1;
+            self.bytes = self.bytes.saturating_add(bytes);
+        }
+    }
+}
+
+/// The bytes of the message that a call sends.
+fn sent(did: &Did) -> Option<u64> {
+    match did {
+        Did::Send(send) | Did::SendReceive { send, .. } => {
+            let persistent = matches!(send.request, Some(super::shape::Begun::Persistent(_)));
+            let Sent { to, bytes, .. } = send;
+            to.filter(|_| !persistent).map(|_| *bytes)
+        }
+        _ => None,
+    }
+}
+
+/// Writes a rank's file.
+pub struct RankWriter<W: Write> {
+    to: W,
+    tallied: bool,
+    /// A block is written when it is this long \[ns\].
+    longest_ns: u64,
+    shapes: Map<Shape, u32>,
+    new: Vec<Shape>,
+    /// The sequence, and the times of calls if each has its own.
+    exact: Folding<()>,
+    spans: Vec<Span>,
+    spreads: Folding<Spread>,
+    in_block: u64,
+    block_start_ns: u64,
+    end: End,
+}
+
+/// A block of more calls with times of their own is written [calls].
+const MOST_SPANS: usize = 256 << 10;
+/// A block whose sequence has more items is written, and one with more new shapes.
+const MOST_ITEMS: usize = 64 << 10;
+const MOST_SHAPES: usize = 16 << 10;
+
+impl<W: Write> RankWriter<W> {
+    /// Begins a file; a block is written after `longest_ns` of the rank's time at the latest.
+    pub fn new(mut to: W, head: &Head, longest_ns: u64) -> io::Result<RankWriter<W>> {
+        let text = serde_json::to_vec(head).expect("a head is plain data");
+        to.write_all(&[&MAGIC[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
+        Ok(RankWriter {
+            to,
+            tallied: head.tallied,
+            longest_ns,
+            shapes: Map::default(),
+            new: Vec::new(),
+            exact: Folding::default(),
+            spans: Vec::new(),
+            spreads: Folding::default(),
+            in_block: 0,
+            block_start_ns: 0,
+            end: End::default(),
+        })
+    }
+
+    /// Appends a call; times go up, on the rank's clock.
+    pub fn push(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) -> io::Result<()> {
+        let number = match self.shapes.get(shape) {
+            Some(number) => *number,
+            None => {
+                let number = self.shapes.len() as u32;
+                self.shapes.insert(shape.clone(), number);
+                self.new.push(shape.clone());
+                number
+            }
+        };
+        let before = self.end.last_ns;
+        let begin_ns = begin_ns.max(before);
+        let end_ns = end_ns.max(begin_ns);
+        if self.in_block == 0 {
+            self.block_start_ns = before;
+        }
+        let span = Span { gap_ns: begin_ns - before, length_ns: end_ns - begin_ns };
+        if self.tallied {
+            self.spreads.push(number, Spread::of(span));
+        } else {
+            self.exact.push(number, ());
+            self.spans.push(span);
+        }
+        self.in_block += 1;
+        self.end.count(shape, begin_ns, end_ns);
+        let held = if self.tallied { self.spreads.held() } else { self.exact.held() };
+        let full = held > MOST_ITEMS || self.spans.len() >= MOST_SPANS || self.new.len() >= MOST_SHAPES;
+        if full || end_ns - self.block_start_ns > self.longest_ns {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what has not been written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.in_block == 0 {
+            return Ok(());
+        }
+        let (sequence, times) = if self.tallied {
+            let Folded { items, bodies, sums } = std::mem::take(&mut self.spreads).finish();
+            (Folded { items, bodies, sums: Vec::new() }, Times::Tallied(sums))
+        } else {
+            let Folded { items, bodies, .. } = std::mem::take(&mut self.exact).finish();
+            (Folded { items, bodies, sums: Vec::new() }, Times::Exact(std::mem::take(&mut self.spans)))
+        };
+        let shapes = std::mem::take(&mut self.new);
+        let block = Block { start_ns: self.block_start_ns, shapes, sequence, times };
+        self.in_block = 0;
+        self.to.write_all(&block.encode())?;
+        self.to.flush()
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<End> {
+        self.flush()?;
+        let text = serde_json::to_vec(&self.end).expect("an end is plain data");
+        self.to.write_all(&[&END[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
+        self.to.flush()?;
+        Ok(self.end)
+    }
+}
+
+/// Reads a rank's file from one block to the next.
+#[derive(Clone)]
+pub struct Blocks {
+    file: TraceFile,
+    /// Where the next block begins.
+    at: u64,
+    shapes: usize,
+}
+
+/// What comes next in a rank's file.
+pub enum Next {
+    /// A block.
+    Block(Block),
+    /// The end, as it was written.
+    End(End),
+    /// The file was cut off here, after the last whole block.
+    Cut,
+}
+
+/// What a file says of itself, and its blocks.
+pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
+    let error = |reason: String| TraceError::new(&*file.name, reason);
+    let start = file.peek(0, 8)?;
+    if start.len() < 8 || !start.starts_with(MAGIC) {
+        return Err(error("does not begin with \"HCT1\": no file of a rank".into()));
+    }
+    let length = word(&start[4..]);
+    let text = file.peek(8, length.min(LONGEST_TEXT))?;
+    if text.len() < length {
+        return Err(error(format!("its head has {length} bytes, and {} are there", text.len())));
+    }
+    let head: Head =
+        serde_json::from_slice(&text).map_err(|reason| error(format!("its head is not understood: {reason}")))?;
+    Ok((head, Blocks { file: file.clone(), at: 8 + length as u64, shapes: 0 }))
+}
+
+fn word(bytes: &[u8]) -> usize {
+    u32::from_le_bytes(bytes[..4].try_into().expect("four bytes")) as usize
+}
+
+impl Blocks {
+    /// The next block, with the shapes that it brings.
+    pub fn next(&mut self) -> Result<Next, TraceError> {
+        let at = self.at;
+        let error = |reason: String| TraceError::at(&*self.file.name, at, reason);
+        let head = self.file.peek(at, block::HEAD)?;
+        if head.len() >= 8 && head.starts_with(END) {
+            let length = word(&head[4..]);
+            let text = self.file.peek(at + 8, length.min(LONGEST_TEXT))?;
+            if text.len() < length {
+                return Ok(Next::Cut);
+            }
+            let end = serde_json::from_slice(&text);
+            return end.map(Next::End).map_err(|reason| error(format!("the end is not understood: {reason}")));
+        }
+        if head.len() < block::HEAD {
+            return Ok(Next::Cut);
+        }
+        if !head.starts_with(block::MAGIC) {
+            return Err(error("neither a block nor the end begins here: the file is damaged".into()));
+        }
+        let [length, packed, sum] = [4, 8, 12].map(|from| word(&head[from..]));
+        if length > block::LARGEST || packed > block::LARGEST {
+            let largest = block::LARGEST;
+            return Err(error(format!("a block of {packed} bytes that unpack to {length}; the most is {largest}")));
+        }
+        let content = self.file.peek(at + block::HEAD as u64, packed)?;
+        if content.len() < packed {
+            return Ok(Next::Cut);
+        }
+        if crc32fast::hash(&content) as usize != sum {
+            return Err(error("the block's checksum is wrong: the file is damaged".into()));
+        }
+        let block = Block::decode(&content, length, self.shapes).map_err(|reason| error(format!("the block {reason}")))?;
+        self.shapes += block.shapes.len();
+        self.at = at + (block::HEAD + packed) as u64;
+        Ok(Next::Block(block))
+    }
+
+    /// What the end of the file says, if it has one; goes from block to block without reading them.
+    pub fn end(&self) -> Result<Option<End>, TraceError> {
+        let mut ahead = self.clone();
+        loop {
+            let head = self.file.peek(ahead.at, block::HEAD)?;
+            if head.len() == block::HEAD && head.starts_with(block::MAGIC) {
+                ahead.at += (block::HEAD + word(&head[8..])) as u64;
+                continue;
+            }
+            return match ahead.next()? {
+                Next::End(end) => Ok(Some(end)),
+                Next::Block(_) | Next::Cut => Ok(None),
+            };
+        }
+    }
+
+    /// How much of the file has been read \[0..1\].
+    pub fn share_read(&self) -> f64 {
+        self.at as f64 / self.file.bytes.size().max(1) as f64
+    }
+}
+
+/// The calls of one rank, in order.
+#[derive(Clone)]
+pub struct Calls {
+    blocks: Blocks,
+    shapes: Vec<Arc<Shape>>,
+    current: Option<Current>,
+    /// When the call before returned \[ns\].
+    now_ns: u64,
+    /// Of the draws of tallied times.
+    rank: u32,
+    end: Option<End>,
+}
+
+#[derive(Clone)]
+struct Current {
+    sequence: Arc<Folded<()>>,
+    walk: Walk,
+    times: Times,
+    at: usize,
+}
+
+/// One call as the file has it, on the rank's clock.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// What it was.
+    pub shape: Arc<Shape>,
+    /// When it began \[ns\].
+    pub begin_ns: u64,
+    /// When it returned \[ns\].
+    pub end_ns: u64,
+}
+
+impl Calls {
+    /// Of an opened file.
+    pub fn new(head: &Head, blocks: Blocks) -> Calls {
+        Calls { blocks, shapes: Vec::new(), current: None, now_ns: 0, rank: head.rank, end: None }
+    }
+
+    /// The next call; `None` at the end, or where the file was cut off.
+    pub fn next(&mut self) -> Result<Option<Event>, TraceError> {
+        loop {
+            if let Some(current) = &mut self.current {
+                if let Some((shape, place)) = current.walk.next(&current.sequence) {
+                    let span = match &mut current.times {
+                        Times::Exact(spans) => spans[current.at],
+                        Times::Tallied(spreads) => {
+                            let mut number = Digest::default();
+                            for word in [self.rank.into(), place as u64, current.at as u64] {
+                                number.fold(word);
+                            }
+                            spreads[place].draw(number.value())
+                        }
+                    };
+                    current.at += 1;
+                    let begin_ns = self.now_ns.saturating_add(span.gap_ns);
+                    self.now_ns = begin_ns.saturating_add(span.length_ns);
+                    let shape = self.shapes[shape as usize].clone();
+                    return Ok(Some(Event { shape, begin_ns, end_ns: self.now_ns }));
+                }
+                self.current = None;
+            }
+            match self.blocks.next()? {
+                Next::Block(block) => {
+                    self.shapes.extend(block.shapes.into_iter().map(Arc::new));
+                    self.now_ns = block.start_ns;
+                    let walk = Walk::new(&block.sequence);
+                    let sequence = Arc::new(block.sequence);
+                    self.current = Some(Current { sequence, walk, times: block.times, at: 0 });
+                }
+                Next::End(end) => {
+                    self.end = Some(end);
+                    return Ok(None);
+                }
+                Next::Cut => return Ok(None),
+            }
+        }
+    }
+
+    /// What the end of the file says, once it has been read.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// How much of the file has been read \[0..1\].
+    pub fn share_read(&self) -> f64 {
+        self.blocks.share_read()
+    }
+}

@@ -1,0 +1,379 @@
+//! A recording in hopcast's own format: the files of all ranks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use engine::registry::Entry;
+use engine::{Duration, Time};
+use mpi::Rank;
+use mpi::operation::CommId;
+
+use super::op::{Comms, operation};
+use super::rank::{self, Blocks, Calls, End, Event, Head};
+use super::shape::{Begun, Did, From, Matched, Received};
+use crate::trace::Format;
+use crate::trace::error::TraceError;
+use crate::trace::input::{ReadAt, TraceFile};
+use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet};
+
+/// The entry of this format.
+pub const FORMAT: Entry<Format> = Entry {
+    name: "hct",
+    summary: "hopcast's own, a folder NAME.hct or an archive of it",
+    source: "docs/trace-format.md",
+    parameters: &[],
+    build: Format { recognise, open: |files| Ok(Arc::new(HctSet::open(files)?)) },
+};
+
+/// Where the archive's magic stands, and what it is.
+const TAR: (u64, &[u8]) = (257, b"ustar");
+
+fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
+    Ok(file.peek(0, 4)? == rank::MAGIC || is_archive(file)?)
+}
+
+fn is_archive(file: &TraceFile) -> Result<bool, TraceError> {
+    Ok(file.base_name().ends_with(".hct") && file.peek(TAR.0, TAR.1.len())? == TAR.1)
+}
+
+/// A recorded run.
+pub struct HctSet {
+    ranks: Vec<One>,
+    warnings: Vec<String>,
+}
+
+struct One {
+    head: Head,
+    blocks: Blocks,
+    file: TraceFile,
+}
+
+impl HctSet {
+    /// Opens the ranks' files among `files`, or those in an archive, which must be of one run and complete.
+    pub fn open(files: Vec<TraceFile>) -> Result<HctSet, TraceError> {
+        let mut inside = Vec::new();
+        for file in &files {
+            if is_archive(file)? {
+                inside.extend(members(file)?);
+            }
+        }
+        let mut ranks: Vec<One> = Vec::new();
+        for file in inside.into_iter().chain(files) {
+            if file.peek(0, 4)? == rank::MAGIC {
+                let (head, blocks) = rank::open(&file)?;
+                ranks.push(One { head, blocks, file });
+            }
+        }
+        ranks.sort_by_key(|one| one.head.rank);
+        let Some(first) = ranks.first() else {
+            return Err(TraceError::new("HCT recording", "holds no file of a rank"));
+        };
+        let count = first.head.ranks;
+        for (expected, one) in ranks.iter().enumerate() {
+            let (found, of) = (one.head.rank, one.head.ranks);
+            if found as usize != expected || of != count {
+                let reason = format!("is rank {found} of {of}, where rank {expected} of {count} was expected");
+                return Err(TraceError::new(&*one.file.name, reason));
+            }
+        }
+        if ranks.len() != count as usize {
+            let reason = format!("rank {} of {count} is missing", ranks.len());
+            return Err(TraceError::new(&*first.file.name, reason));
+        }
+        let mut set = HctSet { ranks, warnings: Vec::new() };
+        set.warnings = set.cut_off()?;
+        Ok(set)
+    }
+
+    /// What each rank's file says of itself.
+    pub fn heads(&self) -> impl Iterator<Item = &Head> {
+        self.ranks.iter().map(|one| &one.head)
+    }
+
+    /// The calls of a rank as its file has them.
+    pub fn events(&self, rank: Rank) -> Result<Calls, TraceError> {
+        let one = self.ranks.get(rank.0 as usize);
+        let one = one.ok_or_else(|| {
+            TraceError::new("HCT recording", format!("rank {} is not among {}", rank.0, self.ranks.len()))
+        })?;
+        Ok(Calls::new(&one.head, one.blocks.clone()))
+    }
+
+    /// A warning for files without an end.
+    fn cut_off(&self) -> Result<Vec<String>, TraceError> {
+        let mut cut = Vec::new();
+        for one in &self.ranks {
+            if one.blocks.end()?.is_none() {
+                cut.push(&one.file.name);
+            }
+        }
+        let warning = cut.first().map(|first| {
+            format!(
+                "{} of {} ranks were cut off (first {first}): what they did last was not written",
+                cut.len(),
+                self.ranks.len()
+            )
+        });
+        Ok(warning.into_iter().collect())
+    }
+
+    /// What is added to the times of a rank, so that the first call of any begins at 0 \[ns\].
+    fn shift(&self, rank: usize, clocks: Clocks) -> i64 {
+        match clocks {
+            Clocks::Aligned => 0,
+            Clocks::Recorded => {
+                let start = |one: &One| one.head.start_unix_ns;
+                let first = self.ranks.iter().map(start).min().unwrap_or(0);
+                (start(&self.ranks[rank]) - first).min(i64::MAX as u64) as i64
+            }
+        }
+    }
+}
+
+/// The files in an archive.
+fn members(archive: &TraceFile) -> Result<Vec<TraceFile>, TraceError> {
+    let error = |reason: io::Error| TraceError::new(&*archive.name, format!("cannot be read as an archive: {reason}"));
+    let mut tar = tar::Archive::new(Reading { file: archive.clone(), at: 0 });
+    let mut files = Vec::new();
+    for entry in tar.entries_with_seek().map_err(error)? {
+        let entry = entry.map_err(error)?;
+        if entry.header().entry_type().is_file() {
+            let name = format!("{}/{}", archive.name, entry.path().map_err(error)?.display());
+            let part = Part { of: archive.clone(), from: entry.raw_file_position(), size: entry.size() };
+            files.push(TraceFile::new(name, part));
+        }
+    }
+    Ok(files)
+}
+
+/// A file as a stream.
+struct Reading {
+    file: TraceFile,
+    at: u64,
+}
+
+impl io::Read for Reading {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.bytes.read_at(self.at, buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl io::Seek for Reading {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            io::SeekFrom::Start(at) => Some(at),
+            io::SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            io::SeekFrom::End(by) => self.file.bytes.size().checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+/// A stretch of a file.
+struct Part {
+    of: TraceFile,
+    from: u64,
+    size: u64,
+}
+
+impl ReadAt for Part {
+    fn size(&self) -> u64 {
+        self.size.min(self.of.bytes.size().saturating_sub(self.from))
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = self.size().saturating_sub(offset).min(buffer.len() as u64) as usize;
+        self.of.bytes.read_at(self.from + offset, &mut buffer[..room])
+    }
+}
+
+fn recorded(event: &Event, shift_ns: i64) -> RecordedCall {
+    let time = |ns: u64| Time(ns.saturating_add_signed(shift_ns).saturating_mul(1000));
+    RecordedCall { name: event.shape.call.0, begin: time(event.begin_ns), end: time(event.end_ns) }
+}
+
+impl TraceSet for HctSet {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+    fn ranks(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+    fn hosts(&self) -> Vec<String> {
+        self.ranks.iter().map(|one| one.head.host.clone()).collect()
+    }
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+    fn replayable(&self) -> Result<(), TraceError> {
+        Ok(())
+    }
+
+    fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError> {
+        let mut counts = BTreeMap::new();
+        let mut ranks = Vec::with_capacity(self.ranks.len());
+        for (rank, one) in self.ranks.iter().enumerate() {
+            let mut calls = self.events(Rank(rank as u32))?;
+            let mut all = End::default();
+            while let Some(event) = calls.next()? {
+                all.count(&event.shape, event.begin_ns, event.end_ns);
+                *counts.entry(event.shape.call.0).or_insert(0) += 1;
+            }
+            let time = |ns: u64| Time(ns.saturating_add_signed(self.shift(rank, clocks)).saturating_mul(1000));
+            ranks.push(RankSummary {
+                host: one.head.host.clone(),
+                first_call: time(all.first_ns),
+                last_return: time(all.last_ns),
+                in_mpi: Duration(all.in_mpi_ns.saturating_mul(1000)),
+                calls: all.calls,
+                messages: all.messages,
+                bytes: all.bytes,
+            });
+        }
+        Ok(Summary { ranks, calls: counts.into_iter().collect() })
+    }
+
+    fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError> {
+        let mut calls = self.events(rank)?;
+        let shift = self.shift(rank.0 as usize, clocks);
+        let mut ended = false;
+        Ok(Box::new(std::iter::from_fn(move || {
+            let next = if ended { None } else { calls.next().transpose() };
+            ended |= !matches!(next, Some(Ok(_)));
+            next.map(|event| event.map(|event| recorded(&event, shift)))
+        })))
+    }
+
+    fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        Ok(Box::new(Replayed {
+            file: self.ranks[rank.0 as usize].file.name.clone(),
+            start: self.events(rank)?,
+            calls: self.events(rank)?,
+            scout: None,
+            comms: Comms::new(),
+            shift_ns: self.shift(rank.0 as usize, clocks),
+            making: None,
+            unfinished: self.unfinished(),
+        }))
+    }
+}
+
+impl HctSet {
+    /// Whether some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
+    fn unfinished(&self) -> bool {
+        self.ranks.iter().any(|one| !matches!(one.blocks.end(), Ok(Some(End { finalized: true, .. }))))
+    }
+}
+
+/// The calls of one rank as operations.
+struct Replayed {
+    file: Arc<str>,
+    /// Before the first call.
+    start: Calls,
+    calls: Calls,
+    scout: Option<Scout>,
+    comms: Comms,
+    shift_ns: i64,
+    /// The number of the communicator that the last call makes.
+    making: Option<u32>,
+    unfinished: bool,
+}
+
+impl RankCalls for Replayed {
+    fn next(&mut self) -> Result<Option<Step>, TraceError> {
+        let Some(event) = self.calls.next()? else { return Ok(None) };
+        let call = recorded(&event, self.shift_ns);
+        let came = match &event.shape.did {
+            Did::Receive(receive) if is_open(receive) => {
+                let start = &self.start;
+                self.scout.get_or_insert_with(|| Scout::new(start.clone())).next()?
+            }
+            _ => None,
+        };
+        let lasted = match event.shape.did {
+            Did::Finalize if self.unfinished => return Ok(Some(Step { call, op: overhead(&call) })),
+            _ => call.end.since(call.begin),
+        };
+        let op = operation(&event.shape, lasted, came, &self.comms);
+        let op = op.map_err(|reason| TraceError::new(&*self.file, format!("{}: {reason}", call.name)))?;
+        self.making = match &event.shape.did {
+            Did::NewComm(made) => made.comm,
+            _ => None,
+        };
+        Ok(Some(Step { call, op }))
+    }
+
+    fn made(&mut self, id: CommId) {
+        if let Some(number) = self.making.take() {
+            // A number out of order shows when it is used.
+            let _ = self.comms.insert(number, id);
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn share_read(&self) -> f64 {
+        self.calls.share_read()
+    }
+}
+
+fn overhead(call: &RecordedCall) -> mpi::Op {
+    mpi::Op::Call(call.name, Duration::ZERO)
+}
+
+/// Whether a receive that began here takes whatever comes, so that what came is told by what completes it.
+fn is_open(receive: &Received) -> bool {
+    let any = receive.from == From::Any || receive.from != From::Null && receive.tag.is_none();
+    any && receive.matched.is_none() && matches!(receive.request, Some(Begun::Active(_)))
+}
+
+/// Reads ahead: what came for each receive that takes whatever comes, in the order in which they begin.
+struct Scout {
+    calls: Calls,
+    /// What has come for those that have begun; the request, while it has not.
+    begun: VecDeque<Result<Option<Matched>, u32>>,
+}
+
+impl Scout {
+    fn new(calls: Calls) -> Scout {
+        Scout { calls, begun: VecDeque::new() }
+    }
+
+    /// What came for the next one; `None` if it was cancelled, or never completed.
+    fn next(&mut self) -> Result<Option<Matched>, TraceError> {
+        loop {
+            if let Some(Ok(_)) = self.begun.front() {
+                return Ok(self.begun.pop_front().and_then(Result::ok).flatten());
+            }
+            let Some(event) = self.calls.next()? else {
+                self.begun.pop_front();
+                return Ok(None);
+            };
+            match &event.shape.did {
+                Did::Receive(receive) if is_open(receive) => {
+                    let Some(Begun::Active(request)) = receive.request else { unreachable!("it is open") };
+                    self.begun.push_back(Err(request));
+                }
+                Did::Complete { requests, matched } => {
+                    for request in requests {
+                        let came = matched.iter().find(|(of, _)| of == request).map(|(_, came)| *came);
+                        self.end(*request, came);
+                    }
+                }
+                Did::Free { request } => self.end(*request, None),
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, request: u32, came: Option<Matched>) {
+        if let Some(one) = self.begun.iter_mut().find(|one| **one == Err(request)) {
+            *one = Ok(came);
+        }
+    }
+}

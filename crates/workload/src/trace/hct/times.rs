@@ -1,0 +1,138 @@
+//! When calls happened: each time as it was, or how often which times happened at one place of a loop.
+//!
+//! A [`Tally`] counts times in bins of a quarter octave, with their sum. What it gives back has the same number of
+//! times in each bin, each the mean of those left in the bin, in an order that is drawn; the sum is the recorded one
+//! to the nanosecond. Valid where the order of a loop's times does not matter: a slow iteration may come back at
+//! another round than it was recorded at, and on different ranks at different rounds.
+
+use super::fold::Sum;
+
+/// What lies between the call before and this one, and how long this one took \[ns\].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// From the return of the call before.
+    pub gap_ns: u64,
+    /// In the call.
+    pub length_ns: u64,
+}
+
+/// How often which times happened, of about this length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bin {
+    /// Which quarter of which octave; 0 is for 0 ns.
+    pub bin: u8,
+    /// How many times.
+    pub count: u64,
+    /// Their sum \[ns\].
+    pub sum_ns: u64,
+}
+
+/// How often which times happened.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Tally(pub Vec<Bin>);
+
+/// The quarter of an octave that a time belongs to.
+fn bin(ns: u64) -> u8 {
+    let Some(octave) = ns.checked_ilog2() else { return 0 };
+    let quarter = if octave < 2 { ns << (2 - octave) } else { ns >> (octave - 2) } & 3;
+    (4 * octave + quarter as u32 + 1).min(255) as u8
+}
+
+impl Tally {
+    /// Of one time.
+    pub fn of(ns: u64) -> Tally {
+        Tally(vec![Bin { bin: bin(ns), count: 1, sum_ns: ns }])
+    }
+
+    fn add(&mut self, later: &Tally) {
+        for one in &later.0 {
+            match self.0.binary_search_by_key(&one.bin, |bin| bin.bin) {
+                Ok(at) => {
+                    self.0[at].count += one.count;
+                    self.0[at].sum_ns += one.sum_ns;
+                }
+                Err(at) => self.0.insert(at, *one),
+            }
+        }
+    }
+
+    /// One of the times that are left, drawn by `number`, any number.
+    fn draw(&mut self, number: u64) -> u64 {
+        let left: u64 = self.0.iter().map(|bin| bin.count).sum();
+        if left == 0 {
+            return 0;
+        }
+        // Multiply-shift: about uniform in 0..left.
+        let mut at = ((u128::from(number) * u128::from(left)) >> 64) as u64;
+        for bin in &mut self.0 {
+            if at < bin.count {
+                let ns = bin.sum_ns / bin.count;
+                bin.count -= 1;
+                bin.sum_ns -= ns;
+                return ns;
+            }
+            at -= bin.count;
+        }
+        unreachable!("at is below the sum of the counts")
+    }
+}
+
+/// The times at one place of a folded sequence.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Spread {
+    /// Before the calls.
+    pub gap: Tally,
+    /// Of the calls.
+    pub length: Tally,
+}
+
+impl Spread {
+    /// Of one call.
+    pub fn of(span: Span) -> Spread {
+        Spread { gap: Tally::of(span.gap_ns), length: Tally::of(span.length_ns) }
+    }
+
+    /// The times of one call, drawn by `number`.
+    pub fn draw(&mut self, number: u64) -> Span {
+        Span { gap_ns: self.gap.draw(number), length_ns: self.length.draw(number.rotate_left(32)) }
+    }
+}
+
+impl Sum for Spread {
+    fn add(&mut self, later: &Spread) {
+        self.gap.add(&later.gap);
+        self.length.add(&later.length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_is_a_quarter_of_an_octave() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7, 8].map(bin), [0, 1, 5, 7, 9, 10, 11, 12, 13]);
+        assert_eq!((bin(1000), bin(1023), bin(1024)), (40, 40, 41));
+        assert_eq!(bin(u64::MAX), 255.min(4 * 63 + 3 + 1) as u8);
+    }
+
+    #[test]
+    fn what_is_drawn_has_the_same_sum_and_the_same_bins() {
+        let times: Vec<u64> = (0..1000).map(|n| (n * 7919) % 5000).collect();
+        let mut tally = Tally::default();
+        times.iter().for_each(|ns| tally.add(&Tally::of(*ns)));
+        let whole = tally.clone();
+        let mut state = 1_u64;
+        let drawn: Vec<u64> = (0..1000)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                tally.draw(state)
+            })
+            .collect();
+        assert_eq!(drawn.iter().sum::<u64>(), times.iter().sum::<u64>());
+        let mut again = Tally::default();
+        drawn.iter().for_each(|ns| again.add(&Tally::of(*ns)));
+        assert_eq!(again, whole);
+        assert_eq!(tally.draw(5), 0);
+    }
+}

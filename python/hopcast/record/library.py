@@ -1,0 +1,57 @@
+"""The library that is preloaded: wrappers for one MPI library, compiled with its own `mpicc`, once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from hopcast.errors import InputError
+from hopcast.live.library import LIBRARIES
+from hopcast.record.wrappers import wrappers
+
+CORE = LIBRARIES / "libhopcast_record.so"
+"""What writes the files; the wrappers need it."""
+
+_HERE = Path(__file__).resolve().parent
+
+
+def folder() -> Path:
+    """Where compiled wrappers are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "hopcast" / "record"
+
+
+def made(compiler: str) -> Path:
+    """The library for the MPI that `compiler` (an mpicc, with arguments if need be) compiles for."""
+    words = shlex.split(compiler)
+    if not words or shutil.which(words[0]) is None:
+        raise InputError(
+            f"{compiler}: no such compiler; the recorder is compiled with the program's own mpicc, which --mpicc names"
+        )
+    if not CORE.exists():
+        raise InputError(f"{CORE} is missing: this hopcast was built without its recorder, which 'make build' builds")
+    header = _run([*words, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
+    text = (_HERE / "record.c").read_text() + "\n" + wrappers(header) + "\n"
+    options = ["-std=gnu11", "-O2", "-fPIC", "-shared", f"-I{_HERE}"]
+    name = hashlib.sha256("\n".join([header, text, *options, str(CORE)]).encode()).hexdigest()[:16]
+    library = folder() / f"record-{name}.so"
+    if not library.exists():
+        library.parent.mkdir(parents=True, exist_ok=True)
+        source, built = library.with_suffix(".c"), library.with_suffix(f".{os.getpid()}.so")
+        source.write_text(text)
+        linking = [f"-L{CORE.parent}", f"-Wl,-rpath,{CORE.parent}", "-lhopcast_record", "-lpthread"]
+        _run([*words, *options, "-o", str(built), str(source), *linking])
+        built.replace(library)
+    return library
+
+
+def _run(words: list[str], text: str = "") -> str:
+    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise InputError(f"{shlex.join(words[:4])} … fails, so the recorder cannot be compiled:\n{said}")
+    return done.stdout

@@ -1,0 +1,81 @@
+"""A run of a program that is recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import hopcast
+from hopcast.errors import InputError
+from hopcast.record import library
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a recorded run left behind."""
+
+    out: Path
+    """The folder of the recording."""
+    status: int
+    """The exit status of the command, as a shell has it."""
+    ranks: int
+    """How many files of ranks there are."""
+    bytes: int
+    """How large they are together [bytes]."""
+
+
+def record(command: list[str], out: Path, mpicc: str, tallied: bool, block_s: float) -> Recorded:
+    """Runs `command` with the recorder preloaded; the ranks that it starts write into the folder `out`."""
+    preloaded = library.made(mpicc)
+    try:
+        out.mkdir(parents=True)
+    except FileExistsError:
+        raise InputError(f"{out} exists already; --out names another folder") from None
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror}") from None
+    environment = os.environ | {
+        "LD_PRELOAD": " ".join(filter(None, [str(preloaded), os.environ.get("LD_PRELOAD")])),
+        "HOPCAST_TRACE": str(out.resolve()),
+        "HOPCAST_TRACE_TALLIED": str(int(tallied)),
+        "HOPCAST_TRACE_BLOCK_NS": str(round(block_s * 1e9)),
+    }
+    begun = time.time()
+    try:
+        process = subprocess.Popen(command, env=environment)
+    except OSError as error:
+        out.rmdir()
+        raise InputError(f"{command[0]}: {error.strerror}") from None
+    while True:
+        try:
+            status = process.wait()
+            break
+        except KeyboardInterrupt:
+            continue  # the command has had it, too, and ends as it likes
+    files = sorted(out.glob("rank-*.hct"))
+    about = {
+        "format": "hct",
+        "version": 1,
+        "hopcast": hopcast.__version__,
+        "command": shlex.join(command),
+        "began_unix_s": round(begun, 3),
+        "took_s": round(time.time() - begun, 6),
+        "status": status,
+        "ranks": len(files),
+        "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
+    }
+    (out / "run.json").write_text(json.dumps(about, indent=2) + "\n")
+    return Recorded(out, status if status >= 0 else 128 - status, len(files), sum(file.stat().st_size for file in files))
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
