@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import click
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@click.group(name="trace", context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Traces(click.Group):
+    """Subcommands, or after `--` the command that is recorded."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" not in args:
+            return super().parse_args(ctx, args)
+        at = args.index("--")
+        if any(word in self.commands for word in args[:at]):
+            return super().parse_args(ctx, args)
+        return self.parse_args(ctx, ["record", *args])
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, "[OPTIONS] -- MPIRUN … PROGRAM …")
+        formatter.write_usage(ctx.command_path, "COMMAND …", prefix="       ")
+
+
+@click.group(name="trace", cls=_Traces, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Look into recorded traces."""
+    """Record a run of an MPI program, or look into recorded runs.
+
+    `hopcast trace -- mpirun -n 64 ./app` runs the command after `--` as it is, with a recorder preloaded into
+    the program: each MPI call, and the time between calls. `hopcast trace record --help` shows its options.
+    """
 
 
 @command.command()
@@ -60,3 +86,70 @@ def _show(path: str, summary: dict) -> None:
         out.print(warning(f"cannot be replayed: {summary['not_replayable']}"))
     for text in summary["warnings"]:
         out.print(warning(text))
+
+
+@command.command(context_settings={"allow_interspersed_args": False})
+@click.option("-o", "--out", type=click.Path(), help="The folder to write. Default: PROGRAM.hct, or PROGRAM-2.hct, …")
+@click.option(
+    "--mpicc",
+    default=lambda: os.environ.get("MPICC", "mpicc"),
+    show_default="mpicc, or $MPICC",
+    help="The compiler of the MPI library that the program uses; the recorder is compiled with it, once.",
+)
+@click.option(
+    "--times",
+    type=click.Choice(["exact", "tallied"]),
+    default="exact",
+    show_default=True,
+    help="Keep the time of each call, or for each place of a loop how often which times happened: small for any "
+    "number of iterations.",
+)
+@click.option(
+    "--block",
+    type=click.FloatRange(min=0.001),
+    default=5.0,
+    show_default=True,
+    help="What a rank has recorded is written after so many seconds: what is lost if it is killed.",
+)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MPIRUN … PROGRAM …")
+def record(out: str | None, mpicc: str, times: str, block: float, words: tuple[str, ...]) -> int:
+    """Run an MPI program and record it.
+
+    The exit status is the command's.
+    """
+    from pathlib import Path
+
+    from hopcast.record.run import record
+    from hopcast.report import units
+
+    folder = Path(out) if out else _free(f"{Path(_program(words)).stem}.hct")
+    recorded = record(list(words), folder, mpicc, times == "tallied", block)
+    if not recorded.ranks:
+        click.echo(
+            f"hopcast: nothing was recorded in {folder}: no process of the command came to MPI_Init with the recorder "
+            f"(an MPI other than that of {mpicc}? --mpicc names its compiler; or a launcher that does not pass "
+            "LD_PRELOAD on)",
+            err=True,
+        )
+        return recorded.status or 1
+    size = units.size(recorded.bytes)
+    click.echo(f"hopcast: {units.things(recorded.ranks, 'rank')} recorded in {folder} ({size})", err=True)
+    return recorded.status
+
+
+def _program(words: tuple[str, ...]) -> str:
+    """The program among the words of a command: the last one that is a file to be run, or else the last."""
+    files = [word for word in words[1:] if os.path.isfile(word) and os.access(word, os.X_OK)]
+    return (files or [words[-1]])[0]
+
+
+def _free(name: str) -> Path:
+    """A folder of this name, or with the first number that none has yet."""
+    from pathlib import Path
+
+    path = Path(name)
+    number = 2
+    while path.exists():
+        path = Path(f"{Path(name).stem}-{number}.hct")
+        number += 1
+    return path

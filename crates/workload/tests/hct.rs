@@ -1,0 +1,174 @@
+//! hopcast's own format: what is written comes back, loops cost nothing, and damage gives errors.
+
+mod common;
+
+use common::drive;
+use mpi::Rank;
+use workload::trace::hct::name::Name;
+use workload::trace::hct::rank::{Head, RankWriter};
+use workload::trace::hct::set::HctSet;
+use workload::trace::hct::shape::{Begun, Collected, Did, From, Matched, Received, Sent, Shape};
+use workload::trace::hct::write::{convert, file_name};
+use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile, TraceSet};
+
+fn shape(call: &'static str, did: Did) -> Shape {
+    Shape { call: Name(call), did }
+}
+
+fn sent(to: u32, bytes: u64) -> Sent {
+    Sent { to: Some(to), tag: 7, comm: 0, bytes, mode: Default::default(), request: Some(Begun::Active(1)) }
+}
+
+fn received(from: From) -> Received {
+    let request = Some(Begun::Active(0));
+    Received { from, tag: Some(7), comm: 0, capacity: 1 << 20, matched: None, request }
+}
+
+/// A rank of a ring of three that goes on for `rounds`, receiving from whoever sends.
+fn ring(rank: u32, rounds: u64, tallied: bool) -> Vec<u8> {
+    let mut file = Vec::new();
+    let host = format!("host{}", rank / 2);
+    let (program, library) = ("ring".to_string(), String::new());
+    let head = Head { rank, ranks: 3, host, start_unix_ns: 5, program, library, tallied };
+    let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
+    let came = vec![(0, Matched { source: (rank + 2) % 3, tag: 7 })];
+    let round = [
+        shape("MPI_Irecv", Did::Receive(received(From::Any))),
+        shape("MPI_Isend", Did::Send(sent((rank + 1) % 3, 100))),
+        shape("MPI_Waitall", Did::Complete { requests: vec![0, 1], matched: came }),
+    ];
+    let sum = Did::Collective(Collected {
+        kind: "allreduce".into(),
+        comm: 0,
+        root: 0,
+        sizes: workload::trace::hct::shape::Amount::Equal(8),
+        element: 8,
+        commutative: true,
+        request: None,
+    });
+    writer.push(&shape("MPI_Init", Did::Overhead), 0, 0).unwrap();
+    let mut now = 10;
+    for at in 0..rounds {
+        for call in &round {
+            writer.push(call, now, now + 100 + at % 7).unwrap();
+            now += 1000;
+        }
+        writer.push(&shape("MPI_Allreduce", sum.clone()), now, now + 5).unwrap();
+        now += 500;
+    }
+    writer.push(&shape("MPI_Finalize", Did::Finalize), now, now + 1).unwrap();
+    writer.finish().unwrap();
+    file
+}
+
+fn files(rounds: u64, tallied: bool) -> Vec<TraceFile> {
+    (0..3).map(|rank| TraceFile::new(file_name(rank), ring(rank, rounds, tallied))).collect()
+}
+
+#[test]
+fn a_ring_comes_back_and_replays() {
+    let set = trace::recognise(files(20, false)).unwrap();
+    assert_eq!((set.format(), set.ranks(), set.hosts()[2].as_str()), ("hct", 3, "host1"));
+    let summary = set.summary(Clocks::Aligned).unwrap();
+    let counts = [("MPI_Allreduce", 60), ("MPI_Finalize", 3), ("MPI_Init", 3), ("MPI_Irecv", 60)];
+    assert_eq!(summary.calls[..4], counts);
+    assert_eq!((summary.ranks[1].messages, summary.ranks[1].bytes), (20, 2000));
+    let calls: Vec<_> = set.recorded_calls(Rank(0), Clocks::Aligned).unwrap().map(Result::unwrap).collect();
+    assert_eq!(calls.len(), 82);
+    // The third round's MPI_Isend: after two rounds of 3,500 ns, and one call.
+    assert_eq!((calls[10].name, calls[10].begin.0, calls[10].end.0), ("MPI_Isend", 8_010_000, 8_112_000));
+    for (name, mode) in Mode::ALL {
+        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned };
+        let mut source = trace::replay(set.clone(), options).unwrap();
+        let run = drive::run(&mut source, 3);
+        assert_eq!(source.take_error(), None, "{name}");
+        assert!(run.stuck.is_empty() && run.left_over == 0, "{name}: {:?}", run.stuck);
+    }
+}
+
+#[test]
+fn iterations_cost_next_to_nothing() {
+    let sizes = [(100, false), (100, true), (100_000, false), (100_000, true)];
+    let [short, _, exact, tallied] = sizes.map(|(rounds, tallied)| ring(0, rounds, tallied).len());
+    // 1,000 times as many rounds: their times only, or nothing but larger counts.
+    assert!(exact < short + 400_000 * 2, "{exact} bytes, {short} for 100 rounds");
+    assert!(tallied < 2_000, "{tallied} bytes");
+}
+
+#[test]
+fn tallied_times_have_the_same_sums() {
+    let of = |tallied| HctSet::open(files(50, tallied)).unwrap().summary(Clocks::Aligned).unwrap();
+    assert_eq!(of(false), of(true));
+}
+
+#[test]
+fn what_was_cut_off_is_good_up_to_its_last_block() {
+    let mut all = files(20, false);
+    let content = common::content(&all[1]);
+    all[1] = TraceFile::new(file_name(1), content[..content.len() - 10].to_vec());
+    let set = trace::recognise(all).unwrap();
+    assert_eq!(set.warnings().len(), 1);
+    assert_eq!(set.recorded_calls(Rank(1), Clocks::Aligned).unwrap().count(), 82);
+    let mut source = trace::replay(set, ReplayOptions::default()).unwrap();
+    assert!(drive::run(&mut source, 3).stuck.is_empty());
+}
+
+#[test]
+fn missing_and_foreign_ranks_are_refused() {
+    let mut all = files(2, false);
+    let last = all.pop().unwrap();
+    let error = trace::recognise(all.clone()).err().unwrap().to_string();
+    assert_eq!(error, "rank-000000.hct: rank 2 of 3 is missing");
+    all.extend([last.clone(), last]);
+    let error = trace::recognise(all).err().unwrap().to_string();
+    assert_eq!(error, "rank-000002.hct: is rank 2 of 3, where rank 3 of 3 was expected");
+}
+
+/// Every damaged byte gives an error or another recording, never a panic; a checksum finds nearly all.
+#[test]
+fn damage_is_found() {
+    let whole = ring(0, 30, false);
+    let mut state = 1_u64;
+    let mut found = 0;
+    for round in 0..2_000 {
+        let mut content = whole.clone();
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let at = (state >> 33) as usize % content.len();
+        content[at] ^= 1 << (round % 8);
+        let all = [content, ring(1, 30, false), ring(2, 30, false)];
+        let all = all.into_iter().zip(0..).map(|(content, rank)| TraceFile::new(file_name(rank), content));
+        let whole = match HctSet::open(all.collect()) {
+            Ok(set) => set.recorded_calls(Rank(0), Clocks::Aligned).unwrap().all(|call| call.is_ok()),
+            Err(_) => false,
+        };
+        found += u32::from(!whole);
+    }
+    assert!(found > 1_000, "{found} of 2,000");
+}
+
+#[test]
+fn a_dumpi_recording_converts_and_replays_alike() {
+    let Some(data) = common::data("dumpi/LULESH-64ranks-hopper.tar.xz") else { return };
+    let dumpi = trace::recognise(common::untar(&data)).unwrap();
+    let hosts = dumpi.hosts();
+    let mut files = Vec::new();
+    for rank in 0..dumpi.ranks() {
+        let mut content = Vec::new();
+        convert(&*dumpi, Rank(rank), &hosts[rank as usize], false, &mut content).unwrap();
+        files.push(TraceFile::new(file_name(rank), content));
+    }
+    let converted = trace::recognise(files).unwrap();
+    for rank in [0, 1, 63] {
+        let of = |set: &dyn TraceSet| {
+            set.recorded_calls(Rank(rank), Clocks::Aligned).unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+        };
+        assert_eq!(of(&*converted), of(&*dumpi), "rank {rank}");
+    }
+    let replayed = |set| {
+        let mut source = trace::replay(set, ReplayOptions::default()).unwrap();
+        let run = drive::run(&mut source, 64);
+        assert_eq!(source.take_error(), None);
+        run.ops
+    };
+    assert_eq!(replayed(converted), replayed(dumpi));
+}
