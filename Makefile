@@ -69,9 +69,9 @@ $(VENV)/.hopcast: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
 	$(MAKE) --no-print-directory native
 	@touch $@
 
-# The MPI library of compiled programs, its header and the launcher, beside the package's Python.
+# The MPI library of compiled programs, its header, the launcher, and the recorder, beside the package's Python.
 native:
-	cargo build --release --quiet --package libmpi
+	cargo build --release --quiet --package libmpi --package recorder
 	crates/libmpi/install.sh $${CARGO_TARGET_DIR:-target}/release python/hopcast
 
 $(VENV)/.tools: requirements-dev.txt

@@ -12,3 +12,4 @@ cargo bench --package workload --bench dumpi
 "$bin/python" bench/python_calls.py
 "$bin/python" bench/live.py
 "$bin/python" bench/mpi4py_calls.py
+"$bin/python" bench/recorder.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the MPI library, its header and the launcher of runs into the Python package.
+# Puts the MPI library, its header, the launcher of runs and the recorder into the Python package.
 # usage: install.sh BUILT PACKAGE   (the folder where cargo has built, the folder python/hopcast)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,6 +8,7 @@ package=$2
 mkdir -p "$package/lib" "$package/include/mpi"
 install -m 755 "$built/libmpi_abi.so" "$package/lib/libmpi_abi.so.1"
 ln -sf libmpi_abi.so.1 "$package/lib/libmpi_abi.so"
+install -m 755 "$built/libhopcast_record.so" "$package/lib/"
 install -m 644 "$here"/include/mpi.h "$here"/include/hopcast.h "$package/include/"
 install -m 644 "$here"/include/mpi/*.h "$package/include/mpi/"
 "${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o "$package/lib/hopcast-launcher" "$here/launcher/launcher.c" -rdynamic -s -ldl

@@ -36,14 +36,21 @@ def opened(path: str | os.PathLike) -> Iterator[str]:
 
 
 def _is_archive(name: str) -> bool:
-    """Whether it is a tar archive that holds something: a file of zeros looks like an empty one."""
-    if not os.path.isfile(name):
+    """Whether it is a tar archive that holds something: a file of zeros looks like an empty one. One of hopcast's
+    own format is read where it lies."""
+    if not os.path.isfile(name) or (name.endswith(".hct") and _is_plain(name)):
         return False
     try:
         with tarfile.open(name) as archive:
             return archive.next() is not None
     except (OSError, *_DAMAGED):
         return False
+
+
+def _is_plain(name: str) -> bool:
+    """Whether it is an archive without compression."""
+    with open(name, "rb") as file:
+        return file.read(262)[257:] == b"ustar"
 
 
 def _unpack(name: str, folder: str) -> None:

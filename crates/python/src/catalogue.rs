@@ -54,6 +54,45 @@ pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
     Ok(summary.map_err(crate::errors::input_error)?.to_string())
 }
 
+/// Writes a recorded run into a folder in hopcast's own format, and says as JSON what was written: see
+/// `sim::trace::convert`.
+#[pyfunction]
+pub fn trace_convert(py: Python<'_>, path: &str, out: &str, tallied: Option<bool>) -> PyResult<String> {
+    let written = py.detach(|| sim::trace::convert(path, out, tallied));
+    Ok(written.map_err(crate::errors::input_error)?.to_string())
+}
+
+/// Hands the calls of a recorded run to `write`, some lines at a time: see `sim::trace::dump`.
+#[pyfunction]
+pub fn trace_dump(
+    path: &str,
+    ranks: Vec<u32>,
+    clocks: bool,
+    as_json: bool,
+    write: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let mut failed = None;
+    let mut hand_over = |lines: &str| match write.call1((lines,)) {
+        Ok(_) => true,
+        Err(error) => {
+            failed = Some(error);
+            false
+        }
+    };
+    let dumped = sim::trace::dump(path, &ranks, clocks, as_json, &mut hand_over);
+    match failed {
+        Some(error) => Err(error),
+        None => dumped.map_err(crate::errors::input_error),
+    }
+}
+
+/// What is wrong with a recorded run, as JSON: see `sim::trace::lint`.
+#[pyfunction]
+pub fn trace_lint(py: Python<'_>, path: &str) -> PyResult<String> {
+    let found = py.detach(|| sim::trace::lint(path));
+    Ok(found.map_err(crate::errors::input_error)?.to_string())
+}
+
 /// Loads a platform from the working directory, or a preset.
 pub fn load(name: &str, overrides: &[(String, String)]) -> PyResult<sim::Platform> {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| Override::set(key, value)).collect();

@@ -156,6 +156,16 @@ pub unsafe extern "C" fn hct_overhead(call: Call) {
     unsafe { push(call, Did::Overhead) };
 }
 
+/// A one-sided operation on the memory of rank `to`, -1 for nobody.
+///
+/// # Safety
+/// The name is a literal.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hct_access(call: Call, to: i32, bytes: u64, answer: u64) {
+    // SAFETY: passed on.
+    unsafe { push(call, Did::Access { to: u32::try_from(to).ok(), bytes, answer }) };
+}
+
 /// MPI_Finalize.
 ///
 /// # Safety
@@ -221,10 +231,17 @@ pub unsafe extern "C" fn hct_probe(call: Call, receive: Message) {
 /// # Safety
 /// The name is a literal; the lists have so many elements.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hct_complete(call: Call, count: u32, requests: *const u32, count_came: u32, came: *const Came) {
+pub unsafe extern "C" fn hct_complete(
+    call: Call,
+    count: u32,
+    requests: *const u32,
+    count_came: u32,
+    came: *const Came,
+) {
     // SAFETY: the caller's lists.
     let (requests, came) = unsafe { (list(requests, count).to_vec(), list(came, count_came)) };
-    let matched = came.iter().filter_map(|came| matched(*came).map(|matched| (came.request, matched))).collect();
+    let matched =
+        came.iter().filter_map(|came| matched(*came).map(|matched| (came.request, matched))).collect();
     // SAFETY: passed on.
     unsafe { push(call, Did::Complete { requests, matched }) };
 }

@@ -1,9 +1,9 @@
 //! What is preloaded into a program that is recorded: it writes the calls that the wrappers of MPI's functions see into
 //! the file of this rank (`workload::trace::hct`).
 //!
-//! It protects one thing: **a recording never changes its program**. It holds nothing of the simulator, takes no memory
-//! of the program's, and whatever goes wrong in it (a full disk, a bug) ends the recording with one line on standard
-//! error, and not the program.
+//! It protects one thing: **a recording never changes its program**. It reads no buffer; it communicates in MPI_Init (a
+//! barrier) and where topologies are made (whether ranks were reordered), and nowhere else; and whatever
+//! goes wrong in it (a full disk, a bug) ends the recording with one line on standard error, and not the program.
 //!
 //! The wrappers are C, compiled with the program's own `mpicc` (`python/hopcast/record`), since handles and constants
 //! differ between MPI libraries; they call these functions one at a time. `record.h` declares them.

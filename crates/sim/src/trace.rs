@@ -1,5 +1,7 @@
 //! Recorded runs on disk: finds the files of a trace and opens them for the readers; what was recorded, as a table.
 
+mod look;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -14,6 +16,8 @@ use workload::trace::{
 
 use crate::config::InputError;
 use crate::table::{Column, Table};
+
+pub use look::{convert, dump, lint};
 
 /// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the
 /// limit of open files.

@@ -13,6 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sim", &["engine", "network", "mpi", "workload"]),
     ("libmpi", &["engine", "mpi", "sim"]),
     ("python", &["engine", "mpi", "sim"]),
+    ("recorder", &["workload"]),
 ];
 
 fn crates() -> PathBuf {

@@ -154,7 +154,7 @@ fn a_dumpi_recording_converts_and_replays_alike() {
     let mut files = Vec::new();
     for rank in 0..dumpi.ranks() {
         let mut content = Vec::new();
-        convert(&*dumpi, Rank(rank), &hosts[rank as usize], false, &mut content).unwrap();
+        convert(&*dumpi, &dumpi.head(Rank(rank), &hosts[rank as usize]), &mut content).unwrap();
         files.push(TraceFile::new(file_name(rank), content));
     }
     let converted = trace::recognise(files).unwrap();

@@ -25,7 +25,7 @@ _COMMANDS = {
     "compare": ("hopcast.cli.compare", "Set two reports side by side."),
     "list": ("hopcast.cli.listing", "List what hopcast knows: platforms, topologies, models, …"),
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
-    "trace": ("hopcast.cli.trace", "Look into recorded traces."),
+    "trace": ("hopcast.cli.trace", "Record a run of an MPI program; look into recorded runs."),
     "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),
 }
 

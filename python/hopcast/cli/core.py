@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 
 from hopcast import _core
@@ -54,6 +55,30 @@ def trace_summary(path: str) -> dict:
 
     with opened(path) as place:
         return json.loads(_core.trace_summary(place).replace(place, path))
+
+
+def trace_lint(path: str) -> dict:
+    """What is wrong with a recorded run, see `sim::trace::lint`."""
+    from hopcast.archive import opened
+
+    with opened(path) as place:
+        return json.loads(_core.trace_lint(place).replace(place, path))
+
+
+def trace_dump(path: str, ranks: list[int], clocks: bool, as_json: bool, write: Callable[[str], object]) -> None:
+    """Hands the calls of a recorded run to `write`, some lines at a time, see `sim::trace::dump`."""
+    from hopcast.archive import opened
+
+    with opened(path) as place:
+        _core.trace_dump(place, ranks, clocks, as_json, write)
+
+
+def trace_convert(path: str, out: str, tallied: bool | None) -> dict:
+    """Writes a recorded run into the folder `out` in hopcast's own format, see `sim::trace::convert`."""
+    from hopcast.archive import opened
+
+    with opened(path) as place:
+        return json.loads(_core.trace_convert(place, out, tallied))
 
 
 def platform_schema() -> str:

@@ -88,6 +88,88 @@ def _show(path: str, summary: dict) -> None:
         out.print(warning(text))
 
 
+@command.command()
+@click.argument("path")
+@click.option("--rank", "ranks", type=click.IntRange(min=0), multiple=True, help="Of this rank only; any number of times.")
+@click.option("--clocks/--no-clocks", default=True, show_default=True, help="With the logical clock of each call.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object for each call, one to a line.")
+def dump(path: str, ranks: tuple[int, ...], clocks: bool, as_json: bool) -> None:
+    """List the calls of the trace at PATH, rank by rank.
+
+    Logical clocks are Lamport's: a call that received a message has a later one than the call that sent it.
+    """
+    import sys
+
+    from hopcast.cli import core
+
+    core.trace_dump(path, list(ranks), clocks, as_json, sys.stdout.write)
+
+
+@command.command()
+@click.argument("path")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def lint(path: str, as_json: bool) -> int:
+    """Say what is wrong with the trace at PATH, and what a replay makes of it.
+
+    Unmatched sends and receives, collectives that do not go together, ranks that wait for each other, messages
+    that are received before they are sent: each with rank, call and cause. The exit status is 1 if a replay
+    would fail.
+    """
+    import json
+
+    from hopcast.cli import core
+
+    found = core.trace_lint(path)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _show_findings(path, found)
+    fails = any("a replay ends" in one["replay"] for one in found["findings"])
+    return int(fails or found["not_replayable"] is not None)
+
+
+def _show_findings(path: str, found: dict) -> None:
+    from rich.text import Text
+
+    from hopcast.report import units
+    from hopcast.report.screen import console, warning
+
+    out = console()
+    out.print(Text(f"{path}: {found['format']}, {units.things(found['ranks'], 'rank')}", style="bold"))
+    if found["not_replayable"]:
+        out.print(warning(f"cannot be replayed: {found['not_replayable']}"))
+    for one in found["findings"]:
+        out.print(warning(f"{one['kind']}, {one['count']:,} times: {one['replay']}"))
+        for first in one["first"]:
+            out.print(Text(f"  rank {first['rank']}, call #{first['number']} {first['call']}: {first['cause']}"))
+    if found["only_time"]:
+        calls = ", ".join(f"{call['call']} ({call['count']:,})" for call in found["only_time"])
+        out.print(warning(f"of these calls a replay keeps the recorded time, and moves no data: {calls}"))
+    for text in found["warnings"]:
+        out.print(warning(text))
+    if not (found["findings"] or found["not_replayable"] or found["only_time"] or found["warnings"]):
+        out.print("nothing is wrong")
+
+
+@command.command()
+@click.argument("path")
+@click.option("-o", "--out", type=click.Path(), required=True, help="What to write: a folder, NAME.hct.")
+@click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
+@click.option(
+    "--times",
+    type=click.Choice(["exact", "tallied"]),
+    help="The time of each call, or for each place of a loop how often which times happened. Default: as recorded.",
+)
+def convert(path: str, out: str, one_file: bool, times: str | None) -> None:
+    """Write the trace at PATH in hopcast's own format, .hct."""
+    from hopcast.record.files import converted
+    from hopcast.report import units
+
+    tallied = None if times is None else times == "tallied"
+    written, size = converted(path, out, one_file, tallied)
+    click.echo(f"{units.things(written['ranks'], 'rank')}, {written['calls']:,} calls in {out} ({units.size(size)})")
+
+
 @command.command(context_settings={"allow_interspersed_args": False})
 @click.option("-o", "--out", type=click.Path(), help="The folder to write. Default: PROGRAM.hct, or PROGRAM-2.hct, …")
 @click.option(

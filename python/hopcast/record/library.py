@@ -43,7 +43,7 @@ def made(compiler: str) -> Path:
         library.parent.mkdir(parents=True, exist_ok=True)
         source, built = library.with_suffix(".c"), library.with_suffix(f".{os.getpid()}.so")
         source.write_text(text)
-        linking = [f"-L{CORE.parent}", f"-Wl,-rpath,{CORE.parent}", "-lhopcast_record", "-lpthread"]
+        linking = [f"-L{CORE.parent}", f"-Wl,-rpath,{CORE.parent}", "-lhopcast_record", "-lpthread", "-ldl"]
         _run([*words, *options, "-o", str(built), str(source), *linking])
         built.replace(library)
     return library

@@ -4,11 +4,14 @@
  *
  * A number is the lowest that is free, so that iterations of a loop look alike. */
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <mpi.h>
 
@@ -22,7 +25,7 @@ static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 static int live;                /* from MPI_Init to MPI_Finalize */
 static __thread int inside;     /* calls that the library makes of itself are its own affair */
 static uint64_t origin_ns;
-static int world_rank, world_size;
+static pid_t owner; /* a child that a program forks does not record */
 
 static uint64_t clock_ns(clockid_t which) {
     struct timespec now;
@@ -380,6 +383,12 @@ static void seen_requests(struct hct_call call, unsigned what, int count, const 
     free(numbers);
 }
 
+/* -- one-sided operations ------------------------------------------------------------------------------------ */
+
+static void seen_access(struct hct_call call, int to, uint64_t bytes, uint64_t answer) {
+    hct_access(call, to == MPI_PROC_NULL ? -1 : to, bytes, answer);
+}
+
 /* -- collectives --------------------------------------------------------------------------------------------- */
 
 /* Counts are of int, or of MPI_Count in the functions for large counts. */
@@ -507,6 +516,7 @@ static void seen_init(const char *name) {
     if (live || !folder) return;
     char host[MPI_MAX_PROCESSOR_NAME + 1] = "", library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", program[4096] = "";
     int length;
+    int world_rank, world_size;
     PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
     PMPI_Get_processor_name(host, &length);
@@ -524,15 +534,23 @@ static void seen_init(const char *name) {
     origin_ns = clock_ns(CLOCK_MONOTONIC);
     hct_open(folder, (uint32_t)world_rank, (uint32_t)world_size, texts, clock_ns(CLOCK_REALTIME),
              atoi(setting("HOPCAST_TRACE_TALLIED", "0")), strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10));
+    owner = getpid();
     live = 1;
     hct_overhead((struct hct_call){name, 0, 0});
 }
 
 /* A program that ends without MPI_Finalize. */
 __attribute__((destructor)) static void ended(void) {
-    if (live) hct_close();
+    if (live && getpid() == owner) hct_close();
     live = 0;
 }
+
+/* The library's own function. Wrappers have both of its names, MPI_ and PMPI_: what Open MPI has for Fortran calls the
+ * latter, and so does a profiler that the program brings. */
+#define REAL(NAME) \
+    static __typeof__(&PMPI_##NAME) real; \
+    if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "PMPI_" #NAME);
+#define ALSO(NAME) extern __typeof__(MPI_##NAME) PMPI_##NAME __attribute__((alias("MPI_" #NAME)));
 
 /* Each wrapper is between these two: the time of a call that is the program's own, and not made while another is. */
 #define ENTER(NAME) \
@@ -547,24 +565,31 @@ __attribute__((destructor)) static void ended(void) {
     return result;
 
 int MPI_Init(int *count, char ***arguments) {
+    REAL(Init)
     inside++;
-    int result = PMPI_Init(count, arguments);
+    int result = real(count, arguments);
     if (result == MPI_SUCCESS) seen_init("MPI_Init");
     inside--;
     return result;
 }
 
+ALSO(Init)
+
 int MPI_Init_thread(int *count, char ***arguments, int required, int *provided) {
+    REAL(Init_thread)
     inside++;
-    int result = PMPI_Init_thread(count, arguments, required, provided);
+    int result = real(count, arguments, required, provided);
     if (result == MPI_SUCCESS) seen_init("MPI_Init_thread");
     inside--;
     return result;
 }
 
+ALSO(Init_thread)
+
 int MPI_Finalize(void) {
+    REAL(Finalize)
     ENTER("MPI_Finalize")
-    int result = PMPI_Finalize();
+    int result = real();
     if (seen) {
         call.end_ns = now_ns();
         hct_finalize(call);
@@ -575,7 +600,10 @@ int MPI_Finalize(void) {
     return result;
 }
 
+ALSO(Finalize)
+
 int MPI_Abort(MPI_Comm comm, int code) {
+    REAL(Abort)
     ENTER("MPI_Abort")
     if (seen) {
         call.end_ns = call.begin_ns;
@@ -584,5 +612,6 @@ int MPI_Abort(MPI_Comm comm, int code) {
         live = 0;
     }
     inside--;
-    return PMPI_Abort(comm, code);
+    return real(comm, code);
 }
+ALSO(Abort)

@@ -41,6 +41,7 @@ void hct_open(const char *folder, uint32_t rank, uint32_t ranks, const char *con
               int tallied, uint64_t block_ns);
 void hct_close(void);
 void hct_overhead(struct hct_call call);
+void hct_access(struct hct_call call, int32_t to, uint64_t bytes, uint64_t answer);
 void hct_finalize(struct hct_call call);
 void hct_abort(struct hct_call call, int32_t code);
 void hct_send(struct hct_call call, struct hct_message send);

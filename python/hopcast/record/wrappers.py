@@ -184,6 +184,18 @@ def _communicators() -> dict[str, Told]:
     }
 
 
+def _accesses() -> dict[str, Told]:
+    there, back = "bytes_of($2, $3)", "bytes_of($5, $6)"
+    put, get = Told(f"seen_access(call, $4, {there}, 0);"), Told(f"seen_access(call, $4, 0, {there});")
+    both = Told(f"seen_access(call, $7, {there}, {back});")
+    return {
+        "Put": put, "Rput": put, "Get": get, "Rget": get, "Accumulate": put, "Raccumulate": put,
+        "Get_accumulate": both, "Rget_accumulate": both,
+        "Fetch_and_op": Told("seen_access(call, $4, bytes_of(1, $3), bytes_of(1, $3));"),
+        "Compare_and_swap": Told("seen_access(call, $5, 2 * bytes_of(1, $4), bytes_of(1, $4));"),
+    }
+
+
 _IN_PLACE = "MPI_IN_PLACE"
 
 
@@ -273,7 +285,7 @@ def _all_collectives() -> dict[str, Told]:
     return told
 
 
-TOLD = _sends() | _receives() | _completions() | _communicators() | _all_collectives()
+TOLD = _sends() | _receives() | _completions() | _communicators() | _accesses() | _all_collectives()
 """By the function's name without MPI_; a function for large counts (NAME_c) is told as its NAME."""
 
 
@@ -294,7 +306,7 @@ def wrapper(function: Prototype) -> str:
             f" memory(NULL, (size_t)a1 * sizeof(MPI_Status)) : NULL, *status = own_statuses ? own_statuses : {statuses};"
         )
         given[told.statuses - 1] = "status"
-    call = f"PMPI_{function.name}({', '.join(given)})"
+    call = f"real({', '.join(given)})"
 
     def filled(text: str) -> str:
         return re.sub(r"\$(\d+)", lambda found: given[int(found.group(1)) - 1], text)
@@ -302,6 +314,7 @@ def wrapper(function: Prototype) -> str:
     return "\n".join(
         [
             f"int MPI_{function.name}({declared}) {{",
+            f"    REAL({function.name})",
             f'    ENTER("MPI_{function.name}")',
             *(f"    {line}" for line in lines),
             *([f"    {filled(told.before)}"] if told.before else []),
@@ -315,6 +328,7 @@ def wrapper(function: Prototype) -> str:
             *(["    free(keys);"] if "*keys" in told.before else []),
             "    DONE",
             "}",
+            f"ALSO({function.name})",
         ]
     )
 

@@ -30,6 +30,7 @@ pub mod graph;
 pub mod hct;
 pub mod input;
 pub mod lines;
+pub mod order;
 pub mod otf2;
 pub mod replay;
 mod requests;

@@ -5,6 +5,8 @@ use mpi::operation::CommId;
 use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
+use super::hct::rank::{Event, Head};
+use super::hct::write::Translated;
 
 /// How the clocks of different hosts are brought together.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +121,9 @@ impl Summary {
 /// The recorded calls of one rank, in order. Ends after an error.
 pub type RecordedCalls = Box<dyn Iterator<Item = Result<RecordedCall, TraceError>> + Send>;
 
+/// The calls of one rank as hopcast's own format has them.
+pub type Events = Box<dyn Iterator<Item = Result<Event, TraceError>> + Send>;
+
 /// A recorded run.
 pub trait TraceSet: Send + Sync {
     /// The name of its format.
@@ -146,4 +151,21 @@ pub trait TraceSet: Send + Sync {
     fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError>;
     /// The calls of `rank`, for replay.
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError>;
+
+    /// The calls of `rank` as hopcast's own format has them. Ends after an error.
+    fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {
+        Ok(Box::new(Translated::new(self.calls(rank, clocks)?)))
+    }
+    /// What hopcast's own format says of a rank on `host`, with times of each call.
+    fn head(&self, rank: Rank, host: &str) -> Head {
+        Head {
+            rank: rank.0,
+            ranks: self.ranks(),
+            host: host.to_string(),
+            start_unix_ns: 0,
+            program: String::new(),
+            library: format!("converted from {}", self.format()),
+            tallied: false,
+        }
+    }
 }

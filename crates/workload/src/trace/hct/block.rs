@@ -29,6 +29,8 @@ pub const HEAD: usize = 16;
 pub const LARGEST: usize = 64 << 20;
 /// No block has more calls.
 const MOST_CALLS: u64 = 1 << 40;
+/// No tally has more bins.
+const MOST_BINS: usize = 256;
 /// No loops are deeper.
 const DEEPEST: usize = 64;
 
@@ -131,7 +133,8 @@ impl Block {
             0 => {
                 let calls = at_most(size.calls, bytes.len() / 2, "calls")?;
                 let gaps: Vec<u64> = (0..calls).map(|_| get(bytes, "a gap")).collect::<Result<_, _>>()?;
-                let spans = gaps.into_iter().map(|gap_ns| Ok(Span { gap_ns, length_ns: get(bytes, "a length")? }));
+                let spans =
+                    gaps.into_iter().map(|gap_ns| Ok(Span { gap_ns, length_ns: get(bytes, "a length")? }));
                 Times::Exact(spans.collect::<Result<_, String>>()?)
             }
             1 => {
@@ -165,7 +168,8 @@ impl Size {
                     (body.calls.checked_mul(count), body.places, body.depth + 1)
                 }
             };
-            let calls = calls.and_then(|calls| calls.checked_add(size.calls)).filter(|&calls| calls <= MOST_CALLS);
+            let calls =
+                calls.and_then(|calls| calls.checked_add(size.calls)).filter(|&calls| calls <= MOST_CALLS);
             size.calls = calls.ok_or_else(|| format!("has loops of more than {MOST_CALLS} calls"))?;
             size.places = size.places.saturating_add(places);
             size.depth = size.depth.max(depth);
@@ -252,7 +256,7 @@ fn get_items(bytes: &mut &[u8], shapes: usize, bodies: usize) -> Result<Vec<Item
 }
 
 fn get_tally(bytes: &mut &[u8]) -> Result<Tally, String> {
-    let bins = (0..count(bytes, 3, "bins")?).map(|_| {
+    let bins = (0..at_most(get(bytes, "bins")?, MOST_BINS, "bins")?).map(|_| {
         let bin = u8::try_from(get(bytes, "a bin")?).map_err(|_| "has a bin above 255".to_string())?;
         let (count, sum_ns) = (get(bytes, "a count")?, get(bytes, "a sum")?);
         if count > MOST_CALLS {

@@ -267,7 +267,14 @@ impl Walk {
                 Item::Loop(body, count) => {
                     level.at += 1;
                     level.place += width(item, &self.widths);
-                    self.stack.push(Level { body: Some(body), at: 0, rounds: 0, left: count, first: place, place });
+                    self.stack.push(Level {
+                        body: Some(body),
+                        at: 0,
+                        rounds: 0,
+                        left: count,
+                        first: place,
+                        place,
+                    });
                 }
             }
         }

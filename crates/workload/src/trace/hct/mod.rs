@@ -11,6 +11,7 @@ pub mod op;
 pub mod rank;
 pub mod set;
 pub mod shape;
+pub mod text;
 pub mod times;
 pub mod write;
 

@@ -26,7 +26,9 @@ impl Name {
         }
         let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if name.is_empty() || name.len() > LONGEST || !letters {
-            return Err(format!("{name:?} is no name of a function: 1 to {LONGEST} letters, digits and underscores"));
+            return Err(format!(
+                "{name:?} is no name of a function: 1 to {LONGEST} letters, digits and underscores"
+            ));
         }
         if names.len() == MOST {
             return Err(format!("{name:?} would be one of more than {MOST} different functions"));

@@ -7,8 +7,8 @@ use mpi::Op;
 use mpi::collective::{Collective, Kind, Sizes};
 use mpi::group::Group;
 use mpi::operation::{
-    CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Request, Send, SendMode, Start, TagMatch, TwoGroups,
-    Until, Via,
+    CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Request, Send, SendMode, Start, TagMatch,
+    TwoGroups, Until, Via,
 };
 
 use super::shape::{Amount, Begun, Collected, Did, From, How, Made, Matched, Mode, Received, Sent, Shape};
@@ -46,22 +46,31 @@ impl Comms {
 
 /// The operation of a call; `lasted` is how long it took, `came` what a request that it makes received, if any source or
 /// any tag would have done.
-pub fn operation(shape: &Shape, lasted: Duration, came: Option<Matched>, comms: &Comms) -> Result<Op, Reason> {
+pub fn operation(
+    shape: &Shape,
+    lasted: Duration,
+    came: Option<Matched>,
+    comms: &Comms,
+) -> Result<Op, Reason> {
     Ok(match &shape.did {
-        Did::Overhead => Op::Call(shape.call.0, lasted),
-        Did::Send(send) => Op::Send(send_of(send, comms)?, start(send.request)),
-        Did::Receive(receive) => Op::Receive(receive_of(receive, came, comms)?, start(receive.request)),
-        Did::SendReceive { send, receive } => Op::SendReceive(send_of(send, comms)?, receive_of(receive, came, comms)?),
+        Did::Overhead | Did::Access { .. } => Op::Call(shape.call.0, lasted),
+        Did::Send(send) => Op::Send(send_of(send, comms)?, start(send.request)?),
+        Did::Receive(receive) => Op::Receive(receive_of(receive, came, comms)?, start(receive.request)?),
+        Did::SendReceive { send, receive } => {
+            Op::SendReceive(send_of(send, comms)?, receive_of(receive, came, comms)?)
+        }
         Did::Probe(receive) => Op::Probe(receive_of(receive, came, comms)?),
         Did::Complete { requests, .. } => match requests[..] {
             [] => Op::Call(shape.call.0, Duration::ZERO),
-            [one] => Op::WaitOne(Request(one)),
-            _ => Op::Wait(requests.iter().map(|one| Request(*one)).collect(), Until::All),
+            [one] => Op::WaitOne(request(one)?),
+            _ => Op::Wait(all(requests)?, Until::All),
         },
-        Did::Start { requests } => Op::Start(requests.iter().map(|one| Request(*one)).collect()),
-        Did::Cancel { request } => Op::Cancel(Request(*request)),
-        Did::Free { request } => Op::Free(Request(*request)),
-        Did::Collective(collected) => Op::Collective(Arc::new(collective_of(collected, comms)?), start(collected.request)),
+        Did::Start { requests } => Op::Start(all(requests)?),
+        Did::Cancel { request: which } => Op::Cancel(request(*which)?),
+        Did::Free { request: which } => Op::Free(request(*which)?),
+        Did::Collective(collected) => {
+            Op::Collective(Arc::new(collective_of(collected, comms)?), start(collected.request)?)
+        }
         Did::NewComm(made) => Op::NewComm(comms.get(made.parent)?, new_comm_of(&made.how)?),
         Did::FreeComm { comm } => Op::FreeComm(comms.get(*comm)?),
         Did::Finalize => Op::Finalize,
@@ -69,12 +78,24 @@ pub fn operation(shape: &Shape, lasted: Duration, came: Option<Matched>, comms: 
     })
 }
 
-fn start(begun: Option<Begun>) -> Start {
-    match begun {
+/// No rank has more requests at once: a damaged file cannot ask for memory.
+const MOST_REQUESTS: u32 = 1 << 24;
+
+fn request(number: u32) -> Result<Request, Reason> {
+    let reason = || format!("names request {number}, but no rank has more than {MOST_REQUESTS}");
+    (number < MOST_REQUESTS).then_some(Request(number)).ok_or_else(reason)
+}
+
+fn all(requests: &[u32]) -> Result<Arc<[Request]>, Reason> {
+    requests.iter().map(|one| request(*one)).collect()
+}
+
+fn start(begun: Option<Begun>) -> Result<Start, Reason> {
+    Ok(match begun {
         None => Start::Blocking,
-        Some(Begun::Active(request)) => Start::Request(Request(request)),
-        Some(Begun::Persistent(request)) => Start::Persistent(Request(request)),
-    }
+        Some(Begun::Active(number)) => Start::Request(request(number)?),
+        Some(Begun::Persistent(number)) => Start::Persistent(request(number)?),
+    })
 }
 
 fn send_of(send: &Sent, comms: &Comms) -> Result<Send, Reason> {
@@ -143,33 +164,8 @@ fn new_comm_of(how: &How) -> Result<NewComm, Reason> {
     })
 }
 
-/// The numbers of the file for the simulation's communicators of one rank, as they are made.
-#[derive(Default)]
-pub struct Numbers {
-    /// Made before, with their numbers.
-    made: Vec<(CommId, u32)>,
-    count: u32,
-}
-
-impl Numbers {
-    fn of(&self, comm: CommId) -> u32 {
-        match comm {
-            CommId::WORLD => 0,
-            CommId::SELF => 1,
-            _ => self.made.iter().rev().find(|(id, _)| *id == comm).map_or(0, |(_, number)| *number),
-        }
-    }
-
-    /// The number of a communicator that is made now.
-    pub fn make(&mut self, comm: CommId) -> u32 {
-        self.count += 1;
-        self.made.push((comm, self.count + 1));
-        self.count + 1
-    }
-}
-
-/// The shape of an operation of the call `name`.
-pub fn shape(name: &'static str, op: &Op, numbers: &Numbers) -> Shape {
+/// The shape of an operation of the call `name`, whose communicators have the numbers of the file.
+pub fn shape(name: &'static str, op: &Op) -> Shape {
     let begun = |start: &Start| match start {
         Start::Blocking => None,
         Start::Request(request) => Some(Begun::Active(request.0)),
@@ -177,26 +173,22 @@ pub fn shape(name: &'static str, op: &Op, numbers: &Numbers) -> Shape {
     };
     let all = |requests: &[Request]| requests.iter().map(|one| one.0).collect();
     let did = match op {
-        Op::Send(send, start) => Did::Send(sent_of(send, begun(start), numbers)),
-        Op::Receive(receive, start) => Did::Receive(received_of(receive, begun(start), numbers)),
-        Op::SendReceive(send, receive) => Did::SendReceive {
-            send: sent_of(send, None, numbers),
-            receive: received_of(receive, None, numbers),
-        },
-        Op::Probe(receive) => Did::Probe(received_of(receive, None, numbers)),
+        Op::Send(send, start) => Did::Send(sent_of(send, begun(start))),
+        Op::Receive(receive, start) => Did::Receive(received_of(receive, begun(start))),
+        Op::SendReceive(send, receive) => {
+            Did::SendReceive { send: sent_of(send, None), receive: received_of(receive, None) }
+        }
+        Op::Probe(receive) => Did::Probe(received_of(receive, None)),
         Op::Wait(requests, _) => Did::Complete { requests: all(requests), matched: Vec::new() },
         Op::WaitOne(request) => Did::Complete { requests: vec![request.0], matched: Vec::new() },
         Op::Start(requests) => Did::Start { requests: all(requests) },
         Op::Cancel(request) => Did::Cancel { request: request.0 },
         Op::Free(request) => Did::Free { request: request.0 },
-        Op::Collective(collective, start) => Did::Collective(collected_of(collective, begun(start), numbers)),
-        Op::NewComm(parent, how) => Did::NewComm(Made {
-            parent: numbers.of(*parent),
-            comm: None,
-            how: how_of(how),
-            members: Vec::new(),
-        }),
-        Op::FreeComm(comm) => Did::FreeComm { comm: numbers.of(*comm) },
+        Op::Collective(collective, start) => Did::Collective(collected_of(collective, begun(start))),
+        Op::NewComm(parent, how) => {
+            Did::NewComm(Made { parent: parent.0, comm: None, how: how_of(how), members: Vec::new() })
+        }
+        Op::FreeComm(comm) => Did::FreeComm { comm: comm.0 },
         Op::Finalize => Did::Finalize,
         Op::Abort(code) => Did::Abort { code: *code },
         _ => Did::Overhead,
@@ -204,7 +196,7 @@ pub fn shape(name: &'static str, op: &Op, numbers: &Numbers) -> Shape {
     Shape { call: super::name::Name(name), did }
 }
 
-fn sent_of(send: &Send, request: Option<Begun>, numbers: &Numbers) -> Sent {
+fn sent_of(send: &Send, request: Option<Begun>) -> Sent {
     let to = match send.to {
         Peer::Rank(rank) => Some(rank),
         Peer::Any | Peer::Null => None,
@@ -215,10 +207,10 @@ fn sent_of(send: &Send, request: Option<Begun>, numbers: &Numbers) -> Sent {
         SendMode::Synchronous => Mode::Synchronous,
         SendMode::Ready => Mode::Ready,
     };
-    Sent { to, tag: send.tag, comm: numbers.of(send.comm), bytes: send.bytes.0, mode, request }
+    Sent { to, tag: send.tag, comm: send.comm.0, bytes: send.bytes.0, mode, request }
 }
 
-fn received_of(receive: &Receive, request: Option<Begun>, numbers: &Numbers) -> Received {
+fn received_of(receive: &Receive, request: Option<Begun>) -> Received {
     let from = match receive.from {
         Peer::Rank(rank) => From::Rank(rank),
         Peer::Any => From::Any,
@@ -228,11 +220,11 @@ fn received_of(receive: &Receive, request: Option<Begun>, numbers: &Numbers) -> 
         TagMatch::Tag(tag) => Some(tag),
         TagMatch::Any => None,
     };
-    let (comm, capacity) = (numbers.of(receive.comm), receive.capacity.0);
+    let (comm, capacity) = (receive.comm.0, receive.capacity.0);
     Received { from, tag, comm, capacity, matched: None, request }
 }
 
-fn collected_of(collective: &Collective, request: Option<Begun>, numbers: &Numbers) -> Collected {
+fn collected_of(collective: &Collective, request: Option<Begun>) -> Collected {
     let sizes = match &collective.sizes {
         Sizes::Equal(bytes) => Amount::Equal(bytes.0),
         Sizes::ByRank(sizes) => Amount::ByRank(sizes.to_vec()),
@@ -240,7 +232,7 @@ fn collected_of(collective: &Collective, request: Option<Begun>, numbers: &Numbe
     };
     Collected {
         kind: collective.kind.name().to_string(),
-        comm: numbers.of(collective.comm),
+        comm: collective.comm.0,
         root: collective.root,
         sizes,
         element: collective.element,
@@ -258,10 +250,9 @@ fn how_of(how: &NewComm) -> How {
         NewComm::CreateGroup(members, tag) => How::CreateGroup { members: members.to_vec(), tag: *tag },
         NewComm::Cart(grid) => How::Cart { sizes: grid.sizes.clone(), periodic: grid.periodic.clone() },
         NewComm::CartSub(keep) => How::CartSub { keep: keep.to_vec() },
-        NewComm::Graph(neighbours) => How::Graph {
-            sources: neighbours.sources.clone(),
-            destinations: neighbours.destinations.clone(),
-        },
+        NewComm::Graph(neighbours) => {
+            How::Graph { sources: neighbours.sources.clone(), destinations: neighbours.destinations.clone() }
+        }
         NewComm::OutsideGraph => How::OutsideGraph,
         NewComm::Inter(groups, tag) => How::Inter {
             local: groups.local.members().collect(),

@@ -77,7 +77,7 @@ impl End {
         }
         self.calls += 1;
         self.last_ns = end_ns;
-        self.in_mpi_ns += end_ns.saturating_sub(begin_ns);
+        self.in_mpi_ns = self.in_mpi_ns.saturating_add(end_ns.saturating_sub(begin_ns));
         self.finalized |= shape.did == Did::Finalize;
         if let Some(bytes) = sent(&shape.did) {
             self.messages += 1;
@@ -235,8 +235,8 @@ pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     if text.len() < length {
         return Err(error(format!("its head has {length} bytes, and {} are there", text.len())));
     }
-    let head: Head =
-        serde_json::from_slice(&text).map_err(|reason| error(format!("its head is not understood: {reason}")))?;
+    let head: Head = serde_json::from_slice(&text)
+        .map_err(|reason| error(format!("its head is not understood: {reason}")))?;
     Ok((head, Blocks { file: file.clone(), at: 8 + length as u64, shapes: 0 }))
 }
 
@@ -257,7 +257,9 @@ impl Blocks {
                 return Ok(Next::Cut);
             }
             let end = serde_json::from_slice(&text);
-            return end.map(Next::End).map_err(|reason| error(format!("the end is not understood: {reason}")));
+            return end
+                .map(Next::End)
+                .map_err(|reason| error(format!("the end is not understood: {reason}")));
         }
         if head.len() < block::HEAD {
             return Ok(Next::Cut);
@@ -268,7 +270,9 @@ impl Blocks {
         let [length, packed, sum] = [4, 8, 12].map(|from| word(&head[from..]));
         if length > block::LARGEST || packed > block::LARGEST {
             let largest = block::LARGEST;
-            return Err(error(format!("a block of {packed} bytes that unpack to {length}; the most is {largest}")));
+            return Err(error(format!(
+                "a block of {packed} bytes that unpack to {length}; the most is {largest}"
+            )));
         }
         let content = self.file.peek(at + block::HEAD as u64, packed)?;
         if content.len() < packed {
@@ -277,7 +281,8 @@ impl Blocks {
         if crc32fast::hash(&content) as usize != sum {
             return Err(error("the block's checksum is wrong: the file is damaged".into()));
         }
-        let block = Block::decode(&content, length, self.shapes).map_err(|reason| error(format!("the block {reason}")))?;
+        let block = Block::decode(&content, length, self.shapes)
+            .map_err(|reason| error(format!("the block {reason}")))?;
         self.shapes += block.shapes.len();
         self.at = at + (block::HEAD + packed) as u64;
         Ok(Next::Block(block))

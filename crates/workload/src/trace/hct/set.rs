@@ -15,7 +15,9 @@ use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::Format;
 use crate::trace::error::TraceError;
 use crate::trace::input::{ReadAt, TraceFile};
-use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet};
+use crate::trace::set::{
+    Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet,
+};
 
 /// The entry of this format.
 pub const FORMAT: Entry<Format> = Entry {
@@ -47,6 +49,8 @@ struct One {
     head: Head,
     blocks: Blocks,
     file: TraceFile,
+    /// What the end of the file says, if the file has one.
+    end: Option<End>,
 }
 
 impl HctSet {
@@ -62,7 +66,8 @@ impl HctSet {
         for file in inside.into_iter().chain(files) {
             if file.peek(0, 4)? == rank::MAGIC {
                 let (head, blocks) = rank::open(&file)?;
-                ranks.push(One { head, blocks, file });
+                let end = blocks.end()?;
+                ranks.push(One { head, blocks, file, end });
             }
         }
         ranks.sort_by_key(|one| one.head.rank);
@@ -73,7 +78,8 @@ impl HctSet {
         for (expected, one) in ranks.iter().enumerate() {
             let (found, of) = (one.head.rank, one.head.ranks);
             if found as usize != expected || of != count {
-                let reason = format!("is rank {found} of {of}, where rank {expected} of {count} was expected");
+                let reason =
+                    format!("is rank {found} of {of}, where rank {expected} of {count} was expected");
                 return Err(TraceError::new(&*one.file.name, reason));
             }
         }
@@ -81,9 +87,8 @@ impl HctSet {
             let reason = format!("rank {} of {count} is missing", ranks.len());
             return Err(TraceError::new(&*first.file.name, reason));
         }
-        let mut set = HctSet { ranks, warnings: Vec::new() };
-        set.warnings = set.cut_off()?;
-        Ok(set)
+        let warnings = cut_off(&ranks).into_iter().collect();
+        Ok(HctSet { ranks, warnings })
     }
 
     /// What each rank's file says of itself.
@@ -92,7 +97,7 @@ impl HctSet {
     }
 
     /// The calls of a rank as its file has them.
-    pub fn events(&self, rank: Rank) -> Result<Calls, TraceError> {
+    pub fn calls_of(&self, rank: Rank) -> Result<Calls, TraceError> {
         let one = self.ranks.get(rank.0 as usize);
         let one = one.ok_or_else(|| {
             TraceError::new("HCT recording", format!("rank {} is not among {}", rank.0, self.ranks.len()))
@@ -100,22 +105,18 @@ impl HctSet {
         Ok(Calls::new(&one.head, one.blocks.clone()))
     }
 
-    /// A warning for files without an end.
-    fn cut_off(&self) -> Result<Vec<String>, TraceError> {
-        let mut cut = Vec::new();
-        for one in &self.ranks {
-            if one.blocks.end()?.is_none() {
-                cut.push(&one.file.name);
-            }
-        }
-        let warning = cut.first().map(|first| {
-            format!(
-                "{} of {} ranks were cut off (first {first}): what they did last was not written",
-                cut.len(),
-                self.ranks.len()
-            )
-        });
-        Ok(warning.into_iter().collect())
+    /// The calls of a rank, on its own clock, until an error.
+    fn unshifted(
+        &self,
+        rank: Rank,
+    ) -> Result<impl Iterator<Item = Result<Event, TraceError>> + use<>, TraceError> {
+        let mut calls = self.calls_of(rank)?;
+        let mut ended = false;
+        Ok(std::iter::from_fn(move || {
+            let next = if ended { None } else { calls.next().transpose() };
+            ended |= !matches!(next, Some(Ok(_)));
+            next
+        }))
     }
 
     /// What is added to the times of a rank, so that the first call of any begins at 0 \[ns\].
@@ -131,9 +132,19 @@ impl HctSet {
     }
 }
 
+/// A warning for files without an end.
+fn cut_off(ranks: &[One]) -> Option<String> {
+    let mut cut = ranks.iter().filter(|one| one.end.is_none());
+    let first = &cut.next()?.file.name;
+    let (count, of) = (1 + cut.count(), ranks.len());
+    Some(format!("{count} of {of} ranks were cut off (first {first}): what they did last was not written"))
+}
+
 /// The files in an archive.
 fn members(archive: &TraceFile) -> Result<Vec<TraceFile>, TraceError> {
-    let error = |reason: io::Error| TraceError::new(&*archive.name, format!("cannot be read as an archive: {reason}"));
+    let error = |reason: io::Error| {
+        TraceError::new(&*archive.name, format!("cannot be read as an archive: {reason}"))
+    };
     let mut tar = tar::Archive::new(Reading { file: archive.clone(), at: 0 });
     let mut files = Vec::new();
     for entry in tar.entries_with_seek().map_err(error)? {
@@ -216,13 +227,14 @@ impl TraceSet for HctSet {
         let mut counts = BTreeMap::new();
         let mut ranks = Vec::with_capacity(self.ranks.len());
         for (rank, one) in self.ranks.iter().enumerate() {
-            let mut calls = self.events(Rank(rank as u32))?;
+            let mut calls = self.calls_of(Rank(rank as u32))?;
             let mut all = End::default();
             while let Some(event) = calls.next()? {
                 all.count(&event.shape, event.begin_ns, event.end_ns);
                 *counts.entry(event.shape.call.0).or_insert(0) += 1;
             }
-            let time = |ns: u64| Time(ns.saturating_add_signed(self.shift(rank, clocks)).saturating_mul(1000));
+            let time =
+                |ns: u64| Time(ns.saturating_add_signed(self.shift(rank, clocks)).saturating_mul(1000));
             ranks.push(RankSummary {
                 host: one.head.host.clone(),
                 first_call: time(all.first_ns),
@@ -237,21 +249,29 @@ impl TraceSet for HctSet {
     }
 
     fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError> {
-        let mut calls = self.events(rank)?;
         let shift = self.shift(rank.0 as usize, clocks);
-        let mut ended = false;
-        Ok(Box::new(std::iter::from_fn(move || {
-            let next = if ended { None } else { calls.next().transpose() };
-            ended |= !matches!(next, Some(Ok(_)));
-            next.map(|event| event.map(|event| recorded(&event, shift)))
-        })))
+        Ok(Box::new(self.unshifted(rank)?.map(move |event| event.map(|event| recorded(&event, shift)))))
+    }
+
+    fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {
+        let shift = self.shift(rank.0 as usize, clocks);
+        let moved = move |event: Event| Event {
+            begin_ns: event.begin_ns.saturating_add_signed(shift),
+            end_ns: event.end_ns.saturating_add_signed(shift),
+            ..event
+        };
+        Ok(Box::new(self.unshifted(rank)?.map(move |event| event.map(moved))))
+    }
+
+    fn head(&self, rank: Rank, _: &str) -> Head {
+        self.ranks[rank.0 as usize].head.clone()
     }
 
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
         Ok(Box::new(Replayed {
             file: self.ranks[rank.0 as usize].file.name.clone(),
-            start: self.events(rank)?,
-            calls: self.events(rank)?,
+            start: self.calls_of(rank)?,
+            calls: self.calls_of(rank)?,
             scout: None,
             comms: Comms::new(),
             shift_ns: self.shift(rank.0 as usize, clocks),
@@ -264,7 +284,7 @@ impl TraceSet for HctSet {
 impl HctSet {
     /// Whether some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
     fn unfinished(&self) -> bool {
-        self.ranks.iter().any(|one| !matches!(one.blocks.end(), Ok(Some(End { finalized: true, .. }))))
+        self.ranks.iter().any(|one| !matches!(one.end, Some(End { finalized: true, .. })))
     }
 }
 

@@ -25,6 +25,15 @@ pub struct Shape {
 pub enum Did {
     /// Took time, and nothing else that others see.
     Overhead,
+    /// Reached into the memory of another rank; a replay keeps the time that the call took, and no more.
+    Access {
+        /// The target, a rank of the window's group; none for MPI_PROC_NULL.
+        to: Option<u32>,
+        /// Sent to it \[bytes\].
+        bytes: u64,
+        /// Sent back \[bytes\].
+        answer: u64,
+    },
     /// Sent.
     Send(Sent),
     /// Received, or began to.

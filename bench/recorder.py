@@ -1,0 +1,126 @@
+"""What the recorder costs the program that it records: for each sort of call, its time with and without it; the share
+of a program's time; and bytes of the recording.
+
+The calls are those that cost the library least (messages to nobody, and to the rank itself), so that the recorder's
+own time shows. The program is a stencil on two ranks: halos of 32 KiB to both neighbours and a sum in each step of
+about 1 ms. Best of five runs each, taken in turns, since a machine may do other things. The target: less than 5 % of
+the program's time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CALLS = """
+#include <mpi.h>
+#include <stdio.h>
+#define TIMES 200000
+#define MEASURE(NAME, CALL) { \\
+    double start = MPI_Wtime(); \\
+    for (int i = 0; i < TIMES; i++) { CALL; } \\
+    printf("%s %.1f\\n", NAME, (MPI_Wtime() - start) / TIMES * 1e9); }
+int main(int argc, char **argv) {
+    int rank, in;
+    MPI_Request both[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm comm = MPI_COMM_SELF;
+    MEASURE("MPI_Comm_rank", MPI_Comm_rank(comm, &rank))
+    MEASURE("MPI_Send", MPI_Send(&rank, 1, MPI_INT, MPI_PROC_NULL, 0, comm))
+    MEASURE("MPI_Sendrecv", MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &in, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE))
+    MEASURE("MPI_Isend+Irecv+Waitall",
+        MPI_Irecv(&in, 1, MPI_INT, 0, 2, comm, &both[0]); MPI_Isend(&rank, 1, MPI_INT, 0, 2, comm, &both[1]);
+        MPI_Waitall(2, both, MPI_STATUSES_IGNORE))
+    MEASURE("MPI_Allreduce", MPI_Allreduce(&rank, &in, 1, MPI_INT, MPI_SUM, comm))
+    MPI_Finalize();
+    return 0;
+}
+"""
+STENCIL = """
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#define N 4096
+#define ROWS 128
+static double grid[2][ROWS + 2][N];
+int main(int argc, char **argv) {
+    int rank, ranks;
+    double sum, all;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
+    double start = MPI_Wtime();
+    for (int step = 0; step < 1000; step++) {
+        double (*old)[N] = grid[step % 2], (*new)[N] = grid[(step + 1) % 2];
+        MPI_Request four[4];
+        MPI_Irecv(old[0], N, MPI_DOUBLE, down, 0, MPI_COMM_WORLD, &four[0]);
+        MPI_Irecv(old[ROWS + 1], N, MPI_DOUBLE, up, 1, MPI_COMM_WORLD, &four[1]);
+        MPI_Isend(old[ROWS], N, MPI_DOUBLE, up, 0, MPI_COMM_WORLD, &four[2]);
+        MPI_Isend(old[1], N, MPI_DOUBLE, down, 1, MPI_COMM_WORLD, &four[3]);
+        MPI_Waitall(4, four, MPI_STATUSES_IGNORE);
+        sum = 0;
+        for (int i = 1; i <= ROWS; i++)
+            for (int j = 1; j < N - 1; j++) {
+                new[i][j] = 0.25 * (old[i - 1][j] + old[i + 1][j] + old[i][j - 1] + old[i][j + 1]) + 1e-3;
+                sum += new[i][j];
+            }
+        MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    double took = MPI_Wtime() - start;
+    if (rank == 0) printf("stencil %.9f\\n", took * 1e9);
+    MPI_Finalize();
+    return all < 0;
+}
+"""
+RUNS = 5
+MPICC = os.environ.get("MPICC", "mpicc")
+MPIEXEC = os.environ.get("MPIEXEC", "mpiexec").split()
+
+
+def compiled(folder: Path, name: str, text: str) -> Path:
+    """A program."""
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    subprocess.run([MPICC, "-O2", "-o", str(folder / name), str(source)], check=True)
+    return folder / name
+
+
+def times(command: list[str]) -> dict[str, float]:
+    """What a run prints: names and times [ns]."""
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {name: float(ns) for name, ns in re.findall(r"^(\S+) ([\d.]+)$", printed, re.MULTILINE)}
+
+
+def best(folder: Path, command: list[str]) -> dict[str, tuple[float, float]]:
+    """The best of some runs without and with the recorder, in turns."""
+    without, recorded = [], []
+    for run in range(RUNS):
+        without.append(times(command))
+        out = folder / f"{Path(command[-1]).name}-{run}.hct"
+        recorded.append(times([sys.executable, "-m", "hopcast", "trace", "-o", str(out), "--mpicc", MPICC, "--", *command]))
+    return {name: tuple(min(run[name] for run in runs) for runs in (without, recorded)) for name in without[0]}
+
+
+def main() -> None:
+    """Prints all that is measured."""
+    with tempfile.TemporaryDirectory(prefix="hopcast-recorder-") as name:
+        folder = Path(name)
+        for call, (alone, recorded) in best(folder, [*MPIEXEC, "-n", "1", str(compiled(folder, "calls", CALLS))]).items():
+            count = call.count("+") + 1
+            each = (recorded - alone) / count
+            print(f"{call:<26} {alone:>8.0f} ns alone, {recorded:>8.0f} ns recorded: {each:.0f} ns for each call")
+        stencil = compiled(folder, "stencil", STENCIL)
+        (alone, recorded), = best(folder, [*MPIEXEC, "-n", "2", str(stencil)]).values()
+        share = recorded / alone - 1
+        print(f"stencil, 2 ranks           {alone / 1e9:.4f} s alone, {recorded / 1e9:.4f} s recorded: {share:+.2%}")
+        size = sum(file.stat().st_size for file in (folder / "calls-0.hct").glob("rank-*"))
+        print(f"recording                  {size / (200_000 * 7):.2f} bytes for each call of a loop, times exact")
+
+
+if __name__ == "__main__":
+    main()

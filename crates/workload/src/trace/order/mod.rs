@@ -1,0 +1,176 @@
+//! What happened before what in a recorded run: its calls in an order that honours messages and collectives, with
+//! Lamport's logical clocks, and what is wrong with them.
+//!
+//! ```text
+//! clock of a call = max(clock of the rank's call before, latest clock that the call has waited for) + 1
+//! ```
+//!
+//! A message carries the clock of the call that sent it; a receive (or the call that completes it) has waited for it; a
+//! synchronous send for its receive; a member of a collective for those in `meeting.rs`. Who sent what is recorded
+//! (wildcards with the source that matched), so the clocks are those that the run itself would have had; nothing had
+//! to be sent along with its messages. No time enters: clocks of hosts may stand as they like.
+//!
+//! Sends are taken to be buffered, but for synchronous ones. Calls that only take time, one-sided ones among them, order
+//! nothing between ranks.
+//!
+//! Source: Lamport, "Time, clocks, and the ordering of events in a distributed system" (CACM 21(7), 1978).
+
+mod communicators;
+mod findings;
+mod mail;
+mod meeting;
+mod ranks;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use mpi::Rank;
+use mpi::operation::{CommId, NewComm};
+
+use super::error::TraceError;
+use super::set::{Clocks, TraceSet};
+use communicators::Comm;
+use mail::Place;
+use meeting::{Entry, Meeting, Meetings, What, Which};
+use ranks::RankState;
+
+pub use findings::{Finding, Findings, Kind};
+
+/// Goes through the calls of all ranks; `see` gets the logical clock of each call, of each rank in order.
+pub fn order(set: &dyn TraceSet, see: &mut dyn FnMut(Rank, u64)) -> Result<Findings, TraceError> {
+    let ranks = (0..set.ranks()).map(|rank| Ok(RankState::new(set.calls(Rank(rank), Clocks::Aligned)?)));
+    let mut order = Order {
+        hosts: set.hosts(),
+        ranks: ranks.collect::<Result<_, TraceError>>()?,
+        comms: vec![Comm::world(set.ranks()), Comm::world(set.ranks())],
+        meetings: Meetings::default(),
+        queue: (0..set.ranks()).map(Rank).collect(),
+        findings: Findings::default(),
+    };
+    while let Some(rank) = order.queue.pop_front() {
+        order.ranks[rank.0 as usize].queued = false;
+        order.advance(rank, see)?;
+    }
+    findings::at_the_end(&mut order);
+    Ok(order.findings)
+}
+
+/// Where the ranks stand.
+struct Order {
+    hosts: Vec<String>,
+    ranks: Vec<RankState>,
+    /// By number; 1 stands for each rank alone.
+    comms: Vec<Comm>,
+    meetings: Meetings,
+    /// Ranks that may be able to go on.
+    queue: VecDeque<Rank>,
+    findings: Findings,
+}
+
+impl Order {
+    fn state(&mut self, rank: Rank) -> &mut RankState {
+        &mut self.ranks[rank.0 as usize]
+    }
+
+    fn wake(&mut self, rank: Rank) {
+        let state = self.state(rank);
+        if !std::mem::replace(&mut state.queued, true) {
+            self.queue.push_back(rank);
+        }
+    }
+
+    /// Whom a rank means by a rank of a communicator.
+    fn peer(&self, rank: Rank, comm: CommId, peer: u32) -> Option<Rank> {
+        if comm == CommId::SELF {
+            return Some(rank);
+        }
+        self.comms.get(comm.0 as usize)?.peer(rank.0, peer).map(Rank)
+    }
+
+    fn rank_of(&self, rank: Rank, comm: CommId) -> Option<u32> {
+        if comm == CommId::SELF {
+            return Some(0);
+        }
+        self.comms.get(comm.0 as usize)?.rank_of(rank.0)
+    }
+
+    /// Comes to a meeting; which, and in which place. None if the call cannot be followed.
+    fn meet(&mut self, by: Place, clock: u64, comm: CommId, what: What) -> Option<(Which, usize)> {
+        let rank = by.rank;
+        let Some((meeting, members, place)) = self.meeting(rank, comm, &what) else {
+            let cause = format!("names communicator {}, of which its rank is no member", comm.0);
+            self.findings.add(Kind::NotFollowed, by, cause);
+            return None;
+        };
+        let sources = match &what {
+            What::Collective(kind, _) if kind.name().starts_with("neighbor") => {
+                self.comms[comm.0 as usize].sources(place as u32).into()
+            }
+            _ => Arc::from([]),
+        };
+        let which = (meeting.clone(), self.state(rank).count(meeting));
+        let made = matches!(what, What::Make(_));
+        let arrived = self.meetings.arrive(&which, &members, place, Entry { by, clock, what, sources });
+        if let Some(other) = arrived.mismatch {
+            self.findings.add(Kind::Mismatch, by, format!("does not go with {other}"));
+        }
+        if arrived.complete && made {
+            self.make(by, comm, &which);
+        }
+        arrived.wake.into_iter().filter(|other| *other != rank).for_each(|other| self.wake(other));
+        Some((which, place))
+    }
+
+    /// Who meets for a call, and in which place the rank is.
+    fn meeting(&self, rank: Rank, comm: CommId, what: &What) -> Option<(Meeting, Arc<[u32]>, usize)> {
+        let some = |members: Arc<[u32]>, tag| {
+            let place = members.iter().position(|member| *member == rank.0)?;
+            Some((Meeting { comm: comm.0, part: Some(members.clone()), tag }, members, place))
+        };
+        match what {
+            _ if comm == CommId::SELF => some([rank.0].into(), 0),
+            What::Make(NewComm::CreateGroup(list, tag)) => {
+                let members = list.iter().map(|&one| self.peer(rank, comm, one).map(|rank| rank.0));
+                some(members.collect::<Option<_>>()?, *tag)
+            }
+            What::Make(NewComm::Inter(groups, tag)) => {
+                some(Comm::two(&groups.local, &groups.remote).members().clone(), *tag)
+            }
+            _ => {
+                let of = self.comms.get(comm.0 as usize)?;
+                let place = of.place_of(rank.0)?;
+                Some((Meeting { comm: comm.0, part: None, tag: 0 }, of.members().clone(), place))
+            }
+        }
+    }
+
+    /// All are there: what they asked for is made.
+    fn make(&mut self, by: Place, comm: CommId, which: &Which) {
+        let Some(instance) = self.meetings.get_mut(which) else { return };
+        let asked = instance.entries.iter().flatten().filter_map(|entry| match &entry.what {
+            What::Make(how) => Some(how.clone()),
+            _ => None,
+        });
+        let asked: Vec<NewComm> = asked.collect();
+        let members = instance.members.clone();
+        let made = match &asked[..] {
+            // Not all came to make one: that has been found already.
+            few if few.len() < members.len() => Ok(Vec::new()),
+            [NewComm::CreateGroup(..), ..] => Ok(vec![Comm::of(members.to_vec())]),
+            all if comm == CommId::SELF => Comm::of(members.to_vec()).make(all, &self.hosts),
+            all => self.comms[comm.0 as usize].make(all, &self.hosts),
+        };
+        match made {
+            Ok(made) => {
+                let first = self.comms.len() as u32;
+                let number = |rank: &u32| {
+                    let at = made.iter().position(|comm| comm.place_of(*rank).is_some());
+                    at.map_or(CommId::NULL.0, |at| first + at as u32)
+                };
+                instance.made = members.iter().map(number).collect();
+                self.comms.extend(made);
+            }
+            Err(cause) => self.findings.add(Kind::NotFollowed, by, cause),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What each rank of a recording does, call by call, and when it may go on.
+
+use engine::Time;
+use engine::hash::Map;
+use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Until};
+use mpi::{Op, Rank};
+
+use super::findings::Kind;
+use super::mail::{BLOCKING, Mailbox, Message, Place, Posted};
+use super::meeting::{Meeting, What, Which};
+use super::{Order, TraceError};
+use crate::trace::set::{RankCalls, Step};
+
+/// Where one rank stands.
+pub struct RankState {
+    calls: Box<dyn RankCalls>,
+    /// The logical clock of its last call.
+    pub clock: u64,
+    number: u64,
+    /// The call that it stands in.
+    pub standing: Option<Step>,
+    /// Requests by number, and that of the call that blocks.
+    pub slots: Map<u32, Slot>,
+    /// How many meetings of each sort it has come to.
+    meetings: Map<Meeting, u64>,
+    pub mail: Mailbox,
+    /// Whether it waits to be looked at again.
+    pub queued: bool,
+    /// Whether it has come to its end.
+    pub over: bool,
+}
+
+/// A request, or what a blocking call waits for.
+pub struct Slot {
+    pub state: State,
+    /// What a persistent one starts.
+    template: Option<Op>,
+}
+
+/// How far an operation is.
+pub enum State {
+    /// Not started, or complete and seen.
+    Idle,
+    /// Waits for a message from a rank, or for the receive of one that was sent there.
+    Waits(Option<Rank>),
+    /// Waits for others to meet it.
+    Meets(Which, usize),
+    /// Complete.
+    Done(Waited),
+}
+
+/// What an operation has waited for.
+#[derive(Clone, Copy, Default)]
+pub struct Waited {
+    /// The latest logical clock.
+    clock: Option<u64>,
+    /// Of a message: who sent it, and when, on the sender's host.
+    sent: Option<(Place, Time)>,
+}
+
+impl Waited {
+    fn and(self, other: Waited) -> Waited {
+        let later = match (self.sent, other.sent) {
+            (Some(one), Some(other)) if other.1 > one.1 => Some(other),
+            (one, other) => one.or(other),
+        };
+        Waited { clock: self.clock.max(other.clock), sent: later }
+    }
+}
+
+impl RankState {
+    /// At its first call.
+    pub fn new(calls: Box<dyn RankCalls>) -> RankState {
+        RankState {
+            calls,
+            clock: 0,
+            number: 0,
+            standing: None,
+            slots: Map::default(),
+            meetings: Map::default(),
+            mail: Mailbox::default(),
+            queued: true,
+            over: false,
+        }
+    }
+
+    /// The number of the next meeting of a sort.
+    pub fn count(&mut self, meeting: Meeting) -> u64 {
+        let count = self.meetings.entry(meeting).or_default();
+        *count += 1;
+        *count
+    }
+
+    /// The call that it stands in.
+    pub fn place(&self, rank: Rank) -> Place {
+        Place { rank, number: self.number, call: self.standing.as_ref().map_or("", |step| step.call.name) }
+    }
+
+    fn set(&mut self, request: u32, state: State) {
+        self.slots.entry(request).or_insert(Slot { state: State::Idle, template: None }).state = state;
+    }
+}
+
+impl Order {
+    /// Lets a rank go on as far as it can.
+    pub fn advance(&mut self, rank: Rank, see: &mut dyn FnMut(Rank, u64)) -> Result<(), TraceError> {
+        while !self.state(rank).over {
+            let state = self.state(rank);
+            if state.standing.is_none() {
+                let Some(step) = state.calls.next()? else {
+                    state.over = true;
+                    break;
+                };
+                let op = step.op.clone();
+                state.number += 1;
+                state.standing = Some(step);
+                self.begin(rank, op);
+            }
+            let Some(waited) = self.waited(rank) else { break };
+            self.finish(rank, waited);
+            see(rank, self.state(rank).clock);
+        }
+        Ok(())
+    }
+
+    /// Starts what a call does; its rank stands in it.
+    fn begin(&mut self, rank: Rank, op: Op) {
+        let clock = self.state(rank).clock + 1;
+        match op {
+            Op::Send(_, Start::Persistent(request))
+            | Op::Receive(_, Start::Persistent(request))
+            | Op::Collective(_, Start::Persistent(request)) => {
+                let template = Some(op);
+                self.state(rank).slots.insert(request.0, Slot { state: State::Idle, template });
+            }
+            Op::Send(send, start) => self.send(rank, clock, &send, number(start)),
+            Op::Receive(receive, start) => self.receive(rank, clock, receive, number(start)),
+            Op::SendReceive(send, receive) => {
+                self.send(rank, clock, &send, BLOCKING);
+                self.receive(rank, clock, receive, BLOCKING);
+            }
+            Op::Collective(call, start) => {
+                self.come(rank, clock, call.comm, What::Collective(call.kind, call.root), number(start));
+            }
+            Op::NewComm(parent, how) => self.come(rank, clock, parent, What::Make(how), BLOCKING),
+            Op::Finalize => self.come(rank, clock, CommId::WORLD, What::Finalize, BLOCKING),
+            Op::Start(requests) => requests.iter().for_each(|request| self.start(rank, *request)),
+            Op::Cancel(request) => {
+                if self.state(rank).mail.cancel(request.0) {
+                    self.state(rank).set(request.0, State::Done(Waited::default()));
+                }
+            }
+            Op::Free(request) => drop(self.state(rank).slots.remove(&request.0)),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, rank: Rank, request: Request) {
+        let template = self.state(rank).slots.get(&request.0).and_then(|slot| slot.template.clone());
+        let clock = self.state(rank).clock + 1;
+        match template {
+            Some(Op::Send(send, _)) => self.send(rank, clock, &send, request.0),
+            Some(Op::Receive(receive, _)) => self.receive(rank, clock, receive, request.0),
+            Some(Op::Collective(call, _)) => {
+                self.come(rank, clock, call.comm, What::Collective(call.kind, call.root), request.0);
+            }
+            _ => {}
+        }
+    }
+
+    fn send(&mut self, rank: Rank, clock: u64, send: &Send, request: u32) {
+        self.state(rank).set(request, State::Done(Waited::default()));
+        let Peer::Rank(to) = send.to else { return };
+        let by = self.state(rank).place(rank);
+        let (Some(to), Some(from)) = (self.peer(rank, send.comm, to), self.rank_of(rank, send.comm)) else {
+            let cause = format!("sends to rank {to} of communicator {}, which is not there", send.comm.0);
+            return self.findings.add(Kind::NotFollowed, by, cause);
+        };
+        let answer = (send.mode == SendMode::Synchronous).then_some(request);
+        if answer.is_some() {
+            self.state(rank).set(request, State::Waits(Some(to)));
+        }
+        let begin = self.state(rank).standing.as_ref().map_or(Time::ZERO, |step| step.call.begin);
+        let message = Message { by, clock, begin, bytes: send.bytes.0, answer };
+        if let Some(posted) = self.state(to).mail.deliver((send.comm.0, from, send.tag), message) {
+            self.matched(to, posted, message);
+        }
+    }
+
+    fn receive(&mut self, rank: Rank, clock: u64, receive: Receive, request: u32) {
+        let from = match receive.from {
+            Peer::Null => return self.state(rank).set(request, State::Done(Waited::default())),
+            Peer::Any => None,
+            Peer::Rank(from) => self.peer(rank, receive.comm, from),
+        };
+        self.state(rank).set(request, State::Waits(from));
+        let posted = Posted { receive, request, by: self.state(rank).place(rank), clock };
+        if let Some(message) = self.state(rank).mail.post(posted) {
+            self.matched(rank, posted, message);
+        }
+    }
+
+    /// A message and a receive of `rank` have met.
+    fn matched(&mut self, rank: Rank, posted: Posted, message: Message) {
+        let capacity = posted.receive.capacity.0;
+        if message.bytes > capacity {
+            let cause = format!("has room for {capacity} bytes, but {} sends {}", message.by, message.bytes);
+            self.findings.add(Kind::Truncated, posted.by, cause);
+        }
+        let waited = Waited { clock: Some(message.clock), sent: Some((message.by, message.begin)) };
+        self.complete(rank, posted.request, waited);
+        if let Some(answer) = message.answer {
+            self.complete(message.by.rank, answer, Waited { clock: Some(posted.clock), sent: None });
+        }
+    }
+
+    /// An operation is complete, unless its request has been freed.
+    fn complete(&mut self, rank: Rank, request: u32, waited: Waited) {
+        if let Some(slot) = self.state(rank).slots.get_mut(&request) {
+            slot.state = State::Done(waited);
+            self.wake(rank);
+        }
+    }
+
+    fn come(&mut self, rank: Rank, clock: u64, comm: CommId, what: What, request: u32) {
+        let by = self.state(rank).place(rank);
+        let state = match self.meet(by, clock, comm, what) {
+            Some((which, place)) => State::Meets(which, place),
+            None => State::Done(Waited::default()),
+        };
+        self.state(rank).set(request, state);
+    }
+
+    /// What the call that a rank stands in has waited for; `None` if it still waits.
+    fn waited(&self, rank: Rank) -> Option<Waited> {
+        let state = &self.ranks[rank.0 as usize];
+        let requests: &[Request] = match &state.standing.as_ref()?.op {
+            Op::Send(_, Start::Blocking)
+            | Op::Receive(_, Start::Blocking)
+            | Op::Collective(_, Start::Blocking)
+            | Op::SendReceive(..)
+            | Op::NewComm(..)
+            | Op::Finalize => &[Request(BLOCKING)],
+            Op::WaitOne(request) => std::slice::from_ref(request),
+            Op::Wait(requests, Until::All) => requests,
+            Op::Wait(requests, _) => {
+                let mut done = requests.iter().filter_map(|request| self.done(rank, *request));
+                return done.next();
+            }
+            Op::Probe(receive) => {
+                let from_nobody = receive.from == Peer::Null;
+                let found =
+                    state.mail.look(receive).map(|found| Waited { clock: Some(found.clock), sent: None });
+                return if from_nobody { Some(Waited::default()) } else { found };
+            }
+            _ => &[],
+        };
+        requests.iter().try_fold(Waited::default(), |all, request| Some(all.and(self.done(rank, *request)?)))
+    }
+
+    /// What an operation has waited for, if it is complete; those that nobody has begun are.
+    fn done(&self, rank: Rank, request: Request) -> Option<Waited> {
+        match self.ranks[rank.0 as usize].slots.get(&request.0).map(|slot| &slot.state) {
+            None | Some(State::Idle) => Some(Waited::default()),
+            Some(State::Done(waited)) => Some(*waited),
+            Some(State::Waits(_)) => None,
+            Some(State::Meets(which, place)) => {
+                let clock = self.meetings.ready(which, *place)?;
+                Some(Waited { clock, sent: None })
+            }
+        }
+    }
+
+    /// The call that a rank stands in returns.
+    fn finish(&mut self, rank: Rank, waited: Waited) {
+        let by = self.state(rank).place(rank);
+        let Some(step) = self.state(rank).standing.take() else { return };
+        let state = self.state(rank);
+        state.clock = (state.clock + 1).max(waited.clock.map_or(0, |clock| clock + 1));
+        if let Some((sender, begin)) = waited.sent
+            && begin > step.call.end
+        {
+            let early = begin.since(step.call.end).seconds();
+            let cause = format!("returns {early:.6} s before {sender} begins, whose message it has received");
+            self.findings.add(Kind::ClockInversion, by, cause);
+        }
+        match &step.op {
+            Op::WaitOne(request) => self.seen(rank, *request),
+            Op::Wait(requests, Until::All) => requests.iter().for_each(|request| self.seen(rank, *request)),
+            Op::Wait(requests, _) => {
+                let done: Vec<_> = requests.iter().filter(|one| self.done(rank, **one).is_some()).collect();
+                done.into_iter().for_each(|request| self.seen(rank, *request));
+            }
+            _ => {
+                if let Some(made) = self.made(rank) {
+                    self.state(rank).calls.made(made);
+                }
+                self.seen(rank, Request(BLOCKING));
+            }
+        }
+    }
+
+    /// The communicator that the call which returns has made.
+    fn made(&mut self, rank: Rank) -> Option<CommId> {
+        let Some(Slot { state: State::Meets(which, place), .. }) = self.state(rank).slots.get(&BLOCKING)
+        else {
+            return None;
+        };
+        let (which, place) = (which.clone(), *place);
+        let instance = self.meetings.get_mut(&which)?;
+        let makes = matches!(instance.entries[place].as_ref()?.what, What::Make(_));
+        makes.then(|| CommId(instance.made.get(place).copied().unwrap_or(CommId::NULL.0)))
+    }
+
+    /// A complete operation is forgotten, or its persistent request is idle again.
+    fn seen(&mut self, rank: Rank, request: Request) {
+        let Some(slot) = self.state(rank).slots.get_mut(&request.0) else { return };
+        let state = std::mem::replace(&mut slot.state, State::Idle);
+        if slot.template.is_none() {
+            self.state(rank).slots.remove(&request.0);
+        }
+        if let State::Meets(which, _) = state {
+            self.meetings.leave(&which);
+        }
+    }
+}
+
+/// The request of an operation that is not persistent.
+fn number(start: Start) -> u32 {
+    match start {
+        Start::Blocking => BLOCKING,
+        Start::Request(request) | Start::Persistent(request) => request.0,
+    }
+}

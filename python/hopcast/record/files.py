@@ -1,0 +1,42 @@
+"""Recordings as files: of any format into hopcast's own."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from hopcast.cli import core
+from hopcast.errors import InputError
+
+
+def converted(path: str, out: str, one_file: bool, tallied: bool | None) -> tuple[dict, int]:
+    """Writes the recorded run at `path` as `out`, a folder or one file, which is not there yet: what
+    `sim::trace::convert` says of it, and its size [bytes]. With times tallied, exact, or (None) as they are."""
+    target = Path(out)
+    if target.exists():
+        raise InputError(f"{out} exists already; --out names another")
+    if target.suffix != ".hct":
+        raise InputError(f"{out}: what is written is called NAME.hct")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".hopcast-", dir=target.parent) as beside:
+            folder = Path(beside) / target.name
+            folder.mkdir()
+            written = core.trace_convert(path, str(folder), tallied)
+            size = sum(file.stat().st_size for file in folder.iterdir())
+            made = _archive(folder) if one_file else folder
+            shutil.move(made, target)
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror or error}") from error
+    return written, size
+
+
+def _archive(folder: Path) -> Path:
+    """The archive of a folder, beside it."""
+    archive = folder.with_suffix(".tar")
+    with tarfile.open(archive, "w") as into:
+        for file in sorted(folder.iterdir()):
+            into.add(file, f"{folder.name}/{file.name}")
+    return archive

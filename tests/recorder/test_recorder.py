@@ -1,0 +1,231 @@
+"""Programs recorded under a real MPI: what the recording holds, how large it is, and that it replays."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hopcast.record import library
+
+HERE = Path(__file__).parent
+LIBRARIES = [name for name in ("mpich", "openmpi") if shutil.which(f"mpicc.{name}")]
+ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+pytestmark = [
+    pytest.mark.skipif(not LIBRARIES, reason="neither mpicc.mpich nor mpicc.openmpi is installed"),
+    pytest.mark.skipif(not library.CORE.exists(), reason="built without the recorder"),
+]
+
+
+def hopcast(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess:
+    """The command, as a user calls it."""
+    command = [sys.executable, "-m", "hopcast", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+    assert done.returncode == 0 or not check, done.stderr
+    return done
+
+
+class Mpi:
+    """One MPI library, and the programs that it has compiled."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+
+    def program(self, source: str) -> Path:
+        """A program of this folder, compiled."""
+        built = self.folder / source.replace(".", "-")
+        if not built.exists():
+            compiler = f"mpif90.{self.name}" if source.endswith(".f90") else f"mpicc.{self.name}"
+            subprocess.run([compiler, "-O2", str(HERE / source), "-o", str(built)], check=True, env=ENVIRONMENT)
+        return built
+
+    def command(self, ranks: int, source: str, *words: str) -> list[str]:
+        """What starts it."""
+        more = ["--oversubscribe"] if self.name == "openmpi" else []
+        return [f"mpiexec.{self.name}", *more, "-n", str(ranks), str(self.program(source)), *words]
+
+    def record(self, out: Path, ranks: int, source: str, *words: str, flags: tuple[str, ...] = ()) -> Path:
+        """A recording of it."""
+        hopcast(
+            "trace", "record", "-o", out, "--mpicc", f"mpicc.{self.name}", *flags, "--",
+            *self.command(ranks, source, *words),
+        )  # fmt: skip
+        return out
+
+
+@pytest.fixture(scope="session", params=LIBRARIES)
+def mpi(request, tmp_path_factory) -> Mpi:
+    return Mpi(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="session")
+def calls(mpi: Mpi) -> Path:
+    """The recording of calls.c."""
+    return mpi.record(mpi.folder / "calls.hct", 4, "calls.c")
+
+
+def dumped(recording: Path, rank: int) -> list[dict]:
+    lines = hopcast("trace", "dump", "--json", "--rank", str(rank), recording).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def of(calls: list[dict], name: str) -> list[dict]:
+    """Those of a function, without what differs from run to run."""
+    when = ("rank", "number", "begin_ns", "end_ns", "clock", "call", "did")
+    return [{key: value for key, value in one.items() if key not in when} for one in calls if one["call"] == name]
+
+
+def test_messages_are_recorded_with_peers_tags_bytes_and_requests(calls: Path) -> None:
+    one = dumped(calls, 1)
+    to_0 = {"to": 0, "tag": 21, "comm": 0, "bytes": 40, "mode": "synchronous"}
+    assert of(one, "MPI_Ssend") == [to_0]
+    isend = {"to": 2, "tag": 5, "comm": 0, "bytes": 1000, "request": {"active": 1}}
+    assert of(one, "MPI_Isend") == [isend]
+    irecv = {"from": {"rank": 0}, "tag": 5, "comm": 0, "capacity": 2000, "request": {"active": 0}}
+    assert of(one, "MPI_Irecv") == [irecv]
+    assert [call["requests"] for call in of(one, "MPI_Waitall")] == [[0, 1]] * 3
+    both = {"send": {"to": 2, "tag": 6, "comm": 0, "bytes": 40}}
+    both["receive"] = {"from": {"rank": 0}, "tag": 6, "comm": 0, "capacity": 40}
+    assert of(one, "MPI_Sendrecv") == [both]
+    # To nobody; seven shorts; and what a derived datatype holds is what counts: 2 x 3 x 2 doubles.
+    assert [(send["to"], send["bytes"]) for send in of(one, "MPI_Send")] == [(None, 4), (2, 14)]
+    assert [send["bytes"] for send in of(dumped(calls, 0), "MPI_Send") if send["tag"] == 12] == [96]
+    persistent = {"to": 2, "tag": 11, "comm": 0, "bytes": 12, "request": {"persistent": 0}}
+    assert of(one, "MPI_Send_init") == [persistent]
+    assert [call["requests"] for call in of(one, "MPI_Startall")] == [[0, 1]] * 2
+    assert [probe["from"] for probe in of(dumped(calls, 2), "MPI_Probe")] == [{"rank": 1}]
+
+
+def test_wildcards_are_recorded_with_the_source_that_matched(calls: Path) -> None:
+    zero = dumped(calls, 0)
+    receives = [receive for receive in of(zero, "MPI_Recv") if receive["from"] == "any"]
+    matched = [(receive["matched"]["source"], receive["matched"]["tag"]) for receive in receives]
+    assert sorted(matched) == [(1, 21), (2, 22), (3, 23)]
+    assert [receive.get("tag") for receive in receives] == [None] * 3
+    # Of a request, it is known when it is complete.
+    assert of(zero, "MPI_Irecv")[-1]["from"] == "any"
+    assert of(zero, "MPI_Wait")[0]["matched"] == [[0, {"source": 3, "tag": 9}]]
+
+
+def test_communicators_and_collectives_are_recorded(calls: Path) -> None:
+    three = dumped(calls, 3)
+    split, = of(three, "MPI_Comm_split")
+    assert (split["comm"], split["parent"], split["members"]) == (2, 0, [3, 1])
+    assert [(call["comm"], call["sizes"]) for call in of(three, "MPI_Allreduce")] == [(2, {"equal": 4})]
+    # 3 is the first of its half.
+    assert [(send["to"], send["comm"]) for send in of(three, "MPI_Send") if send["tag"] == 13] == [(1, 2)]
+    copy, = of(three, "MPI_Comm_dup")
+    assert (copy["comm"], copy["parent"], copy["how"]) == (3, 2, "dup")
+    assert [call["comm"] for call in of(three, "MPI_Barrier")] == [3]
+    grid, = of(three, "MPI_Cart_create")
+    assert grid["how"] == {"cart": {"sizes": [2, 2], "periodic": [True, False]}}
+    assert [call["kind"] for call in of(three, "MPI_Neighbor_alltoall")] == ["neighbor_alltoall"]
+    bcast = {"kind": "bcast", "comm": 0, "root": 1, "sizes": {"equal": 400}, "element": 4, "commutative": True}
+    assert of(three, "MPI_Bcast") == [bcast]
+    assert of(three, "MPI_Gatherv")[0]["sizes"] == {"by_rank": [0, 0, 0, 16]}
+    assert of(dumped(calls, 2), "MPI_Gatherv")[0]["sizes"] == {"by_rank": [4, 8, 12, 16]}
+    assert of(three, "MPI_Alltoallv")[0]["sizes"] == {"own": {"send": [4] * 4, "receive": [4] * 4}}
+    assert of(three, "MPI_Ibcast")[0]["request"] == {"active": 0}
+
+
+def test_one_sided_calls_are_recorded_with_their_bytes(calls: Path) -> None:
+    assert of(dumped(calls, 3), "MPI_Put") == [{"to": 0, "bytes": 64, "answer": 0}]
+
+
+def test_a_recording_replays_with_every_message(calls: Path) -> None:
+    # By hand: per rank 1 isend, 1 sendrecv, 2 persistent; 3 synchronous, 1 double, 1 short, 1 derived, 2 in halves.
+    summary = json.loads(hopcast("trace", "info", "--json", calls).stdout)
+    assert summary["messages"] == 4 * (1 + 1 + 2) + 3 + 1 + 1 + 1 + 2
+    found = json.loads(hopcast("trace", "lint", "--json", calls).stdout)
+    assert found["findings"] == []
+    assert "MPI_Put" in [call["call"] for call in found["only_time"]]
+    report = json.loads(hopcast("run", "crossbar", "--json", calls).stdout)
+    assert (report["failure"], report["ranks_finished"]) == (None, 4)
+
+
+def test_logical_clocks_order_what_messages_order(calls: Path) -> None:
+    all_calls = [dumped(calls, rank) for rank in range(4)]
+    for one in all_calls:
+        clocks = [call["clock"] for call in one]
+        assert clocks == sorted(set(clocks))
+    clock = {(call["rank"], call["call"]): call["clock"] for one in all_calls for call in one}
+    assert clock[1, "MPI_Ssend"] > clock[1, "MPI_Sendrecv"]
+    # Nobody leaves the broadcast of rank 1 before rank 1 has come to it.
+    before = max(call["clock"] for call in all_calls[1] if call["number"] < number_of(all_calls[1], "MPI_Bcast"))
+    assert all(clock[rank, "MPI_Bcast"] > before for rank in range(4))
+    finalize = [clock[rank, "MPI_Finalize"] for rank in range(4)]
+    assert len(set(finalize)) == 1
+
+
+def number_of(calls: list[dict], name: str) -> int:
+    return next(call["number"] for call in calls if call["call"] == name)
+
+
+def test_loops_are_folded(mpi: Mpi, tmp_path: Path) -> None:
+    sizes = []
+    for rounds in (10, 10_000):
+        out = mpi.record(tmp_path / f"{rounds}.hct", 2, "loop.c", str(rounds), flags=("--times", "tallied"))
+        sizes.append((out / "rank-000000.hct").stat().st_size)
+    summary = json.loads(hopcast("trace", "info", "--json", out).stdout)
+    assert summary["messages"] == 2 * 10_000
+    # A thousand times as many rounds: more different times, and no more calls.
+    assert sizes[1] < sizes[0] + 3_000, sizes
+
+
+def test_a_program_that_is_killed_loses_its_last_block(mpi: Mpi, tmp_path: Path) -> None:
+    out = tmp_path / "killed.hct"
+    words = ["trace", "record", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--block", "0.1", "--"]
+    command = [sys.executable, "-m", "hopcast", *map(str, words), *mpi.command(2, "loop.c", "1000000", "1")]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        last = out / "rank-000001.hct"
+        until = time.monotonic() + 60
+        while not (last.exists() and last.stat().st_size > 2_000):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        for pid in processes(mpi.program("loop.c")):
+            os.kill(pid, signal.SIGKILL)
+        assert process.wait(60) != 0
+    summary = json.loads(hopcast("trace", "info", "--json", out).stdout)
+    assert any("cut off" in warning for warning in summary["warnings"])
+    assert summary["messages"] > 100
+    hopcast("run", "crossbar", "--quiet", out, check=False)
+
+
+def processes(program: Path) -> list[int]:
+    """Those that run a program."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and (folder / "exe").resolve() == program.resolve():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler is installed")
+def test_fortran_programs_are_recorded(mpi: Mpi, tmp_path: Path) -> None:
+    out = mpi.record(tmp_path / "ring.hct", 3, "ring.f90")
+    calls = dumped(out, 2)
+    assert of(calls, "MPI_Isend") == [{"to": 0, "tag": 3, "comm": 0, "bytes": 400, "request": {"active": 1}}]
+    assert [call["call"] for call in calls] == [
+        "MPI_Init", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Allreduce",
+        "MPI_Finalize",
+    ]  # fmt: skip
+
+
+def test_recording_changes_neither_output_nor_status(mpi: Mpi, tmp_path: Path) -> None:
+    out = tmp_path / "a.hct"
+    done = hopcast("trace", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--", *mpi.command(4, "calls.c"))
+    assert done.stdout == "done\n"
+    again = hopcast("trace", "-o", out, "--", "true", check=False)
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    assert hopcast("trace", "-o", tmp_path / "b.hct", "--", "false", check=False).returncode == 1
