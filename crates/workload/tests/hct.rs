@@ -146,6 +146,39 @@ fn damage_is_found() {
     assert!(found > 1_000, "{found} of 2,000");
 }
 
+/// The same within a block, with its checksum made right: what is read is refused, or replays somehow.
+#[test]
+fn hostile_blocks_give_errors() {
+    let mut state = 7_u64;
+    let mut refused = 0;
+    for round in 0..1_500 {
+        let whole = ring(0, 8, round % 2 == 0);
+        let head = 8 + u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
+        let packed = u32::from_le_bytes(whole[head + 8..head + 12].try_into().unwrap()) as usize;
+        let mut payload = zstd::stream::decode_all(&whole[head + 16..head + 16 + packed]).unwrap();
+        for _ in 0..1 + round % 3 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (state >> 33) as usize % payload.len();
+            payload[at] = (state >> 24) as u8;
+        }
+        let packed = zstd::bulk::compress(&payload, 1).unwrap();
+        let words = [payload.len() as u32, packed.len() as u32, crc32fast::hash(&packed)];
+        let block =
+            [b"HCTB".to_vec(), words.iter().flat_map(|word| word.to_le_bytes()).collect(), packed].concat();
+        let content = [&whole[..head], &block].concat();
+        let all = [content, ring(1, 8, false), ring(2, 8, false)];
+        let all = all.into_iter().zip(0..).map(|(content, rank)| TraceFile::new(file_name(rank), content));
+        let set = HctSet::open(all.collect()).unwrap();
+        let read: Vec<_> = set.events(Rank(0), Clocks::Aligned).unwrap().take(1_000).collect();
+        refused += u32::from(read.iter().any(Result::is_err));
+        if read.len() < 1_000 {
+            let mut source = trace::replay(std::sync::Arc::new(set), ReplayOptions::default()).unwrap();
+            drive::run(&mut source, 3);
+        }
+    }
+    assert!(refused > 500, "{refused} of 1,500");
+}
+
 #[test]
 fn a_dumpi_recording_converts_and_replays_alike() {
     let Some(data) = common::data("dumpi/LULESH-64ranks-hopper.tar.xz") else { return };

@@ -28,7 +28,7 @@ pub const HEAD: usize = 16;
 /// No payload is larger, packed or not \[bytes\].
 pub const LARGEST: usize = 64 << 20;
 /// No block has more calls.
-const MOST_CALLS: u64 = 1 << 40;
+const MOST_CALLS: u64 = 1 << 32;
 /// No tally has more bins.
 const MOST_BINS: usize = 256;
 /// No loops are deeper.

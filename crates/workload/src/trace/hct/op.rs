@@ -19,12 +19,14 @@ pub type Reason = String;
 /// The communicators of one rank: the simulation's, by the number of the file.
 pub struct Comms(Vec<Option<CommId>>);
 
-impl Comms {
-    /// With the world and the rank alone.
-    pub fn new() -> Comms {
+impl Default for Comms {
+    /// The world, and the rank alone.
+    fn default() -> Comms {
         Comms(vec![Some(CommId::WORLD), Some(CommId::SELF)])
     }
+}
 
+impl Comms {
     /// The file's `number` is the simulation's `id`.
     pub fn insert(&mut self, number: u32, id: CommId) -> Result<(), Reason> {
         let number = number as usize;

@@ -246,7 +246,7 @@ fn word(bytes: &[u8]) -> usize {
 
 impl Blocks {
     /// The next block, with the shapes that it brings.
-    pub fn next(&mut self) -> Result<Next, TraceError> {
+    pub fn read(&mut self) -> Result<Next, TraceError> {
         let at = self.at;
         let error = |reason: String| TraceError::at(&*self.file.name, at, reason);
         let head = self.file.peek(at, block::HEAD)?;
@@ -297,7 +297,7 @@ impl Blocks {
                 ahead.at += (block::HEAD + word(&head[8..])) as u64;
                 continue;
             }
-            return match ahead.next()? {
+            return match ahead.read()? {
                 Next::End(end) => Ok(Some(end)),
                 Next::Block(_) | Next::Cut => Ok(None),
             };
@@ -349,7 +349,7 @@ impl Calls {
     }
 
     /// The next call; `None` at the end, or where the file was cut off.
-    pub fn next(&mut self) -> Result<Option<Event>, TraceError> {
+    pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
             if let Some(current) = &mut self.current {
                 if let Some((shape, place)) = current.walk.next(&current.sequence) {
@@ -371,7 +371,7 @@ impl Calls {
                 }
                 self.current = None;
             }
-            match self.blocks.next()? {
+            match self.blocks.read()? {
                 Next::Block(block) => {
                     self.shapes.extend(block.shapes.into_iter().map(Arc::new));
                     self.now_ns = block.start_ns;

@@ -113,7 +113,7 @@ impl HctSet {
         let mut calls = self.calls_of(rank)?;
         let mut ended = false;
         Ok(std::iter::from_fn(move || {
-            let next = if ended { None } else { calls.next().transpose() };
+            let next = if ended { None } else { calls.read().transpose() };
             ended |= !matches!(next, Some(Ok(_)));
             next
         }))
@@ -229,7 +229,7 @@ impl TraceSet for HctSet {
         for (rank, one) in self.ranks.iter().enumerate() {
             let mut calls = self.calls_of(Rank(rank as u32))?;
             let mut all = End::default();
-            while let Some(event) = calls.next()? {
+            while let Some(event) = calls.read()? {
                 all.count(&event.shape, event.begin_ns, event.end_ns);
                 *counts.entry(event.shape.call.0).or_insert(0) += 1;
             }
@@ -273,7 +273,7 @@ impl TraceSet for HctSet {
             start: self.calls_of(rank)?,
             calls: self.calls_of(rank)?,
             scout: None,
-            comms: Comms::new(),
+            comms: Comms::default(),
             shift_ns: self.shift(rank.0 as usize, clocks),
             making: None,
             unfinished: self.unfinished(),
@@ -304,7 +304,7 @@ struct Replayed {
 
 impl RankCalls for Replayed {
     fn next(&mut self) -> Result<Option<Step>, TraceError> {
-        let Some(event) = self.calls.next()? else { return Ok(None) };
+        let Some(event) = self.calls.read()? else { return Ok(None) };
         let call = recorded(&event, self.shift_ns);
         let came = match &event.shape.did {
             Did::Receive(receive) if is_open(receive) => {
@@ -370,7 +370,7 @@ impl Scout {
             if let Some(Ok(_)) = self.begun.front() {
                 return Ok(self.begun.pop_front().and_then(Result::ok).flatten());
             }
-            let Some(event) = self.calls.next()? else {
+            let Some(event) = self.calls.read()? else {
                 self.begun.pop_front();
                 return Ok(None);
             };

@@ -145,10 +145,8 @@ impl Order {
             Op::NewComm(parent, how) => self.come(rank, clock, parent, What::Make(how), BLOCKING),
             Op::Finalize => self.come(rank, clock, CommId::WORLD, What::Finalize, BLOCKING),
             Op::Start(requests) => requests.iter().for_each(|request| self.start(rank, *request)),
-            Op::Cancel(request) => {
-                if self.state(rank).mail.cancel(request.0) {
-                    self.state(rank).set(request.0, State::Done(Waited::default()));
-                }
+            Op::Cancel(request) if self.state(rank).mail.cancel(request.0) => {
+                self.state(rank).set(request.0, State::Done(Waited::default()));
             }
             Op::Free(request) => drop(self.state(rank).slots.remove(&request.0)),
             _ => {}
