@@ -1,10 +1,10 @@
-"""What the recorder costs the program that it records: for each sort of call, its time with and without it; the share
-of a program's time; and bytes of the recording.
+"""What the recorder costs the program that it records: for each sort of call, its time with and without it;
+the share of a program's time; and bytes of the recording.
 
-The calls are those that cost the library least (messages to nobody, and to the rank itself), so that the recorder's
-own time shows. The program is a stencil on two ranks: halos of 32 KiB to both neighbours and a sum in each step of
-about 1 ms. Best of five runs each, taken in turns, since a machine may do other things. The target: less than 5 % of
-the program's time.
+The calls are those that cost the library least (messages to nobody, and to the rank itself), so that the
+recorder's own time shows. The program is a stencil on two ranks: halos of 32 KiB to both neighbours and a sum
+in each step of about 1 ms. Best of five runs each, taken in turns, since a machine may do other things. The
+target: less than 5 % of the program's time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ int main(int argc, char **argv) {
     MPI_Comm comm = MPI_COMM_SELF;
     MEASURE("MPI_Comm_rank", MPI_Comm_rank(comm, &rank))
     MEASURE("MPI_Send", MPI_Send(&rank, 1, MPI_INT, MPI_PROC_NULL, 0, comm))
-    MEASURE("MPI_Sendrecv", MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &in, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE))
+    MEASURE("MPI_Sendrecv",
+        MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &in, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE))
     MEASURE("MPI_Isend+Irecv+Waitall",
         MPI_Irecv(&in, 1, MPI_INT, 0, 2, comm, &both[0]); MPI_Isend(&rank, 1, MPI_INT, 0, 2, comm, &both[1]);
         MPI_Waitall(2, both, MPI_STATUSES_IGNORE))
@@ -102,24 +103,31 @@ def best(folder: Path, command: list[str]) -> dict[str, tuple[float, float]]:
     for run in range(RUNS):
         without.append(times(command))
         out = folder / f"{Path(command[-1]).name}-{run}.hct"
-        recorded.append(times([sys.executable, "-m", "hopcast", "trace", "-o", str(out), "--mpicc", MPICC, "--", *command]))
-    return {name: tuple(min(run[name] for run in runs) for runs in (without, recorded)) for name in without[0]}
+        recorded.append(
+            times(
+                [sys.executable, "-m", "hopcast", "trace", "-o", str(out), "--mpicc", MPICC, "--", *command]
+            )
+        )
+    return {
+        name: tuple(min(run[name] for run in runs) for runs in (without, recorded)) for name in without[0]
+    }
 
 
 def main() -> None:
     """Prints all that is measured."""
     with tempfile.TemporaryDirectory(prefix="hopcast-recorder-") as name:
         folder = Path(name)
-        for call, (alone, recorded) in best(folder, [*MPIEXEC, "-n", "1", str(compiled(folder, "calls", CALLS))]).items():
-            count = call.count("+") + 1
-            each = (recorded - alone) / count
-            print(f"{call:<26} {alone:>8.0f} ns alone, {recorded:>8.0f} ns recorded: {each:.0f} ns for each call")
-        stencil = compiled(folder, "stencil", STENCIL)
-        (alone, recorded), = best(folder, [*MPIEXEC, "-n", "2", str(stencil)]).values()
+        calls = [*MPIEXEC, "-n", "1", str(compiled(folder, "calls", CALLS))]
+        for call, (alone, recorded) in best(folder, calls).items():
+            each = (recorded - alone) / (call.count("+") + 1)
+            print(f"{call:<24} {alone:7.0f} ns alone, {recorded:7.0f} ns recorded: {each:.0f} ns a call")
+        stencil = [*MPIEXEC, "-n", "2", str(compiled(folder, "stencil", STENCIL))]
+        ((alone, recorded),) = best(folder, stencil).values()
         share = recorded / alone - 1
-        print(f"stencil, 2 ranks           {alone / 1e9:.4f} s alone, {recorded / 1e9:.4f} s recorded: {share:+.2%}")
+        seconds = f"{alone / 1e9:.4f} s alone, {recorded / 1e9:.4f} s recorded"
+        print(f"stencil, 2 ranks         {seconds}: {share:+.2%}")
         size = sum(file.stat().st_size for file in (folder / "calls-0.hct").glob("rank-*"))
-        print(f"recording                  {size / (200_000 * 7):.2f} bytes for each call of a loop, times exact")
+        print(f"recording                {size / (200_000 * 7):.2f} bytes for each call, times exact")
 
 
 if __name__ == "__main__":

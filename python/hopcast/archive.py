@@ -36,8 +36,8 @@ def opened(path: str | os.PathLike) -> Iterator[str]:
 
 
 def _is_archive(name: str) -> bool:
-    """Whether it is a tar archive that holds something: a file of zeros looks like an empty one. One of hopcast's
-    own format is read where it lies."""
+    """Whether it is a tar archive that holds something: a file of zeros looks like an empty one. One of
+    hopcast's own format is read where it lies."""
     if not os.path.isfile(name) or (name.endswith(".hct") and _is_plain(name)):
         return False
     try:

@@ -44,7 +44,9 @@ class Mpi:
         built = self.folder / source.replace(".", "-")
         if not built.exists():
             compiler = f"mpif90.{self.name}" if source.endswith(".f90") else f"mpicc.{self.name}"
-            subprocess.run([compiler, "-O2", str(HERE / source), "-o", str(built)], check=True, env=ENVIRONMENT)
+            subprocess.run(
+                [compiler, "-O2", str(HERE / source), "-o", str(built)], check=True, env=ENVIRONMENT
+            )
         return built
 
     def command(self, ranks: int, source: str, *words: str) -> list[str]:
@@ -80,7 +82,9 @@ def dumped(recording: Path, rank: int) -> list[dict]:
 def of(calls: list[dict], name: str) -> list[dict]:
     """Those of a function, without what differs from run to run."""
     when = ("rank", "number", "begin_ns", "end_ns", "clock", "call", "did")
-    return [{key: value for key, value in one.items() if key not in when} for one in calls if one["call"] == name]
+    return [
+        {key: value for key, value in one.items() if key not in when} for one in calls if one["call"] == name
+    ]
 
 
 def test_messages_are_recorded_with_peers_tags_bytes_and_requests(calls: Path) -> None:
@@ -117,18 +121,25 @@ def test_wildcards_are_recorded_with_the_source_that_matched(calls: Path) -> Non
 
 def test_communicators_and_collectives_are_recorded(calls: Path) -> None:
     three = dumped(calls, 3)
-    split, = of(three, "MPI_Comm_split")
+    (split,) = of(three, "MPI_Comm_split")
     assert (split["comm"], split["parent"], split["members"]) == (2, 0, [3, 1])
     assert [(call["comm"], call["sizes"]) for call in of(three, "MPI_Allreduce")] == [(2, {"equal": 4})]
     # 3 is the first of its half.
     assert [(send["to"], send["comm"]) for send in of(three, "MPI_Send") if send["tag"] == 13] == [(1, 2)]
-    copy, = of(three, "MPI_Comm_dup")
+    (copy,) = of(three, "MPI_Comm_dup")
     assert (copy["comm"], copy["parent"], copy["how"]) == (3, 2, "dup")
     assert [call["comm"] for call in of(three, "MPI_Barrier")] == [3]
-    grid, = of(three, "MPI_Cart_create")
+    (grid,) = of(three, "MPI_Cart_create")
     assert grid["how"] == {"cart": {"sizes": [2, 2], "periodic": [True, False]}}
     assert [call["kind"] for call in of(three, "MPI_Neighbor_alltoall")] == ["neighbor_alltoall"]
-    bcast = {"kind": "bcast", "comm": 0, "root": 1, "sizes": {"equal": 400}, "element": 4, "commutative": True}
+    bcast = {
+        "kind": "bcast",
+        "comm": 0,
+        "root": 1,
+        "sizes": {"equal": 400},
+        "element": 4,
+        "commutative": True,
+    }
     assert of(three, "MPI_Bcast") == [bcast]
     assert of(three, "MPI_Gatherv")[0]["sizes"] == {"by_rank": [0, 0, 0, 16]}
     assert of(dumped(calls, 2), "MPI_Gatherv")[0]["sizes"] == {"by_rank": [4, 8, 12, 16]}
@@ -141,7 +152,8 @@ def test_one_sided_calls_are_recorded_with_their_bytes(calls: Path) -> None:
 
 
 def test_a_recording_replays_with_every_message(calls: Path) -> None:
-    # By hand: per rank 1 isend, 1 sendrecv, 2 persistent; 3 synchronous, 1 double, 1 short, 1 derived, 2 in halves.
+    # By hand: each rank 1 isend, 1 sendrecv, 2 persistent; 3 synchronous, 1 of doubles, 1 of shorts, 1
+    # derived, 2 in halves.
     summary = json.loads(hopcast("trace", "info", "--json", calls).stdout)
     assert summary["messages"] == 4 * (1 + 1 + 2) + 3 + 1 + 1 + 1 + 2
     found = json.loads(hopcast("trace", "lint", "--json", calls).stdout)
@@ -159,7 +171,9 @@ def test_logical_clocks_order_what_messages_order(calls: Path) -> None:
     clock = {(call["rank"], call["call"]): call["clock"] for one in all_calls for call in one}
     assert clock[1, "MPI_Ssend"] > clock[1, "MPI_Sendrecv"]
     # Nobody leaves the broadcast of rank 1 before rank 1 has come to it.
-    before = max(call["clock"] for call in all_calls[1] if call["number"] < number_of(all_calls[1], "MPI_Bcast"))
+    before = max(
+        call["clock"] for call in all_calls[1] if call["number"] < number_of(all_calls[1], "MPI_Bcast")
+    )
     assert all(clock[rank, "MPI_Bcast"] > before for rank in range(4))
     finalize = [clock[rank, "MPI_Finalize"] for rank in range(4)]
     assert len(set(finalize)) == 1
@@ -184,7 +198,9 @@ def test_a_program_that_is_killed_loses_its_last_block(mpi: Mpi, tmp_path: Path)
     out = tmp_path / "killed.hct"
     words = ["trace", "record", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--block", "0.1", "--"]
     command = [sys.executable, "-m", "hopcast", *map(str, words), *mpi.command(2, "loop.c", "1000000", "1")]
-    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         last = out / "rank-000001.hct"
         until = time.monotonic() + 60
         while not (last.exists() and last.stat().st_size > 2_000):
@@ -217,8 +233,8 @@ def test_fortran_programs_are_recorded(mpi: Mpi, tmp_path: Path) -> None:
     calls = dumped(out, 2)
     assert of(calls, "MPI_Isend") == [{"to": 0, "tag": 3, "comm": 0, "bytes": 400, "request": {"active": 1}}]
     assert [call["call"] for call in calls] == [
-        "MPI_Init", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Allreduce",
-        "MPI_Finalize",
+        "MPI_Init", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Irecv", "MPI_Isend", "MPI_Waitall",
+        "MPI_Allreduce", "MPI_Finalize",
     ]  # fmt: skip
 
 

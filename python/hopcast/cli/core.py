@@ -65,7 +65,9 @@ def trace_lint(path: str) -> dict:
         return json.loads(_core.trace_lint(place).replace(place, path))
 
 
-def trace_dump(path: str, ranks: list[int], clocks: bool, as_json: bool, write: Callable[[str], object]) -> None:
+def trace_dump(
+    path: str, ranks: list[int], clocks: bool, as_json: bool, write: Callable[[str], object]
+) -> None:
     """Hands the calls of a recorded run to `write`, some lines at a time, see `sim::trace::dump`."""
     from hopcast.archive import opened
 

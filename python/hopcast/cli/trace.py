@@ -90,8 +90,16 @@ def _show(path: str, summary: dict) -> None:
 
 @command.command()
 @click.argument("path")
-@click.option("--rank", "ranks", type=click.IntRange(min=0), multiple=True, help="Of this rank only; any number of times.")
-@click.option("--clocks/--no-clocks", default=True, show_default=True, help="With the logical clock of each call.")
+@click.option(
+    "--rank",
+    "ranks",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="Of this rank only; any number of times.",
+)
+@click.option(
+    "--clocks/--no-clocks", default=True, show_default=True, help="With the logical clock of each call."
+)
 @click.option("--json", "as_json", is_flag=True, help="A JSON object for each call, one to a line.")
 def dump(path: str, ranks: tuple[int, ...], clocks: bool, as_json: bool) -> None:
     """List the calls of the trace at PATH, rank by rank.
@@ -111,9 +119,9 @@ def dump(path: str, ranks: tuple[int, ...], clocks: bool, as_json: bool) -> None
 def lint(path: str, as_json: bool) -> int:
     """Say what is wrong with the trace at PATH, and what a replay makes of it.
 
-    Unmatched sends and receives, collectives that do not go together, ranks that wait for each other, messages
-    that are received before they are sent: each with rank, call and cause. The exit status is 1 if a replay
-    would fail.
+    Unmatched sends and receives, collectives that do not go together, ranks that wait for each other,
+    messages that are received before they are sent: each with rank, call and cause. The exit status is 1 if
+    a replay would fail.
     """
     import json
 
@@ -141,7 +149,9 @@ def _show_findings(path: str, found: dict) -> None:
     for one in found["findings"]:
         out.print(warning(f"{one['kind']}, {one['count']:,} times: {one['replay']}"))
         for first in one["first"]:
-            out.print(Text(f"  rank {first['rank']}, call #{first['number']} {first['call']}: {first['cause']}"))
+            out.print(
+                Text(f"  rank {first['rank']}, call #{first['number']} {first['call']}: {first['cause']}")
+            )
     if found["only_time"]:
         calls = ", ".join(f"{call['call']} ({call['count']:,})" for call in found["only_time"])
         out.print(warning(f"of these calls a replay keeps the recorded time, and moves no data: {calls}"))
@@ -158,7 +168,8 @@ def _show_findings(path: str, found: dict) -> None:
 @click.option(
     "--times",
     type=click.Choice(["exact", "tallied"]),
-    help="The time of each call, or for each place of a loop how often which times happened. Default: as recorded.",
+    help="The time of each call, or for each place of a loop how often which times happened. Default: as "
+    "recorded.",
 )
 def convert(path: str, out: str, one_file: bool, times: str | None) -> None:
     """Write the trace at PATH in hopcast's own format, .hct."""
@@ -167,11 +178,15 @@ def convert(path: str, out: str, one_file: bool, times: str | None) -> None:
 
     tallied = None if times is None else times == "tallied"
     written, size = converted(path, out, one_file, tallied)
-    click.echo(f"{units.things(written['ranks'], 'rank')}, {written['calls']:,} calls in {out} ({units.size(size)})")
+    click.echo(
+        f"{units.things(written['ranks'], 'rank')}, {written['calls']:,} calls in {out} ({units.size(size)})"
+    )
 
 
 @command.command(context_settings={"allow_interspersed_args": False})
-@click.option("-o", "--out", type=click.Path(), help="The folder to write. Default: PROGRAM.hct, or PROGRAM-2.hct, …")
+@click.option(
+    "-o", "--out", type=click.Path(), help="The folder to write. Default: PROGRAM.hct, or PROGRAM-2.hct, …"
+)
 @click.option(
     "--mpicc",
     default=lambda: os.environ.get("MPICC", "mpicc"),
@@ -183,8 +198,8 @@ def convert(path: str, out: str, one_file: bool, times: str | None) -> None:
     type=click.Choice(["exact", "tallied"]),
     default="exact",
     show_default=True,
-    help="Keep the time of each call, or for each place of a loop how often which times happened: small for any "
-    "number of iterations.",
+    help="Keep the time of each call, or for each place of a loop how often which times happened: small for "
+    "any number of iterations.",
 )
 @click.option(
     "--block",
@@ -208,9 +223,9 @@ def record(out: str | None, mpicc: str, times: str, block: float, words: tuple[s
     recorded = record(list(words), folder, mpicc, times == "tallied", block)
     if not recorded.ranks:
         click.echo(
-            f"hopcast: nothing was recorded in {folder}: no process of the command came to MPI_Init with the recorder "
-            f"(an MPI other than that of {mpicc}? --mpicc names its compiler; or a launcher that does not pass "
-            "LD_PRELOAD on)",
+            f"hopcast: nothing was recorded in {folder}: no process of the command came to MPI_Init with the "
+            f"recorder (an MPI other than that of {mpicc}? --mpicc names its compiler; or a launcher that "
+            "does not pass LD_PRELOAD on)",
             err=True,
         )
         return recorded.status or 1

@@ -13,7 +13,8 @@ from hopcast.errors import InputError
 
 def converted(path: str, out: str, one_file: bool, tallied: bool | None) -> tuple[dict, int]:
     """Writes the recorded run at `path` as `out`, a folder or one file, which is not there yet: what
-    `sim::trace::convert` says of it, and its size [bytes]. With times tallied, exact, or (None) as they are."""
+    `sim::trace::convert` says of it, and its size [bytes]. With times tallied, exact, or (None) as they are.
+    """
     target = Path(out)
     if target.exists():
         raise InputError(f"{out} exists already; --out names another")

@@ -30,10 +30,13 @@ def made(compiler: str) -> Path:
     words = shlex.split(compiler)
     if not words or shutil.which(words[0]) is None:
         raise InputError(
-            f"{compiler}: no such compiler; the recorder is compiled with the program's own mpicc, which --mpicc names"
+            f"{compiler}: no such compiler; the recorder is compiled with the program's own mpicc, which "
+            "--mpicc names"
         )
     if not CORE.exists():
-        raise InputError(f"{CORE} is missing: this hopcast was built without its recorder, which 'make build' builds")
+        raise InputError(
+            f"{CORE} is missing: this hopcast was built without its recorder, which 'make build' builds"
+        )
     header = _run([*words, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     text = (_HERE / "record.c").read_text() + "\n" + wrappers(header) + "\n"
     options = ["-std=gnu11", "-O2", "-fPIC", "-shared", f"-I{_HERE}"]

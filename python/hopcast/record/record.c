@@ -428,6 +428,7 @@ static void seen_by_rank(struct hct_call call, const char *kind, MPI_Comm comm, 
                          const MPI_Request *request) {
     int size, rank;
     PMPI_Comm_size(comm, &size);
+    if (is_inter(comm)) size = 0; /* the lists are of the other group, and are not recorded */
     PMPI_Comm_rank(comm, &rank);
     uint64_t *bytes = memory(NULL, (size_t)size * sizeof *bytes);
     for (int at = 0; at < size; at++) {
@@ -458,6 +459,7 @@ static void seen_to_each(struct hct_call call, const char *kind, MPI_Comm comm, 
                          int each, enum left left, const MPI_Request *request) {
     int size;
     PMPI_Comm_size(comm, &size);
+    if (is_inter(comm)) size = 0; /* the lists are of the other group, and are not recorded */
     if (in_place) {
         send = receive;
         send_types = receive_types;

@@ -70,7 +70,9 @@ def record(command: list[str], out: Path, mpicc: str, tallied: bool, block_s: fl
         "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
     }
     (out / "run.json").write_text(json.dumps(about, indent=2) + "\n")
-    return Recorded(out, status if status >= 0 else 128 - status, len(files), sum(file.stat().st_size for file in files))
+    return Recorded(
+        out, status if status >= 0 else 128 - status, len(files), sum(file.stat().st_size for file in files)
+    )
 
 
 def _processor() -> str:
@@ -78,4 +80,7 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{self, Block, Times};
 use super::fold::{Folded, Folding, Walk};
-use super::shape::{Did, Sent, Shape};
+use super::shape::{Begun, Collected, Did, Received, Sent, Shape};
 use super::times::{Span, Spread};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
@@ -69,9 +69,44 @@ pub struct End {
     pub finalized: bool,
 }
 
-impl End {
+/// Sums up the calls of a rank.
+#[derive(Debug, Default, Clone)]
+pub struct Counting {
+    /// What they come to so far.
+    pub end: End,
+    /// Bytes that persistent requests send when they are started.
+    persistent: Map<u32, Option<u64>>,
+}
+
+impl Counting {
     /// Takes a call in.
     pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) {
+        self.end.count(shape, begin_ns, end_ns);
+        match &shape.did {
+            Did::Send(Sent { to, bytes, request: Some(Begun::Persistent(number)), .. }) => {
+                self.persistent.insert(*number, to.map(|_| *bytes));
+            }
+            Did::Receive(Received { request: Some(Begun::Persistent(number)), .. })
+            | Did::Collective(Collected { request: Some(Begun::Persistent(number)), .. }) => {
+                self.persistent.insert(*number, None);
+            }
+            Did::Start { requests } => {
+                for bytes in requests.iter().filter_map(|number| *self.persistent.get(number)?) {
+                    self.end.send(bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl End {
+    fn send(&mut self, bytes: u64) {
+        self.messages += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) {
         if self.calls == 0 {
             self.first_ns = begin_ns;
         }
@@ -80,8 +115,7 @@ impl End {
         self.in_mpi_ns = self.in_mpi_ns.saturating_add(end_ns.saturating_sub(begin_ns));
         self.finalized |= shape.did == Did::Finalize;
         if let Some(bytes) = sent(&shape.did) {
-            self.messages += 1;
-            self.bytes = self.bytes.saturating_add(bytes);
+            self.send(bytes);
         }
     }
 }
@@ -90,7 +124,7 @@ impl End {
 fn sent(did: &Did) -> Option<u64> {
     match did {
         Did::Send(send) | Did::SendReceive { send, .. } => {
-            let persistent = matches!(send.request, Some(super::shape::Begun::Persistent(_)));
+            let persistent = matches!(send.request, Some(Begun::Persistent(_)));
             let Sent { to, bytes, .. } = send;
             to.filter(|_| !persistent).map(|_| *bytes)
         }
@@ -112,7 +146,7 @@ pub struct RankWriter<W: Write> {
     spreads: Folding<Spread>,
     in_block: u64,
     block_start_ns: u64,
-    end: End,
+    counting: Counting,
 }
 
 /// A block of more calls with times of their own is written [calls].
@@ -137,7 +171,7 @@ impl<W: Write> RankWriter<W> {
             spreads: Folding::default(),
             in_block: 0,
             block_start_ns: 0,
-            end: End::default(),
+            counting: Counting::default(),
         })
     }
 
@@ -152,7 +186,7 @@ impl<W: Write> RankWriter<W> {
                 number
             }
         };
-        let before = self.end.last_ns;
+        let before = self.counting.end.last_ns;
         let begin_ns = begin_ns.max(before);
         let end_ns = end_ns.max(begin_ns);
         if self.in_block == 0 {
@@ -166,7 +200,7 @@ impl<W: Write> RankWriter<W> {
             self.spans.push(span);
         }
         self.in_block += 1;
-        self.end.count(shape, begin_ns, end_ns);
+        self.counting.count(shape, begin_ns, end_ns);
         let held = if self.tallied { self.spreads.held() } else { self.exact.held() };
         let full = held > MOST_ITEMS || self.spans.len() >= MOST_SPANS || self.new.len() >= MOST_SHAPES;
         if full || end_ns - self.block_start_ns > self.longest_ns {
@@ -197,10 +231,10 @@ impl<W: Write> RankWriter<W> {
     /// Ends the file.
     pub fn finish(mut self) -> io::Result<End> {
         self.flush()?;
-        let text = serde_json::to_vec(&self.end).expect("an end is plain data");
+        let text = serde_json::to_vec(&self.counting.end).expect("an end is plain data");
         self.to.write_all(&[&END[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
         self.to.flush()?;
-        Ok(self.end)
+        Ok(self.counting.end)
     }
 }
 

@@ -10,7 +10,7 @@ use mpi::Rank;
 use mpi::operation::CommId;
 
 use super::op::{Comms, operation};
-use super::rank::{self, Blocks, Calls, End, Event, Head};
+use super::rank::{self, Blocks, Calls, Counting, End, Event, Head};
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::Format;
 use crate::trace::error::TraceError;
@@ -228,11 +228,12 @@ impl TraceSet for HctSet {
         let mut ranks = Vec::with_capacity(self.ranks.len());
         for (rank, one) in self.ranks.iter().enumerate() {
             let mut calls = self.calls_of(Rank(rank as u32))?;
-            let mut all = End::default();
+            let mut counting = Counting::default();
             while let Some(event) = calls.read()? {
-                all.count(&event.shape, event.begin_ns, event.end_ns);
+                counting.count(&event.shape, event.begin_ns, event.end_ns);
                 *counts.entry(event.shape.call.0).or_insert(0) += 1;
             }
+            let all = counting.end;
             let time =
                 |ns: u64| Time(ns.saturating_add_signed(self.shift(rank, clocks)).saturating_mul(1000));
             ranks.push(RankSummary {
