@@ -66,11 +66,11 @@ def test_damage_is_told_of(tmp_path: Path) -> None:
 
 def test_errors_about_its_files_name_the_archive(tmp_path: Path) -> None:
     archive = packed(tmp_path / "a.tar.gz", "run/notes.txt")
-    known = "not a trace in a known format; known: dumpi (SST DUMPI, one .bin file per rank)"
+    known = "not a trace in a known format; known: dumpi (SST DUMPI, one .bin file per rank), "
     for read in (lambda: hopcast.run("crossbar", archive), lambda: hopcast.recorded_calls(archive)):
         with pytest.raises(InputError) as raised:
             read()
-        assert str(raised.value) == f"{archive}/run/notes.txt: {known}"
+        assert str(raised.value).startswith(f"{archive}/run/notes.txt: {known}")
 
 
 def test_a_recording_is_replayed_from_its_archive(tmp_path: Path) -> None:
