@@ -19,12 +19,15 @@ static void point_to_point(void) {
         for (int from = 1; from < 4; from++) {
             MPI_Recv(in, 500, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
-        MPI_Irecv(in, 8, MPI_DOUBLE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &both[0]);
-        MPI_Wait(&both[0], MPI_STATUS_IGNORE);
     } else {
         MPI_Ssend(out, 10 * rank, MPI_INT, 0, 20 + rank, MPI_COMM_WORLD);
-        if (rank == 3) MPI_Send(out, 8, MPI_DOUBLE, 0, 9, MPI_COMM_WORLD);
     }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Irecv(in, 8, MPI_DOUBLE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &both[0]);
+        MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+    }
+    if (rank == 3) MPI_Send(out, 8, MPI_DOUBLE, 0, 9, MPI_COMM_WORLD);
     if (rank == 1) MPI_Send(out, 7, MPI_SHORT, 2, 8, MPI_COMM_WORLD);
     if (rank == 2) {
         MPI_Status status;

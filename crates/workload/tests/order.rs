@@ -115,6 +115,15 @@ fn ranks_of_a_part_are_its_own() {
 }
 
 #[test]
+fn a_probe_waits_for_its_message() {
+    let Did::Receive(looks) = receiving(1, 0, None) else { unreachable!() };
+    let probe = ("MPI_Probe", Did::Probe(looks));
+    let (clocks, findings) = ordered(&[vec![probe, receive(1, 0)], vec![send(0, 0)]]);
+    assert_eq!(clocks, [vec![2, 3], vec![1]]);
+    assert_eq!(findings.count(Kind::Stuck), 0);
+}
+
+#[test]
 fn a_receive_that_is_waited_for_later_counts_when_it_is() {
     let begin = ("MPI_Irecv", receiving(0, 0, Some(Begun::Active(0))));
     let wait = ("MPI_Wait", Did::Complete { requests: vec![0], matched: Vec::new() });

@@ -60,7 +60,7 @@ impl Writer {
         let width = (8 - number.leading_zeros() as usize / 8).min(8);
         match number {
             0 => vec![0],
-            _ if number == u64::MAX || number == u32::MAX.into() => vec![0xff],
+            _ if number == u64::MAX || number == u64::from(u32::MAX) => vec![0xff],
             _ => [vec![width as u8], self.order(number, width)].concat(),
         }
     }

@@ -51,6 +51,8 @@ struct One {
     file: TraceFile,
     /// What the end of the file says, if the file has one.
     end: Option<End>,
+    /// When its clock stood at 0, since that of the first rank of its host did \[ns\].
+    start_on_host_ns: i64,
 }
 
 impl HctSet {
@@ -67,7 +69,7 @@ impl HctSet {
             if file.peek(0, 4)? == rank::MAGIC {
                 let (head, blocks) = rank::open(&file)?;
                 let end = blocks.end()?;
-                ranks.push(One { head, blocks, file, end });
+                ranks.push(One { head, blocks, file, end, start_on_host_ns: 0 });
             }
         }
         ranks.sort_by_key(|one| one.head.rank);
@@ -86,6 +88,15 @@ impl HctSet {
         if ranks.len() != count as usize {
             let reason = format!("rank {} of {count} is missing", ranks.len());
             return Err(TraceError::new(&*first.file.name, reason));
+        }
+        let mut first: BTreeMap<String, u64> = BTreeMap::new();
+        for One { head, .. } in &ranks {
+            let first = first.entry(head.host.clone()).or_insert(u64::MAX);
+            *first = head.start_unix_ns.min(*first);
+        }
+        for one in &mut ranks {
+            let since = one.head.start_unix_ns - first[&one.head.host];
+            one.start_on_host_ns = since.min(i64::MAX as u64) as i64;
         }
         let warnings = cut_off(&ranks).into_iter().collect();
         Ok(HctSet { ranks, warnings })
@@ -122,7 +133,8 @@ impl HctSet {
     /// What is added to the times of a rank, so that the first call of any begins at 0 \[ns\].
     fn shift(&self, rank: usize, clocks: Clocks) -> i64 {
         match clocks {
-            Clocks::Aligned => 0,
+            // The ranks of a host have one clock; those of hosts begin where the ranks meet.
+            Clocks::Aligned => self.ranks[rank].start_on_host_ns,
             Clocks::Recorded => {
                 let start = |one: &One| one.head.start_unix_ns;
                 let first = self.ranks.iter().map(start).min().unwrap_or(0);

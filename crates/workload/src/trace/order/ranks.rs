@@ -182,6 +182,8 @@ impl Order {
         let message = Message { by, clock, begin, bytes: send.bytes.0, answer };
         if let Some(posted) = self.state(to).mail.deliver((send.comm.0, from, send.tag), message) {
             self.matched(to, posted, message);
+        } else if let Some(Step { op: Op::Probe(_), .. }) = self.state(to).standing {
+            self.wake(to);
         }
     }
 
