@@ -40,13 +40,14 @@ def made(compiler: str) -> Path:
     header = _run([*words, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     text = (_HERE / "record.c").read_text() + "\n" + wrappers(header) + "\n"
     options = ["-std=gnu11", "-O2", "-fPIC", "-shared", f"-I{_HERE}"]
-    name = hashlib.sha256("\n".join([header, text, *options, str(CORE)]).encode()).hexdigest()[:16]
+    # The core by its path: beside it are libraries with the names of MPICH's, which must not be found there.
+    linking = [str(CORE), "-lpthread", "-ldl"]
+    name = hashlib.sha256("\n".join([header, text, *options, *linking]).encode()).hexdigest()[:16]
     library = folder() / f"record-{name}.so"
     if not library.exists():
         library.parent.mkdir(parents=True, exist_ok=True)
         source, built = library.with_suffix(".c"), library.with_suffix(f".{os.getpid()}.so")
         source.write_text(text)
-        linking = [f"-L{CORE.parent}", f"-Wl,-rpath,{CORE.parent}", "-lhopcast_record", "-lpthread", "-ldl"]
         _run([*words, *options, "-o", str(built), str(source), *linking])
         built.replace(library)
     return library

@@ -22,6 +22,8 @@ class Prototype:
 
 _FUNCTION = re.compile(r"\bint\s+MPI_(\w+)\s*\(([^;{}]*?)\)\s*(?:__attribute__[^;]*)?;", re.DOTALL)
 _CALLBACK = ("_function", "_fn", "_cb")
+_CONVERSION = ("c2f", "f2c", "c2f08", "f082c", "f2f08", "f082f")
+"""What converts handles, which a library may call in each call of a Fortran program."""
 _UNSEEN = ("Pcontrol", "Init", "Init_thread", "Finalize", "Abort")
 """Wrapped by hand, or with any number of arguments."""
 
@@ -30,7 +32,7 @@ def prototypes(header: str) -> list[Prototype]:
     """Those of a preprocessed mpi.h."""
     found = {}
     for name, parameters in _FUNCTION.findall(header):
-        if name.endswith(_CALLBACK) or name.startswith("T_") or "..." in parameters:
+        if name.endswith((*_CALLBACK, *_CONVERSION)) or name.startswith("T_") or "..." in parameters:
             continue
         found.setdefault(name, Prototype(name, tuple(_parameters(parameters))))
     return [found[name] for name in sorted(found)]
@@ -102,7 +104,11 @@ def wrapper(function: Prototype) -> str:
             *([f"    {filled(told.before)}"] if told.before else []),
             f"    int result = {call};",
             "    if (seen) call.end_ns = now_ns();",
-            *([f"    if (seen && result == MPI_SUCCESS) {filled(told.agree)}"] if told.agree else []),
+            *(
+                [f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.agree)} call.end_ns = now_ns(); }}"]
+                if told.agree
+                else []
+            ),
             "    LOCK",
             f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.after)} }}",
             "    else if (seen) hct_overhead(call);",
