@@ -104,7 +104,7 @@ pub fn dump(
         ));
     }
     let mut times: Vec<Vec<u64>> = vec![Vec::new(); recording.ranks() as usize];
-    if clocks {
+    if clocks && recording.ordered() {
         recording.replayable().map_err(|error| input_error(&error))?;
         let asked = |rank: Rank| ranks.is_empty() || ranks.contains(&rank.0);
         let mut see = |rank: Rank, clock| {
@@ -171,8 +171,10 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
     let not_replayable = recording.replayable().err().map(|error| input_error(&error).to_string());
     let findings = match not_replayable {
-        None => order::order(&*recording, &mut |_, _| {}).map_err(|error| input_error(&error))?,
-        Some(_) => Findings::default(),
+        None if recording.ordered() => {
+            order::order(&*recording, &mut |_, _| {}).map_err(|error| input_error(&error))?
+        }
+        _ => Findings::default(),
     };
     let of_kind = |(kind, name, replay): &(Kind, &str, &str)| {
         let first: Vec<_> = findings
@@ -185,13 +187,17 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
     };
     let found = Kind::ALL.iter().filter(|(kind, ..)| findings.count(*kind) > 0).map(of_kind);
     let only_time = summary.calls.iter().filter(|(call, _)| moves_data_unseen(call));
+    let mut warnings = recording.warnings();
+    if !recording.ordered() {
+        warnings.push("its calls stand in no order: their messages are not looked at".to_string());
+    }
     Ok(json!({
         "format": recording.format(),
         "ranks": recording.ranks(),
         "findings": found.collect::<Vec<_>>(),
         "only_time": only_time.map(|(call, count)| json!({"call": call, "count": count})).collect::<Vec<_>>(),
         "not_replayable": not_replayable,
-        "warnings": recording.warnings(),
+        "warnings": warnings,
     }))
 }
 

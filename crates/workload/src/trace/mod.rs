@@ -59,8 +59,15 @@ pub struct Format {
 }
 
 /// Every trace format.
-pub const FORMATS: &[Entry<Format>] =
-    &[hct::FORMAT, dumpi::FORMAT, otf2::FORMAT, simgrid::FORMAT, goal::FORMAT, allprof::FORMAT, bigsim::FORMAT];
+pub const FORMATS: &[Entry<Format>] = &[
+    dumpi::FORMAT,
+    hct::FORMAT,
+    otf2::FORMAT,
+    simgrid::FORMAT,
+    goal::FORMAT,
+    allprof::FORMAT,
+    bigsim::FORMAT,
+];
 
 /// Opens the recorded run that these files hold, in whatever known format.
 pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {

@@ -87,7 +87,7 @@ impl Translator {
             return Ok(Op::Finalize);
         }
         if let Some([rank, size]) = read.in_comm()? {
-            self.renumbered |= size == self.run.ranks.into() && rank != self.run.rank.into();
+            self.renumbered |= size == i64::from(self.run.ranks) && rank != i64::from(self.run.rank);
         }
         if read.is_overhead() {
             self.tests += u64::from(read.name.starts_with("MPI_Test"));
@@ -134,7 +134,7 @@ impl Translator {
     /// The communicator that the call names.
     fn comm(&self, read: &Call) -> Result<CommId, Reason> {
         let [rank, size] = read.comm()?;
-        if size == self.run.ranks.into() {
+        if size == i64::from(self.run.ranks) {
             return Ok(CommId::WORLD);
         }
         if size == 1 && rank == 0 {

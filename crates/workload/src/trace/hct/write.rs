@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use mpi::operation::CommId;
+use engine::Time;
+use mpi::operation::{CommId, Work};
 use mpi::{Op, Rank};
 
 use super::op::shape;
@@ -43,6 +44,11 @@ pub fn file_name(rank: u32) -> String {
 
 /// Writes what was recorded of the rank of `head`, with times as `head` says.
 pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, ConvertError> {
+    if !set.ordered() {
+        let reason =
+            "its calls stand in no order, but wait for each other; the format .hct keeps calls in order";
+        return Err(TraceError::new(set.format(), reason).into());
+    }
     let mut writer = RankWriter::new(to, head, BLOCK_NS)?;
     for event in set.events(Rank(head.rank), Clocks::Aligned)? {
         let Event { shape, begin_ns, end_ns } = event?;
@@ -54,6 +60,8 @@ pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, C
 /// The calls of a rank of any format, as this one has them. Ends after an error.
 pub struct Translated {
     calls: Box<dyn RankCalls>,
+    /// Computing that is operations of its own so far, where calls have no recorded times \[ps\].
+    computed_ps: u64,
     /// The number of the next communicator that is made.
     comm: u32,
     ended: bool,
@@ -62,11 +70,25 @@ pub struct Translated {
 impl Translated {
     /// Of a rank that is at its first call.
     pub fn new(calls: Box<dyn RankCalls>) -> Translated {
-        Translated { calls, comm: 2, ended: false }
+        Translated { calls, computed_ps: 0, comm: 2, ended: false }
     }
 
     fn read(&mut self) -> Result<Option<Event>, TraceError> {
-        let Some(step) = self.calls.next()?.filter(|step| step.op != Op::Finish) else { return Ok(None) };
+        let step = loop {
+            let Some(step) = self.calls.next()? else { return Ok(None) };
+            match step.op {
+                Op::Finish => return Ok(None),
+                Op::Compute(Work::Time(time) | Work::Recorded(time)) => {
+                    self.computed_ps = self.computed_ps.saturating_add(time.0);
+                }
+                Op::Compute(Work::Flops { .. }) => {
+                    let reason =
+                        "computes operations, of which the format .hct does not know how long they take";
+                    return Err(TraceError::new(step.call.name, reason));
+                }
+                _ => break step,
+            }
+        };
         let mut shape = shape(step.call.name, &step.op);
         if let Did::NewComm(made) = &mut shape.did {
             // Nothing is simulated here, so the simulation's numbers are ours to choose: those of the file.
@@ -75,7 +97,8 @@ impl Translated {
             self.comm += u32::from(!outside);
             self.calls.made(made.comm.map_or(CommId::NULL, CommId));
         }
-        let (begin_ns, end_ns) = (step.call.begin.0 / 1000, step.call.end.0 / 1000);
+        let ns = |time: Time| time.0.saturating_add(self.computed_ps) / 1000;
+        let (begin_ns, end_ns) = (ns(step.call.begin), ns(step.call.end));
         Ok(Some(Event { shape: Arc::new(shape), begin_ns, end_ns }))
     }
 }

@@ -38,6 +38,10 @@ pub use findings::{Finding, Findings, Kind};
 
 /// Goes through the calls of all ranks; `see` gets the logical clock of each call, of each rank in order.
 pub fn order(set: &dyn TraceSet, see: &mut dyn FnMut(Rank, u64)) -> Result<Findings, TraceError> {
+    if !set.ordered() {
+        let reason = "its calls stand in no order, but wait for each other: they have no logical clocks";
+        return Err(TraceError::new(set.format(), reason));
+    }
     let ranks = (0..set.ranks()).map(|rank| Ok(RankState::new(set.calls(Rank(rank), Clocks::Aligned)?)));
     let mut order = Order {
         hosts: set.hosts(),
