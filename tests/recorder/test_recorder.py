@@ -203,7 +203,7 @@ def test_a_program_that_is_killed_loses_its_last_block(mpi: Mpi, tmp_path: Path)
     ) as process:
         last = out / "rank-000001.hct"
         until = time.monotonic() + 60
-        while not (last.exists() and last.stat().st_size > 2_000):
+        while not (last.exists() and last.stat().st_size > 6_000):
             assert time.monotonic() < until
             time.sleep(0.05)
         for pid in processes(mpi.program("loop.c")):
@@ -211,7 +211,7 @@ def test_a_program_that_is_killed_loses_its_last_block(mpi: Mpi, tmp_path: Path)
         assert process.wait(60) != 0
     summary = json.loads(hopcast("trace", "info", "--json", out).stdout)
     assert any("cut off" in warning for warning in summary["warnings"])
-    assert summary["messages"] > 100
+    assert summary["messages"] > 50
     hopcast("run", "crossbar", "--quiet", out, check=False)
 
 
