@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a table of lines of C
 """What is told to the recorder of each function of MPI: lines of C, in which `$1` is the function's first argument.
 
-The order of the arguments is the standard's, so the lines hold for every library. They call the functions of record.c.
+The order of the arguments is the standard's, so the lines hold for every library. They call the functions of calls.c.
 """
 
 from __future__ import annotations

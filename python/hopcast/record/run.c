@@ -1,0 +1,114 @@
+/* The beginning and the end of a recording, and what each wrapper is made of. */
+
+/* -- the run ------------------------------------------------------------------------------------------------- */
+
+static const char *setting(const char *name, const char *otherwise) {
+    const char *value = getenv(name);
+    return value && *value ? value : otherwise;
+}
+
+/* All ranks' clocks start at the return of MPI_Init, where they have met. */
+static void seen_init(const char *name) {
+    const char *folder = getenv("HOPCAST_TRACE");
+    if (live || !folder) return;
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = "", library[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", program[4096] = "";
+    int length;
+    int world_rank, world_size;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    PMPI_Get_processor_name(host, &length);
+    PMPI_Get_library_version(library, &length);
+    FILE *line = fopen("/proc/self/cmdline", "r");
+    if (line) {
+        size_t got = fread(program, 1, sizeof program - 1, line);
+        for (size_t at = 0; at + 1 < got; at++) if (!program[at]) program[at] = ' ';
+        fclose(line);
+    }
+    comm_add(KEY(MPI_COMM_WORLD), NULL);
+    comm_add(KEY(MPI_COMM_SELF), NULL);
+    const char *texts[] = {host, program, library};
+    PMPI_Barrier(MPI_COMM_WORLD);
+    origin_ns = clock_ns(CLOCK_MONOTONIC);
+    hct_open(folder, (uint32_t)world_rank, (uint32_t)world_size, texts, origin_unix_ns(),
+             atoi(setting("HOPCAST_TRACE_TALLIED", "0")), strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10));
+    owner = getpid();
+    live = 1;
+    hct_overhead((struct hct_call){name, 0, 0});
+}
+
+/* A program that ends without MPI_Finalize. */
+__attribute__((destructor)) static void ended(void) {
+    if (live && getpid() == owner) hct_close();
+    live = 0;
+}
+
+/* The library's own function. Wrappers have both of its names, MPI_ and PMPI_: what Open MPI has for Fortran calls the
+ * latter, and so does a profiler that the program brings. */
+#define REAL(NAME) \
+    static __typeof__(&PMPI_##NAME) real; \
+    if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "PMPI_" #NAME);
+#define ALSO(NAME) extern __typeof__(MPI_##NAME) PMPI_##NAME __attribute__((alias("MPI_" #NAME)));
+
+/* Each wrapper is between these two: the time of a call that is the program's own, and not made while another is. */
+#define ENTER(NAME) \
+    struct hct_call call = {NAME, 0, 0}; \
+    int seen = live && !inside; \
+    inside++; \
+    if (seen) call.begin_ns = now_ns();
+#define LOCK if (seen) pthread_mutex_lock(&recording);
+#define DONE \
+    if (seen) pthread_mutex_unlock(&recording); \
+    inside--; \
+    return result;
+
+int MPI_Init(int *count, char ***arguments) {
+    REAL(Init)
+    inside++;
+    int result = real(count, arguments);
+    if (result == MPI_SUCCESS) seen_init("MPI_Init");
+    inside--;
+    return result;
+}
+
+ALSO(Init)
+
+int MPI_Init_thread(int *count, char ***arguments, int required, int *provided) {
+    REAL(Init_thread)
+    inside++;
+    int result = real(count, arguments, required, provided);
+    if (result == MPI_SUCCESS) seen_init("MPI_Init_thread");
+    inside--;
+    return result;
+}
+
+ALSO(Init_thread)
+
+int MPI_Finalize(void) {
+    REAL(Finalize)
+    ENTER("MPI_Finalize")
+    int result = real();
+    if (seen) {
+        call.end_ns = now_ns();
+        hct_finalize(call);
+        hct_close();
+        live = 0;
+    }
+    inside--;
+    return result;
+}
+
+ALSO(Finalize)
+
+int MPI_Abort(MPI_Comm comm, int code) {
+    REAL(Abort)
+    ENTER("MPI_Abort")
+    if (seen) {
+        call.end_ns = call.begin_ns;
+        hct_abort(call, code);
+        hct_close();
+        live = 0;
+    }
+    inside--;
+    return real(comm, code);
+}
+ALSO(Abort)
