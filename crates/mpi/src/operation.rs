@@ -322,7 +322,7 @@ pub enum Op {
     Test(Arc<[Request]>, Until),
     /// Starts persistent requests.
     Start(Arc<[Request]>),
-    /// Cancels a receive that has not matched, or tries to.
+    /// Cancels a receive that has not matched, or calls a message back: its request is complete when that is known.
     Cancel(Request),
     /// Forgets a request; its operation completes without being waited for.
     Free(Request),

@@ -165,6 +165,78 @@ fn a_receive_is_cancelled_only_before_it_matches() {
     assert_eq!((second.cancelled, second.bytes), (false, 3));
 }
 
+/// A message that has not matched is taken back, whether it has come, waits for its receive, or is in a buffer: the
+/// question takes one latency after it and the answer another. The next message of its tag is received instead.
+#[test]
+fn a_message_is_taken_back_before_it_matches() {
+    let way = 2 * LATENCY;
+    let buffered = Send { mode: SendMode::Buffered, ..to(1, 2 * EAGER, 5) };
+    let mut ops = vec![
+        vec![
+            isend(1, 8, 5, 0),
+            Op::Cancel(Request(0)),
+            wait(0),
+            isend(1, 2 * EAGER, 5, 0),
+            Op::Cancel(Request(0)),
+            Op::Cancel(Request(0)),
+            wait(0),
+            Op::Send(buffered, Start::Request(Request(0))),
+            Op::Cancel(Request(0)),
+            wait(0),
+            Op::Drain(Draining::Wait),
+            send(1, 9, 5),
+        ],
+        vec![compute(10 * LATENCY), receive(0, 5)],
+    ];
+    let run = succeed(ops.clone());
+    for taken in [2, 6, 9] {
+        let status = run.done[0][taken].status;
+        assert_eq!((status.cancelled, status.data), (true, 1_005), "{taken}");
+    }
+    // The question is taken up after the message that it is about.
+    let short = way + 8 * BYTE;
+    assert_eq!(
+        [2, 6, 9, 10].map(|index| run.at(0, index)),
+        [short, short + way, short + 2 * way, short + 2 * way]
+    );
+    assert_eq!(run.done[1][1].status.bytes, 9);
+    // With other messages in plenty, matching looks them up otherwise.
+    ops[0].splice(0..0, (0..40).map(|tag| send(1, 1, tag + 10)));
+    ops[1].splice(0..0, [compute(20 * LATENCY)]);
+    ops[1].extend((0..40).map(|tag| receive(0, tag + 10)));
+    let run = succeed(ops);
+    assert!([42, 46, 49].iter().all(|taken| run.done[0][*taken].status.cancelled));
+}
+
+/// A message that has matched is delivered; its request is complete when that is known, or its data has left.
+#[test]
+fn a_message_is_not_taken_back_after_it_has_matched() {
+    let long = 2 * EAGER;
+    let run = succeed(vec![
+        vec![
+            isend(1, 8, 0, 0),
+            isend(1, long, 1, 1),
+            Op::Cancel(Request(0)),
+            Op::Cancel(Request(1)),
+            wait(0),
+            wait(1),
+            isend(1, 8, 2, 0),
+            Op::Cancel(Request(0)),
+            Op::Free(Request(0)),
+            isend(1, 8, 2, 0),
+            wait(0),
+        ],
+        vec![receive(0, 0), receive(0, 1), receive(0, 2)],
+    ]);
+    assert!([4, 5, 10].iter().all(|index| !run.done[0][*index].status.cancelled));
+    let received = [0, 1, 2].map(|index| run.done[1][index].status.bytes);
+    assert_eq!(received, [8, long, 8]);
+    // The question comes behind the short message, and the answer a latency later.
+    assert_eq!(run.at(0, 4), 2 * LATENCY + 8 * BYTE);
+    // The request to send waits for the short one, too; then the clearance, then the data leaves.
+    assert_eq!(run.at(0, 5), 2 * LATENCY + 8 * BYTE + long * BYTE);
+}
+
 /// A freed request goes on by itself, and its number can be used again at once.
 #[test]
 fn a_freed_request_completes_for_nobody() {

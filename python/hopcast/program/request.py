@@ -46,7 +46,7 @@ class Request:
         return self.test(status)[0]
 
     def cancel(self):
-        """Cancels a receive that nothing has matched; wait for the request all the same."""
+        """Takes back a receive or a message that nothing has matched; wait for the request all the same."""
         if self._id is not None:
             self._process.switch((CANCEL, self._id))
 

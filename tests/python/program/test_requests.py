@@ -139,6 +139,22 @@ def test_a_receive_that_nothing_matched_is_cancelled(go):
     assert go(program, 1) == [True]
 
 
+def test_a_message_that_nothing_matched_is_taken_back(go):
+    def program(comm):
+        if comm.rank == 1:
+            comm.Barrier()
+            return comm.recv(source=0)
+        request = comm.isend("first", dest=1)
+        request.cancel()
+        status = MPI.Status()
+        assert request.wait(status) is None
+        comm.isend("second", dest=1)
+        comm.Barrier()
+        return status.Is_cancelled()
+
+    assert go(program, 2) == [True, "second"]
+
+
 def test_a_freed_request_completes_by_itself(go):
     def program(comm):
         if comm.rank == 0:

@@ -178,6 +178,14 @@ impl Parcels {
         self.let_go(number);
     }
 
+    /// The message has been taken back: nobody will receive it.
+    pub fn forget(&mut self, number: Data) {
+        if number != 0 {
+            self.held[number as usize - 1].contents = Contents::Landed;
+            self.let_go(number);
+        }
+    }
+
     /// Hands over contents that were kept.
     pub fn open(&mut self, number: Data) -> Box<[u8]> {
         if number == 0 {

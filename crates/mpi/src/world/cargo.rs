@@ -25,9 +25,13 @@ pub(crate) enum Kind {
     Access,
     /// What comes back of it.
     Answer,
+    /// "Is my message still there? I take it back."
+    Recall,
+    /// Whether it was.
+    Recalled,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 10] = [
     Kind::Eager,
     Kind::Request,
     Kind::CollectiveEager,
@@ -36,30 +40,34 @@ const KINDS: [Kind; 8] = [
     Kind::Data,
     Kind::Access,
     Kind::Answer,
+    Kind::Recall,
+    Kind::Recalled,
 ];
 
 /// The content of a [`Cargo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
     pub kind: Kind,
-    /// Sent in ready mode. Accesses: applied by the target's library.
+    /// Sent in ready mode. Accesses: applied by the target's library. Recalled: taken back.
     pub ready: bool,
     /// Its receiver copies the payload out of MPI's own memory.
     pub copied: bool,
     /// World rank, below 2³¹, of the one who sends this very message.
     pub source: u32,
-    /// World rank.
+    /// World rank, below 2³¹.
     pub dest: u32,
     /// The communicator, below 2²⁸. Accesses: the upper bits of the answer's length; `tag` has the lower ones.
     pub context: u32,
-    /// The tag; the number of the collective on its communicator. Clear: which receive ([`name_of`]).
+    /// The tag; the number of the collective on its communicator. Clear: which receive ([`name_of`]). Recall and
+    /// its answer: the sender's request.
     pub tag: u32,
     /// Envelopes: the number of the envelope between the two ranks. Collectives: the signature of the
-    /// call. Clear and data: the receiver's handle.
+    /// call. Clear and data: the receiver's handle. Recalled: the number of what was called back.
     pub high: u32,
-    /// The sender's handle, in all messages of a rendezvous.
+    /// The sender's handle, in all messages of a rendezvous. Recall: the number of what is called back. Recalled:
+    /// its sender's handle if it is a rendezvous, else the greatest number.
     pub low: u32,
-    /// Eager and data: the handle of the user's data. Requests: the length of the payload. Clear: when
+    /// Eager, data and recalled: the handle of the user's data. Requests: the length of the payload. Clear: when
     /// the request had come \[ps\].
     pub word: u64,
     /// When the send was called.
@@ -83,11 +91,17 @@ pub(crate) fn named(name: u32) -> Option<Option<Request>> {
 
 impl Parcel {
     pub fn pack(&self) -> Cargo {
-        debug_assert!(self.context < 1 << 28 && self.source < 1 << 31);
-        let kind = self.kind as u64 | u64::from(self.ready) << 3;
+        debug_assert!(self.context < 1 << 28 && self.source < 1 << 31 && self.dest < 1 << 31);
+        let kind = self.kind as u64;
         [
-            u64::from(self.copied) << 63 | u64::from(self.source) << 32 | u64::from(self.dest),
-            kind << 60 | u64::from(self.context) << 32 | u64::from(self.tag),
+            u64::from(self.copied) << 63
+                | u64::from(self.source) << 32
+                | kind >> 3 << 31
+                | u64::from(self.dest),
+            u64::from(self.ready) << 63
+                | (kind & 7) << 60
+                | u64::from(self.context) << 32
+                | u64::from(self.tag),
             u64::from(self.high) << 32 | u64::from(self.low),
             self.word,
             self.sent.0,
@@ -96,11 +110,11 @@ impl Parcel {
 
     pub fn unpack(cargo: &Cargo) -> Parcel {
         Parcel {
-            kind: KINDS[(cargo[1] >> 60 & 7) as usize],
+            kind: KINDS[(cargo[0] >> 31 & 1) as usize * 8 + (cargo[1] >> 60 & 7) as usize],
             ready: cargo[1] >> 63 == 1,
             copied: cargo[0] >> 63 == 1,
             source: Parcel::source_of(cargo),
-            dest: cargo[0] as u32,
+            dest: cargo[0] as u32 & !(1 << 31),
             context: (cargo[1] >> 32) as u32 & ((1 << 28) - 1),
             tag: cargo[1] as u32,
             high: (cargo[2] >> 32) as u32,

@@ -128,12 +128,12 @@ impl<T> Lists<T> {
     }
 
     /// Takes out the entry that `wanted` points at, wherever it is: slow, for cancelling.
-    pub fn remove(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
+    pub fn remove(&mut self, wanted: impl Fn(Pattern, &T) -> bool) -> Option<T> {
         if let Some(long) = &self.long {
-            let at = long.nodes.iter().find(|(_, node)| wanted(&node.value))?.0;
+            let at = long.nodes.iter().find(|(_, node)| wanted(node.pattern, &node.value))?.0;
             return Some(self.take_long(at as u32));
         }
-        let at = self.short.iter().position(|(_, value)| wanted(value))?;
+        let at = self.short.iter().position(|(pattern, value)| wanted(*pattern, value))?;
         Some(self.short.remove(at).1)
     }
 
@@ -387,7 +387,7 @@ mod tests {
                     let target = random.next_u32() % (number + 1);
                     let at = oracle.receives.iter().position(|receive| receive.2 == target);
                     let expected = at.map(|at| oracle.receives.remove(at).2);
-                    assert_eq!(engine.receives.remove(|value| *value == target), expected);
+                    assert_eq!(engine.receives.remove(|_, value| *value == target), expected);
                 } else {
                     let source = (random.next_u32() % 3 > 0).then_some(source);
                     let tag = (random.next_u32() % 3 > 0).then_some(tag);

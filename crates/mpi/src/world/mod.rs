@@ -11,6 +11,7 @@
 
 mod access;
 mod calls;
+mod cancel;
 mod cargo;
 mod collective;
 pub mod communicator;
@@ -283,7 +284,8 @@ impl World {
             (Happening::Sent, Kind::Data) => self.data_has_left(&parcel, context),
             (Happening::Sent, _) => Ok(()),
             (Happening::Delivered, Kind::Answer) => self.answer_arrives(&parcel, arrival, context),
-            (Happening::Delivered, Kind::Eager | Kind::Request | Kind::Access) => {
+            (Happening::Delivered, Kind::Recalled) => self.recall_answered(&parcel, arrival, context),
+            (Happening::Delivered, Kind::Eager | Kind::Request | Kind::Access | Kind::Recall) => {
                 self.envelope_arrives(&parcel, arrival, context)
             }
             (Happening::Delivered, Kind::CollectiveEager | Kind::CollectiveRequest) => {

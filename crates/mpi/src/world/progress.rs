@@ -8,8 +8,8 @@
 //! while it is inside a call that may block (for as long as it is in it), at a test or probe, and from
 //! its MPI_Finalize on; not while it computes, nor in calls that only start an operation (MPI_Isend,
 //! MPI_Irecv, MPI_Start), that are local, or that do not communicate. Answered are requests to send
-//! that meet a posted receive (with the clearance), clearances (with the data), and rounds of
-//! non-blocking collectives whose messages are there (with the next round). What is answered in a test
+//! that meet a posted receive (with the clearance), clearances (with the data), messages that are called back, and
+//! rounds of non-blocking collectives whose messages are there (with the next round). What is answered in a test
 //! or probe keeps the rank in it until the overheads are spent.
 //!
 //! Assumptions: a message is matched when it arrives in either case, so that progress delays answers and
@@ -86,6 +86,8 @@ pub(crate) enum Unanswered {
     },
     /// A clearance, set out at `injected`.
     Clear { parcel: Parcel, injected: Time },
+    /// Whether a message that is called back was still here.
+    Recall { answer: Parcel },
     /// A round of a collective that is done.
     Round { instance: u32 },
 }
@@ -128,6 +130,7 @@ impl World {
                     self.send_clearance(rank, incoming, outgoing, arrived, context);
                 }
                 Unanswered::Clear { parcel, injected } => self.send_data(&parcel, injected, context)?,
+                Unanswered::Recall { answer } => self.answer_recall(&answer, context),
                 Unanswered::Round { instance } => self.advance(rank, instance, context)?,
             }
         }

@@ -102,9 +102,16 @@ impl World {
 
     /// Matches an envelope with a posted receive, or keeps it.
     fn take_envelope(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) -> Outcome<()> {
-        if parcel.kind == Kind::Access {
-            self.access_arrives(parcel, arrival, context);
-            return Ok(());
+        match parcel.kind {
+            Kind::Access => {
+                self.access_arrives(parcel, arrival, context);
+                return Ok(());
+            }
+            Kind::Recall => {
+                self.recall_arrives(parcel, context);
+                return Ok(());
+            }
+            _ => {}
         }
         let rank = parcel.dest;
         let eager = parcel.kind == Kind::Eager;
@@ -116,6 +123,7 @@ impl World {
             arrived: context.now,
             sent: parcel.sent,
             handle: (!eager).then_some(parcel.low),
+            number: parcel.high,
         };
         let process = &mut self.processes[rank as usize];
         if let Some(posting) = process.posted.take_receive(key, |_| true) {

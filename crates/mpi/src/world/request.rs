@@ -19,11 +19,23 @@ pub(crate) struct Slot {
     pub waited: bool,
     /// Whether nobody will wait for it: the source hears when it is complete.
     pub let_go: bool,
+    /// Whether the send is called back, and the answer has not come.
+    pub recalled: bool,
+    /// What it has sent, as long as that may be called back.
+    pub sent: Option<Sent>,
     /// Complete: from when on.
     pub at: Time,
     pub status: Status,
     /// What a persistent request starts.
     pub template: Option<Box<Template>>,
+}
+
+/// Which message it is: the number of its envelope, between its sender and the rank that it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// World rank.
+    pub dest: u32,
+    pub number: u32,
 }
 
 /// The states of a request.
@@ -53,6 +65,8 @@ impl Slot {
         state: State::Free,
         waited: false,
         let_go: false,
+        recalled: false,
+        sent: None,
         at: Time::ZERO,
         status: Status::EMPTY,
         template: None,
@@ -69,6 +83,8 @@ impl Slot {
     pub fn release(&mut self) -> Status {
         self.state = if self.template.is_some() { State::Inactive } else { State::Free };
         self.waited = false;
+        self.recalled = false;
+        self.sent = None;
         std::mem::replace(&mut self.status, Status::EMPTY)
     }
 
@@ -148,22 +164,6 @@ impl World {
             }
         }
         Ok(Flow::Return(at))
-    }
-
-    /// Cancels a receive that has not matched (MPI_Cancel). Sends, and what has matched, go on: the
-    /// standard leaves that to the library.
-    pub(super) fn cancel(&mut self, rank: u32, request: Request, context: &mut Context) -> Outcome<Flow> {
-        let now = context.now;
-        if self.slot(rank, request)?.state == State::Inactive {
-            return Err(self.misuse(rank, format!("request {} is not active", request.0)));
-        }
-        let target = Target::Request(request.0);
-        let process = &mut self.processes[rank as usize];
-        if process.posted.remove(|posting| posting.target == target).is_some() {
-            let status = Status { cancelled: true, ..Status::EMPTY };
-            process.requests[request.0 as usize].complete(now, status);
-        }
-        Ok(Flow::Return(now))
     }
 
     /// Forgets a request whose end the source wants to hear of.

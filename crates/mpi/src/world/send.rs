@@ -30,6 +30,7 @@ use crate::world::calls::Flow;
 use crate::world::cargo::{Kind, Parcel, named};
 use crate::world::process::{Copies, Outgoing, Standing, Target};
 use crate::world::progress::Unanswered;
+use crate::world::request::Sent;
 use crate::world::{Context, Outcome, World};
 
 /// How a send has begun.
@@ -70,6 +71,9 @@ impl World {
         let channel = process.channels.entry(dest);
         let number = channel.sent;
         channel.sent = number.wrapping_add(1);
+        if let Target::Request(request) = target {
+            process.requests[request as usize].sent = Some(Sent { dest, number });
+        }
         let handle = if eager {
             0
         } else {
@@ -142,6 +146,10 @@ impl World {
         let outgoing = &mut self.processes[rank as usize].outgoing[parcel.low as usize];
         outgoing.cleared = true;
         let outgoing = *outgoing;
+        if let Target::Request(request) = outgoing.target {
+            // It has matched: it cannot be called back any more.
+            self.processes[rank as usize].requests[request as usize].sent = None;
+        }
         let size = Bytes(outgoing.bytes);
         let copies = outgoing.copies == Copies::Both;
         let cost = self.overheads(Bytes(0)).1 + self.overheads(size).0 + self.copy_of(size, copies);

@@ -27,7 +27,13 @@ unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Op
         _ => End::None,
     };
     match end {
-        End::Send(lent) => settle(me, lent),
+        End::Send(lent) => {
+            if told.cancelled {
+                // Nobody will receive it.
+                me.shared.parcels.borrow_mut().forget(told.data);
+            }
+            settle(me, lent);
+        }
         End::Receive(message, layout) => {
             // SAFETY: as the contract of `call` says, the buffer is there until the operation is complete.
             let taken = unsafe { message.take(me, &layout, told) };

@@ -158,6 +158,11 @@ impl Pending {
         !matches!(self.state, State::Inactive)
     }
 
+    /// What went wrong, once it is complete.
+    pub fn into_error(self) -> Option<Error> {
+        if let State::Complete(_, error) = self.state { error } else { None }
+    }
+
     fn group_mut(&mut self) -> Option<&mut Group> {
         match &mut self.kind {
             Kind::Group(group) | Kind::Partitioned(group, _) => Some(group),
@@ -237,18 +242,20 @@ fn check(me: &Process, request: Request) -> Answer {
     Err(Error::new(Class::REQUEST, format!("{name} is not a request")))
 }
 
-/// MPI_Cancel: of a receive that has not matched. A send is not taken back.
+/// MPI_Cancel: of a receive or a message that has not matched.
 pub unsafe fn cancel(me: &Process, request: *mut Request) -> Answer {
     // SAFETY: as the contract of `call` says.
     let request = unsafe { *request };
     check(me, request)?;
     enum Way {
-        Receive,
+        Simulated,
         Ask(Generalised),
         Nothing,
     }
     let way = match me.requests.borrow().get(request.0) {
-        Some(Pending { kind: Kind::Receive(..), state: State::Active, .. }) => Way::Receive,
+        Some(Pending { kind: Kind::Receive(..) | Kind::Send(..), state: State::Active, .. }) => {
+            Way::Simulated
+        }
         Some(Pending { kind: Kind::Generalised(own), .. }) => Way::Ask(*own),
         Some(Pending { state: State::Inactive, .. }) => {
             return Err(Error::new(Class::REQUEST, "an inactive request cannot be cancelled"));
@@ -256,7 +263,7 @@ pub unsafe fn cancel(me: &Process, request: *mut Request) -> Answer {
         _ => Way::Nothing,
     };
     match way {
-        Way::Receive => {
+        Way::Simulated => {
             let place = handle::place(request.0).expect("it is in the table");
             me.perform(Op::Cancel(operation::Request(place)), |_| ());
             Ok(())

@@ -1,0 +1,152 @@
+//! Cancelling: a receive that has not matched is forgotten, a message that has not is called back (MPI_Cancel).
+//!
+//! Only the receiver knows whether a message has matched, so its sender asks there, with a message that comes after
+//! it; the request is complete when the answer is back. With o_s and o_r the overheads of a message without payload:
+//!
+//! ```text
+//! T(cancel, then wait) = o_s + network(0) + o_r + o_s + network(0) + o_r
+//! ```
+//!
+//! Assumptions: what has matched when the question comes is delivered; under [`Progress::Calls`] the answer waits until
+//! the receiver makes progress. A clearance that is here shows that the message has matched: nothing is asked.
+//!
+//! Source: MPI 5.0, 3.8.4 (a message is either received or cancelled; the wait for a cancelled request is local, in
+//! that it needs no call of the receiver's program that matches it); MPICH's packets of the same kind in ch3.
+//!
+//! [`Progress::Calls`]: crate::world::Progress::Calls
+
+use engine::Bytes;
+use network::Arrival;
+
+use crate::operation::{Op, Request};
+use crate::source::Status;
+use crate::world::calls::Flow;
+use crate::world::cargo::{Kind, Parcel};
+use crate::world::process::{Standing, Target};
+use crate::world::progress::Unanswered;
+use crate::world::request::{Sent, State};
+use crate::world::{Context, Outcome, World};
+
+/// In the answer: it is no rendezvous.
+const NO_HANDLE: u32 = u32::MAX;
+
+impl World {
+    /// Cancels the operation of a request. A receive that has matched goes on.
+    pub(super) fn cancel(&mut self, rank: u32, request: Request, context: &mut Context) -> Outcome<Flow> {
+        let now = context.now;
+        let slot = self.slot(rank, request)?;
+        if slot.state == State::Inactive {
+            return Err(self.misuse(rank, format!("request {} is not active", request.0)));
+        }
+        if let (Some(sent), false) = (slot.sent, slot.recalled) {
+            // A message that has left without asking counts as complete no longer.
+            slot.state = State::Active;
+            slot.recalled = true;
+            return Ok(self.recall(rank, request, sent, context));
+        }
+        let target = Target::Request(request.0);
+        let process = &mut self.processes[rank as usize];
+        if process.posted.remove(|_, posting| posting.target == target).is_some() {
+            let status = Status { cancelled: true, ..Status::EMPTY };
+            process.requests[request.0 as usize].complete(now, status);
+        }
+        Ok(Flow::Return(now))
+    }
+
+    /// Asks the receiver of a message for it.
+    fn recall(&mut self, rank: u32, request: Request, sent: Sent, context: &mut Context) -> Flow {
+        let now = context.now;
+        let cost = self.overheads(Bytes(0)).0;
+        let process = &mut self.processes[rank as usize];
+        let at = process.engage(now, cost);
+        let channel = process.channels.entry(sent.dest);
+        let number = channel.sent;
+        channel.sent = number.wrapping_add(1);
+        let parcel = Parcel {
+            kind: Kind::Recall,
+            ready: false,
+            copied: false,
+            source: rank,
+            dest: sent.dest,
+            context: 0,
+            tag: request.0,
+            high: number,
+            low: sent.number,
+            word: 0,
+            sent: now,
+        };
+        let message = self.message(&parcel, Bytes(0), false);
+        self.transmit(&message, at, false, context);
+        Flow::Return(at)
+    }
+
+    /// The question has come: takes the message out, if it has not matched.
+    pub(super) fn recall_arrives(&mut self, parcel: &Parcel, context: &mut Context) {
+        let process = &mut self.processes[parcel.dest as usize];
+        let found = process.unexpected.remove(|pattern, envelope| {
+            envelope.number == parcel.low && pattern.key().source == parcel.source
+        });
+        let answer = Parcel {
+            kind: Kind::Recalled,
+            ready: found.is_some(),
+            source: parcel.dest,
+            dest: parcel.source,
+            high: parcel.low,
+            low: found.and_then(|envelope| envelope.handle).unwrap_or(NO_HANDLE),
+            word: found.map_or(0, |envelope| envelope.data),
+            sent: context.now,
+            ..*parcel
+        };
+        if process.has_seen(context.now) {
+            self.answer_recall(&answer, context);
+        } else {
+            process.answer_later(Unanswered::Recall { answer });
+        }
+    }
+
+    /// Tells the sender.
+    pub(super) fn answer_recall(&mut self, answer: &Parcel, context: &mut Context) {
+        let (send, receive) = self.overheads(Bytes(0));
+        let at = self.processes[answer.source as usize].engage(context.now, send + receive);
+        let message = self.message(answer, Bytes(0), false);
+        self.transmit(&message, at, false, context);
+    }
+
+    /// The sender hears whether its message has been taken back.
+    pub(super) fn recall_answered(
+        &mut self,
+        parcel: &Parcel,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let rank = parcel.dest;
+        let cost = self.overheads(Bytes(0)).1;
+        let process = &mut self.processes[rank as usize];
+        let at = process.engage(context.now, cost);
+        let mut status = Status { cancelled: parcel.ready, data: parcel.word, ..Status::EMPTY };
+        let mut drained = false;
+        if parcel.ready && parcel.low != NO_HANDLE {
+            let outgoing = process.outgoing.remove(parcel.low as usize);
+            status.data = outgoing.data;
+            drained = outgoing.buffered;
+        }
+        let target = Target::Request(parcel.tag);
+        let goes_on = process.outgoing.iter().any(|(_, outgoing)| outgoing.target == target);
+        // The request may have been freed, and be another one's, since.
+        let slot = process.requests.get_mut(parcel.tag as usize);
+        let sent = Some(Sent { dest: parcel.source, number: parcel.high });
+        let slot = slot.filter(|slot| slot.recalled && slot.sent == sent);
+        let is_over = slot.is_some() && (parcel.ready || !goes_on);
+        if let Some(slot) = slot {
+            slot.recalled = false;
+            slot.sent = None;
+        }
+        if drained && process.standing == Standing::Blocked && matches!(process.op, Some(Op::Drain(_))) {
+            self.complete(rank, Target::Call, arrival.injected, at, None, context)?;
+        }
+        if is_over {
+            return self.complete(rank, target, arrival.injected, at, Some(status), context);
+        }
+        Ok(())
+    }
+}
