@@ -9,7 +9,58 @@
 #define HANDLE(kind, place) ((kind)(intptr_t) * (place))
 #define FINT(handle) ((MPI_Fint)(intptr_t)(handle))
 
-/* Attributes: values are as wide as addresses, or of the functions of MPI-1 as integers. */
+/* Attributes: values are as wide as addresses, or of the functions of MPI-1 as integers (MPI 5.0, 19.3.7).
+ *
+ * What Fortran sets is in a box of its own, and C gets its address; an integer lies in the lower half of a box, whose
+ * upper half is its sign. What C sets is a pointer that lies in no box, and Fortran gets it as a number. Boxes are cut
+ * from blocks, each twice as long as the one before, so that few comparisons tell whether an address is one.
+ */
+union box {
+    MPI_Aint value;
+    union box *next;
+};
+
+static struct {
+    union box *boxes;
+    size_t count;
+} blocks[48];
+static union box *unused;
+
+static int is_box(const void *place) {
+    for (size_t at = 0; blocks[at].count; at++)
+        if ((union box *)place >= blocks[at].boxes && (union box *)place < blocks[at].boxes + blocks[at].count)
+            return 1;
+    return 0;
+}
+
+static void *boxed(MPI_Aint value) {
+    if (!unused) {
+        size_t at = 0;
+        while (blocks[at].count) at++;
+        size_t count = (size_t)64 << at;
+        blocks[at].boxes = malloc(count * sizeof *unused);
+        if (!blocks[at].boxes) abort();
+        blocks[at].count = count;
+        for (size_t box = 0; box < count; box++) {
+            blocks[at].boxes[box].next = unused;
+            unused = blocks[at].boxes + box;
+        }
+    }
+    union box *box = unused;
+    unused = box->next;
+    box->value = value;
+    return box;
+}
+
+static MPI_Aint opened(void *place) { return is_box(place) ? ((union box *)place)->value : (MPI_Aint)place; }
+
+/* The attribute is no more. */
+static void thrown_away(void *place) {
+    if (!is_box(place)) return;
+    ((union box *)place)->next = unused;
+    unused = place;
+}
+
 typedef void CopyAttribute(MPI_Fint *object, int *keyval, MPI_Aint *extra, MPI_Aint *in, MPI_Aint *out, int *flag,
                            MPI_Fint *ierror);
 typedef void DeleteAttribute(MPI_Fint *object, int *keyval, MPI_Aint *value, MPI_Aint *extra, MPI_Fint *ierror);
@@ -31,20 +82,21 @@ static struct attribute *attribute(void *copy, void *delete, MPI_Aint extra) {
 
 static int copied(MPI_Fint object, int keyval, void *state, void *in, void *out, int *flag) {
     struct attribute *of = state;
-    MPI_Aint from = (MPI_Aint)in, to = 0;
+    MPI_Aint from = opened(in), to = 0;
     MPI_Fint code = MPI_SUCCESS;
     *flag = 0;
     ((CopyAttribute *)of->copy)(&object, &keyval, &of->extra, &from, &to, flag, &code);
-    *(MPI_Aint *)out = to;
     *flag = *flag != 0;
+    *(void **)out = *flag && is_box(in) ? boxed(to) : (void *)to;
     return code;
 }
 
 static int deleted(MPI_Fint object, int keyval, void *value, void *state) {
     struct attribute *of = state;
-    MPI_Aint what = (MPI_Aint)value;
+    MPI_Aint what = opened(value);
     MPI_Fint code = MPI_SUCCESS;
     ((DeleteAttribute *)of->delete)(&object, &keyval, &what, &of->extra, &code);
+    if (!code) thrown_away(value);
     return code;
 }
 
@@ -64,7 +116,9 @@ static int deleted(MPI_Fint object, int keyval, void *value, void *state) {
     }                                                                                                             \
     NAMES(name##_create_keyval)                                                                                   \
     void pmpi_##name##_set_attr_(MPI_Fint *object, int *keyval, MPI_Aint *value, MPI_Fint *ierror) {              \
-        int code = MPI_##kind##_set_attr(HANDLE(handle, object), *keyval, (void *)*value);                        \
+        void *box = boxed(*value);                                                                                \
+        int code = MPI_##kind##_set_attr(HANDLE(handle, object), *keyval, box);                                   \
+        if (code) thrown_away(box);                                                                               \
         if (ierror) *ierror = code;                                                                               \
     }                                                                                                             \
     NAMES(name##_set_attr)                                                                                        \
@@ -92,7 +146,7 @@ static MPI_Aint predefined(int keyval, void *place) {
     case MPI_WIN_SIZE:
         return *(MPI_Aint *)place;
     default:
-        return (MPI_Aint)place;
+        return opened(place);
     }
 }
 
@@ -103,17 +157,18 @@ KEYS(MPI_Win, Win, win)
 /* The same of MPI-1, for communicators. */
 static int integer_copied(MPI_Comm comm, int keyval, void *state, void *in, void *out, int *flag) {
     struct attribute *of = state;
-    MPI_Fint object = FINT(comm), extra = (MPI_Fint)of->extra, from = (MPI_Fint)(intptr_t)in, to = 0, code = 0;
+    MPI_Fint object = FINT(comm), extra = (MPI_Fint)of->extra, from = (MPI_Fint)opened(in), to = 0, code = 0;
     *flag = 0;
     ((CopyInteger *)of->copy)(&object, &keyval, &extra, &from, &to, flag, &code);
-    *(MPI_Aint *)out = to;
+    *(void **)out = *flag && is_box(in) ? boxed(to) : (void *)(intptr_t)to;
     return code;
 }
 
 static int integer_deleted(MPI_Comm comm, int keyval, void *value, void *state) {
     struct attribute *of = state;
-    MPI_Fint object = FINT(comm), extra = (MPI_Fint)of->extra, what = (MPI_Fint)(intptr_t)value, code = 0;
+    MPI_Fint object = FINT(comm), extra = (MPI_Fint)of->extra, what = (MPI_Fint)opened(value), code = 0;
     ((DeleteInteger *)of->delete)(&object, &keyval, &what, &extra, &code);
+    if (!code) thrown_away(value);
     return code;
 }
 
@@ -124,7 +179,9 @@ void pmpi_keyval_create_(CopyInteger *copy, DeleteInteger *delete, int *keyval, 
 NAMES(keyval_create)
 
 void pmpi_attr_put_(MPI_Fint *comm, int *keyval, MPI_Fint *value, MPI_Fint *ierror) {
-    int code = MPI_Comm_set_attr(HANDLE(MPI_Comm, comm), *keyval, (void *)(intptr_t)*value);
+    void *box = boxed(*value);
+    int code = MPI_Comm_set_attr(HANDLE(MPI_Comm, comm), *keyval, box);
+    if (code) thrown_away(box);
     if (ierror) *ierror = code;
 }
 NAMES(attr_put)
