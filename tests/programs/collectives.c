@@ -126,6 +126,26 @@ static void aliased(MPI_Comm comm, int me, int n) {
     free(all);
 }
 
+/* Members that disagree on a length hear of it, if they want to, and all go on. */
+static void unlike(MPI_Comm comm, int me, int n) {
+    int values[10] = {0}, root = n / 2;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int count = 1; count <= 10; count += 9) {
+        int code = MPI_Bcast(values, me == root ? count : 11 - count, MPI_INT, root, comm);
+        CHECK(me == root || code != MPI_SUCCESS);
+    }
+#if MPI_VERSION >= 5
+    int class, sums[10];
+    MPI_Request request;
+    MPI_Ibcast(values, me == root ? 1 : 10, MPI_INT, root, comm, &request);
+    MPI_Error_class(MPI_Wait(&request, MPI_STATUS_IGNORE), &class);
+    CHECK(me == root || class == MPI_ERR_TRUNCATE);
+    MPI_Error_class(MPI_Allreduce(values, sums, 1 + me % 2, MPI_INT, MPI_SUM, comm), &class);
+    CHECK(class == (n > 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+#endif
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
 static void all(MPI_Comm comm) {
     int me, n;
     MPI_Comm_rank(comm, &me);
@@ -135,6 +155,7 @@ static void all(MPI_Comm comm) {
     uneven(comm, me, n);
     immediate(comm, me, n);
     aliased(comm, me, n);
+    unlike(comm, me, n);
     MPI_Barrier(comm);
 }
 

@@ -54,9 +54,18 @@ static void functions(void) {
     struct affine mine[N * 64], got[N * 64];
     for (int i = 0; i < N * size; i++)
         mine[i] = of(rank, i);
+    calls = 0;
     MPI_Allreduce(mine, got, N, type, op, MPI_COMM_WORLD);
     for (int i = 0; i < N; i++)
         CHECK(same(got[i], product(0, size, i)));
+#if MPI_VERSION >= 5
+    /* Each rank has combined with its own function and variables: 24 are 5 levels of halves. */
+    int most, all;
+    MPI_Reduce(&calls, &most, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&calls, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    CHECK(calls > 0 || size == 1);
+    CHECK(rank > 0 || (most < size && all <= 6 * size));
+#endif
     MPI_Reduce(mine, got, N, type, op, size - 1, MPI_COMM_WORLD);
     for (int i = 0; rank == size - 1 && i < N; i++)
         CHECK(same(got[i], product(0, size, i)));

@@ -11,14 +11,14 @@ macro_rules! forms {
         pub unsafe fn $blocking(me: &Process, $($name: $kind),*) -> Answer {
             // SAFETY: as the contract of `call` says.
             unsafe { $prepare(me, $($name),*) }
-                .and_then(|call| call.block(me))
+                .and_then(|call| call.block(me, $comm))
                 .map_err(|error| error.of($comm))
         }
 
         $(#[$doc])*
         pub unsafe fn $immediate(me: &Process, $($name: $kind),*, request: *mut Request) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*).and_then(|call| call.begin(me, request)) }
+            unsafe { $prepare(me, $($name),*).and_then(|call| call.begin(me, $comm, request)) }
                 .map_err(|error| error.of($comm))
         }
 
@@ -30,7 +30,7 @@ macro_rules! forms {
             request: *mut Request,
         ) -> Answer {
             // SAFETY: as the contract of `call` says.
-            unsafe { $prepare(me, $($name),*).and_then(|call| call.keep(me, request)) }
+            unsafe { $prepare(me, $($name),*).and_then(|call| call.keep(me, $comm, request)) }
                 .map_err(|error| error.of($comm))
         }
     )*};
@@ -59,10 +59,11 @@ use mpi::collective::{Collective, Kind, Sizes};
 use mpi::operation::{self, Op, Start};
 
 use super::communicator::Communicator;
+use super::error;
 use super::request::{self, Pending};
 use crate::abi::IN_PLACE;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{self, Request};
+use crate::abi::handle::{self, Comm, Errhandler, Object, Request};
 use crate::data::meeting::{Given, Key, Open, Part};
 use crate::live::process::Process;
 
@@ -102,26 +103,30 @@ impl Call {
         Call { take: Box::new(take), ..self }
     }
 
-    /// Calls it, and returns when it is complete.
-    pub fn block(self, me: &Process) -> Answer {
-        let key = self.comm.next_collective();
+    /// Calls it on the communicator of a handle, and returns when it is complete.
+    pub fn block(self, me: &Process, handle: Comm) -> Answer {
+        let (key, place) = (self.comm.next_collective(), self.comm.place as usize);
         let collective = Arc::new(self.collective);
-        put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
+        let others = put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
+        let collective = simulated(me, handle, collective, others);
         me.perform(Op::Collective(collective, Start::Blocking), |_| ());
-        me.shared.meetings.leave(key, self.take)
+        me.shared.meetings.leave(key, |open| open.agree(place).and_then(|()| (self.take)(open)))
     }
 
     /// Begins it under a request.
     ///
     /// # Safety
     /// `request` is where the program wants it.
-    unsafe fn begin(self, me: &Process, request: *mut Request) -> Answer {
-        let key = self.comm.next_collective();
+    unsafe fn begin(self, me: &Process, handle: Comm, request: *mut Request) -> Answer {
+        let (key, place) = (self.comm.next_collective(), self.comm.place as usize);
         let collective = Arc::new(self.collective);
-        put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
+        let others = put_down(me, &self.comm, key, (self.give)(), &collective, self.operator)?;
+        let collective = simulated(me, handle, collective, others);
         let take = self.take;
-        let pending =
-            Pending::collective(Box::new(move |me: &Process| me.shared.meetings.leave(key, &*take)));
+        let pending = Pending::collective(Box::new(move |me: &Process| {
+            let taken = me.shared.meetings.leave(key, |open| open.agree(place).and_then(|()| take(open)));
+            taken.map_err(|error| error.of(handle))
+        }));
         let begun = request::begin(me, pending, |start| Op::Collective(collective, start));
         // SAFETY: the caller says so.
         unsafe { *request = begun };
@@ -133,7 +138,7 @@ impl Call {
     ///
     /// # Safety
     /// As for `begin`.
-    unsafe fn keep(self, me: &Process, request: *mut Request) -> Answer {
+    unsafe fn keep(self, me: &Process, handle: Comm, request: *mut Request) -> Answer {
         let Call { comm, collective, give, take, operator } = self;
         let (series, starts) = (comm.next_series(), Cell::new(0));
         let (collective, take) = (Arc::new(collective), Rc::new(take));
@@ -142,7 +147,9 @@ impl Call {
             let key = Key { number: series | starts.replace(starts.get() + 1), ..parts.0.key() };
             put_down(me, &parts.0, key, give(), &parts.1, operator)?;
             let take = take.clone();
-            Ok(Box::new(move |me: &Process| me.shared.meetings.leave(key, &**take)))
+            Ok(Box::new(move |me: &Process| {
+                me.shared.meetings.leave(key, &**take).map_err(|error| error.of(handle))
+            }))
         };
         let kept = request::keep(me, Pending::persistent_collective(Rc::new(again)));
         let place = handle::place(kept.0).expect("a request of ours");
@@ -168,7 +175,20 @@ pub fn ask<R: 'static>(
     Ok(me.shared.meetings.leave(key, take))
 }
 
-/// Puts down what this rank gives.
+/// What the simulator is told: the call; or, if its lengths are not those of the first rank's and the program wants to
+/// hear of errors, that rank's.
+fn simulated(
+    me: &Process,
+    comm: Comm,
+    own: Arc<Collective>,
+    first: Option<Arc<Collective>>,
+) -> Arc<Collective> {
+    let fatal =
+        || matches!(error::effective(me, Object::Comm(comm)), Errhandler::ARE_FATAL | Errhandler::ABORT);
+    first.filter(|_| !fatal()).unwrap_or(own)
+}
+
+/// Puts down what this rank gives. If it has called with another length than the first rank: how that one has called.
 pub fn put_down(
     me: &Process,
     comm: &Communicator,
@@ -176,7 +196,7 @@ pub fn put_down(
     given: Given,
     call: &Arc<Collective>,
     operator: Option<usize>,
-) -> Answer {
+) -> Answer<Option<Arc<Collective>>> {
     let part = Part { given, call: call.clone(), operator, between_groups: comm.is_inter() };
     me.shared.meetings.give(key, comm.everybody as usize, comm.place as usize, part)
 }

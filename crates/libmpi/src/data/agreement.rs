@@ -1,7 +1,8 @@
 //! Whether members of a collective call it alike: what the simulator does not see, or sees as a deadlock alone.
 //!
-//! Kind, root and equal lengths are compared by the messages of the simulated collective. Here are the operations
-//! of reductions, and lists of lengths.
+//! Kind, root and equal lengths are compared by the messages of the simulated collective, which ends the run. Here are
+//! the operations of reductions, and lists of lengths; and equal lengths for a program that wants to hear of errors:
+//! its ranks then take part in the simulated collective as the first of them does, and hear when it is complete.
 
 use mpi::collective::{Collective, Kind, Sizes};
 
@@ -49,6 +50,32 @@ pub fn check(parts: &[Option<Part>], place: usize, part: &Part) -> Answer {
         }
         _ => Ok(()),
     }
+}
+
+/// Do two calls of a collective that agree otherwise have equal blocks of different lengths?
+pub fn differ_in_length(one: &Collective, other: &Collective) -> bool {
+    let (Sizes::Equal(length), Sizes::Equal(theirs)) = (&one.sizes, &other.sizes) else { return false };
+    length != theirs && (one.kind, one.root) == (other.kind, other.root) && !one.kind.among_neighbours()
+}
+
+/// Refuses the part of the member at `place`, if its length is not the root's, or that of others who have called.
+pub fn lengths(parts: &[Option<Part>], place: usize) -> Answer {
+    let call = |member: usize| parts[member].as_ref().map(|part| &part.call);
+    let Some(own) = call(place) else { return Ok(()) };
+    let root = own.root as usize;
+    let others = if own.kind.rooted() && place != root { root..root + 1 } else { 0..parts.len() };
+    let mut others = others.filter_map(|member| Some((member, call(member)?)));
+    let Some((other, theirs)) = others.find(|(_, theirs)| differ_in_length(own, theirs)) else {
+        return Ok(());
+    };
+    let bytes = |call: &Collective| if let Sizes::Equal(bytes) = call.sizes { bytes.0 } else { 0 };
+    let reason = format!(
+        "{}: rank {place} calls it with {} bytes, rank {other} with {} bytes",
+        own.kind.function(),
+        bytes(own),
+        bytes(theirs)
+    );
+    Err(Error::new(Class::TRUNCATE, reason))
 }
 
 /// What one sends to the other must be what that one expects.
@@ -134,6 +161,19 @@ mod tests {
         assert_eq!(check(&parts, 1, &by_rank([0, 2, 0])), Ok(()));
         let error = check(&parts, 2, &by_rank([0, 0, 7])).unwrap_err();
         assert!(error.reason.contains("rank 2 sends 7 bytes to rank 0, which expects 3 bytes"), "{error}");
+    }
+
+    /// Everyone is compared with the root of a broadcast, who hears only of those who have called before it is done.
+    #[test]
+    fn lengths_of_blocks_are_compared_with_the_root_s() {
+        let bcast = |bytes| Some(part(Kind::Bcast, Sizes::Equal(engine::Bytes(bytes)), None));
+        let parts = [bcast(4), bcast(4), bcast(40), None];
+        assert_eq!(lengths(&parts, 1), Ok(()));
+        let error = lengths(&parts, 2).unwrap_err();
+        assert_eq!(error.class.0, Class::TRUNCATE.0);
+        assert_eq!(error.reason, "MPI_Bcast: rank 2 calls it with 40 bytes, rank 0 with 4 bytes");
+        assert!(lengths(&parts, 0).unwrap_err().reason.contains("rank 2 with 40 bytes"));
+        assert_eq!(lengths(&[bcast(4), bcast(4)], 0), Ok(()));
     }
 
     #[test]

@@ -83,9 +83,13 @@ pub struct Part {
 /// One collective.
 struct Meeting {
     parts: RefCell<Vec<Option<Part>>>,
+    /// How the first to give has called, and whether others have called with other lengths.
+    first: RefCell<Option<Arc<Collective>>>,
+    unlike: Cell<bool>,
     left: Cell<usize>,
     totals: RefCell<Vec<(usize, Rc<[u8]>)>>,
     prefixes: RefCell<Vec<Rc<[u8]>>>,
+    halves: RefCell<Map<Range<usize>, Rc<[u8]>>>,
     made: RefCell<Option<Rc<dyn Any>>>,
 }
 
@@ -93,9 +97,12 @@ impl Meeting {
     fn new(places: usize) -> Meeting {
         Meeting {
             parts: RefCell::new((0..places).map(|_| None).collect()),
+            first: RefCell::default(),
+            unlike: Cell::new(false),
             left: Cell::new(places),
             totals: RefCell::default(),
             prefixes: RefCell::default(),
+            halves: RefCell::default(),
             made: RefCell::default(),
         }
     }
@@ -114,8 +121,12 @@ impl Open<'_> {
         self.parts[place].as_ref().map_or(&[], |part| part.given.block(index))
     }
 
-    /// Everything of these members combined in the order of ranks; computed once.
-    pub fn fold(&self, operator: &Operator, members: Range<usize>) -> Rc<[u8]> {
+    /// Everything of these members combined in the order of ranks for the member at place `own`: computed once, or by
+    /// each with its own function of the program.
+    pub fn fold(&self, operator: &Operator, members: Range<usize>, own: usize) -> Rc<[u8]> {
+        if let Operator::User(..) = operator {
+            return self.halves(operator, members, own, true);
+        }
         let known = self.meeting.totals.borrow().iter().find(|total| total.0 == members.start).cloned();
         if let Some((_, total)) = known {
             return total;
@@ -129,22 +140,52 @@ impl Open<'_> {
         total
     }
 
-    /// The first `count` (1 or more) combined in the order of ranks; each computed once.
+    /// These combined as two halves, which are combined so. A member combines what it is part of with its own function,
+    /// as in recursive doubling; the rest only if nobody has yet. So each calls its function about log2 P times.
+    fn halves(&self, operator: &Operator, members: Range<usize>, own: usize, itself: bool) -> Rc<[u8]> {
+        if members.len() == 1 {
+            return self.whole(members.start).into();
+        }
+        let (known, itself) = (members.clone(), itself || members.contains(&own));
+        let found = self.meeting.halves.borrow().get(&known).filter(|_| !itself).cloned();
+        if let Some(found) = found {
+            return found;
+        }
+        let middle = members.start + members.len().next_power_of_two() / 2;
+        let first = self.halves(operator, members.start..middle, own, false);
+        let mut total: Box<[u8]> = (*first).into();
+        operator.combine(&mut total, &self.halves(operator, middle..members.end, own, false));
+        let total = Rc::<[u8]>::from(total);
+        self.meeting.halves.borrow_mut().insert(known, total.clone());
+        total
+    }
+
+    /// The first `count` (1 or more) combined in the order of ranks; each computed once, or the last one by each member
+    /// with its own function of the program.
     pub fn prefix(&self, operator: &Operator, count: usize) -> Rc<[u8]> {
         let known = self.meeting.prefixes.borrow().len();
+        if known >= count && matches!(operator, Operator::User(..)) {
+            return self.next_prefix(operator, count - 1);
+        }
         for member in known..count {
-            let before = self.meeting.prefixes.borrow().last().cloned();
-            let prefix = match before {
-                None => self.whole(member).into(),
-                Some(before) => {
-                    let mut total: Box<[u8]> = (*before).into();
-                    operator.combine(&mut total, self.whole(member));
-                    total.into()
-                }
-            };
-            self.meeting.prefixes.borrow_mut().push(prefix);
+            let next = self.next_prefix(operator, member);
+            self.meeting.prefixes.borrow_mut().push(next);
         }
         self.meeting.prefixes.borrow()[count - 1].clone()
+    }
+
+    /// What lies before the member at `member`, which is known, combined with its part.
+    fn next_prefix(&self, operator: &Operator, member: usize) -> Rc<[u8]> {
+        let Some(before) = member.checked_sub(1) else { return self.whole(member).into() };
+        let before = self.meeting.prefixes.borrow()[before].clone();
+        let mut total: Box<[u8]> = (*before).into();
+        operator.combine(&mut total, self.whole(member));
+        total.into()
+    }
+
+    /// Refuses what the member at `place` would take, if it has called with another length than others.
+    pub fn agree(&self, place: usize) -> Answer {
+        if self.meeting.unlike.get() { agreement::lengths(&self.parts, place) } else { Ok(()) }
     }
 
     /// What `make` makes of all parts, made once.
@@ -171,13 +212,19 @@ pub struct Meetings {
 }
 
 impl Meetings {
-    /// The member at `place` of so many gives its part; refused, if it does not fit to what others gave.
-    pub fn give(&self, key: Key, places: usize, place: usize, part: Part) -> Answer {
+    /// The member at `place` of so many gives its part; refused, if it does not fit to what others gave. If only its
+    /// length does not: how the first has called.
+    pub fn give(&self, key: Key, places: usize, place: usize, part: Part) -> Answer<Option<Arc<Collective>>> {
         let mut open = self.open.borrow_mut();
-        let mut parts = open.entry(key).or_insert_with(|| Rc::new(Meeting::new(places))).parts.borrow_mut();
+        let meeting = open.entry(key).or_insert_with(|| Rc::new(Meeting::new(places)));
+        let mut parts = meeting.parts.borrow_mut();
         agreement::check(&parts, place, &part)?;
+        let mut first = meeting.first.borrow_mut();
+        let first = first.get_or_insert_with(|| part.call.clone());
+        let unlike = !part.between_groups && agreement::differ_in_length(first, &part.call);
         parts[place] = Some(part);
-        Ok(())
+        meeting.unlike.set(unlike || meeting.unlike.get());
+        Ok(unlike.then(|| first.clone()))
     }
 
     /// A member takes its result with `take`; the last one closes the meeting.
@@ -218,10 +265,39 @@ mod tests {
         for count in 1..4 {
             let expected = [1_i32, 11, 111][count - 1].to_le_bytes();
             let (prefix, total) =
-                meetings.leave(key, |open| (open.prefix(&sum, count), open.fold(&sum, 0..3)));
+                meetings.leave(key, |open| (open.prefix(&sum, count), open.fold(&sum, 0..3, count - 1)));
             assert_eq!((&*prefix, &*total), (&expected[..], &111_i32.to_le_bytes()[..]));
         }
         assert!(meetings.open.borrow().is_empty());
+    }
+
+    /// A member combines with its own function what it is part of, and what nobody has combined.
+    #[test]
+    fn each_member_combines_with_its_own_function() {
+        let key = Key { comm: CommId::WORLD, first: 0, number: 0 };
+        let meetings = Meetings::default();
+        for member in 0..5 {
+            let call = Arc::new(Collective::barrier(CommId::WORLD));
+            let given = Given::whole(Box::new([b'a' + member as u8]));
+            let part = Part { given, call, operator: Some(0), between_groups: false };
+            meetings.give(key, 5, member, part).unwrap();
+        }
+        let calls = Rc::new(Cell::new(0));
+        let mut own = Vec::new();
+        for member in [3, 0, 4, 2, 1] {
+            let counted = calls.clone();
+            let function = move |total: &mut [u8], next: &[u8]| {
+                counted.set(counted.get() + 1);
+                total[0] = total[0].wrapping_mul(31).wrapping_add(next[0]);
+            };
+            let operator = Operator::User(Rc::new(function), false);
+            calls.set(0);
+            let total = meetings.leave(key, |open| open.fold(&operator, 0..5, member));
+            own.push((calls.get(), total));
+        }
+        // The first has everything to do: 4; the others the 3 levels of the tree that they are in, or 1.
+        assert_eq!(own.iter().map(|one| one.0).collect::<Vec<_>>(), [4, 3, 1, 3, 3]);
+        assert!(own.iter().all(|one| one.1 == own[0].1));
     }
 
     #[test]

@@ -98,7 +98,7 @@ unsafe fn prepare_reduce(
     comm: Comm,
 ) -> Answer<Call> {
     let rooted = Rooted::new(me, comm, root)?;
-    let (members, takes) = (others(&rooted.comm), rooted.is_root());
+    let (members, takes, own) = (others(&rooted.comm), rooted.is_root(), rooted.comm.place as usize);
     if rooted.role == Role::Idle {
         return Ok(Call::new(Kind::Reduce, rooted.comm, equal(0)).rooted(rooted.root));
     }
@@ -118,7 +118,7 @@ unsafe fn prepare_reduce(
     }
     let Operands { into, operator, .. } = operands;
     // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone()), 0) }))
+    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone(), own), 0) }))
 }
 
 unsafe fn prepare_allreduce(
@@ -132,7 +132,7 @@ unsafe fn prepare_allreduce(
 ) -> Answer<Call> {
     let comm = communicator::find(me, comm)?;
     let operands = Operands::among(me, &comm, from, into, count, datatype, op)?;
-    let members = others(&comm);
+    let (members, own) = (others(&comm), comm.place as usize);
     let bytes = operands.from.bytes();
     let call = operands.call(Kind::Allreduce, comm, equal(bytes));
     if bytes == 0 {
@@ -140,7 +140,7 @@ unsafe fn prepare_allreduce(
     }
     let Operands { into, operator, .. } = operands;
     // SAFETY: as the contract of `call` says.
-    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone()), 0) }))
+    Ok(call.taking(move |open| unsafe { into.put(&open.fold(&operator, members.clone(), own), 0) }))
 }
 
 unsafe fn prepare_scan(
@@ -244,7 +244,7 @@ fn scattered(
     sizes: Sizes,
     (first, count): (i64, i64),
 ) -> Call {
-    let members = others(&comm);
+    let (members, own) = (others(&comm), comm.place as usize);
     let call = operands.call(kind, comm, sizes);
     let Operands { into, operator, .. } = operands;
     let each = into.layout.packed();
@@ -254,7 +254,7 @@ fn scattered(
     }
     let block = into.part(0, count);
     call.taking(move |open| {
-        let total = open.fold(&operator, members.clone());
+        let total = open.fold(&operator, members.clone(), own);
         // SAFETY: as the contract of `call` says.
         unsafe { block.put(total.get(begin..end).unwrap_or_default(), 0) }
     })
