@@ -14,12 +14,11 @@ SOURCE = HERE / "apart" / "threads.c"
 APART = ("--isolation", "process")
 
 
-def build(folder: Path, *flags: str) -> Path:
-    done = hopcast(
-        "cc", "-Wall", "-Wextra", "-Werror", "-O2", SOURCE, "-pthread", *flags, "-o", folder / "threads"
-    )
+def build(folder: Path, *flags: str, source: Path = SOURCE) -> Path:
+    target = folder / source.stem
+    done = hopcast("cc", "-Wall", "-Wextra", "-Werror", "-O2", source, "-pthread", *flags, "-o", target)
     assert done.returncode == 0, done.stderr
-    return folder / "threads"
+    return target
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +45,16 @@ def test_so_does_one_with_threads(tmp_path) -> None:
     assert report["failure"] is None, (report["failure"], printed)
 
 
+@pytest.mark.parametrize(("name", "flags"), [("openmp", ["-fopenmp"]), ("long", [])])
+def test_threads_of_openmp_and_long_messages(tmp_path, name, flags) -> None:
+    program = build(tmp_path, *flags, source=HERE / "apart" / f"{name}.c")
+    report, printed, _ = run(program, 2, flags=APART)
+    assert report["failure"] is None, (report["failure"], printed)
+    if name == "openmp":
+        numbers = 3 * 3 * sum(number % 7 for number in range(100_000))
+        assert f"2 ranks of 3 threads: {numbers}" in printed
+
+
 @pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
 def test_it_prints_the_same_under_a_real_mpi(tmp_path) -> None:
     subprocess.run(["mpicc", "-O2", SOURCE, "-pthread", "-o", tmp_path / "real"], check=True)
@@ -55,7 +64,18 @@ def test_it_prints_the_same_under_a_real_mpi(tmp_path) -> None:
     assert sorted(done.stdout.splitlines()) == lines(3)
 
 
-@pytest.mark.parametrize("name", ["point_to_point.c", "collectives.c", "requests.c", "objects.cpp"])
+ALIKE = [
+    "point_to_point.c",
+    "collectives.c",
+    "requests.c",
+    "objects.cpp",
+    "windows.c",
+    "files.c",
+    "operations.c",
+]
+
+
+@pytest.mark.parametrize("name", ALIKE)
 def test_the_outcome_is_that_of_fibers(tmp_path, name) -> None:
     program = compiled(HERE / name, tmp_path)
     apart, together = run(program, 3, flags=APART)[0], run(program, 3)[0]

@@ -25,6 +25,9 @@ const PAGE: usize = 4096;
 /// Where the memory begins; 0: there is none.
 static START: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether this process gives nothing back any more.
+static LEAVING: AtomicBool = AtomicBool::new(false);
+
 /// What stands at its beginning.
 struct Header {
     lock: AtomicBool,
@@ -53,6 +56,12 @@ pub fn open() -> io::Result<()> {
     unsafe { (*start.cast::<Header>()).blocks.next = next };
     START.store(start as usize, Ordering::Release);
     Ok(())
+}
+
+/// This process is about to end: from now on it gives nothing back. At its end are destroyed its thread-local
+/// variables, and what those had when it was forked is that of all processes.
+pub fn leave() {
+    LEAVING.store(true, Ordering::Relaxed);
 }
 
 /// The memory of this library.
@@ -116,6 +125,9 @@ unsafe impl GlobalAlloc for Arena {
         if !is_within(start, address) {
             // SAFETY: as the caller says; it came from there.
             return unsafe { System.dealloc(address, layout) };
+        }
+        if LEAVING.load(Ordering::Relaxed) {
+            return;
         }
         with(start, |blocks| {
             let list = &mut blocks.free[block(layout).trailing_zeros() as usize];

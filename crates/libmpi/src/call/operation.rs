@@ -10,7 +10,7 @@ use super::collective;
 use super::datatype::{Made, truth};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Op};
-use crate::data::datatype::Layout;
+use crate::data::datatype::{Layout, Room};
 use crate::data::operator::{self, Operator};
 use crate::live::process::Process;
 use crate::mpich::told;
@@ -152,23 +152,6 @@ impl User {
         if stale.is_some() {
             me.datatypes.forget(datatype);
         }
-    }
-}
-
-/// Memory for some values, aligned as strictly as any.
-struct Room {
-    _memory: Vec<u128>,
-    /// The address of the first value.
-    at: *mut c_void,
-}
-
-impl Room {
-    fn new(layout: &Layout, count: usize) -> Room {
-        let (begin, bytes) = layout.span(count);
-        let before = begin.rem_euclid(16);
-        let mut memory = vec![0_u128; (bytes + before as usize).div_ceil(16)];
-        let at = memory.as_mut_ptr().cast::<c_void>().wrapping_byte_offset(before - begin);
-        Room { _memory: memory, at }
     }
 }
 

@@ -212,6 +212,24 @@ impl Layout {
     }
 }
 
+/// Memory for some values, aligned as strictly as any.
+pub struct Room {
+    _memory: Vec<u128>,
+    /// The address of the first value.
+    pub at: *mut c_void,
+}
+
+impl Room {
+    /// For `count` values, zero at first.
+    pub fn new(layout: &Layout, count: usize) -> Room {
+        let (begin, bytes) = layout.span(count);
+        let before = begin.rem_euclid(16);
+        let mut memory = vec![0_u128; (bytes + before as usize).div_ceil(16)];
+        let at = memory.as_mut_ptr().cast::<c_void>().wrapping_byte_offset(before - begin);
+        Room { _memory: memory, at }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

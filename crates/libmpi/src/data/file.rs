@@ -1,7 +1,7 @@
 //! Files that ranks have opened together, and what of a file a rank sees.
 //!
 //! A file of the program is a file of the system: what ranks write is there. All ranks of one MPI_File_open share
-//! one descriptor and one shared pointer.
+//! one shared pointer, and one descriptor, unless each is a process, which then has its own.
 
 use std::cell::Cell;
 use std::io;
@@ -14,14 +14,14 @@ use crate::abi::error::{Class, Error};
 use crate::abi::handle::Datatype;
 
 /// An open file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Opened {
     /// Of the system.
-    pub file: std::fs::File,
+    pub file: Rc<std::fs::File>,
     /// Its path from the root.
     pub path: PathBuf,
     /// The shared pointer \[etypes of the view\].
-    pub pointer: Cell<i64>,
+    pub pointer: Rc<Cell<i64>>,
     /// For the model of the file system.
     pub place: mpi::file_system::File,
 }
@@ -185,8 +185,13 @@ impl Opened {
 
     /// Its length \[bytes\].
     pub fn size(&self) -> Result<i64, Error> {
-        Ok(self.file.metadata().map_err(|error| refused(&error))?.len() as i64)
+        length(&self.file)
     }
+}
+
+/// The length of a file \[bytes\].
+pub fn length(file: &std::fs::File) -> Result<i64, Error> {
+    Ok(file.metadata().map_err(|error| refused(&error))?.len() as i64)
 }
 
 /// The error of MPI for one of the system.

@@ -2,6 +2,7 @@
 
 pub mod aggregation;
 pub mod agreement;
+pub mod apart;
 pub mod basic;
 pub mod channel;
 pub mod copying;

@@ -1,14 +1,15 @@
 //! Windows: the memory that ranks open to each other, the operations on their way to it, and its locks.
 //!
-//! All ranks live in one address space, so that an operation copies between the memories of origin and target, at
+//! Where all ranks live in one address space, an operation copies between the memories of origin and target, at
 //! the moment at which the simulator applies it. Nothing is packed: until then the origin's memory stays as it is.
+//! Where each is a process, `apart` does it. Memory that the library allocates is shared by all in either case.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
 
 use engine::hash::Map;
 use mpi::operation::Data;
 
+use super::apart::Far;
 use super::meeting::Key;
 use super::operator::Accumulation;
 use super::parcel::Place;
@@ -24,13 +25,17 @@ pub struct Member {
     pub unit: i64,
     /// Dynamic windows: begin and length of what is attached.
     pub attached: Vec<(usize, usize)>,
+    /// The process that it is in.
+    pub process: libc::pid_t,
+    /// What was allocated with the window.
+    pub memory: Vec<Line>,
     lock: Lock,
 }
 
 impl Member {
     /// One that opens `size` bytes at `base`, in displacements of `unit` bytes.
     pub fn new(base: usize, size: usize, unit: i64) -> Member {
-        Member { base, size, unit, ..Member::default() }
+        Member { base, size, unit, process: std::process::id() as libc::pid_t, ..Member::default() }
     }
 }
 
@@ -85,6 +90,8 @@ pub enum Action {
         /// The value.
         target: Place,
     },
+    /// Any of them, where each rank is a process.
+    Far(Far),
     /// A lock of a member, exclusive or not.
     Lock(Key, u32, bool),
     /// Its release.
@@ -197,23 +204,25 @@ impl Action {
                         target.put(&new);
                     }
                 }
+                Action::Far(far) => far.run(),
                 Action::Lock(..) | Action::Unlock(..) => {}
             }
         }
     }
 }
 
-/// Memory for windows, zero at first, aligned to a cache line; null if there is none.
-pub fn allocate(bytes: usize) -> *mut c_void {
-    let bytes = bytes.max(1).next_multiple_of(64);
-    // SAFETY: the alignment divides the size; what is got is as long as is cleared.
-    unsafe {
-        let memory = libc::aligned_alloc(64, bytes);
-        if !memory.is_null() {
-            libc::memset(memory, 0, bytes);
-        }
-        memory
-    }
+/// What memory for windows is made of.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Line([u8; 64]);
+
+/// Memory for windows, zero at first; none if there is not enough.
+pub fn allocate(bytes: usize) -> Option<Vec<Line>> {
+    let lines = bytes.div_ceil(64).max(1);
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(lines).ok()?;
+    memory.resize(lines, Line([0; 64]));
+    Some(memory)
 }
 
 #[cfg(test)]

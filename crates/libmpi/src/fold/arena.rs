@@ -258,6 +258,40 @@ mod tests {
         assert_eq!(arena.size(at), Some(3 << 20));
     }
 
+    /// Blocks of 2 MiB and more lie in huge pages, where Linux has them for shared memory that asks.
+    #[test]
+    fn long_blocks_lie_in_huge_pages() {
+        let setting = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+        let setting = std::fs::read_to_string(setting).unwrap_or_default();
+        if !["[always]", "[within_size]", "[advise]", "[force]"].iter().any(|on| setting.contains(on)) {
+            eprintln!("skipped: shared memory is in no huge pages here ({})", setting.trim());
+            return;
+        }
+        let mut arena = Arena::new(2 * HUGE, 1).unwrap();
+        let at = arena.take(8 * HUGE, 1, Kind::Shared).unwrap();
+        for offset in (0..8 * HUGE).step_by(PAGE) {
+            // SAFETY: within the region.
+            unsafe { *byte(at + offset) = 1 };
+        }
+        assert!(huge(at..at + 8 * HUGE) > 0, "{setting}");
+    }
+
+    /// How much of these bytes is mapped by huge pages \[KiB\], as proc(5) says under smaps.
+    fn huge(bytes: Range<usize>) -> usize {
+        let all = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let (mut inside, mut found) = (false, 0);
+        for line in all.lines() {
+            let number = |text: &str| usize::from_str_radix(text, 16).ok();
+            let place = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+            if let Some((start, end)) = place.and_then(|(start, end)| number(start).zip(number(end))) {
+                inside = bytes.start <= start && end <= bytes.end;
+            } else if let Some(size) = line.strip_prefix("ShmemPmdMapped:").filter(|_| inside) {
+                found += size.trim().trim_end_matches(" kB").parse::<usize>().unwrap();
+            }
+        }
+        found
+    }
+
     #[test]
     fn what_is_written_is_kept_and_what_is_read_is_not() {
         let mut arena = Arena::new(65_536, 4).unwrap();

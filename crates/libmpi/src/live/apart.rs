@@ -21,6 +21,7 @@ use mpi::Completion;
 
 use super::Fault;
 use super::clock::Clock;
+use crate::arena;
 use crate::fiber::{Ended, Step};
 
 /// Whose turn it is.
@@ -142,6 +143,7 @@ impl Slot {
             *self.told.borrow_mut() = Some((step, took));
             self.pass(SIMULATOR);
         }
+        arena::leave();
         // SAFETY: the process ends; after a crash nothing of it is to run.
         unsafe { if crashed { libc::_exit(1) } else { libc::exit(0) } }
     }

@@ -21,7 +21,7 @@ use super::debugger::Debugged;
 use super::objects::Objects;
 use super::place;
 use super::sampling::Sampling;
-use crate::abi::error::{Answer, Class, Error};
+use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
 use crate::call::datatype::Datatypes;
@@ -71,14 +71,6 @@ pub struct Shared {
     pub files: RefCell<BTreeMap<PathBuf, u32>>,
     /// The rank in which a debugger stops, if in any.
     pub debugged: Option<Debugged>,
-}
-
-impl Shared {
-    /// Refuses what is only to be had where all ranks are in one process.
-    pub fn together(&self, what: &str) -> Answer {
-        let reason = || format!("no {what} where each rank is a process of its own (--isolation process)");
-        if self.apart { Err(Error::new(Class::UNSUPPORTED_OPERATION, reason())) } else { Ok(()) }
-    }
 }
 
 /// A command line and an environment as `main` gets them.

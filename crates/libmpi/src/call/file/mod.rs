@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, File, Group, Info, Object, Request};
 use crate::call::communicator::Communicator;
 use crate::data::aggregation::Choice;
-use crate::data::file::{Opened, View, refused};
+use crate::data::file::{Opened, View, length, refused};
 use crate::data::meeting::{Given, Open, Part};
 use crate::live::process::Process;
 use representation::Representation;
@@ -47,7 +47,7 @@ pub mod mode {
 /// A file as one rank has it.
 pub struct OpenFile {
     /// What all share.
-    pub opened: Rc<Opened>,
+    pub opened: Opened,
     /// A communicator of its own, of those who have opened it.
     pub comm: Comm,
     /// How it was opened.
@@ -164,7 +164,6 @@ pub unsafe fn open(
 }
 
 unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, hints: Info) -> Answer<File> {
-    me.shared.together("files of MPI")?;
     communicator::find_intra(me, comm).map_err(|error| Error { of: None, ..error })?;
     let hints = info::hints(me, hints)?;
     // SAFETY: as the contract of `call` says.
@@ -174,24 +173,28 @@ unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, 
     let members = communicator::find(me, own)?;
     let size = members.size as usize;
     let (striping, choice) = (timing::striping(me, &hints), timing::choice(&hints));
+    let path_there = path.clone();
     let outcome = meet(me, &members, Box::new(mode.to_le_bytes()), move |open| {
         if (1..size).any(|place| open.block(place, 0) != open.block(0, 0)) {
             return Err(Error::new(Class::NOT_SAME, "the mode differs between ranks"));
         }
         // Once, before any rank goes on: the first may move the shared pointer before the last has returned.
-        let opened = open_here(me, path, mode, striping)?;
-        let at = if mode & mode::APPEND != 0 { opened.size()? } else { 0 };
-        opened.pointer.set(at);
-        Ok((Rc::new(opened), at))
+        let file = open_here(&path_there, mode)?;
+        let at = if mode & mode::APPEND != 0 { length(&file)? } else { 0 };
+        // A descriptor is one of the process that has opened the file.
+        let file = if me.shared.apart { None } else { Some(Rc::new(file)) };
+        Ok((file, Rc::new(Cell::new(at)), at, striping))
     })?;
     metadata(me, "MPI_File_open");
-    let (opened, at) = match &*outcome {
-        Ok((opened, at)) => (opened.clone(), *at),
-        Err(error) => {
-            communicator::give_back(me, own);
-            return Err(error.clone());
-        }
-    };
+    let opened = (*outcome).as_ref().map_err(Error::clone).and_then(|(file, pointer, at, striping)| {
+        let file = match file {
+            Some(file) => file.clone(),
+            None => Rc::new(open_here(&path, mode & !(mode::CREATE | mode::EXCL))?),
+        };
+        let place = file_system::File { number: number_of(me, &path), striping: *striping };
+        Ok((Opened { file, path, pointer: pointer.clone(), place }, *at))
+    });
+    let (opened, at) = opened.inspect_err(|_| communicator::give_back(me, own))?;
     let made = OpenFile {
         opened,
         comm: own,
@@ -209,24 +212,22 @@ unsafe fn open_with(me: &Process, comm: Comm, name: *const c_char, mode: c_int, 
     Ok(file)
 }
 
-fn open_here(
-    me: &Process,
-    path: PathBuf,
-    mode: c_int,
-    striping: Option<file_system::Striping>,
-) -> Answer<Opened> {
+fn open_here(path: &Path, mode: c_int) -> Answer<std::fs::File> {
     let asked = |bit: c_int| mode & bit != 0;
-    let file = OpenOptions::new()
+    OpenOptions::new()
         .read(!asked(mode::WRONLY))
         .write(!asked(mode::RDONLY))
         .create(asked(mode::CREATE) && !asked(mode::EXCL))
         .create_new(asked(mode::CREATE) && asked(mode::EXCL))
-        .open(&path)
-        .map_err(|error| refused(&error))?;
+        .open(path)
+        .map_err(|error| refused(&error))
+}
+
+/// By which the model of the file system knows a file.
+fn number_of(me: &Process, path: &Path) -> u32 {
     let mut known = me.shared.files.borrow_mut();
     let next = known.len() as u32;
-    let number = *known.entry(path.clone()).or_insert(next);
-    Ok(Opened { file, path, pointer: Cell::new(0), place: file_system::File { number, striping } })
+    *known.entry(path.to_path_buf()).or_insert(next)
 }
 
 /// MPI_File_close

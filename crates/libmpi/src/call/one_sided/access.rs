@@ -1,6 +1,6 @@
 //! Puts, gets, accumulates and atomics.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
@@ -13,6 +13,7 @@ use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Op, Request, Win};
 use crate::call::request::{self, Pending};
+use crate::data::apart::{Change, Far, Old};
 use crate::data::basic::{Basic, Element};
 use crate::data::operator::Accumulation;
 use crate::data::parcel::Place;
@@ -50,6 +51,7 @@ fn start(
         Action::Update { .. } | Action::Swap { .. } => Applied::ByTarget,
         _ => Applied::ByNic,
     };
+    let (action, end) = if me.shared.apart { part(me, window, target, action) } else { (action, None) };
     let data = me.shared.windows.borrow_mut().keep(action);
     let (comm, bytes, answer) = (window.members.id, Bytes(bytes), Bytes(answer));
     let access = operation::Access { to: target, comm, bytes, answer, applied, data };
@@ -57,11 +59,54 @@ fn start(
     let seen = done.clone();
     let finish = Box::new(move |_: &Process| {
         seen.set(true);
-        Ok(())
+        end.map_or(Ok(()), |end| end.take())
     });
     let begun = request::begin(me, Pending::collective(finish), |start| operation::Op::Access(access, start));
     window.under_way.borrow_mut().push(UnderWay { target, request: begun, handed, done });
     begun
+}
+
+/// What an operation has to do where it was begun, when its target is another process.
+struct End {
+    old: Old,
+    result: Option<Place>,
+    target: u32,
+}
+
+impl End {
+    fn take(self) -> Answer {
+        let old = self.old.replace(Ok(Box::default())).map_err(|error| {
+            let reason = format!("the memory of rank {}'s process is out of reach: {error}", self.target);
+            Error::new(Class::OTHER, reason)
+        })?;
+        if let Some(result) = self.result {
+            // SAFETY: as the contract of `call` says, it is there until the operation is complete.
+            unsafe { result.put(&old) };
+        }
+        Ok(())
+    }
+}
+
+/// The same operation on the memory of another process, with what it needs of this one.
+fn part(me: &Process, window: &Window, target: u32, action: Action) -> (Action, Option<End>) {
+    // SAFETY: as the contract of `call` says.
+    let contents = |place: &Place| unsafe { place.layout.pack(place.at, place.count) };
+    let (change, result, place) = match action {
+        Action::Put(origin, place) => (Change::Put(contents(&origin)), None, place),
+        Action::Get(origin, place) => (Change::Get, Some(origin), place),
+        Action::Update { origin, result, target, how } => {
+            let given = origin.as_ref().map(contents).unwrap_or_default();
+            (Change::Update(given, how), result, target)
+        }
+        Action::Swap { origin, compare, result, target } => {
+            (Change::Swap(contents(&origin), contents(&compare)), Some(result), target)
+        }
+        other @ (Action::Far(_) | Action::Lock(..) | Action::Unlock(..)) => return (other, None),
+    };
+    let process = me.shared.windows.borrow_mut().members(window.members.key())[target as usize].process;
+    let old = Old::new(RefCell::new(Ok(Box::default())));
+    let far = Far { change, target: place, process, old: old.clone() };
+    (Action::Far(far), Some(End { old, result, target }))
 }
 
 /// What is done to the target.
@@ -160,7 +205,7 @@ fn access(
             }
             (_, None) => return Ok(None),
         };
-        ensure_lock(me, &window, rank);
+        ensure_lock(me, &window, rank)?;
         Ok(Some(start(me, &window, rank, action, bytes, handed)))
     };
     begin().map_err(|error| error.of(win))
@@ -264,7 +309,7 @@ pub unsafe fn compare_and_swap(
         }
         let target = within(me, &window, rank, (0, distance, 1, datatype))?;
         let bytes = target.layout.bytes(1)?;
-        ensure_lock(me, &window, rank);
+        ensure_lock(me, &window, rank)?;
         let action = Action::Swap { origin, compare, result, target };
         begin(me, &window, rank, action, (2 * bytes, bytes));
         Ok(())

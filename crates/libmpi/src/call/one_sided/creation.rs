@@ -29,6 +29,10 @@ pub(super) fn barrier(me: &Process, members: &Communicator) {
     me.perform(Op::Collective(barrier, Start::Blocking), |_| ());
 }
 
+fn no_memory(bytes: usize, comm: Comm) -> Error {
+    Error::new(Class::NO_MEM, format!("there are no {bytes} bytes for a window")).of(comm)
+}
+
 unsafe fn make(
     me: &Process,
     flavour: Flavour,
@@ -37,7 +41,6 @@ unsafe fn make(
     (hints, comm): (Info, Comm),
     win: *mut Win,
 ) -> Answer<usize> {
-    me.shared.together("windows").map_err(|error| error.of(comm))?;
     communicator::find_intra(me, comm)?;
     let bytes = usize::try_from(size)
         .map_err(|_| Error::new(Class::SIZE, format!("a size of 0 or more, not {size}")).of(comm))?;
@@ -55,24 +58,28 @@ unsafe fn make(
         give_back(me, own);
         return Err(Error::new(Class::RMA_SHARED, "the ranks of a shared window are on one host").of(comm));
     }
-    let mut owned = if flavour == Flavour::Allocate { allocate(bytes) as usize } else { 0 };
-    let mut base = if flavour == Flavour::Allocate { owned } else { base };
-    let key = members.key();
-    let member = Member::new(base, bytes, unit);
+    let (key, mut base) = (members.key(), base);
+    let mut member = Member::new(base, bytes, unit);
+    if flavour == Flavour::Allocate {
+        member.memory = allocate(bytes).ok_or_else(|| no_memory(bytes, comm))?;
+        base = member.memory.as_ptr() as usize;
+        member.base = base;
+    }
     me.shared.windows.borrow_mut().join(key, members.size as usize, members.rank, member);
     barrier(me, &members);
     if flavour == Flavour::Shared {
         let mut windows = me.shared.windows.borrow_mut();
         let all = windows.members(key);
         if all[0].base == 0 {
-            let mut at = allocate(all.iter().map(|member| member.size).sum()) as usize;
+            let together = all.iter().map(|member| member.size).sum();
+            all[0].memory = allocate(together).ok_or_else(|| no_memory(together, comm))?;
+            let mut at = all[0].memory.as_ptr() as usize;
             for member in all.iter_mut() {
                 member.base = at;
                 at += member.size;
             }
         }
         base = all[members.rank as usize].base;
-        owned = if members.rank == 0 { base } else { 0 };
     }
     let window = Window {
         comm: own,
@@ -82,7 +89,6 @@ unsafe fn make(
         size,
         unit: unit as c_int,
         numbers: [FLAVOUR + flavour as c_int, UNIFIED],
-        owned,
         name: RefCell::default(),
         fence: Cell::new(false),
         started: RefCell::default(),
@@ -200,7 +206,9 @@ pub unsafe fn shared_query(
     let host = |rank: u32| me.shared.host_of_rank[rank as usize];
     let is_here = |index: usize| {
         let world = window.members.peer(me, index as u32);
-        world.is_some_and(|world| host(world) == host(me.rank))
+        // What a program has opened itself is no other process's.
+        let is_shared = !me.shared.apart || window.flavour != Flavour::Create || world == Some(me.rank);
+        world.is_some_and(|world| host(world) == host(me.rank)) && is_shared
     };
     let index = match rank {
         PROC_NULL => (0..members.len()).find(|index| members[*index].size > 0 && is_here(*index)),
@@ -229,12 +237,10 @@ pub unsafe fn free(me: &Process, win: *mut Win) -> Answer {
         return Err(super::out_of_order("a window is freed within an epoch", *win));
     }
     attribute::delete_all(me, Object::Win(*win))?;
-    window.flush(me, None);
+    window.flush(me, None)?;
     barrier(me, &window.members);
-    // The first one that is here closes it for all: none uses it any more.
+    // The first one that is here closes it for all: none uses it any more, nor the memory that came with it.
     me.shared.windows.borrow_mut().close(window.members.key());
-    // SAFETY: it was allocated with the window.
-    unsafe { libc::free(window.owned as *mut c_void) };
     give_back(me, window.comm);
     attribute::forget(me, Object::Win(*win))?;
     me.windows.borrow_mut().remove(win.0);

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use mpi::operation::{self, Op, Until};
 
 use super::communicator::Communicator;
-use super::request;
+use super::request::{self, Pending};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Request, Win};
 use crate::live::process::Process;
@@ -47,8 +47,6 @@ pub struct Window {
     size: isize,
     unit: c_int,
     numbers: [c_int; 2],
-    /// Memory that is freed with it.
-    owned: usize,
     name: RefCell<Vec<u8>>,
     fence: Cell<bool>,
     /// The targets of MPI_Win_start.
@@ -83,7 +81,7 @@ pub fn find(me: &Process, win: Win) -> Answer<Rc<Window>> {
 
 impl Window {
     /// Waits for what is under way to `target`, or to all.
-    fn flush(&self, me: &Process, target: Option<u32>) {
+    fn flush(&self, me: &Process, target: Option<u32>) -> Answer {
         let mut waited = Vec::new();
         self.under_way.borrow_mut().retain_mut(|one| {
             if target.is_some_and(|target| target != one.target) {
@@ -95,18 +93,21 @@ impl Window {
             false
         });
         if waited.is_empty() {
-            return;
+            return Ok(());
         }
         let place = |request: Request| handle::place(request.0).expect("it is in the table");
         let places = waited.iter().map(|(request, _)| operation::Request(place(*request)));
         let done = me.perform(Op::Wait(places.collect(), Until::All), |done| done.done.clone());
+        let mut trouble = None;
         for ((request, handed), (_, told)) in waited.into_iter().zip(done) {
             // SAFETY: as the contract of `call` says.
             unsafe { request::part_completed(me, request, operation::Request(place(request)), &told) };
             if !handed {
-                me.requests.borrow_mut().remove(request.0);
+                let ended = me.requests.borrow_mut().remove(request.0);
+                trouble = trouble.or(ended.and_then(Pending::into_error));
             }
         }
+        trouble.map_or(Ok(()), Err)
     }
 
     /// Whether an access epoch to `target` is open.

@@ -42,7 +42,7 @@ pub unsafe fn fence(me: &Process, assertion: c_int, win: Win) -> Answer {
     if window.is_busy() {
         return Err(out_of_order("a fence within another epoch", win));
     }
-    window.flush(me, None);
+    window.flush(me, None)?;
     barrier(me, &window.members);
     window.fence.set(assertion & NO_SUCCEED == 0);
     Ok(())
@@ -118,7 +118,7 @@ pub unsafe fn complete(me: &Process, win: Win) -> Answer {
     let Some(targets) = window.started.borrow_mut().take() else {
         return Err(out_of_order("MPI_Win_complete without MPI_Win_start", win));
     };
-    window.flush(me, None);
+    window.flush(me, None)?;
     wait_all(me, targets.iter().map(|target| tell(me, &window, *target, COMPLETE)).collect())
 }
 
@@ -149,9 +149,9 @@ pub unsafe fn test(me: &Process, win: Win, flag: *mut c_int) -> Answer {
 }
 
 /// Takes the lock of a target.
-fn acquire(me: &Process, window: &Window, target: u32, exclusive: bool) {
+fn acquire(me: &Process, window: &Window, target: u32, exclusive: bool) -> Answer {
     access::begin(me, window, target, Action::Lock(window.members.key(), target, exclusive), (0, 0));
-    window.flush(me, Some(target));
+    window.flush(me, Some(target))
 }
 
 /// Completes what is under way to a target, and gives its lock back.
@@ -160,14 +160,15 @@ fn release(me: &Process, window: &Window, target: u32) {
 }
 
 /// Within MPI_Win_lock_all: takes the lock of a target with the first operation to it.
-pub(super) fn ensure_lock(me: &Process, window: &Window, target: u32) {
+pub(super) fn ensure_lock(me: &Process, window: &Window, target: u32) -> Answer {
     let missing = window.all.borrow().as_ref().is_some_and(|locked| !locked.contains(&target));
     if missing {
-        acquire(me, window, target, false);
+        acquire(me, window, target, false)?;
         if let Some(locked) = &mut *window.all.borrow_mut() {
             locked.push(target);
         }
     }
+    Ok(())
 }
 
 /// MPI_Win_lock
@@ -189,7 +190,7 @@ pub unsafe fn lock(me: &Process, kind: c_int, rank: c_int, assertion: c_int, win
         return Err(out_of_order(format!("rank {target} is locked already"), win));
     }
     window.fence.set(false);
-    acquire(me, &window, target, kind == EXCLUSIVE);
+    acquire(me, &window, target, kind == EXCLUSIVE)?;
     window.locks.borrow_mut().push(target);
     Ok(())
 }
@@ -207,8 +208,7 @@ pub unsafe fn unlock(me: &Process, rank: c_int, win: Win) -> Answer {
     };
     window.locks.borrow_mut().remove(place);
     release(me, &window, target);
-    window.flush(me, Some(target));
-    Ok(())
+    window.flush(me, Some(target))
 }
 
 /// MPI_Win_lock_all: a target's lock is taken with the first operation to it.
@@ -235,8 +235,7 @@ pub unsafe fn unlock_all(me: &Process, win: Win) -> Answer {
     if window.checked.get() {
         locked.iter().for_each(|target| release(me, &window, *target));
     }
-    window.flush(me, None);
-    Ok(())
+    window.flush(me, None)
 }
 
 /// The window, and the target of a flush.
@@ -250,8 +249,7 @@ fn flushed(me: &Process, rank: Option<c_int>, win: Win) -> Answer {
         Some(rank) => Some(window.check_rank(rank).map_err(|error| error.of(win))?),
         None => None,
     };
-    window.flush(me, target);
-    Ok(())
+    window.flush(me, target)
 }
 
 /// MPI_Win_flush, MPI_Win_flush_local
