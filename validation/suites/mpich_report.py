@@ -14,19 +14,15 @@ REASONS = {
     "f90/coll/*_inp*": "It passes arrays where the interfaces of the module have one datatype.",
     "f90/coll/split_typef90": "It passes arrays where the interfaces of the module have one datatype.",
     "f90/profile/profile1f90": "It defines MPI_SEND, of which the module mpi has an interface.",
-    "f90/attr/fandcattr*": "An attribute that Fortran has set is its value in C, not the address of one.",
-    "f90/attr/attrlang*": "An attribute that Fortran has set is its value in C, not the address of one.",
     "topo/cartsuball": "Each rank gets a grid without dimensions; MPICH gives one to the first alone.",
     "errhan/adderr": "It calls an extension of MPICH, `MPIX_Delete_error_string`.",
     "io/async": "It declares an `MPIO_Request`, of a draft of MPI 2.",
     "part/nonblocking_pready": "It sends nothing of `MPI_DATATYPE_NULL`, which is no datatype.",
     "coll/nonblocking[23]": "It keeps datatypes in an array of `int`, into which MPICH's handles fit alone.",
     "part/multipart": "It reads MPI_ERROR of a status, which calls with one status leave alone (3.2.5).",
-    "pt2pt/*cancel*": "A send is not taken back by MPI_Cancel.",
     "f*/init/baseenv*": "It knows versions of MPI up to 4.",
     "init/session*": "It wants MPI_THREAD_MULTIPLE: a rank has one thread.",
     "errors/attr/keyvalmis": "A window's error handler answers for it, which is fatal until another is set.",
-    "errors/coll/*bcastlength": "Members that disagree on the length of a broadcast end the run, by name.",
 }
 """Why a program does not pass, where that is meant or known; by what its name looks like."""
 
