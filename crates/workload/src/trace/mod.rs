@@ -22,6 +22,7 @@
 pub mod allprof;
 mod at_once;
 pub mod bigsim;
+pub mod chakra;
 pub mod clock;
 pub mod dumpi;
 pub mod error;
@@ -67,6 +68,7 @@ pub const FORMATS: &[Entry<Format>] = &[
     goal::FORMAT,
     allprof::FORMAT,
     bigsim::FORMAT,
+    chakra::FORMAT,
 ];
 
 /// Opens the recorded run that these files hold, in whatever known format.

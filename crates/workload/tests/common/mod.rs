@@ -1,6 +1,7 @@
 //! What the tests on recorded traces share: where the data is, and how it is unpacked.
 #![allow(dead_code)] // each test takes what it needs
 
+pub mod chakra;
 pub mod damage;
 pub mod drive;
 pub mod fuzz;
@@ -46,9 +47,14 @@ pub fn unxz(path: &Path) -> String {
     text
 }
 
-/// The files of a `.tar.xz`, in memory, sorted by name.
+/// The files of a `.tar.xz`, or `.tar.gz`, in memory, sorted by name.
 pub fn untar(path: &Path) -> Vec<TraceFile> {
-    let unpacked = liblzma::read::XzDecoder::new(std::fs::File::open(path).unwrap());
+    let packed = std::fs::File::open(path).unwrap();
+    let unpacked: Box<dyn Read> = if path.extension().is_some_and(|ending| ending == "xz") {
+        Box::new(liblzma::read::XzDecoder::new(packed))
+    } else {
+        Box::new(flate2::read::GzDecoder::new(packed))
+    };
     let mut archive = tar::Archive::new(unpacked);
     let mut files = Vec::new();
     for entry in archive.entries().unwrap() {

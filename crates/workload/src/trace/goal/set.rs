@@ -49,6 +49,7 @@ fn kind(node: &Work) -> usize {
         Work::Receive { .. } => 0,
         Work::Send { .. } => 1,
         Work::Compute { .. } => 2,
+        Work::Collective(_) => unreachable!("GOAL has no collectives"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Schedules: what a rank does as a graph of dependencies instead of an order of calls.
 //!
-//! A node is a message to send or to receive, or computing. It may begin when those before it have ended
-//! (`finish` edges) or begun (`start` edges). The formats that record such graphs (GOAL, BigSim) make a [`Graph`] of
+//! A node is a message to send or to receive, a collective, or computing. It may begin when those before it have ended
+//! (`finish` edges) or begun (`start` edges). The formats that record such graphs (GOAL, BigSim, Chakra) make a [`Graph`] of
 //! each rank, and [`Walk`] replays it.
 
 mod walk;
@@ -11,6 +11,7 @@ pub use walk::Walk;
 use std::sync::Arc;
 
 use engine::{Bytes, Duration};
+use mpi::collective::Collective;
 use mpi::operation::{Peer, TagMatch};
 
 /// What one node does.
@@ -32,6 +33,8 @@ pub enum Work {
         /// With which tag.
         tag: TagMatch,
     },
+    /// Takes part in this of the graph's collectives.
+    Collective(u32),
     /// Computes, for a time that was recorded on another machine.
     Compute {
         /// How long.
@@ -59,6 +62,7 @@ pub struct Graph {
     /// The edges by the node that they leave: those of node `n` are `edges[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     edges: Vec<(u32, After)>,
+    collectives: Vec<Arc<Collective>>,
 }
 
 impl Graph {
@@ -80,7 +84,12 @@ impl Graph {
             sorted[*place as usize] = (*to, *after);
             *place += 1;
         }
-        Graph { nodes, before, first, edges: sorted }
+        Graph { nodes, before, first, edges: sorted, collectives: Vec::new() }
+    }
+
+    /// With the collectives that its nodes name.
+    pub fn with_collectives(self, collectives: Vec<Arc<Collective>>) -> Graph {
+        Graph { collectives, ..self }
     }
 
     /// The nodes, in the order of the trace.

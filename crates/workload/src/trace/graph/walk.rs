@@ -121,6 +121,9 @@ impl Walk {
             Work::Receive { from, tag } => {
                 Op::Receive(Receive { from, tag, comm, capacity: Bytes(u64::MAX) }, start)
             }
+            Work::Collective(number) => {
+                Op::Collective(self.graph.collectives[number as usize].clone(), start)
+            }
             Work::Compute { .. } => unreachable!("computing is in other queues"),
         };
         self.release(node, After::Start);
@@ -193,10 +196,12 @@ impl RankCalls for Walk {
         loop {
             if let Some(node) = self.messages.pop_front() {
                 let op = self.message(node);
-                return Ok(Some(step(
-                    if matches!(op, Op::Send(..)) { "MPI_Isend" } else { "MPI_Irecv" },
-                    op,
-                )));
+                let name = match &op {
+                    Op::Send(..) => "MPI_Isend",
+                    Op::Collective(call, _) => call.kind.nonblocking_function(),
+                    _ => "MPI_Irecv",
+                };
+                return Ok(Some(step(name, op)));
             }
             if self.begin_computing() {
                 continue;
