@@ -46,7 +46,7 @@ tidy: $(VENV)/.tools
 
 # Damaged traces must give errors, never a panic: with the overflow checks of the test profile.
 fuzz:
-	HOPCAST_FUZZ_SECONDS=20 cargo test --package workload --test dumpi_fuzz --test readers_fuzz --test otf2_replay damaged -- --nocapture
+	HOPCAST_FUZZ_SECONDS=15 cargo test --package workload --test dumpi_fuzz --test readers_fuzz --test otf2_replay --test chakra damaged -- --nocapture
 
 bench: build
 	bench/run.sh $(BIN)
