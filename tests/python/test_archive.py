@@ -35,6 +35,13 @@ def test_an_archive_is_read_as_the_folder_that_it_holds(tmp_path: Path, ending: 
     assert not Path(place).exists()
 
 
+def test_an_otf2_archive_is_read_where_its_anchor_lies(tmp_path: Path) -> None:
+    archive = packed(tmp_path / "a.tar", "run/scorep.cfg", "run/t.otf2", "run/t.def", "run/t/0.evt")
+    with opened(archive) as place:
+        assert (Path(place) / "t.otf2").is_file()
+        assert (Path(place) / "t" / "0.evt").is_file()
+
+
 def test_what_is_no_archive_is_read_where_it_lies(tmp_path: Path) -> None:
     file = tmp_path / "x-0000.bin"
     file.write_bytes(bytes(1000))

@@ -8,7 +8,7 @@ use common::chakra::{Node, file};
 use common::drive;
 use engine::{Bytes, Duration, Time};
 use mpi::collective::{Kind, Sizes};
-use mpi::operation::{CommId, NewComm, Peer, Start, TagMatch, Until, Work};
+use mpi::operation::{CommId, NewComm, Peer, SendMode, Start, TagMatch, Until, Work};
 use mpi::{Op, Rank};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, TraceError, TraceFile};
 
@@ -59,7 +59,9 @@ fn nodes_become_operations_in_an_order_that_keeps_dependencies() {
     let at = |wanted: &dyn Fn(&Op) -> bool| ops.iter().position(wanted).unwrap_or_else(|| panic!("{ops:?}"));
     let Op::NewComm(CommId::WORLD, NewComm::CreateGroup(members, _)) = &ops[0] else { panic!("{ops:?}") };
     assert_eq!(members[..], [1, 0]);
-    let send = at(&|op| matches!(op, Op::Send(send, Start::Request(_)) if send.bytes == Bytes(4096)));
+    let send = at(
+        &|op| matches!(op, Op::Send(send, Start::Request(_)) if (send.bytes, send.mode) == (Bytes(4096), SendMode::Buffered)),
+    );
     let receive = at(&|op| match op {
         Op::Receive(receive, Start::Request(_)) => {
             (receive.from, receive.tag) == (Peer::Rank(0), TagMatch::Tag(3))

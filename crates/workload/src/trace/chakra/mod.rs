@@ -11,6 +11,9 @@
 //! Nodes of memory and storage take their recorded duration, on the processor. A collective that ran on the
 //! host's processor is what started that of the accelerator: it takes its duration and communicates nothing.
 //!
+//! A send is done when its bytes are buffered, whether or not they are received: traces have receives that depend
+//! on the sends of the same step, of all ranks in a ring.
+//!
 //! The bytes of a collective are what a rank puts into it: the whole vector of an allreduce, reduce or
 //! broadcast, the own block of an allgather or gather, the whole input of a reduce-scatter, all-to-all or
 //! scatter, of which each rank gets an equal part, rounded up. The root is rank 0 of the group where no `root_rank`

@@ -72,7 +72,7 @@ pub(super) fn schedule(
     for node in nodes {
         work.push(work_of(node, ranks, members, &mut collectives)?);
     }
-    Ok(Graph::new(work, &edges).with_collectives(collectives))
+    Ok(Graph::new(work, &edges).with_collectives(collectives).with_buffered_sends())
 }
 
 fn member_of<'a>(node: &Node, members: &'a BTreeMap<String, Member>) -> Result<&'a Member, Reason> {

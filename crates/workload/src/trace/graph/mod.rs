@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use engine::{Bytes, Duration};
 use mpi::collective::Collective;
-use mpi::operation::{Peer, TagMatch};
+use mpi::operation::{Peer, SendMode, TagMatch};
 
 /// What one node does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,6 +63,7 @@ pub struct Graph {
     first: Vec<u32>,
     edges: Vec<(u32, After)>,
     collectives: Vec<Arc<Collective>>,
+    sends: SendMode,
 }
 
 impl Graph {
@@ -84,12 +85,17 @@ impl Graph {
             sorted[*place as usize] = (*to, *after);
             *place += 1;
         }
-        Graph { nodes, before, first, edges: sorted, collectives: Vec::new() }
+        Graph { nodes, before, first, edges: sorted, collectives: Vec::new(), sends: SendMode::Standard }
     }
 
     /// With the collectives that its nodes name.
     pub fn with_collectives(self, collectives: Vec<Arc<Collective>>) -> Graph {
         Graph { collectives, ..self }
+    }
+
+    /// With sends that are over when their bytes are buffered, whether or not somebody receives them.
+    pub fn with_buffered_sends(self) -> Graph {
+        Graph { sends: SendMode::Buffered, ..self }
     }
 
     /// The nodes, in the order of the trace.

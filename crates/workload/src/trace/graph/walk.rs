@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use engine::{Bytes, Duration, Time};
-use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Until, Via};
+use mpi::operation::{CommId, Peer, Receive, Request, Send, Start, Until, Via};
 use mpi::{Completion, Op};
 
 use super::{After, SharedGraph, Work};
@@ -115,7 +115,7 @@ impl Walk {
         let (comm, start) = (CommId::WORLD, Start::Request(request));
         let op = match self.graph.nodes[node as usize] {
             Work::Send { to, tag, bytes } => {
-                let (to, mode) = (Peer::Rank(to), SendMode::Standard);
+                let (to, mode) = (Peer::Rank(to), self.graph.sends);
                 Op::Send(Send { to, tag, comm, bytes, mode, via: Via::PLATFORM, data: 0 }, start)
             }
             Work::Receive { from, tag } => {

@@ -31,13 +31,14 @@ pub(super) struct Calls {
     call: Call,
     /// When recording stopped, and for how long it had stopped between calls \[ticks\].
     stopped: Option<u64>,
-    pub unrecorded: u64,
-    any: bool,
+    unrecorded: u64,
+    /// When the first call began.
+    first: Option<u64>,
 }
 
 impl Calls {
     pub(super) fn new(events: Events, functions: Arc<Map<u32, &'static str>>) -> Calls {
-        Calls { events, functions, call: Call::default(), stopped: None, unrecorded: 0, any: false }
+        Calls { events, functions, call: Call::default(), stopped: None, unrecorded: 0, first: None }
     }
 
     /// The next call; `None` at the end.
@@ -75,18 +76,24 @@ impl Calls {
         Ok((depth > 0 && !self.call.events.is_empty()).then_some(&self.call))
     }
 
+    /// For how long recording had stopped between calls, and the time from the first call on \[ticks\].
+    pub(super) fn unrecorded_of(&self) -> (u64, u64) {
+        (self.unrecorded, self.call.end.saturating_sub(self.first.unwrap_or(0)))
+    }
+
     fn begin(&mut self, name: &'static str, stamp: Stamp) {
         self.call.name = name;
-        self.call.begin = stamp.ticks.max(if self.any { self.call.begin } else { 0 });
+        // No call begins before the one before it.
+        self.call.begin = stamp.ticks.max(self.first.map_or(0, |_| self.call.begin));
         self.call.end = self.call.begin;
         self.call.offset = stamp.offset;
-        self.any = true;
+        self.first.get_or_insert(self.call.begin);
     }
 
     fn recording(&mut self, goes_on: bool, stamp: Stamp) {
         if !goes_on {
             self.stopped = Some(stamp.ticks);
-        } else if let (Some(since), true) = (self.stopped.take(), self.any) {
+        } else if let (Some(since), Some(_)) = (self.stopped.take(), self.first) {
             self.unrecorded += stamp.ticks.saturating_sub(since);
         }
     }

@@ -132,8 +132,9 @@ impl RankCalls for Translator {
 
     fn warnings(&self) -> Vec<String> {
         let (file, mut warnings) = (self.calls.events.file_name(), Vec::new());
-        if self.calls.unrecorded > 0 {
-            let seconds = self.calls.unrecorded as f64 / self.state.run.resolution as f64;
+        let (unrecorded, seen) = self.calls.unrecorded_of();
+        if unrecorded > seen / 100 {
+            let seconds = unrecorded as f64 / self.state.run.resolution as f64;
             warnings.push(format!(
                 "{file}: recording was off for {seconds:.6} s between calls, which is replayed as computing"
             ));
