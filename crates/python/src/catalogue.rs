@@ -62,6 +62,21 @@ pub fn trace_convert(py: Python<'_>, path: &str, out: &str, tallied: Option<bool
     Ok(written.map_err(crate::errors::input_error)?.to_string())
 }
 
+/// Writes a larger run, which stands for a regular recorded one, and says as JSON what was written: see
+/// `sim::trace::scale`.
+#[pyfunction]
+pub fn trace_scale(
+    py: Python<'_>,
+    path: &str,
+    out: &str,
+    grid: Option<Vec<u32>>,
+    to: Vec<u32>,
+    tallied: Option<bool>,
+) -> PyResult<String> {
+    let written = py.detach(|| sim::trace::scale(path, out, grid, &to, tallied));
+    Ok(written.map_err(crate::errors::input_error)?.to_string())
+}
+
 /// Hands the calls of a recorded run to `write`, some lines at a time: see `sim::trace::dump`.
 #[pyfunction]
 pub fn trace_dump(

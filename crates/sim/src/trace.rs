@@ -17,7 +17,7 @@ use workload::trace::{
 use crate::config::InputError;
 use crate::table::{Column, Table};
 
-pub use look::{convert, dump, lint};
+pub use look::{convert, dump, lint, scale};
 
 /// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the
 /// limit of open files.

@@ -13,6 +13,7 @@ use workload::trace::hct::rank::{End, Event};
 use workload::trace::hct::shape::Shape;
 use workload::trace::hct::write::{self, ConvertError};
 use workload::trace::order::{self, Findings, Kind};
+use workload::trace::scale::Scaled;
 use workload::trace::{Clocks, SharedSet, TraceError};
 
 use super::{input_error, open};
@@ -23,7 +24,46 @@ use crate::config::InputError;
 pub fn convert(path: &str, out: &str, tallied: Option<bool>) -> Result<Value, InputError> {
     let recording = open(path)?;
     recording.replayable().map_err(|error| input_error(&error))?;
-    let (hosts, ranks, next) = (recording.hosts(), recording.ranks(), AtomicU32::new(0));
+    let hosts = recording.hosts();
+    write_all(recording.ranks(), out, &|rank, file| {
+        let mut head = recording.head(Rank(rank), &hosts[rank as usize]);
+        head.tallied = tallied.unwrap_or(head.tallied);
+        write::convert(&*recording, &head, file)
+    })
+}
+
+/// Writes into the folder `out` a run of more ranks, which stands for the regular one at `path`: `to` has the sizes of
+/// the larger grid, or its number of ranks; `grid` the sizes of the recorded one, where no MPI_Cart_create tells.
+pub fn scale(
+    path: &str,
+    out: &str,
+    grid: Option<Vec<u32>>,
+    to: &[u32],
+    tallied: Option<bool>,
+) -> Result<Value, InputError> {
+    let recording = open(path)?;
+    recording.replayable().map_err(|error| input_error(&error))?;
+    let scaled = Scaled::new(recording.clone(), grid, to).map_err(|error| {
+        let reason = error.to_string();
+        InputError::whole(path, reason.split_once(": ").map_or(&*reason, |(_, reason)| reason))
+    })?;
+    let mut written = write_all(scaled.ranks(), out, &|rank, file| {
+        let mut head = recording.head(scaled.repeats(Rank(rank)), "");
+        head.tallied = tallied.unwrap_or(head.tallied);
+        (head.rank, head.ranks, head.start_unix_ns) = (rank, scaled.ranks(), 0);
+        write::write(scaled.events(Rank(rank))?, &head, file)
+    })?;
+    let (from, to) = scaled.grids();
+    written["from"] = json!(from);
+    written["to"] = json!(to);
+    Ok(written)
+}
+
+type WriteRank<'a> = dyn Fn(u32, &mut BufWriter<File>) -> Result<End, ConvertError> + Sync + 'a;
+
+/// Writes the files of all ranks, several at once.
+fn write_all(ranks: u32, out: &str, write: &WriteRank) -> Result<Value, InputError> {
+    let next = AtomicU32::new(0);
     let work = || {
         let mut sum = End::default();
         loop {
@@ -31,7 +71,7 @@ pub fn convert(path: &str, out: &str, tallied: Option<bool>) -> Result<Value, In
             if rank >= ranks {
                 return Ok(sum);
             }
-            let end = convert_rank(&recording, rank, &hosts[rank as usize], out, tallied)?;
+            let end = write_rank(rank, out, write)?;
             sum.calls += end.calls;
             sum.messages += end.messages;
             sum.bytes = sum.bytes.saturating_add(end.bytes);
@@ -52,19 +92,11 @@ pub fn convert(path: &str, out: &str, tallied: Option<bool>) -> Result<Value, In
     }))
 }
 
-fn convert_rank(
-    recording: &SharedSet,
-    rank: u32,
-    host: &str,
-    out: &str,
-    tallied: Option<bool>,
-) -> Result<End, InputError> {
+fn write_rank(rank: u32, out: &str, write: &WriteRank) -> Result<End, InputError> {
     let path = Path::new(out).join(write::file_name(rank));
-    let mut head = recording.head(Rank(rank), host);
-    head.tallied = tallied.unwrap_or(head.tallied);
     let unwritten = |error: std::io::Error| InputError::whole(path.display().to_string(), error.to_string());
     let mut file = BufWriter::new(File::create_new(&path).map_err(unwritten)?);
-    let end = write::convert(&**recording, &head, &mut file).map_err(|error| match error {
+    let end = write(rank, &mut file).map_err(|error| match error {
         ConvertError::Trace(error) => input_error(&error),
         ConvertError::Write(error) => unwritten(error),
     })?;

@@ -35,6 +35,7 @@ pub mod order;
 pub mod otf2;
 pub mod replay;
 mod requests;
+pub mod scale;
 pub mod set;
 pub mod simgrid;
 

@@ -1,0 +1,180 @@
+//! The partners in a rank's calls, as offsets on a grid, and those offsets as partners on another one.
+
+use mpi::operation::CartGrid;
+
+use super::{Reason, sum};
+use crate::trace::hct::shape::{Amount, Collected, Did, From, How, Made, Matched, Received, Sent, Shape};
+
+/// Gives the rank at an offset.
+pub type Partner<'a> = dyn FnMut(&[i64]) -> u32 + 'a;
+
+/// The grid of an MPI_Cart_create of all ranks.
+pub fn grid_of(shape: &Shape) -> Option<CartGrid> {
+    let Did::NewComm(Made { parent: 0, how: How::Cart { sizes, periodic }, .. }) = &shape.did else {
+        return None;
+    };
+    Some(CartGrid { sizes: sizes.clone(), periodic: periodic.clone() })
+}
+
+/// Whose a communicator is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// All ranks, in their order.
+    Everyone,
+    /// The rank alone.
+    Oneself,
+    /// Not this rank's.
+    Nobody,
+}
+
+/// A way through the calls of one rank.
+pub struct Walk {
+    grid: CartGrid,
+    place: Vec<i64>,
+    comms: Vec<Over>,
+}
+
+impl Walk {
+    /// Of the rank at `place` of the recorded grid.
+    pub fn new(grid: CartGrid, place: Vec<i64>) -> Walk {
+        Walk { grid, place, comms: vec![Over::Everyone, Over::Oneself] }
+    }
+
+    /// Whether equal calls may come to something else later: those that make communicators.
+    pub fn depends_on_order(&self, shape: &Shape) -> bool {
+        matches!(shape.did, Did::NewComm(_))
+    }
+
+    /// The next call, with `partner` in the place of partners, on a grid of `to`.
+    pub fn moved(&mut self, shape: &Shape, partner: &mut Partner, to: &CartGrid) -> Result<Shape, Reason> {
+        let did = match &shape.did {
+            Did::Access { to, bytes, answer } => {
+                let to = to.map(|to| self.partner(to, partner)).transpose()?;
+                Did::Access { to, bytes: *bytes, answer: *answer }
+            }
+            Did::Send(send) => Did::Send(self.sent(send, partner)?),
+            Did::Receive(receive) => Did::Receive(self.received(receive, partner)?),
+            Did::SendReceive { send, receive } => Did::SendReceive {
+                send: self.sent(send, partner)?,
+                receive: self.received(receive, partner)?,
+            },
+            Did::Probe(receive) => Did::Probe(self.received(receive, partner)?),
+            Did::Complete { requests, matched } => {
+                let came = matched.iter().map(|(number, came)| Ok((*number, self.came(*came, partner)?)));
+                Did::Complete { requests: requests.clone(), matched: came.collect::<Result<_, Reason>>()? }
+            }
+            Did::Collective(collected) => Did::Collective(self.collected(collected, to)?),
+            Did::NewComm(made) => Did::NewComm(self.made(made, to)?),
+            other => other.clone(),
+        };
+        Ok(Shape { call: shape.call.clone(), did })
+    }
+
+    fn over(&self, comm: u32) -> Over {
+        self.comms.get(comm as usize).copied().unwrap_or(Over::Nobody)
+    }
+
+    fn partner(&self, rank: u32, partner: &mut Partner) -> Result<u32, Reason> {
+        let count = self.grid.size().unwrap_or(0);
+        if rank >= count {
+            return Err(format!("its partner is rank {rank}, and there are {count}"));
+        }
+        let there = self.grid.coordinates(rank);
+        let mut offset = Vec::with_capacity(there.len());
+        for (at, there) in there.into_iter().enumerate() {
+            let (size, here) = (i64::from(self.grid.sizes[at]), self.place[at]);
+            let mut along = i64::from(there) - here;
+            if self.grid.periodic[at] && size > 1 {
+                along = along.rem_euclid(size);
+                if 2 * along == size {
+                    return Err(format!(
+                        "rank {rank} is half way round dimension {at} of {size} ranks: on which side is not known"
+                    ));
+                }
+                along -= if 2 * along > size { size } else { 0 };
+            }
+            offset.push(along);
+        }
+        debug_assert_eq!(self.grid.rank(&sum(&self.place, &offset)), Some(rank));
+        Ok(partner(&offset))
+    }
+
+    /// A partner in a communicator.
+    fn partner_in(&self, comm: u32, rank: u32, partner: &mut Partner) -> Result<u32, Reason> {
+        match self.over(comm) {
+            Over::Everyone => self.partner(rank, partner),
+            _ => Ok(rank),
+        }
+    }
+
+    fn sent(&self, send: &Sent, partner: &mut Partner) -> Result<Sent, Reason> {
+        let to = send.to.map(|to| self.partner_in(send.comm, to, partner)).transpose()?;
+        Ok(Sent { to, ..send.clone() })
+    }
+
+    fn received(&self, receive: &Received, partner: &mut Partner) -> Result<Received, Reason> {
+        let from = match receive.from {
+            From::Rank(rank) => From::Rank(self.partner_in(receive.comm, rank, partner)?),
+            other => other,
+        };
+        let matched = receive.matched.map(|came| self.came(came, partner)).transpose()?;
+        Ok(Received { from, matched, ..receive.clone() })
+    }
+
+    fn came(&self, came: Matched, partner: &mut Partner) -> Result<Matched, Reason> {
+        Ok(Matched { source: self.partner(came.source, partner)?, ..came })
+    }
+
+    fn collected(&self, collected: &Collected, to: &CartGrid) -> Result<Collected, Reason> {
+        if self.over(collected.comm) != Over::Everyone {
+            return Ok(collected.clone());
+        }
+        if collected.root != 0 {
+            return Err(format!(
+                "its root is rank {}; which one that is among more ranks is not known",
+                collected.root
+            ));
+        }
+        let count = to.size().unwrap_or(0) as usize;
+        let neighbours = collected.kind.starts_with("neighbor");
+        let longer = |sizes: &[u64]| match sizes {
+            _ if neighbours => Ok(sizes.to_vec()),
+            [first, rest @ ..] if rest.iter().all(|size| size == first) => Ok(vec![*first; count]),
+            [] => Ok(Vec::new()),
+            _ => Err("its blocks are not all of one length".to_string()),
+        };
+        let sizes = match &collected.sizes {
+            Amount::Equal(bytes) => Amount::Equal(*bytes),
+            Amount::ByRank(sizes) => Amount::ByRank(longer(sizes)?),
+            Amount::Own { send, receive } => Amount::Own { send: longer(send)?, receive: longer(receive)? },
+        };
+        Ok(Collected { sizes, ..collected.clone() })
+    }
+
+    fn made(&mut self, made: &Made, to: &CartGrid) -> Result<Made, Reason> {
+        let all = self.grid.size().unwrap_or(0);
+        let is_all = made.members.len() == all as usize && made.members.iter().copied().eq(0..all);
+        let (over, how) = match (self.over(made.parent), &made.how) {
+            (Over::Everyone, How::Dup) => (Over::Everyone, How::Dup),
+            (Over::Everyone, How::Cart { sizes, periodic }) if *sizes == self.grid.sizes => {
+                (Over::Everyone, How::Cart { sizes: to.sizes.clone(), periodic: periodic.clone() })
+            }
+            (Over::Everyone, How::Split { .. } | How::Create { .. }) if is_all => (Over::Everyone, How::Dup),
+            (Over::Everyone, How::Split { colour: None, .. }) => (Over::Nobody, made.how.clone()),
+            (Over::Oneself, how) => (Over::Oneself, how.clone()),
+            _ => {
+                return Err(
+                    "it makes a communicator of some of the ranks; those of all ranks can be scaled".into()
+                );
+            }
+        };
+        if let Some(number) = made.comm {
+            let number = number as usize;
+            if self.comms.len() <= number {
+                self.comms.resize(number + 1, Over::Nobody);
+            }
+            self.comms[number] = over;
+        }
+        Ok(Made { how, members: Vec::new(), ..made.clone() })
+    }
+}
