@@ -83,6 +83,14 @@ def trace_convert(path: str, out: str, tallied: bool | None) -> dict:
         return json.loads(_core.trace_convert(place, out, tallied))
 
 
+def trace_scale(path: str, out: str, grid: list[int] | None, to: list[int], tallied: bool | None) -> dict:
+    """Writes into the folder `out` a larger run, which stands for a regular one, see `sim::trace::scale`."""
+    from hopcast.archive import opened
+
+    with opened(path) as place:
+        return json.loads(_core.trace_scale(place, out, grid, to, tallied))
+
+
 def platform_schema() -> str:
     """The JSON schema of platform files."""
     return _core.platform_schema()

@@ -183,6 +183,53 @@ def convert(path: str, out: str, one_file: bool, times: str | None) -> None:
     )
 
 
+class _Sizes(click.ParamType):
+    """`10x10x10`, or one number."""
+
+    name = "sizes"
+
+    def convert(self, value, param, ctx) -> list[int]:
+        words = value.split("x") if isinstance(value, str) else value
+        if not all(isinstance(word, int) or word.isdecimal() for word in words):
+            self.fail(f"'{value}' is neither a number of ranks, such as 1000, nor a grid, such as 10x10x10")
+        return [min(int(word), 2**32 - 1) for word in words]
+
+
+@command.command()
+@click.argument("path")
+@click.option("-o", "--out", type=click.Path(), required=True, help="What to write: a folder, NAME.hct.")
+@click.option(
+    "--to",
+    type=_Sizes(),
+    required=True,
+    metavar="RANKS|GRID",
+    help="So many ranks, such as 1000, or so many along each dimension, such as 10x10x10.",
+)
+@click.option(
+    "--grid",
+    type=_Sizes(),
+    metavar="GRID",
+    help="How the recorded ranks stand, such as 3x3x3. Default: as the program has asked MPI_Cart_create "
+    "for, or in a row.",
+)
+@click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
+def scale(path: str, out: str, to: list[int], grid: list[int] | None, one_file: bool) -> None:
+    """Grow a regular trace to more ranks.
+
+    Regular are stencils, rings and collectives of all ranks: what a rank does depends only on whether it
+    stands at an end of the grid, and where its partners stand from it. Each new rank does what a recorded
+    rank of its place did, in the same times: the work of a rank stays what it was. What is not regular is
+    refused.
+    """
+    from hopcast.record.files import scaled
+    from hopcast.report import units
+
+    written, size = scaled(path, out, one_file, grid, to)
+    grids = " to ".join(" x ".join(map(str, written[side])) for side in ("from", "to"))
+    ranks = units.things(written["ranks"], "rank")
+    click.echo(f"{grids}: {ranks}, {written['calls']:,} calls in {out} ({units.size(size)})")
+
+
 @command.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "-o", "--out", type=click.Path(), help="The folder to write. Default: PROGRAM.hct, or PROGRAM-2.hct, …"

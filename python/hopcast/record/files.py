@@ -1,10 +1,11 @@
-"""Recordings as files: of any format into hopcast's own."""
+"""Recordings as files in hopcast's own format: made of others, and grown to more ranks."""
 
 from __future__ import annotations
 
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hopcast.cli import core
@@ -15,6 +16,15 @@ def converted(path: str, out: str, one_file: bool, tallied: bool | None) -> tupl
     """Writes the recorded run at `path` as `out`, a folder or one file, which is not there yet: what
     `sim::trace::convert` says of it, and its size [bytes]. With times tallied, exact, or (None) as they are.
     """
+    return _written(out, one_file, lambda folder: core.trace_convert(path, folder, tallied))
+
+
+def scaled(path: str, out: str, one_file: bool, grid: list[int] | None, to: list[int]) -> tuple[dict, int]:
+    """The same of the run that stands for the one at `path` on more ranks: see `sim::trace::scale`."""
+    return _written(out, one_file, lambda folder: core.trace_scale(path, folder, grid, to, None))
+
+
+def _written(out: str, one_file: bool, write: Callable[[str], dict]) -> tuple[dict, int]:
     target = Path(out)
     if target.exists():
         raise InputError(f"{out} exists already; --out names another")
@@ -25,7 +35,7 @@ def converted(path: str, out: str, one_file: bool, tallied: bool | None) -> tupl
         with tempfile.TemporaryDirectory(prefix=".hopcast-", dir=target.parent) as beside:
             folder = Path(beside) / target.name
             folder.mkdir()
-            written = core.trace_convert(path, str(folder), tallied)
+            written = write(str(folder))
             size = sum(file.stat().st_size for file in folder.iterdir())
             made = _archive(folder) if one_file else folder
             shutil.move(made, target)
