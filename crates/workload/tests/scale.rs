@@ -183,7 +183,7 @@ fn what_is_not_regular_is_refused_by_rank_and_call() {
     let reason = refused(longer, &[9]);
     assert!(
         reason.contains(
-            "ranks 1 and 3 stand alike on a grid of 6, but differ: in rank 3, call #3 is MPI_Isend"
+            "ranks 1 and 3 stand alike on a grid of 6, but differ: in rank 3, call #3, MPI_Isend, has another"
         ),
         "{reason}"
     );

@@ -269,13 +269,16 @@ fn difference(of: &SharedSet, grid: &CartGrid, one: u32, other: u32) -> Result<R
         same
     })?;
     let call = match (differs, shapes.get(at.saturating_sub(usize::from(differs.is_some())))) {
-        (Some(theirs), Some(ours)) => format!("call #{at} is {theirs} here and {} there", ours.call.0),
-        (Some(theirs), None) => format!("call #{at}, {theirs}, is not there"),
-        (None, _) => format!("it ends after call #{at}, and rank {one} does not"),
+        (Some(theirs), Some(ours)) if theirs == ours.call.0 => {
+            format!("call #{at}, {theirs}, has another partner, tag or length")
+        }
+        (Some(theirs), Some(ours)) => format!("call #{at} is {theirs}, and not {}", ours.call.0),
+        (Some(theirs), None) => format!("call #{at}, {theirs}, is one more"),
+        (None, _) => format!("there is no call after #{at}"),
     };
     Ok(format!(
-        "ranks {one} and {other} stand alike on a grid of {}, but differ: in rank {other}, {call}, or its partner, \
-         tag or length is another; --grid says how the ranks stand",
+        "ranks {one} and {other} stand alike on a grid of {}, but differ: in rank {other}, {call}; --grid says how the \
+         ranks stand",
         words(&grid.sizes)
     ))
 }
