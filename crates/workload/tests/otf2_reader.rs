@@ -7,6 +7,7 @@ use std::path::Path;
 
 use common::drive;
 use mpi::{Op, Rank};
+use workload::trace::hct::write::{convert, file_name};
 use workload::trace::otf2::{CollectiveCall, Event, Otf2Set};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile, TraceSet};
 
@@ -192,6 +193,31 @@ fn all_archives_run_to_their_end() {
     for archive in ["sst-macro-otf2_test_traces", "pipit-ping-pong-otf2", "pipit-ping-pong-otf2-papi"] {
         runs_to_its_end(&data.join("misc").join(archive));
     }
+}
+
+#[test]
+fn an_archive_converts_and_replays_alike() {
+    let Some(data) = common::data("otf2/misc/sst-macro-otf2_test_traces") else { return };
+    let archive = trace::recognise(archive(&data)).unwrap();
+    let hosts = archive.hosts();
+    let mut files = Vec::new();
+    for rank in 0..archive.ranks() {
+        let mut content = Vec::new();
+        convert(&*archive, &archive.head(Rank(rank), &hosts[rank as usize]), &mut content).unwrap();
+        files.push(TraceFile::new(file_name(rank), content));
+    }
+    // The same communication; times in files are whole nanoseconds.
+    let replayed = |set| {
+        let mut source = trace::replay(set, ReplayOptions::default()).unwrap();
+        let run = drive::run(&mut source, 10);
+        assert_eq!((source.take_error(), run.stuck, run.left_over), (None, vec![], 0));
+        let timed = |op: &Op| matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Call(..));
+        run.ops
+            .into_iter()
+            .map(|ops| ops.into_iter().filter(|op| !timed(op)).collect())
+            .collect::<Vec<Vec<_>>>()
+    };
+    assert_eq!(replayed(trace::recognise(files).unwrap()), replayed(archive));
 }
 
 #[test]
