@@ -67,7 +67,7 @@ impl Walk {
             Did::NewComm(made) => Did::NewComm(self.made(made, to)?),
             other => other.clone(),
         };
-        Ok(Shape { call: shape.call.clone(), did })
+        Ok(Shape { call: shape.call, did })
     }
 
     fn over(&self, comm: u32) -> Over {
