@@ -45,7 +45,7 @@ class Mpi:
         if not built.exists():
             compiler = f"mpif90.{self.name}" if source.endswith(".f90") else f"mpicc.{self.name}"
             subprocess.run(
-                [compiler, "-O2", str(HERE / source), "-o", str(built)], check=True, env=ENVIRONMENT
+                [compiler, "-O2", "-w", str(HERE / source), "-o", str(built)], check=True, env=ENVIRONMENT
             )
         return built
 
@@ -245,3 +245,13 @@ def test_recording_changes_neither_output_nor_status(mpi: Mpi, tmp_path: Path) -
     again = hopcast("trace", "-o", out, "--", "true", check=False)
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
     assert hopcast("trace", "-o", tmp_path / "b.hct", "--", "false", check=False).returncode == 1
+
+
+def test_one_file_is_replayed_as_the_folder_is(calls: Path, tmp_path: Path) -> None:
+    one = tmp_path / "one.hct"
+    hopcast("trace", "convert", calls, "-o", one, "--one-file")
+    assert one.is_file()
+    reports = [json.loads(hopcast("run", "crossbar", "--json", path).stdout) for path in (calls, one)]
+    assert reports[0]["outcome_hash"] == reports[1]["outcome_hash"]
+    again = hopcast("trace", "convert", calls, "-o", one, check=False)
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)

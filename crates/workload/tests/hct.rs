@@ -124,6 +124,37 @@ fn missing_and_foreign_ranks_are_refused() {
     assert_eq!(error, "rank-000002.hct: is rank 2 of 3, where rank 3 of 3 was expected");
 }
 
+/// Rank 1, whose clock starts 300 ns after that of rank 0 of the same host, keeps its times in a copy.
+#[test]
+fn a_copy_has_the_times_of_the_original() {
+    let mut files = files(3, false);
+    let content = String::from_utf8_lossy(&common::content(&files[1])).into_owned();
+    assert!(content.contains("\"start_unix_ns\":5,"));
+    let mut later = common::content(&files[1]);
+    let at = content.find("\"start_unix_ns\":5,").unwrap() + "\"start_unix_ns\":".len();
+    later.splice(at..=at, b"305".iter().copied());
+    let length = u32::from_le_bytes(later[4..8].try_into().unwrap()) + 2;
+    later[4..8].copy_from_slice(&length.to_le_bytes());
+    files[1] = TraceFile::new(file_name(1), later);
+    let original = HctSet::open(files).unwrap();
+    let copy = (0..3).map(|rank| {
+        let mut content = Vec::new();
+        convert(&original, &original.head(Rank(rank), ""), &mut content).unwrap();
+        TraceFile::new(file_name(rank), content)
+    });
+    let copy = HctSet::open(copy.collect()).unwrap();
+    for clocks in [Clocks::Aligned, Clocks::Recorded] {
+        for rank in 0..3 {
+            let of = |set: &HctSet| -> Vec<_> {
+                set.recorded_calls(Rank(rank), clocks).unwrap().map(Result::unwrap).collect()
+            };
+            assert_eq!(of(&original), of(&copy), "rank {rank}");
+        }
+        let first = original.recorded_calls(Rank(1), clocks).unwrap().next().unwrap().unwrap();
+        assert_eq!(first.begin.0, 300_000);
+    }
+}
+
 /// Every damaged byte gives an error or another recording, never a panic; a checksum finds nearly all.
 #[test]
 fn damage_is_found() {

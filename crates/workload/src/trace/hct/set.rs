@@ -277,7 +277,10 @@ impl TraceSet for HctSet {
     }
 
     fn head(&self, rank: Rank, _: &str) -> Head {
-        self.ranks[rank.0 as usize].head.clone()
+        let One { head, start_on_host_ns, .. } = &self.ranks[rank.0 as usize];
+        // The clock of its host, on which its events are given.
+        let start_unix_ns = head.start_unix_ns.saturating_add_signed(-start_on_host_ns);
+        Head { start_unix_ns, ..head.clone() }
     }
 
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
