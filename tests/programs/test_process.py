@@ -50,6 +50,31 @@ static void refused(void) {
     int code = pthread_create(&thread, NULL, nothing, NULL), child = fork();
     printf("%d %d %d\\n", code == EAGAIN, child == -1, errno == ENOSYS);
 }
+/* Each send keeps rank 0 busy for 10 us, in which rank 2 prints. */
+static void until(double us) {
+    struct timespec pause = {0, (long)(1e3 * us - 1e9 * MPI_Wtime())};
+    nanosleep(&pause, NULL);
+}
+static void sends(void) {
+    MPI_Request requests[2];
+    until(1000);
+    if (rank == 0) {
+        MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        printf("sent\\n");
+        printf("at %.1f us\\n", 1e6 * MPI_Wtime());
+        for (int i = 0; i < 2; i++)
+            MPI_Isend(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &requests[i]);
+        printf("sent twice\\n");
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        printf("at %.1f us\\n", 1e6 * MPI_Wtime());
+    }
+    for (int i = 0; rank == 1 && i < 3; i++)
+        MPI_Recv(&size, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; rank == 2 && i < 3; i++) {
+        until(1005 + 10 * i);
+        printf("%d us\\n", 5 + 10 * i);
+    }
+}
 static void files(void) {
     char name[32];
     snprintf(name, sizeof name, "out.%d", rank);
@@ -65,11 +90,23 @@ int main(int argc, char **argv) {
     case 'c': clocks(); break;
     case 'r': refused(); break;
     case 'f': files(); break;
+    case 's': sends(); break;
     case 't': if (rank == 1) raise(SIGTERM);
     }
     MPI_Finalize();
     return 0;
 }
+"""
+
+SLOW_SENDERS = """
+name = "slow senders"
+topology = { kind = "crossbar", hosts = 3 }
+host = { processes = 1, memory = { latency = "0 ns", bandwidth = "10 GB/s" } }
+nic = { bandwidth = "10 GB/s", latency = "1 us" }
+compute = { flop_rate = "1 Gflop/s" }
+[[mpi.regimes]]
+name = "all"
+send_overhead = "10 us"
 """
 
 
@@ -80,8 +117,8 @@ def program(tmp_path_factory) -> Path:
     return compiled(source, source.parent)
 
 
-def run(program: Path, ranks: int, *words: str, given: str = "", folder: Path | None = None):
-    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--quiet", program, *words]
+def run(program: Path, ranks: int, *words: str, platform="hopper", given: str = "", folder: Path | None = None):
+    command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks), "--quiet", program, *words]
     return subprocess.run(
         command, capture_output=True, text=True, env=ENVIRONMENT, timeout=100, input=given, cwd=folder
     )
@@ -116,6 +153,15 @@ def test_what_one_process_cannot_do_for_a_rank_is_refused_and_named(program) -> 
     assert done.stdout.splitlines()[:2] == ["1 1 1"] * 2
     assert "rank 0: fork: all ranks share one process" in done.stderr
     assert done.stderr.count("pthread_create: ") == 1
+
+
+def test_what_ranks_print_beside_their_sends_is_in_the_order_of_simulated_time(program, tmp_path) -> None:
+    """A rank that has sent is not told of it; what it prints is not printed before the send is over."""
+    platform = tmp_path / "slow.toml"
+    platform.write_text(SLOW_SENDERS)
+    done = run(program, 3, "s", platform=platform)
+    expected = ["5 us", "sent", "at 1010.0 us", "15 us", "25 us", "sent twice", "at 1030.0 us"]
+    assert done.stdout.splitlines()[:7] == expected
 
 
 def test_a_rank_may_print_into_a_file_of_its_own(program, tmp_path) -> None:

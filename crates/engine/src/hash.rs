@@ -47,6 +47,7 @@ pub struct Digest(u64);
 
 impl Digest {
     /// Folds one word into the digest.
+    #[inline]
     pub fn fold(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(FACTOR) ^ (word >> 31);
     }

@@ -4,7 +4,8 @@
 //! things that can touch each other happen. Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
 //! algorithms for the shortest path problem" (JACM 37(2), 1990), with digits of ten bits: time is cut
 //! into blocks of 512 ps; events lie in buckets by the highest digit in which the number of their block
-//! differs from that of the open block, and by that digit. The events of a block are sorted when it is
+//! differs from that of the open block, and by that digit. The next block to be opened is the earliest in the
+//! lowest bucket; the other events of that go to lower buckets. The events of a block are sorted when it is
 //! opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
 
 use std::cmp::Reverse;
@@ -121,6 +122,8 @@ pub struct Queue {
     buckets: Vec<Vec<Event>>,
     /// Which of the digits have buckets that hold something,
     levels: u8,
+    /// which of the words of `filled` of each digit are not zero,
+    words: [u16; DIGITS],
     /// and which of their buckets, one bit each.
     filled: [[u64; VALUES / 64]; DIGITS],
     /// Emptied buckets, whose memory is used again.
@@ -144,6 +147,7 @@ impl Default for Queue {
             block: 0,
             buckets: vec![Vec::new(); DIGITS * VALUES],
             levels: 0,
+            words: [0; DIGITS],
             filled: [[0; VALUES / 64]; DIGITS],
             spare: Vec::new(),
             earliest: Time::NEVER,
@@ -231,10 +235,7 @@ impl Queue {
         if let Some(time) = self.next_open() {
             return time;
         }
-        if self.earliest == UNKNOWN {
-            self.earliest = self.find_earliest();
-        }
-        self.earliest
+        self.find_earliest()
     }
 
     /// The time of the event last taken.
@@ -289,6 +290,7 @@ impl Queue {
         let bucket = &mut self.buckets[level * VALUES + digit];
         if bucket.is_empty() {
             self.levels |= 1 << level;
+            self.words[level] |= 1 << (digit / 64);
             self.filled[level][digit / 64] |= 1 << (digit % 64);
             *bucket = self.spare.pop().unwrap_or_default();
         }
@@ -296,55 +298,68 @@ impl Queue {
     }
 
     /// The lowest bucket that is filled: its digit, and the value of that.
+    #[inline]
     fn lowest(&self) -> Option<(usize, usize)> {
         let level = self.levels.trailing_zeros() as usize;
         let words = self.filled.get(level)?;
-        let word = words.iter().position(|word| *word != 0)?;
+        let word = self.words[level].trailing_zeros() as usize;
         Some((level, word * 64 + words[word].trailing_zeros() as usize))
     }
 
     /// The time of the earliest event in the buckets: it is in the lowest that is filled.
-    fn find_earliest(&self) -> Time {
-        let Some((level, digit)) = self.lowest() else { return Time::NEVER };
-        let bucket = &self.buckets[level * VALUES + digit];
-        bucket.iter().map(|event| event.time).min().expect("a filled bucket has an event")
+    fn find_earliest(&mut self) -> Time {
+        if self.earliest == UNKNOWN {
+            let (level, digit) = self.lowest().expect("without an event it is known that there is none");
+            let bucket = &self.buckets[level * VALUES + digit];
+            let first = bucket.iter().map(|event| event.time).min();
+            self.earliest = first.expect("a filled bucket has an event");
+        }
+        self.earliest
     }
 
-    /// Opens the block of the earliest event, if it begins before `end`: spreads buckets over lower ones,
-    /// until one is a single block.
+    /// Opens the block of the earliest event, if it begins before `end`: spreads the other events of its bucket
+    /// over lower ones.
     fn open_before(&mut self, end: Time) -> Option<()> {
-        while self.due.is_empty() {
-            let (level, digit) = self.lowest()?;
-            let below = DIGIT_BITS * level;
-            // With the digit of the bucket, and zeros behind it.
-            let above = self.block.checked_shr((below + DIGIT_BITS) as u32).unwrap_or(0);
-            let block = (above << DIGIT_BITS | digit as u64) << below;
-            if block << BLOCK_BITS >= end.0 {
-                return None;
-            }
-            self.block = block;
-            self.earliest = UNKNOWN;
-            let words = &mut self.filled[level];
-            words[digit / 64] &= !(1 << (digit % 64));
-            self.levels &= !(u8::from(words.iter().all(|word| *word == 0)) << level);
-            let mut bucket = std::mem::take(&mut self.buckets[level * VALUES + digit]);
-            if level == 0 {
-                std::mem::swap(&mut self.due, &mut bucket);
-            } else {
-                for event in bucket.drain(..) {
-                    if event.time.0 >> BLOCK_BITS == block {
-                        self.due.push(event);
-                    } else {
-                        self.insert(event);
-                    }
+        let (level, digit) = self.lowest()?;
+        let number = level * VALUES + digit;
+        let first = match level {
+            // All that is in it is of one block.
+            0 => self.buckets[number].first()?.time,
+            _ => self.find_earliest(),
+        };
+        let block = first.0 >> BLOCK_BITS;
+        if block << BLOCK_BITS >= end.0 {
+            return None;
+        }
+        self.block = block;
+        self.empty(level, digit);
+        let mut bucket = std::mem::take(&mut self.buckets[number]);
+        if level == 0 {
+            std::mem::swap(&mut self.due, &mut bucket);
+        } else {
+            for event in bucket.drain(..) {
+                if event.time.0 >> BLOCK_BITS == block {
+                    self.due.push(event);
+                } else {
+                    self.insert(event);
                 }
             }
-            self.spare.push(bucket);
         }
+        self.spare.push(bucket);
+        self.earliest = if self.levels == 0 { Time::NEVER } else { UNKNOWN };
         if self.due.len() > 1 {
             self.due.sort_unstable_by_key(|event| Reverse(event.order()));
         }
         Some(())
+    }
+
+    /// Takes note that a bucket holds nothing any more.
+    #[inline]
+    fn empty(&mut self, level: usize, digit: usize) {
+        let word = digit / 64;
+        self.filled[level][word] &= !(1 << (digit % 64));
+        self.words[level] &= !(u16::from(self.filled[level][word] == 0) << word);
+        self.levels &= !(u8::from(self.words[level] == 0) << level);
     }
 }
 

@@ -112,7 +112,7 @@ pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, I
     allow_files();
     let stacks = Stacks::new(ranks, job.stack_size_bytes)
         .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
-    Ok(Live::new(runs, stacks, clock, Rc::new(shared(job, prepared, None))))
+    Ok(Live::new(runs, stacks, clock, Rc::new(shared(job, prepared, clock, None))))
 }
 
 /// The report, with what the kernel counts more than once taken off the process's memory.
@@ -173,7 +173,7 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
         fold::start(std::mem::take(&mut job.fold), &template, ranks).map_err(refuse)?;
     }
     set_name(program);
-    let shared = shared(job, prepared, Some(&template));
+    let shared = shared(job, prepared, clock, Some(&template));
     let runs = Runs::Copies { template: Box::new(template), main, thread_local: place, isolation };
     Ok(Live::new(runs, stacks, clock, Rc::new(shared)))
 }
@@ -195,7 +195,7 @@ fn whole(job: &Job, clock: &Clock) -> Result<(), String> {
 }
 
 /// What the ranks of a program share; `template` is what it was loaded from, if it is compiled.
-fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared {
+fn shared(job: &Job, prepared: &Prepared, clock: Clock, template: Option<&Template>) -> Shared {
     let copy_of = |name| template.and_then(|template| template.copy_of(name));
     Shared {
         ranks: prepared.ranks(),
@@ -203,6 +203,7 @@ fn shared(job: &Job, prepared: &Prepared, template: Option<&Template>) -> Shared
         own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| copy_of(name)),
         own_options: OwnOptions { places: OPTIONS.map(copy_of) },
         apart: job.isolation() == Isolation::Process,
+        runs_ahead: template.is_some() && job.isolation() != Isolation::Process && clock == Clock::Stopped,
         host_of_rank: prepared.host_of_rank().to_vec(),
         protocol: prepared.protocol(),
         parcels: Default::default(),

@@ -19,6 +19,8 @@
 //! both ends for each message; Liu, Vishnu, Panda, "Building multirail InfiniBand clusters: MPI-level design
 //! and performance evaluation" (SC 2004), for the choices by turns, by process and by load.
 
+use std::borrow::Cow;
+
 use engine::Duration;
 
 use crate::message::Message;
@@ -106,14 +108,15 @@ impl Chooser {
     }
 
     /// `message` with its NICs. `load` says what waits at each NIC of its source, in any one unit.
-    pub fn settle(&mut self, message: &Message, load: impl Fn(u8) -> u64) -> Message {
+    #[inline]
+    pub fn settle<'a>(&mut self, message: &'a Message, load: impl Fn(u8) -> u64) -> Cow<'a, Message> {
         let count = self.nics.count;
         if let Some(NicPair { from, to }) = message.nics {
             assert!(from < count && to < count, "NICs {from} and {to} of hosts that have {count}");
-            return *message;
+            return Cow::Borrowed(message);
         }
         if count == 1 {
-            return *message;
+            return Cow::Borrowed(message);
         }
         let by = |number: u32| (number % u32::from(count)) as u8;
         let pair = match self.nics.choice {
@@ -126,7 +129,7 @@ impl Chooser {
                 NicPair::same((0..count).min_by_key(|nic| load(*nic)).expect("there is a NIC"))
             }
         };
-        Message { nics: Some(pair), ..*message }
+        Cow::Owned(Message { nics: Some(pair), ..*message })
     }
 
     fn next_turn(&mut self, host: HostId) -> u8 {

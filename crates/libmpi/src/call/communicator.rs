@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -173,6 +174,34 @@ pub fn find(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {
         Comm(number) => me
             .communicator_by_number(number)
             .ok_or_else(|| Error::new(Class::COMM, format!("{number:#x} is not a communicator"))),
+    }
+}
+
+/// A communicator that is looked at during a call.
+pub enum Found<'a> {
+    /// One that is always there.
+    Predefined(&'a Communicator),
+    /// One that may be freed meanwhile.
+    Made(Rc<Communicator>),
+}
+
+impl Deref for Found<'_> {
+    type Target = Communicator;
+    #[inline]
+    fn deref(&self) -> &Communicator {
+        match self {
+            Found::Predefined(found) => found,
+            Found::Made(found) => found,
+        }
+    }
+}
+
+/// The communicator of a handle, for those who do not keep it.
+#[inline]
+pub fn look(me: &Process, comm: Comm) -> Answer<Found<'_>> {
+    match comm {
+        Comm::WORLD => Ok(Found::Predefined(&me.world)),
+        other => find(me, other).map(Found::Made),
     }
 }
 

@@ -9,10 +9,13 @@ use std::ffi::c_void;
 use mpi::operation::Data;
 
 use super::datatype::Layout;
-use crate::fold::transfer;
+use crate::fold::{self, transfer};
 
 /// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
 pub const LENT_FROM: u64 = 2048;
+
+/// So many bytes are kept without memory of their own: as many as take no more room than what is lent.
+const SHORT: usize = 48;
 
 /// Values in a program's memory.
 #[derive(Debug, Clone)]
@@ -27,8 +30,9 @@ pub struct Place {
 
 impl Place {
     /// Is it folded memory whose contents mean nothing?
+    #[inline]
     pub fn is_lost(&self) -> bool {
-        transfer::is_lost(&self.layout, self.at, self.count)
+        fold::active() && transfer::is_lost(&self.layout, self.at, self.count)
     }
 
     /// Puts contents there, as far as there is room.
@@ -71,6 +75,8 @@ impl Place {
 enum Contents {
     /// Here they are.
     Own(Box<[u8]>),
+    /// The same, of so many bytes: no memory is asked for.
+    Short([u8; SHORT], u8),
     /// What is kept of folded memory, of a message of so many bytes (`fold::transfer`).
     Pieces(Box<[u8]>, u64),
     /// In the sender's memory.
@@ -99,6 +105,22 @@ impl Parcels {
             return 0;
         }
         self.hold(Held { contents: Contents::Own(contents), holders: 1 })
+    }
+
+    /// Keeps the contents of `count` values at `buffer` until their message has been received.
+    ///
+    /// # Safety
+    /// As for [`Layout::pack`].
+    pub unsafe fn pack(&mut self, layout: &Layout, buffer: *const c_void, count: i64) -> Data {
+        let bytes = layout.size * count.max(0) as usize;
+        if bytes == 0 || bytes > SHORT {
+            // SAFETY: the caller says so.
+            return self.keep(unsafe { layout.pack(buffer, count) });
+        }
+        let mut short = [0; SHORT];
+        // SAFETY: there is room; the caller says the rest.
+        unsafe { layout.pack_into(buffer, count, short.as_mut_ptr()) };
+        self.hold(Held { contents: Contents::Short(short, bytes as u8), holders: 1 })
     }
 
     /// Keeps what is kept of folded memory, of a message of so many bytes.
@@ -167,6 +189,7 @@ impl Parcels {
         unsafe {
             match &self.held[number as usize - 1].contents {
                 Contents::Own(contents) => to.put(contents),
+                Contents::Short(contents, bytes) => to.put(&contents[..usize::from(*bytes)]),
                 Contents::Pieces(pieces, bytes) => {
                     let room = to.layout.size as u64 * to.count.max(0) as u64;
                     transfer::unpack(&to.layout, pieces, to.at, room.min(*bytes));
@@ -194,6 +217,7 @@ impl Parcels {
         let held = &mut self.held[number as usize - 1];
         let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {
             Contents::Own(contents) => contents,
+            Contents::Short(contents, bytes) => contents[..usize::from(bytes)].into(),
             Contents::Pieces(..) | Contents::Lent(_) | Contents::Landed => {
                 unreachable!("only what is kept is opened")
             }

@@ -60,6 +60,9 @@ impl Clock {
 
     /// It has stopped: what its computing takes on the target.
     pub fn stop(self) -> Duration {
+        if self == Clock::Stopped {
+            return Duration::ZERO;
+        }
         let computed = computing();
         SINCE.set(None);
         computed

@@ -44,8 +44,11 @@ struct Seat {
     block: Box<[u8]>,
     errno: c_int,
     floating_point: Control,
-    /// What it asked for, while its computing before that takes its time.
-    held: Option<Op>,
+    /// What it asked for with what it has computed before, while that takes its time, or what it was ahead of is
+    /// performed.
+    held: Option<(Step, Duration)>,
+    /// How it has crashed, while what it was ahead of is performed.
+    crashed: Option<Fault>,
     /// The way to its process, if it is one.
     slot: Option<&'static Slot>,
 }
@@ -113,6 +116,10 @@ pub struct Live {
     stacks: Stacks,
     /// Whether valgrind watches, so that it is asked what it has found.
     in_valgrind: bool,
+    /// How the processor computes while no rank runs.
+    floating_point: Control,
+    /// The place of this thread's error number.
+    errno: *mut c_int,
 }
 
 impl Live {
@@ -120,7 +127,11 @@ impl Live {
     pub fn new(runs: Runs, stacks: Stacks, clock: Clock, shared: Rc<Shared>) -> Live {
         crash::watch();
         let seats = (0..shared.ranks).map(|_| None).collect();
-        Live { seats, shared, runs, clock, faults: Vec::new(), stacks, in_valgrind: valgrind::is_running() }
+        let (in_valgrind, floating_point) = (valgrind::is_running(), Control::now());
+        // SAFETY: gives a place that is there as long as the thread.
+        let errno = unsafe { libc::__errno_location() };
+        let faults = Vec::new();
+        Live { seats, shared, runs, clock, faults, stacks, in_valgrind, floating_point, errno }
     }
 
     /// What ended ranks that did not end well, in the order of simulated time.
@@ -148,8 +159,9 @@ impl Live {
             exit::run_handlers(&body, code);
             Ended::Exit(code)
         });
-        let fiber = RefCell::new(fiber);
-        Ok(Seat { fiber, process, block, errno: 0, floating_point: Control::now(), held: None, slot: None })
+        process.stand_on(&fiber);
+        let (fiber, floating_point) = (RefCell::new(fiber), self.floating_point);
+        Ok(Seat { fiber, process, block, errno: 0, floating_point, held: None, crashed: None, slot: None })
     }
 
     /// Lets a rank run until its next operation; gives it with the thread's time that it took.
@@ -161,9 +173,10 @@ impl Live {
             place.put(&seat.block);
         }
         let fiber = seat.fiber.get_mut();
-        seat.process.enter(fiber);
-        errno(Some(seat.errno));
-        let ours = Control::now();
+        seat.process.enter();
+        // SAFETY: the one thread's.
+        unsafe { *self.errno = seat.errno };
+        let ours = self.floating_point;
         if seat.floating_point != ours {
             seat.floating_point.set();
         }
@@ -180,7 +193,8 @@ impl Live {
         if seat.floating_point != ours {
             ours.set();
         }
-        seat.errno = errno(None);
+        // SAFETY: as above.
+        seat.errno = unsafe { *self.errno };
         seat.process.leave();
         if let Some(place) = thread_local {
             place.take(&mut seat.block);
@@ -204,7 +218,8 @@ impl Live {
             Ended::Exit(code) => code & 0xff,
             Ended::Crash => {
                 let told = seat.slot.and_then(|slot| slot.fault.take());
-                self.faults.push(told.unwrap_or_else(|| crash::fault(rank, now)));
+                let early = seat.crashed.map(|fault| Fault { at_s: now.seconds(), ..fault });
+                self.faults.push(told.or(early).unwrap_or_else(|| crash::fault(rank, now)));
                 return Op::Abort(1);
             }
         };
@@ -225,7 +240,7 @@ impl Source for Live {
         // What runs in another process does not run here.
         let seat = self.seats[rank.0 as usize].as_ref().filter(|seat| seat.slot.is_none())?;
         let mut fiber = seat.fiber.borrow_mut();
-        seat.process.enter(&fiber);
+        seat.process.enter();
         // Without an answer it says where it stands, and waits on.
         fiber.resume(ptr::null());
         seat.process.leave();
@@ -256,25 +271,16 @@ impl Source for Live {
 
     fn next(&mut self, rank: Rank, done: &Completion) -> Op {
         let index = rank.0 as usize;
-        match &mut self.seats[index] {
-            Some(seat) => {
-                if let Some(op) = seat.held.take() {
-                    return op;
-                }
+        if let Some(seat) = &mut self.seats[index] {
+            if let Some(op) = seat.process.take_ahead() {
+                return op;
             }
-            empty => {
-                // Not yet begun: an ended rank is not asked.
-                debug_assert!(empty.is_none());
-                match self.seat(rank.0) {
-                    Ok(seat) => self.seats[index] = Some(seat),
-                    Err(error) => return self.no_room(rank.0, &error),
-                }
-                if self.shared.apart
-                    && let Err(error) = self.part(rank.0)
-                {
-                    return self.no_room(rank.0, &error);
-                }
+            if let Some((step, took)) = seat.held.take() {
+                seat.process.has_caught_up();
+                return self.take(rank.0, step, took, done.now);
             }
+        } else if let Err(error) = self.begin(rank.0) {
+            return self.no_room(rank.0, &error);
         }
         let slot = self.seats[index].as_ref().and_then(|seat| seat.slot);
         let (step, took) = match slot.map(|slot| slot.ask(done)) {
@@ -288,25 +294,42 @@ impl Source for Live {
         if let Runs::Interpreter(interpreter) = self.runs {
             self.faults.append(&mut interpreter.take_failures());
         }
-        let op = match step {
-            Step::Perform(Op::Finish) => {
-                let code = self.seats[index].as_ref().expect("it has just run").process.exit_code.get();
-                self.ended(rank.0, Ended::Exit(code), done.now)
-            }
-            Step::Perform(op) => op,
-            Step::Ended(ended) => self.ended(rank.0, ended, done.now),
-        };
-        match &mut self.seats[index] {
-            Some(seat) if took > Duration::ZERO => {
-                seat.held = Some(op);
-                Op::Compute(Work::Time(took))
-            }
-            _ => op,
+        let seat = self.seats[index].as_mut().expect("it has just run");
+        if let Some(first) = seat.process.take_ahead() {
+            seat.crashed =
+                matches!(step, Step::Ended(Ended::Crash)).then(|| crash::fault(rank.0, done.now));
+            seat.held = Some((step, took));
+            return first;
         }
+        self.take(rank.0, step, took, done.now)
     }
 }
 
 impl Live {
+    /// A rank that has not begun is about to.
+    fn begin(&mut self, rank: u32) -> std::io::Result<()> {
+        self.seats[rank as usize] = Some(self.seat(rank)?);
+        if self.shared.apart { self.part(rank) } else { Ok(()) }
+    }
+
+    /// What the simulator is told of what a rank did when it ran, before which it has computed for so long.
+    #[inline]
+    fn take(&mut self, rank: u32, step: Step, took: Duration, now: Time) -> Op {
+        let seat = self.seats[rank as usize].as_mut().expect("it has run");
+        match step {
+            Step::Perform(Op::Finish) => {
+                let code = seat.process.exit_code.get();
+                self.ended(rank, Ended::Exit(code), now)
+            }
+            Step::Perform(op) if took > Duration::ZERO => {
+                seat.held = Some((Step::Perform(op), Duration::ZERO));
+                Op::Compute(Work::Time(took))
+            }
+            Step::Perform(op) => op,
+            Step::Ended(ended) => self.ended(rank, ended, now),
+        }
+    }
+
     /// The run is over: what ranks have printed and not ended with a line, and where the process was at first.
     pub fn close(&mut self) {
         for seat in self.seats.iter().flatten() {
@@ -384,20 +407,5 @@ fn run_main(me: &Process, main: usize) -> i32 {
     unsafe {
         program.initialise(argc, argv, envp);
         program.main(main)(argc, argv, envp)
-    }
-}
-
-/// The C library's error number: sets it, or gives it.
-fn errno(value: Option<c_int>) -> c_int {
-    // SAFETY: the place of this thread's error number.
-    unsafe {
-        let place = libc::__errno_location();
-        match value {
-            Some(value) => {
-                *place = value;
-                value
-            }
-            None => *place,
-        }
     }
 }

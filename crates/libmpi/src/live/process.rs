@@ -1,7 +1,7 @@
 //! One rank as the MPI library sees it: its time, its objects, and the way to the simulator.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::PathBuf;
 use std::ptr;
@@ -53,6 +53,8 @@ pub struct Shared {
     pub own_options: OwnOptions,
     /// Whether each rank is a process.
     pub apart: bool,
+    /// Whether a rank may go on from an operation before it is performed ([`Process::perform_ahead`]).
+    pub runs_ahead: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
     /// How messages are sent.
@@ -174,6 +176,10 @@ pub struct Process {
     pub sampling: Sampling,
     /// From where it called MPI last, if that is asked for.
     pub place: Cell<usize>,
+    /// Operations from which it has gone on before they were performed, the first first.
+    ahead: RefCell<VecDeque<Op>>,
+    /// Whether it waits until they are.
+    catches_up: Cell<bool>,
     /// How often in a row it has asked for what is not there.
     polls: Cell<u32>,
     /// For a signal handler, while it runs.
@@ -194,12 +200,15 @@ pub struct Process {
 const FREE_LOOKS: u32 = 1000;
 /// What a look takes from then on: about as long as many in a real program.
 const LOOK: Duration = Duration(1_000_000);
+/// So many operations may a rank be ahead of.
+const FURTHEST: usize = 32;
 /// So many tests in a row are made one by one.
 const PATIENCE: u32 = 32;
 /// Then up to 2¹⁰ at a time.
 const MOST_POLLS_LOG2: u32 = 10;
 
 /// Does the operation ask for something without waiting for it?
+#[inline]
 fn asks(op: &Op) -> bool {
     matches!(op, Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(_, false))
 }
@@ -232,6 +241,8 @@ impl Process {
             kernels: Calls::default(),
             sampling: Cell::new(None),
             place: Cell::new(0),
+            ahead: RefCell::default(),
+            catches_up: Cell::new(false),
             polls: Cell::new(0),
             trap: Cell::new(None),
             standing: Cell::new(None),
@@ -250,15 +261,21 @@ impl Process {
         unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Its fiber is about to be resumed.
-    pub fn enter(&self, fiber: &Fiber) {
-        self.view.enter();
+    /// It runs on this fiber.
+    pub fn stand_on(&self, fiber: &Fiber) {
         self.guard.set(fiber.guard());
         self.trap.set(Some(fiber.trap()));
+    }
+
+    /// Its fiber is about to be resumed.
+    #[inline]
+    pub fn enter(&self) {
+        self.view.enter();
         CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
     }
 
     /// Its fiber has been left.
+    #[inline]
     pub fn leave(&self) {
         CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
         self.view.leave();
@@ -276,12 +293,57 @@ impl Process {
     }
 
     /// Performs `op` in simulated time; `read` takes what is wanted of its completion.
+    #[inline]
     pub fn perform<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
         if asks(&op) {
             return self.poll(op, read);
         }
         self.polls.set(0);
         self.hand_over(op, read)
+    }
+
+    /// Performs `op`, of which the program is told nothing and which waits for nobody: the rank goes on at once, and
+    /// hands it over before its next operation, at the simulated time at which it was called. What the program does
+    /// until then is kept from being seen too early ([`Process::time`], `process_view::stdio`).
+    pub fn perform_ahead(&self, op: Op) {
+        let may = self.shared.runs_ahead && self.waited.get() == Duration::ZERO;
+        if !may || self.ahead.borrow().len() == FURTHEST {
+            return self.perform(op, |_| ());
+        }
+        self.polls.set(0);
+        self.looks.set(0);
+        self.ahead.borrow_mut().push_back(op);
+    }
+
+    /// Has it gone on from operations that are not performed?
+    #[inline]
+    pub fn is_ahead(&self) -> bool {
+        !self.ahead.borrow().is_empty()
+    }
+
+    /// The first of these operations.
+    #[inline]
+    pub fn take_ahead(&self) -> Option<Op> {
+        self.ahead.borrow_mut().pop_front()
+    }
+
+    /// Lets them be performed now.
+    pub fn catch_up(&self) {
+        let last = self.ahead.borrow_mut().pop_back();
+        if let Some(last) = last {
+            self.catches_up.set(true);
+            self.suspend(last);
+            self.catches_up.set(false);
+            self.view.catch_up();
+        }
+    }
+
+    /// The operations that it was ahead of are performed, and what it asked for then is about to be.
+    #[inline]
+    pub fn has_caught_up(&self) {
+        if !self.catches_up.get() {
+            self.view.catch_up();
+        }
     }
 
     /// A test or probe. One that a loop of them makes, each of which found nothing, waits for as long as a number of
@@ -300,6 +362,7 @@ impl Process {
         })
     }
 
+    #[inline]
     fn hand_over<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
         if let Some(slot) = self.slot.get() {
             return read(&self.hand_to(slot, op));
@@ -353,6 +416,7 @@ impl Process {
 
     /// Its simulated time now.
     pub fn time(&self) -> Time {
+        self.catch_up();
         self.now.get() + clock::computing() + self.waited.get()
     }
 
@@ -380,6 +444,9 @@ impl Process {
 
     /// Hands on what it has written.
     pub fn flush(&self) {
+        if Process::running().is_some() {
+            self.catch_up();
+        }
         self.view.flush();
     }
 

@@ -32,6 +32,14 @@ fn sink(descriptor: c_int) -> Option<&'static stdio::Sink> {
     Process::running().and_then(|me| me.view.sink(descriptor))
 }
 
+/// The same, which is about to be written elsewhere, once all is there that was written until now.
+fn sink_to_change(descriptor: c_int) -> Option<&'static stdio::Sink> {
+    if let Some(me) = Process::running() {
+        me.catch_up();
+    }
+    sink(descriptor)
+}
+
 fn is_standard(descriptor: c_int) -> bool {
     Process::running().is_some() && (0..=libc::STDERR_FILENO).contains(&descriptor)
 }
@@ -74,7 +82,7 @@ unsafe extern "C" fn read(descriptor: c_int, buffer: *mut c_void, count: usize) 
 /// Other ranks still write there.
 unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     if is_standard(descriptor) {
-        if let Some(sink) = sink(descriptor) {
+        if let Some(sink) = sink_to_change(descriptor) {
             sink.flush();
         }
         return 0;
@@ -86,7 +94,7 @@ unsafe extern "C" fn close(descriptor: c_int) -> c_int {
 unsafe extern "C" fn duplicate(old: c_int, new: c_int) -> c_int {
     // SAFETY: descriptors are numbers; a bad one is an error.
     unsafe {
-        match sink(new) {
+        match sink_to_change(new) {
             Some(sink) => {
                 let descriptor = libc::dup(old);
                 if descriptor < 0 {
@@ -123,7 +131,7 @@ unsafe extern "C" fn open_again(
         // SAFETY: the program's own call.
         return unsafe { libc::freopen(path, mode, file) };
     };
-    let Some(sink) = sink(descriptor).filter(|_| !path.is_null()) else {
+    let Some(sink) = sink_to_change(descriptor).filter(|_| !path.is_null()) else {
         refused::say("freopen", "standard input stays what it is");
         return std::ptr::null_mut();
     };

@@ -2,14 +2,13 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// `__cxa_eh_globals` of the C++ ABI (Itanium, 2.2.2): the exceptions, and how many fly.
 pub type Handled = [usize; 2];
 
-thread_local! {
-    /// Where the library keeps it, if there is one.
-    static PLACE: Cell<*mut Handled> = const { Cell::new(ptr::null_mut()) };
-}
+/// Where the library keeps it, if there is one, of the one thread.
+static PLACE: AtomicPtr<Handled> = AtomicPtr::new(ptr::null_mut());
 
 /// Looks for the C++ library among those that are loaded.
 pub fn find() {
@@ -18,7 +17,7 @@ pub fn find() {
     unsafe {
         let function = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr());
         if !function.is_null() {
-            PLACE.set(std::mem::transmute::<*mut std::ffi::c_void, Find>(function)());
+            PLACE.store(std::mem::transmute::<*mut std::ffi::c_void, Find>(function)(), Ordering::Relaxed);
         }
     }
 }
@@ -26,7 +25,7 @@ pub fn find() {
 /// The library's and `other` change places.
 #[inline]
 pub fn exchange(other: &Cell<Handled>) {
-    let place = PLACE.get();
+    let place = PLACE.load(Ordering::Relaxed);
     if !place.is_null() {
         // SAFETY: as `find` says; no code of C++ runs meanwhile.
         unsafe { *place = other.replace(*place) };

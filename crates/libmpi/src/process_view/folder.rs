@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::live::process::Process;
 use crate::loader::Hook;
@@ -25,6 +26,9 @@ struct Known {
     folders: BTreeMap<(u64, u64), Weak<OwnedFd>>,
 }
 
+/// Whether any rank has left the folder where all began.
+static PARTED: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     static KNOWN: RefCell<Known> = RefCell::default();
 }
@@ -39,7 +43,14 @@ fn is(one: Option<&Rc<OwnedFd>>, other: Option<&Rc<OwnedFd>>) -> bool {
 }
 
 /// The rank whose folder this is runs from now on; `None`: nobody does, where all began.
+#[inline]
 pub fn enter(folder: Option<&Folder>) {
+    if PARTED.load(Ordering::Relaxed) {
+        enter_another(folder);
+    }
+}
+
+fn enter_another(folder: Option<&Folder>) {
     KNOWN.with_borrow_mut(|known| {
         let borrowed = folder.map(|folder| folder.borrow());
         let wanted = borrowed.as_deref().and_then(Option::as_ref);
@@ -60,6 +71,7 @@ pub fn enter(folder: Option<&Folder>) {
 /// Changes the directory of the rank that runs, as `change` does for the process.
 fn change_with(change: impl FnOnce() -> c_int) -> c_int {
     let Some(me) = Process::running() else { return change() };
+    PARTED.store(true, Ordering::Relaxed);
     KNOWN.with_borrow_mut(|known| {
         if known.first.is_none() {
             known.first = open_here();

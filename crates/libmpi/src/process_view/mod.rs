@@ -131,7 +131,15 @@ impl View {
         self.error.flush();
     }
 
+    /// The operations that the rank was ahead of are done.
+    #[inline]
+    pub fn catch_up(&self) {
+        self.output.catch_up();
+        self.error.catch_up();
+    }
+
     /// The rank is about to run.
+    #[inline]
     pub fn enter(&self) {
         stdio::set_input(self.input);
         self.environment.enter();
@@ -143,6 +151,7 @@ impl View {
     }
 
     /// It has stopped.
+    #[inline]
     pub fn leave(&self) {
         exceptions::exchange(&self.exceptions);
         self.environment.leave();

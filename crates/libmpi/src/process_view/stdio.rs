@@ -105,18 +105,25 @@ pub fn set_input(file: *mut libc::FILE) {
 /// What a rank writes to one descriptor.
 pub struct Sink {
     held: RefCell<Vec<u8>>,
+    /// Whether there may be lines in it: the rank was ahead of its operations.
+    early: Cell<bool>,
     descriptor: Cell<c_int>,
 }
 
 impl Sink {
     /// To `descriptor`.
     pub fn new(descriptor: c_int) -> Sink {
-        Sink { held: RefCell::default(), descriptor: Cell::new(descriptor) }
+        Sink { held: RefCell::default(), early: Cell::new(false), descriptor: Cell::new(descriptor) }
     }
 
-    /// Takes `bytes`, and hands on the lines that are whole.
+    /// Takes `bytes`, and hands on the lines that are whole; those of a rank that is ahead of its operations
+    /// when these are done.
     pub fn write(&self, bytes: &[u8]) {
         let mut held = self.held.borrow_mut();
+        if Process::running().is_some_and(Process::is_ahead) {
+            self.early.set(true);
+            return held.extend_from_slice(bytes);
+        }
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) if held.is_empty() => {
                 write_out(self.descriptor.get(), &bytes[..=last]);
@@ -132,8 +139,18 @@ impl Sink {
         }
     }
 
+    /// The rank is no longer ahead: hands on the lines that it has written meanwhile.
+    #[inline]
+    pub fn catch_up(&self) {
+        if self.early.take() {
+            let held = std::mem::take(&mut *self.held.borrow_mut());
+            self.write(&held);
+        }
+    }
+
     /// Hands on the rest, of which no line has come.
     pub fn flush(&self) {
+        self.early.set(false);
         let held = std::mem::take(&mut *self.held.borrow_mut());
         write_out(self.descriptor.get(), &held);
     }

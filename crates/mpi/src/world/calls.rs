@@ -32,9 +32,9 @@ impl World {
         let process = &mut self.processes[rank as usize];
         assert!(process.standing == Standing::Returning, "rank {rank} returns from a call it is not in");
         process.standing = Standing::Issuing;
-        let op = process.op.take().expect("a rank in a call knows which");
-        self.finish(rank, &op, context)?;
-        self.ask(rank, context)
+        let op = process.op.take();
+        assert!(op.is_some(), "a rank in a call knows which");
+        self.ask(rank, op, context)
     }
 
     /// Begins the operations of `rank` from the very first one on.
@@ -46,19 +46,22 @@ impl World {
             Completion { done: std::mem::take(&mut self.completion.done), ..Default::default() };
         self.completion.done.clear();
         self.completion.now = context.now;
-        self.ask(rank, context)
+        self.ask(rank, None, context)
     }
 
-    /// Takes operations from the source until one takes time.
-    fn ask(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+    /// Takes operations from the source until one takes time, after the one that has `returned`.
+    fn ask(&mut self, rank: u32, mut returned: Option<Op>, context: &mut Context) -> Outcome<()> {
         loop {
+            if let Some(op) = returned.take() {
+                self.finish(rank, &op, context);
+            }
             let op = context.source.next(Rank(rank), &self.completion);
             self.processes[rank as usize].call = Call::new(context.now);
             let entered = self.enter(rank, &op, context.now);
             let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
                 Flow::Return(at) if at.max(answered) <= context.now => {
-                    self.finish(rank, &op, context)?;
+                    returned = Some(op);
                     continue;
                 }
                 Flow::Return(at) => {
@@ -85,6 +88,7 @@ impl World {
 
     /// A call begins: what it does comes after its overhead. Computing is no call, and recorded calls say
     /// themselves what they took.
+    #[inline]
     fn enter(&mut self, rank: u32, op: &Op, now: Time) -> Time {
         let cost = self.setup.protocol.call_overhead;
         if cost == Duration::ZERO
@@ -96,6 +100,7 @@ impl World {
     }
 
     /// Begins one operation.
+    #[inline]
     fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
         let now = context.now;
         match op {
@@ -131,8 +136,10 @@ impl World {
                 Ok(self.flow_of(rank, target, now))
             }
             Op::Finalize => {
-                let barrier = Op::Collective(Arc::new(Collective::barrier(CommId::WORLD)), Start::Blocking);
-                self.issue(rank, &barrier, context)
+                let barrier = Arc::new(Collective::barrier(CommId::WORLD));
+                self.processes[rank as usize].call.outstanding = 1;
+                self.start_collective(rank, &barrier, Target::Call, context)?;
+                Ok(self.flow_of(rank, Target::Call, now))
             }
             Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
             Op::ReceiveMatched(number, start) => self.receive_matched(rank, *number, *start, context),
@@ -175,6 +182,7 @@ impl World {
 
     /// Who is told when an operation that begins with `start` is complete; `None` if it is only
     /// prepared as `template`.
+    #[inline]
     pub(super) fn target(
         &mut self,
         rank: u32,
@@ -199,6 +207,7 @@ impl World {
 
     /// How a call goes on whose operation has been begun for `target`: a call that leaves a request
     /// behind returns at `at`.
+    #[inline]
     pub(super) fn flow_of(&self, rank: u32, target: Target, at: Time) -> Flow {
         let call = &self.processes[rank as usize].call;
         match target {
@@ -250,6 +259,7 @@ impl World {
     }
 
     /// One of the things that the call of `rank` waits for is complete.
+    #[inline]
     fn count_down(&mut self, rank: u32, since: Time, at: Time, context: &mut Context) {
         let process = &mut self.processes[rank as usize];
         let call = &mut process.call;
@@ -288,7 +298,8 @@ impl World {
     }
 
     /// The call returns: says so to the source, the observer and the digest.
-    fn finish(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<()> {
+    #[inline]
+    fn finish(&mut self, rank: u32, op: &Op, context: &mut Context) {
         let now = context.now;
         let call = &self.processes[rank as usize].call;
         let (begin, waiting) =
@@ -319,7 +330,6 @@ impl World {
                 context.observer.record(now, &record);
             }
         }
-        Ok(())
     }
 
     /// Folds what the call has given into the rank's digest.

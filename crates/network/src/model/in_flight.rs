@@ -77,6 +77,7 @@ impl<S> InFlight<S> {
     }
 
     /// Takes `message` in and gives its slot.
+    #[inline]
     pub fn insert(&mut self, now: Time, message: &Message, state: S) -> u32 {
         let slot = Slot { message: *message, injected: now, state };
         if let Some(index) = self.free.pop() {
@@ -103,24 +104,23 @@ impl<S> InFlight<S> {
     }
 
     /// What `step` has to tell of the message at `index`; after the last of its steps its slot is free.
+    #[inline]
     pub fn tell(&mut self, step: Step, index: u32) -> Arrival {
-        let sent = self.sent(index);
-        match step {
-            Step::Sent => sent,
-            Step::SentAbroad => {
-                self.free.push(index);
-                sent
-            }
-            _ => {
-                self.free.push(index);
-                Arrival { happening: Happening::Delivered, ..sent }
-            }
+        let happening = match step {
+            Step::Sent | Step::SentAbroad => Happening::Sent,
+            _ => Happening::Delivered,
+        };
+        if step != Step::Sent {
+            self.free.push(index);
         }
+        let slot = &self.slots[index as usize];
+        Arrival { happening, injected: slot.injected, message: slot.message }
     }
 
     /// Schedules the end of the message at `index`: when the sender's buffer is free, if it asked for
     /// that, and `step` towards its delivery. Sent is never told after delivered. One for another part of
     /// the network crosses to it with its `luggage`.
+    #[inline]
     pub fn schedule(
         &mut self,
         index: u32,

@@ -1,11 +1,19 @@
 //! A histogram of durations in logarithmic bins: sixteen to the decade, picoseconds to centuries.
 
+use std::sync::LazyLock;
+
 use engine::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::table::Column;
 
 const BINS_PER_DECADE: f64 = 16.0;
+
+/// The first picosecond of bin 1, 2, …
+static FIRST: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let exact = |bin: u32| 10f64.powf(f64::from(bin) / BINS_PER_DECADE).ceil();
+    (0..).map(exact).take_while(|first| *first < u64::MAX as f64).map(|first| first as u64).collect()
+});
 
 /// Counts by duration. Bin 0 holds what took no time; bin i ≥ 1 holds `[10^((i-1)/16), 10^(i/16))` ps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -16,10 +24,7 @@ pub struct Histogram {
 impl Histogram {
     /// Counts one.
     pub fn add(&mut self, duration: Duration) {
-        let bin = match duration.0 {
-            0 => 0,
-            ps => 1 + ((ps as f64).log10() * BINS_PER_DECADE) as usize,
-        };
+        let bin = bin_of(duration.0);
         if bin >= self.counts.len() {
             self.counts.resize(bin + 1, 0);
         }
@@ -54,6 +59,16 @@ impl Histogram {
     }
 }
 
+/// The bin of so many picoseconds.
+fn bin_of(ps: u64) -> usize {
+    let Some(octave) = ps.checked_ilog2() else { return 0 };
+    // No bin of this octave is before that of its beginning: 16 log10(2) = 4.8 bins for each.
+    let mut bin = octave as usize * 4816 / 1000;
+    let edges = FIRST.get(bin..).unwrap_or_default();
+    bin += edges.iter().take_while(|first| **first <= ps).count();
+    bin
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +81,9 @@ mod tests {
             let (low, high, count) = histogram.bins().next().unwrap();
             let seconds = Duration(ps).seconds();
             assert!(low <= seconds * (1.0 + 1e-12) && seconds < high * (1.0 + 1e-12) && count == 1);
+        }
+        for bin in 0..FIRST.len() {
+            assert!(bin_of(FIRST[bin]) > bin && bin_of(FIRST[bin] - 1) <= bin, "{bin}");
         }
         let mut histogram = Histogram::default();
         histogram.add(Duration::ZERO);

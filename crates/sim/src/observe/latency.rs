@@ -5,7 +5,7 @@ use mpi::Record;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
-use super::{View, of_kind, restored, saved};
+use super::{Hears, View, of_kind, restored, saved};
 use crate::table::Table;
 
 /// The distribution of message latency.
@@ -21,6 +21,10 @@ impl Observer<Record> for Latency {
 }
 
 impl View for Latency {
+    fn hears(&self) -> Hears {
+        Hears::Messages
+    }
+
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Latency = of_kind(other);
         self.0.absorb(&other.0);

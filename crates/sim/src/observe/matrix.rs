@@ -4,7 +4,7 @@ use engine::{Observer, Time};
 use mpi::Record;
 use serde::{Deserialize, Serialize};
 
-use super::{View, of_kind, restored, saved};
+use super::{Hears, View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 const MOST_BINS: u32 = 1024;
@@ -39,6 +39,10 @@ impl Observer<Record> for Matrix {
 }
 
 impl View for Matrix {
+    fn hears(&self) -> Hears {
+        Hears::Messages
+    }
+
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Matrix = of_kind(other);
         for (cell, more) in self.cells.iter_mut().zip(&other.cells) {

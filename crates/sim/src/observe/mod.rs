@@ -43,6 +43,10 @@ pub trait View: Observer<Record> + Any + Send {
     /// The tables at the end. The order of their rows does not show the order in which ranks of equal
     /// times were handled.
     fn tables(&self) -> Vec<Table>;
+    /// What it wants to hear of.
+    fn hears(&self) -> Hears {
+        Hears::Everything
+    }
     /// What to know about its tables, if they do not hold all that they seem to.
     fn warning(&self) -> Option<String> {
         None
@@ -56,6 +60,15 @@ pub trait View: Observer<Record> + Any + Send {
 
     /// Becomes what another process has saved.
     fn restore(&mut self, saved: &[u8]);
+}
+
+/// Which records a view takes note of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hears {
+    /// Whatever happens to a rank.
+    Everything,
+    /// [`Record::Message`] alone.
+    Messages,
 }
 
 /// As bytes that [`restored`] reads.
@@ -120,13 +133,18 @@ pub struct Views {
     pub calls: Calls,
     detail: Detail,
     others: Vec<Box<dyn View>>,
+    /// Whether one of them hears of more than messages.
+    hear_everything: bool,
 }
 
 impl Views {
     /// The views that `detail` asks for.
     pub fn new(ranks: u32, detail: Detail) -> Views {
-        let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(ranks, detail)).collect();
-        Views { ranks: Ranks::new(ranks), calls: Calls::new(ranks, detail), detail, others }
+        let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(ranks, detail));
+        let others: Vec<Box<dyn View>> = others.collect();
+        let hear_everything = others.iter().any(|view| view.hears() == Hears::Everything);
+        let (ranks, calls) = (Ranks::new(ranks), Calls::new(ranks, detail));
+        Views { ranks, calls, detail, others, hear_everything }
     }
 
     /// What the views say about their tables.
@@ -171,9 +189,12 @@ impl Views {
 impl Observer<Record> for Views {
     fn record(&mut self, now: Time, record: &Record) {
         self.ranks.record(now, record);
-        self.calls.record(now, record);
-        for view in &mut self.others {
-            view.record(now, record);
+        let is_message = matches!(record, Record::Message { .. });
+        if !is_message {
+            self.calls.record(now, record);
+        }
+        if is_message || self.hear_everything {
+            self.others.iter_mut().for_each(|view| view.record(now, record));
         }
     }
 }

@@ -51,6 +51,7 @@ impl Ranks {
 }
 
 impl Observer<Record> for Ranks {
+    #[inline]
     fn record(&mut self, _now: Time, record: &Record) {
         match *record {
             Record::Compute { rank, begin, end } => self.0[rank.0 as usize].compute += end.since(begin),

@@ -77,11 +77,12 @@ impl Domain {
                 ),
                 Lane::Network => {
                     network.wake(event.time, event.token, queue, arrivals);
-                    for arrival in arrivals.drain(..) {
+                    for arrival in &*arrivals {
                         let (network, observer) = (&mut **network, &mut *views);
                         let context = &mut Context { now: event.time, queue, network, source, observer };
-                        world.arrive(&arrival, context);
+                        world.arrive(arrival, context);
                     }
+                    arrivals.clear();
                 }
             }
             if queue.instant_is_over() {

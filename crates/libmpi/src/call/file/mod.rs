@@ -68,6 +68,8 @@ pub struct OpenFile {
 
 /// The file of a handle.
 pub fn find(me: &Process, file: File) -> Answer<Rc<OpenFile>> {
+    // What is done to it is seen by others.
+    me.catch_up();
     let known = me.objects.files.borrow().get(file.0).cloned();
     known.ok_or_else(|| {
         let name =
@@ -156,6 +158,7 @@ pub unsafe fn open(
     hints: Info,
     file: *mut File,
 ) -> Answer {
+    me.catch_up();
     // SAFETY: as the contract of `call` says.
     let result = unsafe { open_with(me, comm, name, mode, hints) };
     // SAFETY: as the contract of `call` says.

@@ -40,7 +40,7 @@ impl Incoming {
     /// The simulator's receive. A message that is too long ends the run there, with both ranks in the report,
     /// unless the error handler is to be asked.
     pub fn wanted(&self, me: &Process, layout: &Layout) -> Answer<operation::Receive> {
-        let comm = communicator::find(me, self.comm)?;
+        let comm = communicator::look(me, self.comm)?;
         let wanted = || {
             let capacity = Bytes(layout.bytes(self.count)?);
             let (from, tag) = (sender(&comm, self.from)?, tags(self.tag)?);

@@ -40,6 +40,16 @@ pub struct Prepared {
     pub lent: Data,
 }
 
+impl Prepared {
+    /// Is it complete whatever others do, with nothing lent?
+    #[inline]
+    fn waits_for_nobody(&self, me: &Process) -> bool {
+        let protocol = &me.shared.protocol;
+        let eager = protocol.eager_limit.min(protocol.memory_eager_limit);
+        self.lent == 0 && self.send.mode == SendMode::Standard && self.send.bytes <= eager
+    }
+}
+
 impl Outgoing {
     /// The simulator's send. Long contents are lent, if they `may` be.
     ///
@@ -62,7 +72,7 @@ impl Outgoing {
         mode: SendMode,
         may: Lending,
     ) -> Answer<Prepared> {
-        let comm = communicator::find(me, self.comm)?;
+        let comm = communicator::look(me, self.comm)?;
         let prepare = || -> Answer<Prepared> {
             let bytes = Bytes(layout.bytes(self.count)?);
             let (to, tag) = (receiver(&comm, self.to)?, tag_of(self.tag)?);
@@ -88,7 +98,7 @@ impl Outgoing {
                     data = lent;
                 } else {
                     // SAFETY: the caller says so.
-                    data = parcels.keep(unsafe { layout.pack(self.buffer, self.count) });
+                    data = unsafe { parcels.pack(&layout, self.buffer, self.count) };
                 }
             }
             let send = operation::Send { to, tag, comm: comm.id, bytes, mode, via: Via::PLATFORM, data };
@@ -137,8 +147,12 @@ macro_rules! sends {
             let message = Outgoing { buffer, count, datatype, to, tag, comm };
             // SAFETY: as the contract of `call` says.
             let prepared = unsafe { message.prepare(me, SendMode::$mode, Lending::Allowed) }?;
-            me.perform(Op::Send(prepared.send, Start::Blocking), |_| ());
-            settle(me, prepared.lent);
+            if prepared.waits_for_nobody(me) {
+                me.perform_ahead(Op::Send(prepared.send, Start::Blocking));
+            } else {
+                me.perform(Op::Send(prepared.send, Start::Blocking), |_| ());
+                settle(me, prepared.lent);
+            }
             Ok(())
         }
 

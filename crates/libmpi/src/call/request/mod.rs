@@ -174,7 +174,10 @@ impl Pending {
 /// Begins an operation under a request.
 pub fn begin(me: &Process, pending: Pending, op: impl FnOnce(Start) -> Op) -> Request {
     let place = me.requests.borrow_mut().insert(pending);
-    me.perform(op(Start::Request(operation::Request(place))), |_| ());
+    match op(Start::Request(operation::Request(place))) {
+        message @ (Op::Send(..) | Op::Receive(..)) => me.perform_ahead(message),
+        other => me.perform(other, |_| ()),
+    }
     Request(handle::number(place))
 }
 

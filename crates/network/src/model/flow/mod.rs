@@ -131,7 +131,7 @@ impl Flow {
             return *message;
         }
         let (topology, links) = (&self.alone.fabric.topology, &self.streams.links);
-        self.chooser.settle(message, |nic| links.of(topology.nic_up(host, nic)))
+        self.chooser.settle(message, |nic| links.of(topology.nic_up(host, nic))).into_owned()
     }
 
     /// Writes the links of `message` into `route`, and gives its latency.
