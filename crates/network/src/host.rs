@@ -64,6 +64,7 @@ pub struct HostParameters {
 
 impl HostParameters {
     /// The index of the regime for a message of `size`.
+    #[inline]
     pub fn regime_of(&self, size: Bytes) -> usize {
         self.regimes.iter().position(|regime| size <= regime.up_to).expect("the last regime has no limit")
     }

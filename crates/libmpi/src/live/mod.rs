@@ -44,9 +44,9 @@ struct Seat {
     block: Box<[u8]>,
     errno: c_int,
     floating_point: Control,
-    /// What it asked for with what it has computed before, while that takes its time, or what it was ahead of is
+    /// What it asked for, while its computing before that takes its time; or its end, while what it was ahead of is
     /// performed.
-    held: Option<(Step, Duration)>,
+    held: Option<Step>,
     /// How it has crashed, while what it was ahead of is performed.
     crashed: Option<Fault>,
     /// The way to its process, if it is one.
@@ -165,6 +165,7 @@ impl Live {
     }
 
     /// Lets a rank run until its next operation; gives it with the thread's time that it took.
+    #[inline]
     fn run(&mut self, rank: u32, done: &Completion) -> (Step, Duration) {
         let seat = self.seats[rank as usize].as_mut().expect("a rank that has ended is not asked again");
         seat.process.now.set(done.now);
@@ -273,11 +274,10 @@ impl Source for Live {
         let index = rank.0 as usize;
         if let Some(seat) = &mut self.seats[index] {
             if let Some(op) = seat.process.take_ahead() {
-                return op;
+                return self.take(rank.0, Step::Perform(op), Duration::ZERO, done.now);
             }
-            if let Some((step, took)) = seat.held.take() {
-                seat.process.has_caught_up();
-                return self.take(rank.0, step, took, done.now);
+            if let Some(step) = seat.held.take() {
+                return self.take(rank.0, step, Duration::ZERO, done.now);
             }
         } else if let Err(error) = self.begin(rank.0) {
             return self.no_room(rank.0, &error);
@@ -294,12 +294,14 @@ impl Source for Live {
         if let Runs::Interpreter(interpreter) = self.runs {
             self.faults.append(&mut interpreter.take_failures());
         }
-        let seat = self.seats[index].as_mut().expect("it has just run");
-        if let Some(first) = seat.process.take_ahead() {
-            seat.crashed =
-                matches!(step, Step::Ended(Ended::Crash)).then(|| crash::fault(rank.0, done.now));
-            seat.held = Some((step, took));
-            return first;
+        if let Step::Ended(ended) = step {
+            let seat = self.seats[index].as_mut().expect("it has just run");
+            seat.process.waits();
+            if let Some(first) = seat.process.take_ahead() {
+                seat.crashed = (ended == Ended::Crash).then(|| crash::fault(rank.0, done.now));
+                seat.held = Some(step);
+                return first;
+            }
         }
         self.take(rank.0, step, took, done.now)
     }
@@ -313,7 +315,7 @@ impl Live {
     }
 
     /// What the simulator is told of what a rank did when it ran, before which it has computed for so long.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, rank: u32, step: Step, took: Duration, now: Time) -> Op {
         let seat = self.seats[rank as usize].as_mut().expect("it has run");
         match step {
@@ -322,7 +324,7 @@ impl Live {
                 self.ended(rank, Ended::Exit(code), now)
             }
             Step::Perform(op) if took > Duration::ZERO => {
-                seat.held = Some((Step::Perform(op), Duration::ZERO));
+                seat.held = Some(Step::Perform(op));
                 Op::Compute(Work::Time(took))
             }
             Step::Perform(op) => op,

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use corosensei::trap::CoroutineTrapHandler;
 use engine::{Duration, Time};
 use mpi::file_system::FileSystem;
+use mpi::operation::Work;
 use mpi::source::{Completion, Status};
 use mpi::{Op, Protocol, operation};
 
@@ -176,10 +177,11 @@ pub struct Process {
     pub sampling: Sampling,
     /// From where it called MPI last, if that is asked for.
     pub place: Cell<usize>,
-    /// Operations from which it has gone on before they were performed, the first first.
+    /// Operations from which it has gone on before they were performed, the first first; while it waits, what it
+    /// waits for behind them.
     ahead: RefCell<VecDeque<Op>>,
-    /// Whether it waits until they are.
-    catches_up: Cell<bool>,
+    /// While it waits: of how many of them it has gone on.
+    early: Cell<usize>,
     /// How often in a row it has asked for what is not there.
     polls: Cell<u32>,
     /// For a signal handler, while it runs.
@@ -242,7 +244,7 @@ impl Process {
             sampling: Cell::new(None),
             place: Cell::new(0),
             ahead: RefCell::default(),
-            catches_up: Cell::new(false),
+            early: Cell::new(0),
             polls: Cell::new(0),
             trap: Cell::new(None),
             standing: Cell::new(None),
@@ -321,29 +323,49 @@ impl Process {
         !self.ahead.borrow().is_empty()
     }
 
-    /// The first of these operations.
+    /// While it waits: the next operation. Before the first that it has not gone on from, what it has printed by then.
     #[inline]
     pub fn take_ahead(&self) -> Option<Op> {
-        self.ahead.borrow_mut().pop_front()
+        let op = self.ahead.borrow_mut().pop_front()?;
+        match self.early.get() {
+            0 => self.view.catch_up(),
+            early => self.early.set(early - 1),
+        }
+        Some(op)
+    }
+
+    /// It does not go on before all these operations are performed.
+    #[inline]
+    pub fn waits(&self) {
+        self.early.set(self.ahead.borrow().len());
     }
 
     /// Lets them be performed now.
     pub fn catch_up(&self) {
-        let last = self.ahead.borrow_mut().pop_back();
-        if let Some(last) = last {
-            self.catches_up.set(true);
-            self.suspend(last);
-            self.catches_up.set(false);
+        if !self.is_ahead() {
+            return;
+        }
+        self.waits();
+        if let Some(first) = self.take_ahead() {
+            // What it has waited for since comes after them.
+            let waited = self.waited.take();
+            self.suspend(first);
+            self.waited.set(waited);
             self.view.catch_up();
         }
     }
 
-    /// The operations that it was ahead of are performed, and what it asked for then is about to be.
-    #[inline]
-    pub fn has_caught_up(&self) {
-        if !self.catches_up.get() {
-            self.view.catch_up();
+    /// The first of the operations that it was ahead of; `op` is behind them, after what it has waited for since.
+    fn in_turn(&self, op: Op) -> Op {
+        self.waits();
+        let waited = self.waited.take();
+        let mut ahead = self.ahead.borrow_mut();
+        if waited > Duration::ZERO {
+            ahead.push_back(Op::Compute(Work::Time(waited)));
         }
+        ahead.push_back(op);
+        drop(ahead);
+        self.take_ahead().expect("one was just put there")
     }
 
     /// A test or probe. One that a loop of them makes, each of which found nothing, waits for as long as a number of
@@ -368,7 +390,7 @@ impl Process {
             return read(&self.hand_to(slot, op));
         }
         self.looks.set(0);
-        let reply = self.suspend(op);
+        let reply = self.suspend(if self.is_ahead() { self.in_turn(op) } else { op });
         // SAFETY: the simulator keeps it until this rank asks for its next operation.
         read(unsafe { &*reply })
     }
@@ -410,7 +432,7 @@ impl Process {
         if let Some(slot) = self.slot.get() {
             slot.leave(Step::Perform(last), slot.clock.stop() + self.take_waited());
         }
-        self.suspend(last);
+        self.suspend(if self.is_ahead() { self.in_turn(last) } else { last });
         unreachable!("a rank that has ended is not resumed")
     }
 

@@ -142,10 +142,16 @@ impl Sink {
     /// The rank is no longer ahead: hands on the lines that it has written meanwhile.
     #[inline]
     pub fn catch_up(&self) {
-        if self.early.take() {
-            let held = std::mem::take(&mut *self.held.borrow_mut());
-            self.write(&held);
+        if self.early.get() {
+            self.hand_on();
         }
+    }
+
+    #[cold]
+    fn hand_on(&self) {
+        self.early.set(false);
+        let held = std::mem::take(&mut *self.held.borrow_mut());
+        self.write(&held);
     }
 
     /// Hands on the rest, of which no line has come.

@@ -32,9 +32,9 @@ impl World {
         let process = &mut self.processes[rank as usize];
         assert!(process.standing == Standing::Returning, "rank {rank} returns from a call it is not in");
         process.standing = Standing::Issuing;
-        let op = process.op.take();
-        assert!(op.is_some(), "a rank in a call knows which");
-        self.ask(rank, op, context)
+        let op = process.op.take().expect("a rank in a call knows which");
+        self.finish(rank, &op, context);
+        self.ask(rank, context)
     }
 
     /// Begins the operations of `rank` from the very first one on.
@@ -46,22 +46,19 @@ impl World {
             Completion { done: std::mem::take(&mut self.completion.done), ..Default::default() };
         self.completion.done.clear();
         self.completion.now = context.now;
-        self.ask(rank, None, context)
+        self.ask(rank, context)
     }
 
-    /// Takes operations from the source until one takes time, after the one that has `returned`.
-    fn ask(&mut self, rank: u32, mut returned: Option<Op>, context: &mut Context) -> Outcome<()> {
+    /// Takes operations from the source until one takes time.
+    fn ask(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
         loop {
-            if let Some(op) = returned.take() {
-                self.finish(rank, &op, context);
-            }
             let op = context.source.next(Rank(rank), &self.completion);
             self.processes[rank as usize].call = Call::new(context.now);
             let entered = self.enter(rank, &op, context.now);
             let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
                 Flow::Return(at) if at.max(answered) <= context.now => {
-                    returned = Some(op);
+                    self.finish(rank, &op, context);
                     continue;
                 }
                 Flow::Return(at) => {
@@ -100,7 +97,7 @@ impl World {
     }
 
     /// Begins one operation.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
         let now = context.now;
         match op {
@@ -218,7 +215,28 @@ impl World {
     }
 
     /// Tells `target` that its operation is complete from `at` on, and was on its way since `since`.
+    #[inline]
     pub(super) fn complete(
+        &mut self,
+        rank: u32,
+        target: Target,
+        since: Time,
+        at: Time,
+        status: Option<Status>,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        if target != Target::Call {
+            return self.complete_later(rank, target, since, at, status, context);
+        }
+        if let Some(status) = status {
+            self.processes[rank as usize].call.status = status;
+        }
+        self.count_down(rank, since, at, context);
+        Ok(())
+    }
+
+    /// The same for what is not the call in which the rank stands.
+    fn complete_later(
         &mut self,
         rank: u32,
         target: Target,
@@ -234,13 +252,7 @@ impl World {
                 self.cover(rank, target, since, at);
                 self.round_part_done(rank, instance, at, context)
             }
-            Target::Call => {
-                if let Some(status) = status {
-                    process.call.status = status;
-                }
-                self.count_down(rank, since, at, context);
-                Ok(())
-            }
+            Target::Call => unreachable!("that is complete now"),
             Target::Request(number) => {
                 let slot = &mut process.requests[number as usize];
                 slot.complete(at, status.unwrap_or(Status::EMPTY));
@@ -298,7 +310,7 @@ impl World {
     }
 
     /// The call returns: says so to the source, the observer and the digest.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, rank: u32, op: &Op, context: &mut Context) {
         let now = context.now;
         let call = &self.processes[rank as usize].call;

@@ -101,7 +101,7 @@ impl<T> Lists<T> {
             return Some(self.take_long(at));
         }
         let at = self.short.iter().position(|(pattern, value)| pattern.accepts(key) && fits(value))?;
-        Some(self.short.remove(at).1)
+        Some(self.take_short(at).1)
     }
 
     /// For a receive that is posted: takes the first message that it accepts, and that `fits`.
@@ -112,8 +112,17 @@ impl<T> Lists<T> {
             return Some((key, self.take_long(at)));
         }
         let at = self.short.iter().position(|(held, value)| pattern.accepts(held.key) && fits(value))?;
-        let (held, value) = self.short.remove(at);
+        let (held, value) = self.take_short(at);
         Some((held.key, value))
+    }
+
+    /// Takes one out of a short list; the last one without a move of others.
+    #[inline]
+    fn take_short(&mut self, at: usize) -> (Pattern, T) {
+        if at + 1 == self.short.len() {
+            return self.short.pop().expect("just seen");
+        }
+        self.short.remove(at)
     }
 
     /// The first message that `pattern` accepts, left where it is.

@@ -299,6 +299,7 @@ const SMALL: usize = 16;
 
 impl<V: Default> Small<V> {
     /// The entry of `number`, made where it is not there.
+    #[inline]
     pub fn entry(&mut self, number: u32) -> &mut V {
         let at = match &self.index {
             None => self.entries.iter().position(|(key, _)| *key == number),

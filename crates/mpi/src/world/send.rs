@@ -227,7 +227,15 @@ impl World {
     }
 
     /// The world rank of `peer` in `comm`, or `None` for nobody.
+    #[inline]
     pub(super) fn partner(&self, rank: u32, comm: CommId, peer: Peer) -> Outcome<Option<u32>> {
+        match (comm, peer) {
+            (CommId::WORLD, Peer::Rank(peer)) if peer < self.world.size() => Ok(Some(peer)),
+            _ => self.partner_in(rank, comm, peer),
+        }
+    }
+
+    fn partner_in(&self, rank: u32, comm: CommId, peer: Peer) -> Outcome<Option<u32>> {
         let communicator = self.membership(rank, comm)?;
         match peer {
             Peer::Null => Ok(None),
@@ -281,6 +289,7 @@ impl World {
     }
 
     /// CPU time of the sender and of the receiver for a message of `size`.
+    #[inline]
     pub(super) fn overheads(&self, size: Bytes) -> (Duration, Duration) {
         let host = &self.setup.host;
         let regime = &host.regimes[host.regime_of(size)];
@@ -288,6 +297,7 @@ impl World {
     }
 
     /// The message that carries `parcel` and `size` bytes of payload.
+    #[inline]
     pub(super) fn message(&self, parcel: &Parcel, size: Bytes, notify_sent: bool) -> Message {
         Message {
             from: self.setup.placement[parcel.source as usize],
@@ -307,6 +317,7 @@ impl World {
     }
 
     /// What it costs that a rank copies `bytes`, if it does.
+    #[inline]
     pub(super) fn copy_of(&self, bytes: Bytes, copies: bool) -> Duration {
         let rate = self.setup.protocol.copy_rate;
         if copies && rate != Bandwidth::INFINITE { rate.transfer(bytes) } else { Duration::ZERO }
