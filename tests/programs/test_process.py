@@ -117,7 +117,9 @@ def program(tmp_path_factory) -> Path:
     return compiled(source, source.parent)
 
 
-def run(program: Path, ranks: int, *words: str, platform="hopper", given: str = "", folder: Path | None = None):
+def run(
+    program: Path, ranks: int, *words: str, platform="hopper", given: str = "", folder: Path | None = None
+):
     command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks), "--quiet", program, *words]
     return subprocess.run(
         command, capture_output=True, text=True, env=ENVIRONMENT, timeout=100, input=given, cwd=folder

@@ -2,6 +2,7 @@
 //!
 //! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
 
+pub mod ahead;
 pub mod apart;
 pub mod callers;
 pub mod clock;

@@ -1,7 +1,7 @@
 //! One rank as the MPI library sees it: its time, its objects, and the way to the simulator.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::PathBuf;
 use std::ptr;
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use corosensei::trap::CoroutineTrapHandler;
 use engine::{Duration, Time};
 use mpi::file_system::FileSystem;
-use mpi::operation::Work;
 use mpi::source::{Completion, Status};
 use mpi::{Op, Protocol, operation};
 
+use super::ahead::Ahead;
 use super::apart::Slot;
 use super::clock;
 use super::debugger::Debugged;
@@ -177,19 +177,16 @@ pub struct Process {
     pub sampling: Sampling,
     /// From where it called MPI last, if that is asked for.
     pub place: Cell<usize>,
-    /// Operations from which it has gone on before they were performed, the first first; while it waits, what it
-    /// waits for behind them.
-    ahead: RefCell<VecDeque<Op>>,
-    /// While it waits: of how many of them it has gone on.
-    early: Cell<usize>,
+    /// Operations from which it has gone on before they were performed.
+    pub(super) ahead: Ahead,
     /// How often in a row it has asked for what is not there.
-    polls: Cell<u32>,
+    pub(super) polls: Cell<u32>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
     /// Where it stands in its program, once it was asked.
     pub standing: Cell<Option<String>>,
-    looks: Cell<u32>,
-    waited: Cell<Duration>,
+    pub(super) looks: Cell<u32>,
+    pub(super) waited: Cell<Duration>,
     hub: Cell<*const Hub>,
     /// The way to the simulator, in a process of its own.
     pub slot: Cell<Option<&'static Slot>>,
@@ -202,8 +199,6 @@ pub struct Process {
 const FREE_LOOKS: u32 = 1000;
 /// What a look takes from then on: about as long as many in a real program.
 const LOOK: Duration = Duration(1_000_000);
-/// So many operations may a rank be ahead of.
-const FURTHEST: usize = 32;
 /// So many tests in a row are made one by one.
 const PATIENCE: u32 = 32;
 /// Then up to 2¹⁰ at a time.
@@ -243,8 +238,7 @@ impl Process {
             kernels: Calls::default(),
             sampling: Cell::new(None),
             place: Cell::new(0),
-            ahead: RefCell::default(),
-            early: Cell::new(0),
+            ahead: Ahead::default(),
             polls: Cell::new(0),
             trap: Cell::new(None),
             standing: Cell::new(None),
@@ -304,70 +298,6 @@ impl Process {
         self.hand_over(op, read)
     }
 
-    /// Performs `op`, of which the program is told nothing and which waits for nobody: the rank goes on at once, and
-    /// hands it over before its next operation, at the simulated time at which it was called. What the program does
-    /// until then is kept from being seen too early ([`Process::time`], `process_view::stdio`).
-    pub fn perform_ahead(&self, op: Op) {
-        let may = self.shared.runs_ahead && self.waited.get() == Duration::ZERO;
-        if !may || self.ahead.borrow().len() == FURTHEST {
-            return self.perform(op, |_| ());
-        }
-        self.polls.set(0);
-        self.looks.set(0);
-        self.ahead.borrow_mut().push_back(op);
-    }
-
-    /// Has it gone on from operations that are not performed?
-    #[inline]
-    pub fn is_ahead(&self) -> bool {
-        !self.ahead.borrow().is_empty()
-    }
-
-    /// While it waits: the next operation. Before the first that it has not gone on from, what it has printed by then.
-    #[inline]
-    pub fn take_ahead(&self) -> Option<Op> {
-        let op = self.ahead.borrow_mut().pop_front()?;
-        match self.early.get() {
-            0 => self.view.catch_up(),
-            early => self.early.set(early - 1),
-        }
-        Some(op)
-    }
-
-    /// It does not go on before all these operations are performed.
-    #[inline]
-    pub fn waits(&self) {
-        self.early.set(self.ahead.borrow().len());
-    }
-
-    /// Lets them be performed now.
-    pub fn catch_up(&self) {
-        if !self.is_ahead() {
-            return;
-        }
-        self.waits();
-        if let Some(first) = self.take_ahead() {
-            // What it has waited for since comes after them.
-            let waited = self.waited.take();
-            self.suspend(first);
-            self.waited.set(waited);
-            self.view.catch_up();
-        }
-    }
-
-    /// The first of the operations that it was ahead of; `op` is behind them, after what it has waited for since.
-    fn in_turn(&self, op: Op) -> Op {
-        self.waits();
-        let waited = self.waited.take();
-        let mut ahead = self.ahead.borrow_mut();
-        if waited > Duration::ZERO {
-            ahead.push_back(Op::Compute(Work::Time(waited)));
-        }
-        ahead.push_back(op);
-        drop(ahead);
-        self.take_ahead().expect("one was just put there")
-    }
-
     /// A test or probe. One that a loop of them makes, each of which found nothing, waits for as long as a number of
     /// them would, unless a message comes: the number doubles, so that a long wait takes few of them.
     fn poll<R>(&self, op: Op, read: impl FnOnce(&Completion) -> R) -> R {
@@ -396,7 +326,7 @@ impl Process {
     }
 
     /// Lets the hub go on with `op`; gives its answer, which is valid until the next time.
-    fn suspend(&self, mut op: Op) -> *const Completion {
+    pub(super) fn suspend(&self, mut op: Op) -> *const Completion {
         // SAFETY: the hub lives in the first frame of this fiber.
         let hub = unsafe { &*self.hub.get() };
         let interpreter = interpreter::active();

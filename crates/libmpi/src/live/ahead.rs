@@ -1,0 +1,98 @@
+//! Ranks go on from operations before they are performed, if these tell the program nothing and wait for nobody.
+//!
+//! ```text
+//!   fiber of rank r                          Live::next(r), at the simulated time of …
+//!   MPI_Send ── noted, goes on
+//!   MPI_Recv ── suspends ──────────────────► the send
+//!                                            the receive: the send is over; what was printed after it is written
+//!   goes on ◄─────────────────────────────── (its end)
+//! ```
+//!
+//! So a send costs no switch of its own. The simulator sees the same operations at the same times. What the program
+//! does after the send it does earlier than the simulated time at which the send is over: its clock
+//! ([`Process::time`]), its output (`process_view::stdio`) and its files wait for that, so that nothing shows it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use engine::Duration;
+use mpi::Op;
+use mpi::operation::Work;
+
+use super::process::Process;
+
+/// So many operations may a rank be ahead of.
+const FURTHEST: usize = 32;
+
+/// The operations of one rank that it is ahead of.
+#[derive(Default)]
+pub struct Ahead {
+    /// The first first; while the rank waits, with what it waits for behind them.
+    operations: RefCell<VecDeque<Op>>,
+    /// While it waits: from how many of them it has gone on.
+    early: Cell<usize>,
+}
+
+impl Process {
+    /// Performs `op`, of which the program is told nothing and which waits for nobody: the rank goes on at once.
+    pub fn perform_ahead(&self, op: Op) {
+        let may = self.shared.runs_ahead && self.waited.get() == Duration::ZERO;
+        if !may || self.ahead.operations.borrow().len() == FURTHEST {
+            return self.perform(op, |_| ());
+        }
+        self.polls.set(0);
+        self.looks.set(0);
+        self.ahead.operations.borrow_mut().push_back(op);
+    }
+
+    /// Has it gone on from operations that are not performed?
+    #[inline]
+    pub fn is_ahead(&self) -> bool {
+        !self.ahead.operations.borrow().is_empty()
+    }
+
+    /// While it waits: the next operation. Before the first that it has not gone on from, what it has printed by then.
+    #[inline]
+    pub fn take_ahead(&self) -> Option<Op> {
+        let op = self.ahead.operations.borrow_mut().pop_front()?;
+        match self.ahead.early.get() {
+            0 => self.view.catch_up(),
+            early => self.ahead.early.set(early - 1),
+        }
+        Some(op)
+    }
+
+    /// It does not go on before all these operations are performed.
+    #[inline]
+    pub fn waits(&self) {
+        self.ahead.early.set(self.ahead.operations.borrow().len());
+    }
+
+    /// Lets them be performed now.
+    pub fn catch_up(&self) {
+        if !self.is_ahead() {
+            return;
+        }
+        self.waits();
+        if let Some(first) = self.take_ahead() {
+            // What it has waited for since comes after them.
+            let waited = self.waited.take();
+            self.suspend(first);
+            self.waited.set(waited);
+            self.view.catch_up();
+        }
+    }
+
+    /// The first of the operations that it is ahead of; `op` is behind them, after what it has waited for since.
+    pub(super) fn in_turn(&self, op: Op) -> Op {
+        self.waits();
+        let waited = self.waited.take();
+        let mut operations = self.ahead.operations.borrow_mut();
+        if waited > Duration::ZERO {
+            operations.push_back(Op::Compute(Work::Time(waited)));
+        }
+        operations.push_back(op);
+        drop(operations);
+        self.take_ahead().expect("one was just put there")
+    }
+}
