@@ -197,6 +197,8 @@ pub fn put_down(
     call: &Arc<Collective>,
     operator: Option<usize>,
 ) -> Answer<Option<Arc<Collective>>> {
+    // Who is the first is seen by others.
+    me.catch_up();
     let part = Part { given, call: call.clone(), operator, between_groups: comm.is_inter() };
     me.shared.meetings.give(key, comm.everybody as usize, comm.place as usize, part)
 }

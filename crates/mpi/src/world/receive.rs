@@ -296,14 +296,15 @@ impl World {
 
     fn status(&self, rank: u32, message: &Received) -> Status {
         let Key { context, source, tag } = message.key;
-        let source = if CommId(context) == CommId::WORLD {
-            source
-        } else {
-            let communicator = self.communicator(rank, CommId(context));
-            let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank, source));
-            source.expect("a message comes from a member of its communicator")
-        };
-        Status { source, tag, bytes: message.bytes, data: message.data, cancelled: false }
+        let communicator = self.communicator(rank, CommId(context));
+        let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank, source));
+        Status {
+            source: source.expect("a message comes from a member of its communicator"),
+            tag,
+            bytes: message.bytes,
+            data: message.data,
+            cancelled: false,
+        }
     }
 
     /// Probes (MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe).

@@ -227,15 +227,7 @@ impl World {
     }
 
     /// The world rank of `peer` in `comm`, or `None` for nobody.
-    #[inline]
     pub(super) fn partner(&self, rank: u32, comm: CommId, peer: Peer) -> Outcome<Option<u32>> {
-        match (comm, peer) {
-            (CommId::WORLD, Peer::Rank(peer)) if peer < self.world.size() => Ok(Some(peer)),
-            _ => self.partner_in(rank, comm, peer),
-        }
-    }
-
-    fn partner_in(&self, rank: u32, comm: CommId, peer: Peer) -> Outcome<Option<u32>> {
         let communicator = self.membership(rank, comm)?;
         match peer {
             Peer::Null => Ok(None),
