@@ -145,7 +145,12 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     platform.check_faults(&model)?;
     warnings.extend(platform.unheard(&model));
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
-    let machine = Machine { name: &request.platform, overrides: &overrides, topology: &*fabric.topology };
+    let machine = Machine {
+        name: &request.platform,
+        overrides: &overrides,
+        processes_per_host: request.processes_per_host,
+        topology: &*fabric.topology,
+    };
     let Settled { operations, placement, placement_kind, jobs } = match &request.workload {
         Workload::Jobs { jobs, only } => jobs::settle(jobs, only, opened, &machine, request.seed)?,
         _ => alone(opened, &platform, &*fabric.topology, request.seed)?,

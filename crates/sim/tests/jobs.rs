@@ -162,6 +162,18 @@ fn threads_change_nothing() {
     }
 }
 
+/// What a flag says of all jobs holds for those that do not say it themselves, also where they have a placement of
+/// their own.
+#[test]
+fn processes_per_host_are_those_of_the_job_or_of_the_run() {
+    let own = Job { processes_per_host: Some(2), ..job("own", "ring", 4, &[]) };
+    let of_run = Job { processes_per_host: None, ..job("of the run", "ring", 3, &[]) };
+    let placed = Job { placement: Some("random".to_string()), name: "placed".to_string(), ..of_run.clone() };
+    let request = Request { processes_per_host: Some(1), ..request(&mesh(), "flow", &[own, of_run, placed]) };
+    let hosts: Vec<u32> = run(&request).report.jobs.iter().map(|job| job.hosts_used).collect();
+    assert_eq!(hosts, [2, 3, 3]);
+}
+
 #[test]
 fn what_cannot_be_placed_is_named() {
     let platform = mesh();

@@ -13,6 +13,8 @@ pub(crate) struct Machine<'a> {
     pub name: &'a str,
     /// What flags lay over it.
     pub overrides: &'a [Override],
+    /// Processes per host of jobs that do not say it themselves, if a flag does.
+    pub processes_per_host: Option<u16>,
     /// Its topology.
     pub topology: &'a dyn Topology,
 }
@@ -117,7 +119,9 @@ fn place(
 /// The platform with what `job` says of its placement.
 fn platform_for(job: &Job, machine: &Machine) -> Result<Platform, InputError> {
     let disk = Disk::new(".");
-    let own = config::placement_overrides(job.placement.as_deref(), job.processes_per_host, &disk)?;
+    // A job's own placement replaces that of the platform with all that belongs to it.
+    let each = job.processes_per_host.or(machine.processes_per_host);
+    let own = config::placement_overrides(job.placement.as_deref(), each, &disk)?;
     config::load(machine.name, &[machine.overrides, &own].concat(), &disk)
 }
 
