@@ -5,12 +5,12 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::chakra::{Node, file};
-use common::drive;
+use common::{drive, fuzz};
 use engine::{Bytes, Duration, Time};
+use mpi::Op;
 use mpi::collective::{Kind, Sizes};
 use mpi::operation::{CommId, NewComm, Peer, SendMode, Start, TagMatch, Until, Work};
-use mpi::{Op, Rank};
-use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, TraceError, TraceFile};
+use workload::trace::{self, Clocks, ReplayOptions, SharedSet, TraceFile};
 
 fn us(us: u64) -> Duration {
     Duration(us * 1_000_000)
@@ -209,21 +209,6 @@ fn traces_of_pytorch_are_read_and_say_what_they_lack() {
     assert!(error.contains("chakra_converter"), "{error}");
 }
 
-/// Everything that hopcast does with a trace.
-fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
-    let opened = trace::recognise(files)?;
-    opened.summary(Clocks::Aligned)?;
-    for rank in 0..opened.ranks() {
-        opened.recorded_calls(Rank(rank), Clocks::Recorded)?.collect::<Result<Vec<_>, _>>()?;
-    }
-    for mode in [Mode::Dependencies, Mode::None] {
-        let mut source = trace::replay(opened.clone(), ReplayOptions { mode, clocks: Clocks::Aligned })?;
-        drive::run(&mut source, opened.ranks());
-        source.take_error().map_or(Ok(()), Err)?;
-    }
-    Ok(())
-}
-
 #[test]
 fn damaged_files_are_refused_or_read() {
     let json = r#"{"workload_graph": [
@@ -231,14 +216,14 @@ fn damaged_files_are_refused_or_read() {
         {"Id": 2, "Name": "b", "NodeType": 7, "ctrlDeps": [1], "comm_type": 0, "comm_size": 8, "is_cpu_op": false}]}"#;
     let in_json = |rank: usize| TraceFile::new(format!("run/made.{rank}.json"), json.as_bytes().to_vec());
     let seeds = [vec![program(0), program(1)], vec![in_json(0), in_json(1)]];
-    seeds.iter().for_each(|seed| use_all(seed.clone()).unwrap());
+    seeds.iter().for_each(|seed| fuzz::use_all(seed.clone()).unwrap());
     common::fuzz::each(3_000, |random| {
         let mut files = seeds[random.below(2)].clone();
         let which = random.below(2);
         let mut content = common::content(&files[which]);
         common::damage::damage(&mut content, random);
         files[which] = TraceFile::new(files[which].name.clone(), content);
-        use_all(files).map_err(|error| {
+        fuzz::use_all(files).map_err(|error| {
             assert!(error.file.starts_with("run/made"), "no file in '{error}'");
         })
     });

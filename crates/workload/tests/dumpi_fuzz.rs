@@ -9,12 +9,11 @@ mod common;
 use std::time::{Duration, Instant, SystemTime};
 
 use common::damage::{Random, damage};
-use common::drive;
+use common::fuzz;
 use common::writer::{Value, Writer, set, status};
-use mpi::Rank;
 use workload::trace::dumpi::calls::{CALLS, Kind, PCONTROL};
 use workload::trace::dumpi::{DumpiFile, text};
-use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceError, TraceFile};
+use workload::trace::{TraceError, TraceFile};
 
 const RANKS: usize = 2;
 const ROUNDS: u64 = 3_000;
@@ -142,19 +141,7 @@ fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
             dump(&opened)?;
         }
     }
-    let opened = trace::recognise(files)?;
-    opened.summary(Clocks::Aligned)?;
-    for rank in 0..opened.ranks() {
-        opened.recorded_calls(Rank(rank), Clocks::Recorded)?.collect::<Result<Vec<_>, _>>()?;
-    }
-    for (_, mode) in Mode::ALL {
-        let mut source =
-            trace::replay(opened.clone(), ReplayOptions { mode: *mode, clocks: Clocks::Aligned })?;
-        drive::run(&mut source, opened.ranks());
-        source.warnings();
-        source.take_error().map_or(Ok(()), Err)?;
-    }
-    Ok(())
+    fuzz::use_all(files)
 }
 
 fn dump(file: &DumpiFile) -> Result<(), TraceError> {

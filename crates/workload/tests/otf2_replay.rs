@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::drive;
 use common::otf2::{Writer, archive};
+use common::{drive, fuzz};
 use engine::{Bytes, Duration, Time};
 use mpi::collective::{Kind, Sizes};
 use mpi::operation::{CommId, NewComm, Peer, Request, Start, TagMatch, Until, Work};
 use mpi::{Op, Rank};
-use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceError, TraceFile};
+use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile};
 
 /// Numbers of communicators as each location has them.
 const WORLD: u64 = 10;
@@ -173,32 +173,16 @@ fn what_is_missing_or_wrong_is_named() {
     );
 }
 
-/// Everything that hopcast does with a trace.
-fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
-    let opened = trace::recognise(files)?;
-    opened.summary(Clocks::Aligned)?;
-    for rank in 0..opened.ranks() {
-        opened.recorded_calls(Rank(rank), Clocks::Recorded)?.collect::<Result<Vec<_>, _>>()?;
-    }
-    for (_, mode) in Mode::ALL {
-        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned };
-        let mut source = trace::replay(opened.clone(), options)?;
-        drive::run(&mut source, opened.ranks());
-        source.take_error().map_or(Ok(()), Err)?;
-    }
-    Ok(())
-}
-
 #[test]
 fn damaged_archives_are_refused_or_read() {
-    use_all(two(false, program)).unwrap();
-    common::fuzz::each(2_000, |random| {
+    fuzz::use_all(two(false, program)).unwrap();
+    fuzz::each(2_000, |random| {
         let mut files = two(random.below(2) == 1, program);
         let which = random.below(files.len());
         let mut content = common::content(&files[which]);
         common::damage::damage(&mut content, random);
         files[which] = TraceFile::new(files[which].name.clone(), content);
-        use_all(files).map_err(|error| {
+        fuzz::use_all(files).map_err(|error| {
             let named = error.file.starts_with("run/made");
             assert!(named || error.reason.starts_with("not a trace"), "no file in '{error}'");
         })
@@ -215,7 +199,7 @@ fn an_archive_cut_anywhere_says_so() {
             files[which] = TraceFile::new(files[which].name.clone(), content[..length].to_vec());
             let name = files[which].name.clone();
             // Of the anchor, what follows its properties is not read.
-            let Err(error) = use_all(files) else {
+            let Err(error) = fuzz::use_all(files) else {
                 assert!(name.ends_with(".otf2") && length > 60, "{length} bytes of {name} were read");
                 continue;
             };

@@ -5,26 +5,9 @@
 mod common;
 
 use common::damage::damage;
-use common::{drive, fuzz, samples};
-use mpi::Rank;
-use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceError, TraceFile};
+use common::{fuzz, samples};
 
 const ROUNDS: u64 = 3_000;
-
-/// Everything that hopcast does with a trace.
-fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
-    let opened = trace::recognise(files)?;
-    opened.summary(Clocks::Aligned)?;
-    for rank in 0..opened.ranks() {
-        opened.recorded_calls(Rank(rank), Clocks::Recorded)?.collect::<Result<Vec<_>, _>>()?;
-    }
-    for mode in [Mode::Dependencies, Mode::None] {
-        let mut source = trace::replay(opened.clone(), ReplayOptions { mode, clocks: Clocks::Aligned })?;
-        drive::run(&mut source, opened.ranks());
-        source.take_error().map_or(Ok(()), Err)?;
-    }
-    Ok(())
-}
 
 #[test]
 fn damaged_files_are_refused_or_read() {
@@ -33,7 +16,7 @@ fn damaged_files_are_refused_or_read() {
         let mut sample = seeds[random.below(seeds.len())].1.clone();
         let broken = random.below(sample.len());
         damage(&mut sample[broken].1, random);
-        use_all(samples::files(&sample)).map_err(|error| {
+        fuzz::use_all(samples::files(&sample)).map_err(|error| {
             assert!(error.file.starts_with("run/"), "no file in '{error}'");
             assert!(!error.reason.is_empty(), "{error}");
         })
@@ -52,7 +35,7 @@ fn a_binary_file_cut_anywhere_says_so() {
                 // The last number of the overview, which is not needed, may be missing.
                 let whole = cut[at].0 == "bgTrace" && length >= sample[at].1.len() - 4;
                 assert_eq!(
-                    use_all(samples::files(&cut)).is_ok(),
+                    fuzz::use_all(samples::files(&cut)).is_ok(),
                     whole,
                     "{format}, {length} bytes of {}",
                     cut[at].0

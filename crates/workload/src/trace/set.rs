@@ -90,6 +90,11 @@ impl RankSummary {
         }
     }
 
+    /// Of a rank on `host`, before its first call.
+    pub fn begin(host: String) -> RankSummary {
+        RankSummary { host, first_call: Time::NEVER, ..RankSummary::untimed(0, 0, 0) }
+    }
+
     /// From its first call to the return of its last.
     pub fn wall(&self) -> Duration {
         self.last_return.since(self.first_call)

@@ -3,7 +3,11 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use mpi::Rank;
+use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceError, TraceFile};
+
 use super::damage::Random;
+use super::drive;
 
 /// Calls `try_one` that often, with numbers of its own each time; it says whether the files were read.
 #[allow(clippy::disallowed_methods)] // asked for seconds, a test needs a clock
@@ -28,4 +32,24 @@ pub fn each(rounds: u64, mut try_one: impl FnMut(&mut Random) -> Result<(), ()>)
             println!("{whole} read, {refused} refused");
         }
     }
+}
+
+/// Everything that hopcast does with a trace.
+pub fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
+    let opened = trace::recognise(files)?;
+    opened.summary(Clocks::Aligned)?;
+    for rank in 0..opened.ranks() {
+        opened.recorded_calls(Rank(rank), Clocks::Recorded)?.collect::<Result<Vec<_>, _>>()?;
+    }
+    for (_, mode) in Mode::ALL {
+        if !opened.timed() && matches!(mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
+            continue;
+        }
+        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned };
+        let mut source = trace::replay(opened.clone(), options)?;
+        drive::run(&mut source, opened.ranks());
+        source.warnings();
+        source.take_error().map_or(Ok(()), Err)?;
+    }
+    Ok(())
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::registry::Entry;
-use engine::{Duration, Time};
 use mpi::Rank;
 
 use super::call::Call;
@@ -169,15 +168,7 @@ impl TraceSet for AllprofSet {
         for rank in 0..self.ranks() {
             let mut lines = self.lines(Rank(rank))?;
             let times = self.times(Rank(rank), clocks);
-            let mut sum = RankSummary {
-                host: self.hosts[rank as usize].clone(),
-                first_call: Time::NEVER,
-                last_return: Time::ZERO,
-                in_mpi: Duration::ZERO,
-                calls: 0,
-                messages: 0,
-                bytes: 0,
-            };
+            let mut sum = RankSummary::begin(self.hosts[rank as usize].clone());
             while translate::advance(&mut lines)? {
                 let read = Call::read(lines.text().trim()).map_err(|reason| lines.error(reason))?;
                 let call = translate::recorded(&read, times).map_err(|reason| lines.error(reason))?;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::registry::Entry;
-use engine::{Duration, Time};
 use mpi::Rank;
 
 use super::calls::{CALLS, COUNTED};
@@ -213,15 +212,7 @@ fn summarise(
     let mut types = Datatypes::new(&file.sizes);
     let mut records = file.records(buffer)?;
     let times = clocks.of_rank(rank);
-    let mut summary = RankSummary {
-        host: file.header.host.clone(),
-        first_call: Time::NEVER,
-        last_return: Time::ZERO,
-        in_mpi: Duration::ZERO,
-        calls: 0,
-        messages: 0,
-        bytes: 0,
-    };
+    let mut summary = RankSummary::begin(file.header.host.clone());
     while let Some(record) = records.next()? {
         if !is_mpi(record) {
             continue;

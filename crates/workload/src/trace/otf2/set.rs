@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use engine::Time;
 use engine::registry::Entry;
-use engine::{Duration, Time};
 use mpi::Rank;
 use mpi::operation::CommId;
 
@@ -274,15 +274,7 @@ fn summarise(
     counts: &mut BTreeMap<&'static str, u64>,
 ) -> Result<RankSummary, TraceError> {
     let mut calls = Calls::new(run.events(rank, clocks)?, run.ranks.functions.clone());
-    let mut summary = RankSummary {
-        host: run.ranks.hosts[rank as usize].clone(),
-        first_call: Time::NEVER,
-        last_return: Time::ZERO,
-        in_mpi: Duration::ZERO,
-        calls: 0,
-        messages: 0,
-        bytes: 0,
-    };
+    let mut summary = RankSummary::begin(run.ranks.hosts[rank as usize].clone());
     while let Some(call) = calls.next()? {
         let time = |ticks| run.time(ticks, clocks, rank, call.offset);
         let (begin, end) = (time(call.begin)?, time(call.end)?);
