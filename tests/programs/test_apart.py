@@ -115,3 +115,8 @@ def test_what_cannot_be_had_is_refused_by_name(tmp_path, fixed) -> None:
     subprocess.run(["cc", "-static", source, "-o", tmp_path / "static"], check=True)
     done = hopcast("run", "hopper", "-n", "2", tmp_path / "static")
     assert done.returncode == 2 and "statically linked" in done.stderr
+    cut = tmp_path / "cut"
+    cut.write_bytes(fixed.read_bytes()[:5000])
+    cut.chmod(0o755)
+    done = hopcast("run", "hopper", "-n", "2", cut)
+    assert done.returncode == 2 and "cut off" in done.stderr

@@ -166,6 +166,48 @@ def test_what_ranks_print_beside_their_sends_is_in_the_order_of_simulated_time(p
     assert done.stdout.splitlines()[:7] == expected
 
 
+PRINTS = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int rank, got;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int at = 0; at < 20; at++) {
+        if (rank == 0) {
+            MPI_Send(&at, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+            printf("sent %d\\n", at);
+        } else {
+            MPI_Recv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            printf("got %d\\n", got);
+        }
+        if (rank == 1 && at == 5 && argc > 1) MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--stop-at", "60 us"), ("abort",)])
+def test_nothing_is_printed_that_has_not_happened(flags, tmp_path) -> None:
+    """Ranks that are processes never go ahead of their sends: they print the same, in the same order."""
+    (tmp_path / "slow.toml").write_text(SLOW_SENDERS)
+    (tmp_path / "prints.c").write_text(PRINTS)
+    program = tmp_path / "prints"
+    assert hopcast("cc", tmp_path / "prints.c", "-o", program).returncode == 0
+    told = [word for word in flags if word == "abort"]
+    asked = [word for word in flags if word != "abort"]
+    said = []
+    for isolation in ("globals", "process"):
+        words = ["run", tmp_path / "slow.toml", "-n", "2", "--quiet", "--isolation", isolation, *asked]
+        lines = hopcast(*words, program, *told).stdout.splitlines()
+        said.append([line for line in lines if line.startswith(("sent", "got"))])
+    assert said[0] == said[1]
+    assert said[0].index("sent 3") < said[0].index("got 4")
+    assert len(said[0]) < 40 or not flags
+
+
 def test_a_rank_may_print_into_a_file_of_its_own(program, tmp_path) -> None:
     done = run(program, 3, "f", folder=tmp_path)
     assert done.returncode == 0

@@ -255,3 +255,13 @@ def test_one_file_is_replayed_as_the_folder_is(calls: Path, tmp_path: Path) -> N
     assert reports[0]["outcome_hash"] == reports[1]["outcome_hash"]
     again = hopcast("trace", "convert", calls, "-o", one, check=False)
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
+
+
+def test_what_is_not_known_of_a_communicator_leaves_a_recording_that_replays(
+    mpi: Mpi, tmp_path: Path
+) -> None:
+    """Copies that come late, collectives of two groups: they take their time, and nothing waits for them."""
+    out = mpi.record(tmp_path / "inter.hct", 4, "inter.c")
+    assert "nothing is wrong" in hopcast("trace", "lint", out).stdout
+    report = json.loads(hopcast("run", "crossbar", "--json", out).stdout)
+    assert (report["failure"], report["ranks_finished"]) == (None, 4)

@@ -114,7 +114,7 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
     let ranks = &summary.ranks;
-    let sum = |of: fn(&RankSummary) -> u64| ranks.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&RankSummary) -> u64| ranks.iter().map(of).fold(0, u64::saturating_add);
     let hosts: BTreeSet<_> = ranks.iter().map(|rank| &rank.host).filter(|host| !host.is_empty()).collect();
     Ok(json!({
         "format": recording.format(),

@@ -49,12 +49,18 @@ def topology_picture(platform: str, overrides: tuple[str, ...]) -> str:
     return _core.topology_picture(platform, pairs_of(overrides))
 
 
+def _about(path: str, place: str, text: str) -> dict:
+    """What is said of the trace at `place`, unpacked from `path`, as of that."""
+    unpacked, named = (json.dumps(name, ensure_ascii=False)[1:-1] for name in (place, path))
+    return json.loads(text.replace(unpacked, named))
+
+
 def trace_summary(path: str) -> dict:
     """What a recorded run holds, see `sim::trace::summary`."""
     from hopcast.archive import opened
 
     with opened(path) as place:
-        return json.loads(_core.trace_summary(place).replace(place, path))
+        return _about(path, place, _core.trace_summary(place))
 
 
 def trace_lint(path: str) -> dict:
@@ -62,7 +68,7 @@ def trace_lint(path: str) -> dict:
     from hopcast.archive import opened
 
     with opened(path) as place:
-        return json.loads(_core.trace_lint(place).replace(place, path))
+        return _about(path, place, _core.trace_lint(place))
 
 
 def trace_dump(

@@ -190,7 +190,7 @@ class _Sizes(click.ParamType):
 
     def convert(self, value, param, ctx) -> list[int]:
         words = value.split("x") if isinstance(value, str) else value
-        if not all(isinstance(word, int) or word.isdecimal() for word in words):
+        if not all(isinstance(word, int) or (word.isdecimal() and len(word) <= 10) for word in words):
             self.fail(f"'{value}' is neither a number of ranks, such as 1000, nor a grid, such as 10x10x10")
         return [min(int(word), 2**32 - 1) for word in words]
 

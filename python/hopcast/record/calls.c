@@ -153,11 +153,11 @@ static MPI_Count count_at(struct counts counts, int at) {
 static void seen_together(struct hct_call call, const char *kind, MPI_Comm comm, int root, uint64_t element, MPI_Op op,
                           unsigned amount, int count, const uint64_t *sizes, int count_received,
                           const uint64_t *received, enum left left, const MPI_Request *request) {
-    struct hct_left behind = left != NONE ? request_add(*request, left == PERSISTENT, 0) : nothing_left;
-    if (is_inter(comm)) {
+    if (is_inter(comm)) { /* its request is not known either: waiting for it takes time, and no more */
         hct_overhead(call);
         return;
     }
+    struct hct_left behind = left != NONE ? request_add(*request, left == PERSISTENT, 0) : nothing_left;
     int commutative = 1;
     if (op != MPI_OP_NULL) PMPI_Op_commutative(op, &commutative);
     struct hct_together together = {kind, comm_number(comm), (uint32_t)root,

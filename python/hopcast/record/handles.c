@@ -161,6 +161,7 @@ static void seen_new_comm(struct hct_call call, MPI_Comm parent, MPI_Comm made, 
         if (is_inter(made)) {
             others = members_of(made, 1, MPI_COMM_WORLD, &other_size);
             new.parent = 0;
+            if (how != TWO_GROUPS) new.key = 0; /* there the key is a tag */
             new.how = TWO_GROUPS;
             new.count = (uint32_t)other_size;
             new.first = others;

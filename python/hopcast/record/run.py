@@ -7,6 +7,7 @@ import os
 import platform
 import shlex
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ def record(command: list[str], out: Path, mpicc: str, tallied: bool, block_s: fl
         "LD_PRELOAD": " ".join(filter(None, [str(preloaded), os.environ.get("LD_PRELOAD")])),
         "HOPCAST_TRACE": str(out.resolve()),
         "HOPCAST_TRACE_TALLIED": str(int(tallied)),
-        "HOPCAST_TRACE_BLOCK_NS": str(round(block_s * 1e9)),
+        "HOPCAST_TRACE_BLOCK_NS": str(round(min(1e9, block_s) * 1e9)),
     }
     begun = time.time()
     try:
@@ -69,7 +70,11 @@ def record(command: list[str], out: Path, mpicc: str, tallied: bool, block_s: fl
         "ranks": len(files),
         "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
     }
-    (out / "run.json").write_text(json.dumps(about, indent=2) + "\n")
+    try:
+        (out / "run.json").write_text(json.dumps(about, indent=2) + "\n")
+    except OSError as error:
+        # What became of the program matters more.
+        print(f"hopcast: {out}/run.json is not written: {error.strerror}", file=sys.stderr)
     return Recorded(
         out, status if status >= 0 else 128 - status, len(files), sum(file.stat().st_size for file in files)
     )

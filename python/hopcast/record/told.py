@@ -90,8 +90,8 @@ def _communicators() -> dict[str, Told]:
     return {
         "Comm_dup": Told(made.format(new="$2", how="COPY", key=0)),
         "Comm_dup_with_info": Told(made.format(new="$3", how="COPY", key=0)),
-        "Comm_idup": Told("seen_idup(call, $1, $2); request_add(*$3, 0, 0);"),
-        "Comm_idup_with_info": Told("seen_idup(call, $1, $3); request_add(*$4, 0, 0);"),
+        "Comm_idup": Told("seen_idup(call, $1, $2);"),
+        "Comm_idup_with_info": Told("seen_idup(call, $1, $3);"),
         "Comm_split": Told(made.format(new="$4", how="PART", key=0)),
         "Comm_split_type": Told(made.format(new="$5", how="PART", key=0)),
         "Comm_create": Told(made.format(new="$3", how="PART", key=0)),

@@ -20,6 +20,7 @@ use mpi::Op;
 use mpi::operation::Work;
 
 use super::process::Process;
+use crate::process_view::Printed;
 
 /// So many operations may a rank be ahead of.
 const FURTHEST: usize = 32;
@@ -27,8 +28,11 @@ const FURTHEST: usize = 32;
 /// The operations of one rank that it is ahead of.
 #[derive(Default)]
 pub struct Ahead {
-    /// The first first; while the rank waits, with what it waits for behind them.
-    operations: RefCell<VecDeque<Op>>,
+    /// The first first, each with what had been printed before it; while the rank waits, with what it waits for
+    /// behind them.
+    operations: RefCell<VecDeque<(Op, Printed)>>,
+    /// What had been printed before the one that was handed over last.
+    due: Cell<Printed>,
     /// While it waits: from how many of them it has gone on.
     early: Cell<usize>,
 }
@@ -42,7 +46,7 @@ impl Process {
         }
         self.polls.set(0);
         self.looks.set(0);
-        self.ahead.operations.borrow_mut().push_back(op);
+        self.ahead.operations.borrow_mut().push_back((op, self.view.printed()));
     }
 
     /// Has it gone on from operations that are not performed?
@@ -51,14 +55,13 @@ impl Process {
         !self.ahead.operations.borrow().is_empty()
     }
 
-    /// While it waits: the next operation. Before the first that it has not gone on from, what it has printed by then.
+    /// While it waits: the next operation, and before it what was printed before it.
     #[inline]
     pub fn take_ahead(&self) -> Option<Op> {
-        let op = self.ahead.operations.borrow_mut().pop_front()?;
-        match self.ahead.early.get() {
-            0 => self.view.catch_up(),
-            early => self.ahead.early.set(early - 1),
-        }
+        let (op, printed) = self.ahead.operations.borrow_mut().pop_front()?;
+        self.ahead.early.set(self.ahead.early.get().saturating_sub(1));
+        self.ahead.due.set(printed);
+        self.view.catch_up(printed);
         Some(op)
     }
 
@@ -79,7 +82,14 @@ impl Process {
             let waited = self.waited.take();
             self.suspend(first);
             self.waited.set(waited);
-            self.view.catch_up();
+            self.view.catch_up(self.view.printed());
+        }
+    }
+
+    /// The run is over: what the rank has printed ahead of operations that were not performed has not happened.
+    pub fn forget_ahead(&self) {
+        if self.is_ahead() {
+            self.view.forget_after(self.ahead.due.get());
         }
     }
 
@@ -89,9 +99,9 @@ impl Process {
         let waited = self.waited.take();
         let mut operations = self.ahead.operations.borrow_mut();
         if waited > Duration::ZERO {
-            operations.push_back(Op::Compute(Work::Time(waited)));
+            operations.push_back((Op::Compute(Work::Time(waited)), self.view.printed()));
         }
-        operations.push_back(op);
+        operations.push_back((op, self.view.printed()));
         drop(operations);
         self.take_ahead().expect("one was just put there")
     }

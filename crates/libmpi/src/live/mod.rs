@@ -339,6 +339,7 @@ impl Live {
             if let Some(slot) = seat.slot {
                 slot.join(true);
             }
+            seat.process.forget_ahead();
             seat.process.flush();
         }
         folder::enter(None);

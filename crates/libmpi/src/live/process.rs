@@ -141,6 +141,8 @@ pub struct Process {
     pub program: Clone,
     /// The simulated time of its last operation.
     pub now: Cell<Time>,
+    /// The latest time that it has been told.
+    pub shown: Cell<Time>,
     /// Where it is.
     pub phase: Cell<Phase>,
     /// The level of thread support that it has been given.
@@ -223,6 +225,7 @@ impl Process {
             shared,
             program,
             now: Cell::new(Time::ZERO),
+            shown: Cell::new(Time::ZERO),
             phase: Cell::new(Phase::Before),
             level: Cell::new(0),
             exit_code: Cell::new(0),
@@ -369,7 +372,10 @@ impl Process {
     /// Its simulated time now.
     pub fn time(&self) -> Time {
         self.catch_up();
-        self.now.get() + clock::computing() + self.waited.get()
+        let time = self.now.get() + clock::computing() + self.waited.get();
+        // A measured time that was shown may be replaced by a mean that is shorter.
+        self.shown.set(time.max(self.shown.get()));
+        self.shown.get()
     }
 
     /// Its simulated time, which it asks for. A program that asks again and again waits for time to pass, which

@@ -115,6 +115,9 @@ impl Elf {
                 executable: part.p_flags(LE) & elf::PF_X != 0,
                 writable: part.p_flags(LE) & elf::PF_W != 0,
             };
+            if segment.offset.saturating_add(segment.in_file) > bytes.len() {
+                return Err("an ELF program that is cut off: parts of it are not in the file".into());
+            }
             match part.p_type(LE) {
                 elf::PT_LOAD => segments.push(segment),
                 elf::PT_DYNAMIC => dynamic = Some(segment),

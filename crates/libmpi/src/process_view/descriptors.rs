@@ -16,6 +16,7 @@ pub fn hooks() -> Vec<Hook> {
         Hook::new("dup2", duplicate as *const c_void),
         Hook::new("fileno", number as *const c_void),
         Hook::new("fileno_unlocked", number as *const c_void),
+        Hook::new("fflush", flush as *const c_void),
         Hook::new("fclose", close_stream as *const c_void),
         Hook::new("freopen", open_again as *const c_void),
         Hook::new("freopen64", open_again as *const c_void),
@@ -75,8 +76,23 @@ unsafe extern "C" fn read(descriptor: c_int, buffer: *mut c_void, count: usize) 
     if descriptor == libc::STDIN_FILENO && nobody_types {
         return 0;
     }
+    if let Some(me) = Process::running().filter(|_| descriptor == libc::STDIN_FILENO) {
+        // Who is asked sees the question first.
+        me.catch_up();
+    }
     // SAFETY: the program's own call.
     unsafe { libc::read(descriptor, buffer, count) }
+}
+
+/// Who wants to see its output now sees it before it goes on.
+unsafe extern "C" fn flush(file: *mut libc::FILE) -> c_int {
+    // SAFETY: the program's own call.
+    let status = unsafe { libc::fflush(file) };
+    let is_output = file.is_null() || stdio::number_of(file).is_some_and(|number| number > 0);
+    if let Some(me) = Process::running().filter(|_| is_output) {
+        me.catch_up();
+    }
+    status
 }
 
 /// Other ranks still write there.

@@ -71,6 +71,10 @@ pub fn hooks_of_processes() -> Vec<Hook> {
     hooks
 }
 
+/// How much a rank had printed on its standard output and its standard error at some moment \[bytes\].
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Printed([usize; 2]);
+
 /// What a rank has of its own in the C library.
 pub struct View {
     /// Its environment.
@@ -131,11 +135,23 @@ impl View {
         self.error.flush();
     }
 
-    /// The operations that the rank was ahead of are done.
+    /// How much it has printed, on either stream.
     #[inline]
-    pub fn catch_up(&self) {
-        self.output.catch_up();
-        self.error.catch_up();
+    pub fn printed(&self) -> Printed {
+        Printed([self.output.taken(), self.error.taken()])
+    }
+
+    /// The operations that the rank was ahead of are done up to where it had printed so much.
+    #[inline]
+    pub fn catch_up(&self, Printed([output, error]): Printed) {
+        self.output.catch_up(output);
+        self.error.catch_up(error);
+    }
+
+    /// What it has printed after that has not happened.
+    pub fn forget_after(&self, Printed([output, error]): Printed) {
+        self.output.forget_after(output);
+        self.error.forget_after(error);
     }
 
     /// The rank is about to run.

@@ -105,6 +105,8 @@ pub fn set_input(file: *mut libc::FILE) {
 /// What a rank writes to one descriptor.
 pub struct Sink {
     held: RefCell<Vec<u8>>,
+    /// How many bytes have been written to it, held ones included.
+    taken: Cell<usize>,
     /// Whether there may be lines in it: the rank was ahead of its operations.
     early: Cell<bool>,
     descriptor: Cell<c_int>,
@@ -113,17 +115,23 @@ pub struct Sink {
 impl Sink {
     /// To `descriptor`.
     pub fn new(descriptor: c_int) -> Sink {
-        Sink { held: RefCell::default(), early: Cell::new(false), descriptor: Cell::new(descriptor) }
+        let (taken, early) = (Cell::new(0), Cell::new(false));
+        Sink { held: RefCell::default(), taken, early, descriptor: Cell::new(descriptor) }
     }
 
     /// Takes `bytes`, and hands on the lines that are whole; those of a rank that is ahead of its operations
     /// when these are done.
     pub fn write(&self, bytes: &[u8]) {
-        let mut held = self.held.borrow_mut();
+        self.taken.set(self.taken.get() + bytes.len());
         if Process::running().is_some_and(Process::is_ahead) {
             self.early.set(true);
-            return held.extend_from_slice(bytes);
+            return self.held.borrow_mut().extend_from_slice(bytes);
         }
+        self.hand_on_lines(bytes);
+    }
+
+    fn hand_on_lines(&self, bytes: &[u8]) {
+        let mut held = self.held.borrow_mut();
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(last) if held.is_empty() => {
                 write_out(self.descriptor.get(), &bytes[..=last]);
@@ -139,19 +147,34 @@ impl Sink {
         }
     }
 
-    /// The rank is no longer ahead: hands on the lines that it has written meanwhile.
+    /// How much has been written to it \[bytes\].
     #[inline]
-    pub fn catch_up(&self) {
+    pub fn taken(&self) -> usize {
+        self.taken.get()
+    }
+
+    /// What the rank is ahead of is done up to where so much had been written: hands on the lines in it.
+    #[inline]
+    pub fn catch_up(&self, taken: usize) {
         if self.early.get() {
-            self.hand_on();
+            self.hand_on(taken);
         }
     }
 
     #[cold]
-    fn hand_on(&self) {
-        self.early.set(false);
-        let held = std::mem::take(&mut *self.held.borrow_mut());
-        self.write(&held);
+    fn hand_on(&self, taken: usize) {
+        let mut due = std::mem::take(&mut *self.held.borrow_mut());
+        let later = due.split_off(due.len() - (self.taken.get() - taken).min(due.len()));
+        self.early.set(!later.is_empty());
+        self.hand_on_lines(&due);
+        self.held.borrow_mut().extend(later);
+    }
+
+    /// What was written after the first `taken` bytes has not happened.
+    pub fn forget_after(&self, taken: usize) {
+        let mut held = self.held.borrow_mut();
+        let due = held.len().saturating_sub(self.taken.get() - taken);
+        held.truncate(due);
     }
 
     /// Hands on the rest, of which no line has come.

@@ -138,7 +138,11 @@ impl Order {
                 some(members.collect::<Option<_>>()?, *tag)
             }
             What::Make(NewComm::Inter(groups, tag)) => {
-                some(Comm::two(&groups.local, &groups.remote).members().clone(), *tag)
+                let both = Comm::two(&groups.local, &groups.remote);
+                if both.members().iter().any(|member| *member as usize >= self.ranks.len()) {
+                    return None;
+                }
+                some(both.members().clone(), *tag)
             }
             _ => {
                 let of = self.comms.get(comm.0 as usize)?;

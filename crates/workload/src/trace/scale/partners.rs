@@ -170,8 +170,14 @@ impl Walk {
         };
         if let Some(number) = made.comm {
             let number = number as usize;
-            if self.comms.len() <= number {
-                self.comms.resize(number + 1, Over::Nobody);
+            if number > self.comms.len() {
+                return Err(format!(
+                    "it makes communicator {number}, but only {} were made before",
+                    self.comms.len()
+                ));
+            }
+            if number == self.comms.len() {
+                self.comms.push(Over::Nobody);
             }
             self.comms[number] = over;
         }
