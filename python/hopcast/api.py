@@ -296,15 +296,17 @@ def _simulate_trace(request, name: str, watch: _Watch) -> Report | None:
 def _simulate_jobs(request, name: str, job: Job, watch: _Watch) -> Report | None:
     if job.kwargs or job.args:
         raise InputError(f"{name}: a file of jobs takes no arguments; each job has its own")
+    if job.alone and watch.peers is not None:
+        raise InputError("alone: it makes one run after the other; start it without mpiexec")
     with contextlib.ExitStack() as stack:
         request |= {"workload": "jobs", "name": name, "arguments": [], "jobs": jobs.read(name, stack)}
         stack.enter_context(watch.signals)
         report = _report(_core_run(request | {"only": list(job.only)}, None, watch))
-        if report is None or not job.alone:
+        if report is None or report.stopped or not job.alone:
             return report
         for one in report.summary["jobs"]:
             by_itself = _report(_core_run(request | {"only": [one["name"]]}, None, watch))
-            one["alone_s"] = by_itself.summary["jobs"][0]["makespan_s"] if by_itself else None
+            one["alone_s"] = by_itself.summary["jobs"][0]["makespan_s"]
             known = one["alone_s"] and one["makespan_s"]
             one["slowdown"] = one["makespan_s"] / one["alone_s"] if known else None
     return report

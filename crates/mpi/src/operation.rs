@@ -10,7 +10,7 @@ use crate::collective::Collective;
 use crate::file_system;
 use crate::group::Group;
 
-/// A process of the simulated program, numbered in the world communicator from 0.
+/// A process of the simulated program, numbered in the run from 0: in the world communicator, where there is one job.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rank(pub u32);
 

@@ -2,7 +2,7 @@
 
 use mpi::operation::CartGrid;
 
-use super::{Reason, sum};
+use super::Reason;
 use crate::trace::hct::shape::{Amount, Collected, Did, From, How, Made, Matched, Received, Sent, Shape};
 
 /// Gives the rank at an offset.
@@ -95,7 +95,6 @@ impl Walk {
             }
             offset.push(along);
         }
-        debug_assert_eq!(self.grid.rank(&sum(&self.place, &offset)), Some(rank));
         Ok(partner(&offset))
     }
 
