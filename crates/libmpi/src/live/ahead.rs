@@ -33,8 +33,6 @@ pub struct Ahead {
     operations: RefCell<VecDeque<(Op, Printed)>>,
     /// What had been printed before the one that was handed over last.
     due: Cell<Printed>,
-    /// While it waits: from how many of them it has gone on.
-    early: Cell<usize>,
 }
 
 impl Process {
@@ -59,24 +57,13 @@ impl Process {
     #[inline]
     pub fn take_ahead(&self) -> Option<Op> {
         let (op, printed) = self.ahead.operations.borrow_mut().pop_front()?;
-        self.ahead.early.set(self.ahead.early.get().saturating_sub(1));
         self.ahead.due.set(printed);
         self.view.catch_up(printed);
         Some(op)
     }
 
-    /// It does not go on before all these operations are performed.
-    #[inline]
-    pub fn waits(&self) {
-        self.ahead.early.set(self.ahead.operations.borrow().len());
-    }
-
     /// Lets them be performed now.
     pub fn catch_up(&self) {
-        if !self.is_ahead() {
-            return;
-        }
-        self.waits();
         if let Some(first) = self.take_ahead() {
             // What it has waited for since comes after them.
             let waited = self.waited.take();
@@ -95,7 +82,6 @@ impl Process {
 
     /// The first of the operations that it is ahead of; `op` is behind them, after what it has waited for since.
     pub(super) fn in_turn(&self, op: Op) -> Op {
-        self.waits();
         let waited = self.waited.take();
         let mut operations = self.ahead.operations.borrow_mut();
         if waited > Duration::ZERO {

@@ -297,7 +297,6 @@ impl Source for Live {
         }
         if let Step::Ended(ended) = step {
             let seat = self.seats[index].as_mut().expect("it has just run");
-            seat.process.waits();
             if let Some(first) = seat.process.take_ahead() {
                 seat.crashed = (ended == Ended::Crash).then(|| crash::fault(rank.0, done.now));
                 seat.held = Some(step);
