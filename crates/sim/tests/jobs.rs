@@ -2,6 +2,8 @@
 
 mod cuts;
 
+use std::sync::LazyLock;
+
 use cuts::{CUTS, assert_same, is_cut};
 use engine::Time;
 use sim::jobs::Job;
@@ -33,10 +35,14 @@ eager_limit = "1 TiB"
 flop_rate = "1 Gflop/s"
 "#;
 
+/// The platform's file, written once: tests run at the same time, and none may read it half written.
 fn mesh() -> String {
-    let path = format!("{}/mesh-of-jobs.toml", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&path, MESH).unwrap();
-    path
+    static FILE: LazyLock<String> = LazyLock::new(|| {
+        let path = format!("{}/mesh-of-jobs.toml", env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(&path, MESH).unwrap();
+        path
+    });
+    FILE.clone()
 }
 
 fn job(name: &str, pattern: &str, ranks: u32, arguments: &[(&str, &str)]) -> Job {
