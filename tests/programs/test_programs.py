@@ -33,12 +33,12 @@ def hopcast(*words: str | Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
 
 
-def compiled(source: Path, folder: Path) -> Path:
+def compiled(source: Path, folder: Path, *flags: str) -> Path:
     """The program of a source, for hopcast."""
     target = folder / source.stem
     compiler = COMPILERS[source.suffix][0]
     strict = ("-w",) if compiler == "fc" else ("-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized")
-    done = hopcast(compiler, *strict, "-O2", source, "-o", target)
+    done = hopcast(compiler, *strict, "-O2", *flags, source, "-o", target)
     assert done.returncode == 0, done.stderr
     return target
 
@@ -108,12 +108,21 @@ __attribute__((noinline)) static int deep(int n) {
     room[n % 1000] = 1;
     return n ? deep(n + 1) + room[1] : 0;
 }
+__attribute__((noinline)) static int wide(size_t bytes) {
+    volatile char room[bytes];
+    room[0] = 1;
+    MPI_Barrier(MPI_COMM_SELF);
+    return room[0];
+}
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     char how = rank == 3 ? argv[1][0] : ' ';
     if (how == 's') write_to(nowhere);
     if (how == 'a') assert(zero);
     if (how == 'o') deep(1);
+    if (how == 'w') wide((size_t)(8.01 * (1 << 20)));
+    if (how == 'W') wide(64 << 20);
+    if (how == '4') wide((size_t)4 << 30);
     if (how == 'f') return 5 / zero;
     if (how == 'e') exit(7);
     if (how == 'u') { char port[MPI_MAX_PORT_NAME]; MPI_Open_port(MPI_INFO_NULL, port); }
@@ -138,7 +147,10 @@ def faults(tmp_path_factory) -> Path:
     [
         ("s", "crash", "rank 3 was ended by SIGSEGV (address 0x10) at write_to+"),
         ("a", "crash", "rank 3 was ended by SIGABRT"),
-        ("o", "crash", "its stack is full; --stack-size gives it more) at deep"),
+        ("o", "crash", "stack of 8 MiB is too small, --stack-size names a larger one: it was full at deep"),
+        ("w", "crash", "rank 3's stack of 8 MiB is too small, --stack-size names a larger one: it was full "),
+        ("W", "crash", "it was full at wide"),
+        ("4", "crash", "the stack pointer is outside of the rank's stack of 8 MiB) at wide"),
         ("f", "crash", "rank 3 was ended by SIGFPE (an arithmetic error) at main+"),
         ("e", "exit", "rank 3 ended with exit code 7"),
         ("u", "abort", "rank 3 called MPI_Abort with code 55"),
@@ -153,6 +165,43 @@ def test_a_fault_names_the_rank_and_what_it_did(faults, how, kind, said) -> None
         assert printed.startswith("faults: ") and "Assertion `zero' failed" in printed
     if how == "u":
         assert "rank 3: MPI_Open_port: MPI_ERR_UNSUPPORTED_OPERATION" in printed
+
+
+ARRAYS = """
+      program arrays
+      use mpi
+      implicit none
+      integer :: ierror, rank
+      call MPI_Init(ierror)
+      call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+      if (rank == 1) call work(1500000)
+      call MPI_Barrier(MPI_COMM_WORLD, ierror)
+      call MPI_Finalize(ierror)
+      contains
+      subroutine work(n)
+      integer, intent(in) :: n
+      double precision :: a(n)
+      a(1:n) = 1
+      call MPI_Barrier(MPI_COMM_SELF, ierror)
+      if (sum(a) /= n) stop 3
+      end subroutine
+      end program
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler is installed")
+def test_local_arrays_of_fortran_need_a_larger_stack(tmp_path) -> None:
+    source = tmp_path / "arrays.f90"
+    source.write_text(ARRAYS)
+    program = compiled(source, tmp_path, "-fstack-arrays")
+    said = "rank 1's stack of 8 MiB is too small, --stack-size names a larger one: it was full at"
+    assert said in run(program, 2)[0]["failure"]["text"]
+    assert run(program, 2, flags=("--stack-size", "16MiB"))[0]["failure"] is None
+
+
+def test_of_many_ranks_a_stack_that_is_too_small_is_seen_at_the_next_call(faults) -> None:
+    report, _, _ = run(faults, 8100, "w", flags=("--model", "loggp"))
+    assert report["failure"]["text"].startswith("rank 3's stack of 8 MiB is too small")
 
 
 COMPUTES = """

@@ -20,7 +20,7 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use mpi::{Completion, Op};
 
-use stacks::Part;
+use stacks::{Extent, Part};
 
 /// What the simulator hands to a fiber: the completion of its operation, valid until it suspends again.
 pub type Reply = *const Completion;
@@ -40,7 +40,7 @@ pub type Hub = Yielder<Reply, Op>;
 /// The code of one rank on a stack of its own.
 pub struct Fiber {
     coroutine: Coroutine<Reply, Op, Ended, Part>,
-    guard: (usize, usize),
+    stack: Extent,
 }
 
 /// What a fiber did when it was resumed.
@@ -54,8 +54,8 @@ pub enum Step {
 impl Fiber {
     /// A fiber that will run `body` when it is first resumed.
     pub fn new(stack: Part, body: impl FnOnce(&Hub) -> Ended + 'static) -> Fiber {
-        let guard = stack.guard();
-        Fiber { coroutine: Coroutine::with_stack(stack, move |hub, _| body(hub)), guard }
+        let extent = stack.extent();
+        Fiber { coroutine: Coroutine::with_stack(stack, move |hub, _| body(hub)), stack: extent }
     }
 
     /// Runs it until it asks for its next operation.
@@ -71,9 +71,9 @@ impl Fiber {
         self.coroutine.trap_handler()
     }
 
-    /// Where the guard page of its stack begins and ends.
-    pub fn guard(&self) -> (usize, usize) {
-        self.guard
+    /// Where its stack is.
+    pub fn stack(&self) -> Extent {
+        self.stack
     }
 }
 

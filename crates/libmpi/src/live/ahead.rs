@@ -80,6 +80,11 @@ impl Process {
         }
     }
 
+    /// While it waits: the last of the operations that stand behind the first is its end instead. Whether there is one.
+    pub(super) fn end_behind_ahead(&self) -> bool {
+        self.ahead.operations.borrow_mut().back_mut().map(|(last, _)| *last = Op::Finish).is_some()
+    }
+
     /// The first of the operations that it is ahead of; `op` is behind them, after what it has waited for since.
     pub(super) fn in_turn(&self, op: Op) -> Op {
         let waited = self.waited.take();

@@ -8,18 +8,21 @@
 //!          └───────────────────────────────────────────────────────► Fiber::resume gives Ended::Crash
 //! ```
 //!
-//! A signal outside of any rank's code is our own, and ends the process as ever.
+//! A signal outside of any rank's code is our own, and ends the process as ever: on the hub's stack, where no rank runs, or
+//! in another thread. What is neither is a rank's, wherever its stack pointer is: its stack may be too small, or one that
+//! the program has made.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
-use engine::Time;
+use engine::{Bytes, Time};
 
 use super::Fault;
 use super::place::Calls;
 use super::process::Process;
 use crate::fiber::Ended;
+use crate::fiber::stacks::{self, Extent};
 use crate::loader::symbols;
 use crate::process_view::signals;
 
@@ -32,8 +35,34 @@ struct Noted {
     signal: c_int,
     address: usize,
     calls: Calls,
-    overflow: bool,
+    pointer: Pointer,
 }
+
+/// Where the stack pointer was, of a stack of so many bytes.
+#[derive(Debug, Clone, Copy)]
+enum Pointer {
+    Within,
+    /// It has left the stack, or cannot move on.
+    Beyond(usize),
+    /// Where no stack of a rank is: in one that the program has made, or after a very large step.
+    Elsewhere(usize),
+}
+
+impl Pointer {
+    /// Of a rank that has faulted at `address`.
+    fn find(stack: Extent, pointer: usize, address: usize) -> Pointer {
+        if stack.is_too_small(pointer, address) {
+            Pointer::Beyond(stack.bytes())
+        } else if stack.holds(pointer) {
+            Pointer::Within
+        } else {
+            Pointer::Elsewhere(stack.bytes())
+        }
+    }
+}
+
+/// How far from the stack pointer at [`watch`] the hub's is, at the most \[bytes\].
+const HUB: usize = 8 << 20;
 
 impl Noted {
     /// In the program, at `place`; or in a library, of what is called there.
@@ -54,6 +83,8 @@ thread_local! {
     static NOTED: Cell<Option<Noted>> = const { Cell::new(None) };
     /// While callers are looked for: the fault may have broken the stack.
     static LOOKING: Cell<bool> = const { Cell::new(false) };
+    /// The stack pointer at [`watch`]; 0 in other threads.
+    static HUB_STACK: Cell<usize> = const { Cell::new(0) };
 }
 
 /// \[bytes\] for the handler, and for a handler of the program.
@@ -63,6 +94,7 @@ const REPORT_WITHIN_S: u32 = 60;
 
 /// Installs the handler, on a stack of its own.
 pub fn watch() {
+    HUB_STACK.set(stacks::pointer());
     let stack = Box::leak(vec![0_u8; SIGNAL_STACK].into_boxed_slice());
     let place = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIGNAL_STACK };
     // SAFETY: the stack is leaked, so it lives as long as the handler; the structures are complete.
@@ -83,6 +115,12 @@ pub fn leave_on(signal: c_int) {
     }
 }
 
+/// Is it a rank that runs, with this stack pointer?
+fn is_rank(pointer: usize) -> bool {
+    let hub = HUB_STACK.get();
+    hub != 0 && pointer.abs_diff(hub) > HUB
+}
+
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: what the kernel passes to a handler with SA_SIGINFO.
     let (context, address) =
@@ -90,7 +128,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let trap = Process::running().and_then(|process| process.trap.get());
     let stack = context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
     let looking = LOOKING.take();
-    let Some(trap) = trap.filter(|trap| looking || trap.stack_ptr_in_bounds(stack)) else {
+    let Some(trap) = trap.filter(|_| looking || is_rank(stack)) else {
         // SAFETY: back to what the signal does by itself; it is raised again when the handler returns.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
@@ -98,8 +136,14 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         }
         return;
     };
+    let own = Process::running().map(Process::stack).filter(|_| signal == libc::SIGSEGV);
+    let pointer = own.map_or(Pointer::Within, |own| Pointer::find(own, stack, address));
+    // On a stack that is full no handler runs, unless it has asked for another.
+    let may = |action: &libc::sigaction| {
+        !matches!(pointer, Pointer::Beyond(_)) || action.sa_flags & libc::SA_ONSTACK != 0
+    };
     if let Some(me) = Process::running().filter(|_| !looking)
-        && let Some(action) = signals::handler_of(me, signal)
+        && let Some(action) = signals::handler_of(me, signal).filter(may)
     {
         // SAFETY: what the kernel gave. As in a process, the handler may change the context, or jump.
         unsafe { signals::call(&action, signal, info.cast(), ptr::from_mut(context).cast()) };
@@ -109,14 +153,13 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         }
     }
     let registers = &mut context.uc_mcontext.gregs;
-    let overflow = Process::running().is_some_and(|process| process.overflowed(address));
     if !looking {
         let instruction = registers[libc::REG_RIP as usize] as usize;
-        NOTED.set(Some(Noted { signal, address, calls: Calls::only(instruction), overflow }));
+        NOTED.set(Some(Noted { signal, address, calls: Calls::only(instruction), pointer }));
         LOOKING.set(true);
         let calls = Calls::of_this_stack().from(instruction);
         LOOKING.set(false);
-        NOTED.set(Some(Noted { signal, address, calls, overflow }));
+        NOTED.set(Some(Noted { signal, address, calls, pointer }));
     }
     // SAFETY: the interrupted code is that of the fiber, as checked, which is not resumed again: what it
     // has left half done is the memory of a program that has ended. All registers named are set below.
@@ -128,11 +171,24 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     registers[libc::REG_RSI as usize] = out.rsi as i64;
 }
 
-/// What is to be said of a rank that has raised a signal, there.
-pub fn killed(rank: u32, now: Time, signal: c_int, place: Option<String>) -> Fault {
+/// What is to be said of a rank whose stack of so many bytes does not hold what it does there.
+fn too_small(rank: u32, bytes: usize, there: &str) -> String {
+    let bytes = Bytes(bytes as u64);
+    format!(
+        "rank {rank}'s stack of {bytes} is too small, --stack-size names a larger one: it was full {there}"
+    )
+}
+
+/// What is to be said of a rank that has raised a signal, where it stands.
+pub fn killed(process: &Process, now: Time, signal: c_int) -> Fault {
+    let (rank, place) = (process.rank, process.standing.take());
     let what = if signal == libc::SIGABRT { "the program called abort" } else { "raised by itself" };
     let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
-    let text = format!("rank {rank} was ended by {} ({what}){at}", name_of(signal));
+    let text = if process.has_overflowed() {
+        too_small(rank, process.stack().bytes(), at.trim_start())
+    } else {
+        format!("rank {rank} was ended by {} ({what}){at}", name_of(signal))
+    };
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
@@ -171,13 +227,21 @@ pub fn fault(rank: u32, now: Time) -> Fault {
     let place = symbols::place_among(noted.calls.instructions());
     let address = noted.address;
     let what = match noted.signal {
-        _ if noted.overflow => "its stack is full; --stack-size gives it more".to_string(),
         libc::SIGSEGV | libc::SIGBUS => format!("address {address:#x}"),
         libc::SIGFPE => "an arithmetic error".to_string(),
         libc::SIGABRT => "the program called abort".to_string(),
         libc::SIGINT => "pressed twice while it made no MPI call".to_string(),
         _ => "an illegal instruction".to_string(),
     };
-    let text = format!("rank {rank} was ended by {name} ({what}) {}", noted.where_it_is(place.as_deref()));
+    let there = noted.where_it_is(place.as_deref());
+    let text = match noted.pointer {
+        Pointer::Beyond(bytes) => too_small(rank, bytes, &there),
+        Pointer::Within => format!("rank {rank} was ended by {name} ({what}) {there}"),
+        Pointer::Elsewhere(bytes) => {
+            let bytes = Bytes(bytes as u64);
+            let stack = format!("the stack pointer is outside of the rank's stack of {bytes}");
+            format!("rank {rank} was ended by {name} ({what}; {stack}) {there}")
+        }
+    };
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }

@@ -214,7 +214,7 @@ impl Live {
         let killed_by = seat.process.view.killed_by.get();
         let code = match ended {
             Ended::Exit(_) if killed_by != 0 => {
-                self.faults.push(crash::killed(rank, now, killed_by, seat.process.standing.take()));
+                self.faults.push(crash::killed(&seat.process, now, killed_by));
                 return Op::Abort(1);
             }
             Ended::Exit(code) => code & 0xff,

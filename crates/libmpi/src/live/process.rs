@@ -35,6 +35,7 @@ use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
 use crate::data::window::Windows;
+use crate::fiber::stacks::{self, Extent};
 use crate::fiber::{Ended, Fiber, Hub, Step};
 use crate::interpreter;
 use crate::kernels::Calls;
@@ -194,7 +195,9 @@ pub struct Process {
     pub slot: Cell<Option<&'static Slot>>,
     /// Requests that nobody waits for, which were completed while another process ran.
     pub late: RefCell<Vec<(operation::Request, Status)>>,
-    guard: Cell<(usize, usize)>,
+    stack: Cell<Extent>,
+    /// Whether its stack was found too small when it handed over an operation.
+    overflowed: Cell<bool>,
 }
 
 /// How often a rank may look at the clock between two operations before looking takes time.
@@ -250,7 +253,8 @@ impl Process {
             hub: Cell::new(ptr::null()),
             slot: Cell::new(None),
             late: RefCell::default(),
-            guard: Cell::new((0, 0)),
+            stack: Cell::default(),
+            overflowed: Cell::new(false),
         }
     }
 
@@ -262,7 +266,7 @@ impl Process {
 
     /// It runs on this fiber.
     pub fn stand_on(&self, fiber: &Fiber) {
-        self.guard.set(fiber.guard());
+        self.stack.set(fiber.stack());
         self.trap.set(Some(fiber.trap()));
     }
 
@@ -280,10 +284,14 @@ impl Process {
         self.view.leave();
     }
 
-    /// Whether `address` is in the guard of the stack of this rank, which runs.
-    pub fn overflowed(&self, address: usize) -> bool {
-        let (start, end) = self.guard.get();
-        (start..end).contains(&address)
+    /// Where its stack is.
+    pub fn stack(&self) -> Extent {
+        self.stack.get()
+    }
+
+    /// Whether it was ended because its stack is too small.
+    pub fn has_overflowed(&self) -> bool {
+        self.overflowed.get()
     }
 
     /// Its fiber runs for the first time: the way back.
@@ -328,8 +336,26 @@ impl Process {
         read(unsafe { &*reply })
     }
 
+    /// With a stack pointer that is not in its stack, a rank runs on one that the program has made, or on what is not its
+    /// own: then it ends instead of what it asks for now. Whether that is what it is just to hand over.
+    #[cold]
+    #[inline(never)]
+    fn ends_now(&self, pointer: usize) -> bool {
+        if !self.stack.get().misses(pointer) {
+            return false;
+        }
+        self.overflowed.set(true);
+        self.view.killed_by.set(libc::SIGSEGV);
+        self.standing.set(place::here());
+        !self.end_behind_ahead()
+    }
+
     /// Lets the hub go on with `op`; gives its answer, which is valid until the next time.
     pub(super) fn suspend(&self, mut op: Op) -> *const Completion {
+        let pointer = stacks::pointer();
+        if !self.stack.get().holds(pointer) && self.ends_now(pointer) {
+            op = Op::Finish;
+        }
         // SAFETY: the hub lives in the first frame of this fiber.
         let hub = unsafe { &*self.hub.get() };
         let interpreter = interpreter::active();
