@@ -45,6 +45,9 @@ def run(
     records: int = 0,
     mode: str | None = None,
     time_shift: bool | None = None,
+    ignore: str | None = None,
+    rematch: bool | None = None,
+    check_clocks: bool | None = None,
     threads: int = 1,
     statistics: str | None = None,
     stop_at: str | None = None,
@@ -66,7 +69,8 @@ def run(
     placement, ppn: "linear", "random", "recorded", or a file; processes per host [as many as it has slots].
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale, records: factor on recorded compute times; how many MPI calls to keep, for the timeline.
-    mode, time_shift (of a trace), live (of a compiled program): see `hopcast run --help`.
+    mode, time_shift, ignore, rematch, check_clocks (of a trace), live (of a compiled program): see
+        `hopcast run --help`.
     only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
@@ -91,6 +95,9 @@ def run(
         records=records,
         mode=mode,
         time_shift=time_shift,
+        ignore=ignore,
+        rematch=rematch,
+        check_clocks=check_clocks,
         threads=threads,
         statistics=statistics,
         stop_at=stop_at,
@@ -137,6 +144,9 @@ class Job:
     records: int = 0
     mode: str | None = None
     time_shift: bool | None = None
+    ignore: str | None = None
+    rematch: bool | None = None
+    check_clocks: bool | None = None
     threads: int = 1
     statistics: str | None = None
     stop_at: str | None = None
@@ -170,8 +180,7 @@ def simulate(
         "ppn": job.ppn,
         "compute_scale": job.compute_scale,
         "records": job.records,
-        "mode": job.mode,
-        "time_shift": job.time_shift,
+        "replay": {name: getattr(job, name) for name in jobs.OF_TRACES},
         "threads": min(job.threads, _MOST_THREADS),
         "statistics": job.statistics,
         "stop_at": job.stop_at,
@@ -254,11 +263,8 @@ def _check_options(job: Job) -> None:
     ):
         raise InputError("compute_scale: it is for recorded traces and compiled programs; this is neither")
     if callable(job.program) or not _is_trace(os.fspath(job.program)):
-        for name, value, unset in (
-            ("mode", job.mode, None),
-            ("time_shift", job.time_shift, None),
-        ):
-            if value != unset:
+        for name in jobs.OF_TRACES:
+            if getattr(job, name) is not None:
                 raise InputError(f"{name}: it says how a recorded trace is replayed; this is not one")
 
 

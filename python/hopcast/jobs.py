@@ -6,7 +6,8 @@
     ranks = 64                              # a trace knows its own
     start = "1 ms"                          # when its ranks begin [default: 0 s]
     hosts = "0-31"                          # hosts that it may have [default: those of no other job]
-    placement = "random"                    # and ppn, mode, time_shift: as the flags of `hopcast run`
+    placement = "random"                    # and ppn; of a trace mode, time_shift, ignore, rematch,
+                                            # check_clocks: as the flags of `hopcast run`
 
 Relative paths are those beside the file.
 """
@@ -24,10 +25,12 @@ import tomllib
 from hopcast.archive import opened
 from hopcast.errors import InputError
 
-_TEXTS = ("name", "run", "start", "hosts", "placement", "mode")
+_TEXTS = ("name", "run", "start", "hosts", "placement", "mode", "ignore")
 _NUMBERS = {"ranks": 2**31 - 1, "ppn": 65_535}
-_KEYS = (*_TEXTS, *_NUMBERS, "time_shift")
-_OF_TRACES = ("mode", "time_shift")
+_FLAGS = ("time_shift", "rematch", "check_clocks")
+_KEYS = (*_TEXTS, *_NUMBERS, *_FLAGS)
+OF_TRACES = ("mode", "time_shift", "ignore", "rematch", "check_clocks")
+"""What says how a trace is replayed."""
 
 
 def is_jobs(name: str | os.PathLike) -> bool:
@@ -62,6 +65,7 @@ def _job(where: str, folder: Path, entry: dict[str, Any], stack: contextlib.Exit
     if "run" not in entry or not (words := _words(where, entry["run"])):
         raise InputError(f"{where}: run is missing: a pattern with its arguments, or a recorded trace")
     job = {key: entry.get(key) for key in _KEYS} | {"name": entry.get("name", Path(words[0]).name)}
+    job["replay"] = {key: job.pop(key) for key in OF_TRACES}
     if (beside := folder / str(job["placement"])).is_file():
         job["placement"] = str(beside)
     recording = folder / words[0]
@@ -70,7 +74,7 @@ def _job(where: str, folder: Path, entry: dict[str, Any], stack: contextlib.Exit
         if words[1:]:
             raise InputError(f"{where}: a trace takes no arguments, but here is '{words[1]}'")
         return job | {"workload": "trace", "what": stack.enter_context(opened(recording)), "arguments": []}
-    for key in _OF_TRACES:
+    for key in OF_TRACES:
         if key in entry:
             raise InputError(f"{where}: {key} is for traces, and '{words[0]}' is none")
     return job | {"workload": "pattern", "what": words[0], "arguments": _pairs(where, words)}
@@ -84,7 +88,7 @@ def _check(where: str, key: str, value: Any) -> None:
         raise InputError(f"{where}: {key} is a text, not {value!r}")
     if key in _NUMBERS and not (whole and 1 <= value <= _NUMBERS[key]):
         raise InputError(f"{where}: {key} is a whole number from 1 to {_NUMBERS[key]}, not {value!r}")
-    if key == "time_shift" and not isinstance(value, bool):
+    if key in _FLAGS and not isinstance(value, bool):
         raise InputError(f"{where}: {key} is true or false, not {value!r}")
 
 

@@ -8,11 +8,30 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use sim::observe::Detail;
 use sim::run::Alone;
 use sim::table::{Column, Table};
+use sim::trace::Flags;
 use sim::{Control, InputError, Look, Monitor, Peers, Progress, Request, Workload};
 
 use crate::errors::{input_error, told_error};
 use crate::peers::Talker;
 use crate::source::Greenlets;
+
+/// How a trace is replayed: the flags that were given.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Replay {
+    mode: Option<String>,
+    time_shift: Option<bool>,
+    ignore: Option<String>,
+    rematch: Option<bool>,
+    check_clocks: Option<bool>,
+}
+
+impl Replay {
+    fn flags(self) -> Flags {
+        let Replay { mode, time_shift, ignore, rematch, check_clocks } = self;
+        Flags { mode, time_shift, ignore, rematch, check_clocks }
+    }
+}
 
 /// One of several jobs; see `hopcast.jobs`.
 #[derive(FromPyObject)]
@@ -27,8 +46,7 @@ pub struct OneJob {
     hosts: Option<String>,
     placement: Option<String>,
     ppn: Option<u16>,
-    mode: Option<String>,
-    time_shift: Option<bool>,
+    replay: Replay,
 }
 
 impl OneJob {
@@ -38,8 +56,7 @@ impl OneJob {
         let start = start.map_err(|error| wrong(InputError::whole("start", error.to_string())))?;
         let workload = match self.workload.as_str() {
             "trace" => {
-                let options = sim::trace::replay_options(self.mode.as_deref(), self.time_shift);
-                Workload::Trace { options: options.map_err(wrong)?, path: self.what }
+                Workload::Trace { options: self.replay.flags().options().map_err(wrong)?, path: self.what }
             }
             _ => Workload::Pattern { name: self.what, arguments: self.arguments },
         };
@@ -73,8 +90,7 @@ pub struct Job {
     records: u32,
     threads: u32,
     stop_at: Option<String>,
-    mode: Option<String>,
-    time_shift: Option<bool>,
+    replay: Replay,
     statistics: Option<String>,
     jobs: Vec<OneJob>,
     only: Vec<String>,
@@ -85,10 +101,10 @@ impl Job {
         let workload = match self.workload.as_str() {
             "program" => Workload::Program(self.name),
             "pattern" => Workload::Pattern { name: self.name, arguments: self.arguments },
-            "trace" => {
-                let options = sim::trace::replay_options(self.mode.as_deref(), self.time_shift);
-                Workload::Trace { path: self.name, options: options.map_err(input_error)? }
-            }
+            "trace" => Workload::Trace {
+                path: self.name,
+                options: self.replay.flags().options().map_err(input_error)?,
+            },
             "jobs" => {
                 let jobs = self.jobs.into_iter().map(OneJob::job).collect::<PyResult<_>>()?;
                 Workload::Jobs { jobs, only: self.only }

@@ -84,7 +84,7 @@ fn operations(
     let operations = match workload {
         Workload::Sources(_, sources) => Operations::Made(sources.clone()),
         Workload::Trace { options, .. } => {
-            Operations::Replay(recording.expect("a trace has been opened"), *options)
+            Operations::Replay(recording.expect("a trace has been opened"), options.clone())
         }
         Workload::Pattern { name, arguments } => {
             let entry = pattern(name)?;
@@ -105,7 +105,7 @@ impl Operations {
             Operations::Program => return Ok(None),
             Operations::Made(sources) => Feed::Made((sources.0)()),
             Operations::Replay(recording, options) => {
-                let replay = workload::trace::replay(recording.clone(), *options);
+                let replay = workload::trace::replay(recording.clone(), options.clone());
                 Feed::Replay(replay.map_err(|error| trace::input_error(&error))?)
             }
             Operations::Pattern { build, arguments, setting } => {

@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mpi::Rank;
 use serde_json::{Value, json};
 use workload::trace::{
-    self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile,
+    self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile, Wildcards,
 };
 
 use crate::config::InputError;
@@ -65,28 +66,73 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
     trace::recognise(files).map_err(|reason| input_error(&reason))
 }
 
-/// How to replay, by the names of the command line: `dependencies` if no mode is given. A time shift is for
-/// `timestamps` alone, which are without it unless it is asked for.
-pub fn replay_options(mode: Option<&str>, time_shift: Option<bool>) -> Result<ReplayOptions, InputError> {
-    let name = mode.unwrap_or("dependencies");
-    let known = || MODES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let found = MODES.iter().find(|(known, _)| *known == name);
-    let (_, mode) = *found
-        .ok_or_else(|| InputError::whole("--mode", format!("unknown mode '{name}'; known: {}", known())))?;
-    let mode = match (mode, time_shift) {
-        (Mode::Timestamps, Some(true)) => Mode::ShiftedTimestamps,
-        (Mode::Timestamps, _) | (_, None) => mode,
-        _ => {
-            let reason = format!("is for --mode timestamps, and this replay is in mode {name}");
-            return Err(InputError::whole("--time-shift", reason));
+/// How a user asks for a replay: the flags of the command line, `None` where they are not given.
+#[derive(Debug, Default, Clone)]
+pub struct Flags {
+    /// A name of [`MODES`]; `dependencies` if there is none.
+    pub mode: Option<String>,
+    /// Whether delays move the recorded starts; for the mode `timestamps`.
+    pub time_shift: Option<bool>,
+    /// `dependencies`, `compute`, or both with a comma; for the mode `dependencies`.
+    pub ignore: Option<String>,
+    /// Whether receives from any source are matched anew.
+    pub rematch: Option<bool>,
+    /// Whether the replay is held to the logical clocks of the recorded run.
+    pub check_clocks: Option<bool>,
+}
+
+impl Flags {
+    /// What they mean, or which of them cannot be.
+    pub fn options(&self) -> Result<ReplayOptions, InputError> {
+        let wildcards = if self.rematch == Some(true) { Wildcards::Anew } else { Wildcards::Recorded };
+        let recorded = (self.check_clocks == Some(true)).then(Arc::default);
+        Ok(ReplayOptions { mode: self.mode()?, clocks: Clocks::default(), wildcards, recorded })
+    }
+
+    fn mode(&self) -> Result<Mode, InputError> {
+        let name = self.mode.as_deref().unwrap_or("dependencies");
+        let known = || MODES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let found = MODES.iter().find(|(known, _)| *known == name);
+        let (_, mode) = *found.ok_or_else(|| {
+            InputError::whole("--mode", format!("unknown mode '{name}'; known: {}", known()))
+        })?;
+        let other = |flag: &str, wanted: &str| {
+            let reason = format!("is for --mode {wanted}, and this replay is in mode {name}");
+            Err(InputError::whole(flag, reason))
+        };
+        match (mode, self.time_shift, &self.ignore) {
+            (Mode::Dependencies, None, Some(ignored)) => without(ignored),
+            (_, _, Some(_)) => other("--ignore", "dependencies"),
+            (Mode::Timestamps, Some(true), None) => Ok(Mode::ShiftedTimestamps),
+            (Mode::Timestamps, _, None) | (_, None, None) => Ok(mode),
+            _ => other("--time-shift", "timestamps"),
         }
-    };
-    Ok(ReplayOptions { mode, clocks: Clocks::default() })
+    }
 }
 
 /// The modes that a user names; the time shift is a flag of its own.
 const MODES: &[(&str, Mode)] =
     &[("dependencies", Mode::Dependencies), ("timestamps", Mode::Timestamps), ("none", Mode::None)];
+
+/// A replay without these, names with commas.
+fn without(ignored: &str) -> Result<Mode, InputError> {
+    let (mut dependencies, mut compute) = (false, false);
+    for name in ignored.split(',') {
+        match name.trim() {
+            "dependencies" => dependencies = true,
+            "compute" => compute = true,
+            other => {
+                let reason = format!("'{other}' cannot be ignored; known: dependencies, compute");
+                return Err(InputError::whole("--ignore", reason));
+            }
+        }
+    }
+    Ok(match (dependencies, compute) {
+        (true, true) => Mode::None,
+        (true, false) => Mode::NoDependencies,
+        _ => Mode::NoCompute,
+    })
+}
 
 /// Every MPI call of the recorded run at `path`, by rank, with the columns of the table `call_records`. The
 /// clocks of hosts are aligned as for replay.

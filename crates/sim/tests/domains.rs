@@ -395,7 +395,7 @@ fn a_recording_is_the_same_for_every_cut() {
         return;
     };
     for model in ["max_rate", "loggp"] {
-        let options = sim::trace::replay_options(None, None).unwrap();
+        let options = sim::trace::Flags::default().options().unwrap();
         let workload = Workload::Trace { path: folder.to_string_lossy().into_owned(), options };
         same_for_every_cut(&request("hopper", model, None, workload, 1), model);
     }

@@ -51,7 +51,8 @@ fn report(what: &str, bytes: u64, mut run: impl FnMut() -> u64) {
 
 /// Asks for all operations of each rank, as if all were done at once.
 fn replay_alone(opened: &SharedSet) -> u64 {
-    let options = ReplayOptions { mode: Mode::Timestamps, clocks: Clocks::Recorded };
+    let options =
+        ReplayOptions { mode: Mode::Timestamps, clocks: Clocks::Recorded, ..ReplayOptions::default() };
     let mut source = trace::replay(opened.clone(), options).expect("replayable");
     let mut calls = 0;
     for rank in 0..opened.ranks() {

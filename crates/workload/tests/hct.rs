@@ -78,7 +78,7 @@ fn a_ring_comes_back_and_replays() {
     // The third round's MPI_Isend: after two rounds of 3,500 ns, and one call.
     assert_eq!((calls[10].name, calls[10].begin.0, calls[10].end.0), ("MPI_Isend", 8_010_000, 8_112_000));
     for (name, mode) in Mode::ALL {
-        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned };
+        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned, ..ReplayOptions::default() };
         let mut source = trace::replay(set.clone(), options).unwrap();
         let run = drive::run(&mut source, 3);
         assert_eq!(source.take_error(), None, "{name}");

@@ -170,7 +170,7 @@ fn ping_pong_is_read_as_the_library_reads_it() {
 fn runs_to_its_end(folder: &Path) {
     let opened = trace::recognise(archive(folder)).unwrap();
     for (name, mode) in Mode::ALL {
-        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned };
+        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned, ..ReplayOptions::default() };
         let mut source = trace::replay(opened.clone(), options).unwrap();
         let run = drive::run(&mut source, opened.ranks());
         assert_eq!(source.take_error(), None, "{name}");

@@ -32,7 +32,8 @@ fn two(big: bool, events: impl Fn(usize, &mut Writer)) -> Vec<TraceFile> {
 #[track_caller]
 fn ops(files: Vec<TraceFile>) -> Vec<Op> {
     let set = trace::recognise(files).unwrap();
-    let options = ReplayOptions { mode: Mode::Dependencies, clocks: Clocks::Aligned };
+    let options =
+        ReplayOptions { mode: Mode::Dependencies, clocks: Clocks::Aligned, ..ReplayOptions::default() };
     let mut source = trace::replay(set, options).unwrap();
     let run = drive::run(&mut source, 2);
     assert_eq!(source.take_error(), None);
@@ -146,7 +147,8 @@ fn gaps_are_computed_on_the_common_clock() {
     };
     assert_eq!(first(Clocks::Aligned), [(0, 10), (0, 10)]);
     assert_eq!(first(Clocks::Recorded), [(1000, 1010), (0, 10)]);
-    let options = ReplayOptions { mode: Mode::Dependencies, clocks: Clocks::Aligned };
+    let options =
+        ReplayOptions { mode: Mode::Dependencies, clocks: Clocks::Aligned, ..ReplayOptions::default() };
     let mut source = trace::replay(set.clone(), options).unwrap();
     let run = drive::run(&mut source, 2);
     assert_eq!(run.ops[0][2], Op::Compute(Work::Recorded(Duration((900_000 - 1010) * 1_000_000))));

@@ -12,7 +12,7 @@ use mpi::{Op, Rank};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, Summary, TraceFile};
 
 fn options(mode: Mode) -> ReplayOptions {
-    ReplayOptions { mode, clocks: Clocks::Aligned }
+    ReplayOptions { mode, clocks: Clocks::Aligned, ..ReplayOptions::default() }
 }
 
 #[track_caller]

@@ -11,8 +11,11 @@ use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile};
 fn runs_to_its_end(files: Vec<TraceFile>) {
     let opened = trace::recognise(files).unwrap();
     for (name, mode) in Mode::ALL {
-        let mut source =
-            trace::replay(opened.clone(), ReplayOptions { mode: *mode, clocks: Clocks::Aligned }).unwrap();
+        let mut source = trace::replay(
+            opened.clone(),
+            ReplayOptions { mode: *mode, clocks: Clocks::Aligned, ..ReplayOptions::default() },
+        )
+        .unwrap();
         let run = drive::run(&mut source, opened.ranks());
         assert_eq!(source.take_error(), None, "{name}");
         assert!(run.stuck.is_empty(), "{name}: {:?} cannot go on", run.stuck);

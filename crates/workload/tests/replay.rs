@@ -20,7 +20,7 @@ fn n(number: i64) -> Value {
 }
 
 fn options(mode: Mode) -> ReplayOptions {
-    ReplayOptions { mode, clocks: Clocks::Aligned }
+    ReplayOptions { mode, clocks: Clocks::Aligned, ..ReplayOptions::default() }
 }
 
 #[track_caller]

@@ -28,14 +28,12 @@ _AS_THEY_ARE = (
     "placement",
     "ppn",
     "records",
-    "mode",
-    "time_shift",
+    *jobs.OF_TRACES,
     "threads",
     "statistics",
     "stop_at",
     "alone",
 )
-_OF_TRACES = ("mode", "time_shift")
 
 
 @click.command(cls=arguments.RunCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -90,6 +88,26 @@ _OF_TRACES = ("mode", "time_shift")
     "--time-shift/--no-time-shift",
     default=None,
     help="In mode timestamps: delay a rank by what its late messages cost it.",
+)
+@click.option(
+    "--ignore",
+    metavar="WHAT",
+    help="In mode dependencies: replay without dependencies (no call waits for another), without compute "
+    "(nothing is computed between calls), or without both: dependencies,compute, which is mode none.",
+)
+@click.option(
+    "--rematch",
+    is_flag=True,
+    default=None,
+    help="Receives of a trace from any source take what comes first here, not the message of the recorded "
+    "source.",
+)
+@click.option(
+    "--check-clocks",
+    is_flag=True,
+    default=None,
+    help="Warn where a replay receives a message that in the recorded run was not sent yet, by its logical "
+    "clocks.",
 )
 @click.option(
     "--compute-scale",
@@ -243,7 +261,7 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
     is_program = arguments.is_program(workload)
     several = not is_program and jobs.is_jobs(workload)
     is_trace = not (is_program or several) and Path(workload).exists()
-    of_traces = _OF_TRACES if is_executable(workload) else (*_OF_TRACES, "compute_scale")
+    of_traces = jobs.OF_TRACES if is_executable(workload) else (*jobs.OF_TRACES, "compute_scale")
     for name in () if is_trace else of_traces:
         if flags[name] is not None:
             raise InputError(f"--{name.replace('_', '-')} is for traces, and '{workload}' is none")

@@ -1,20 +1,24 @@
-//! The mode `none`: all messages of a trace at time zero, what a simulation gets that knows a trace's
-//! messages but not what they waited for.
+//! Replay without dependencies: what a simulation gets that knows a trace's messages, but not what they waited for.
 //!
-//! The trace is gone through three times: communicators are made (in the recorded order; they must be
-//! there), all receives are posted, then all sends and collectives are started. Waits, tests, probes and
-//! computing are left out; one wait at the end is for everything. Requests take memory in proportion to
-//! the rank's messages, as they are all under way together.
+//! The trace is gone through three times: communicators are made (in the recorded order; they must be there), all
+//! receives are posted, then all sends and collectives are started, in the mode `none` at once, in `no-dependencies`
+//! with the recorded computing between them. Waits, tests and probes are left out; one wait at the end is for
+//! everything. Receives that the program cancelled are posted after all others, so that they take no message of those,
+//! and nothing that was cancelled is waited for. Requests take memory in proportion to the rank's messages, as they are
+//! all under way together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use engine::Duration;
 use engine::hash::Map;
 use mpi::collective::Collective;
-use mpi::operation::{CommId, Request, Start, Until};
-use mpi::{Completion, Op, Rank};
+use mpi::operation::{CommId, Request, Start, Until, Work};
+use mpi::{Completion, Op};
 
 use super::error::TraceError;
-use super::set::{Clocks, RankCalls, TraceSet};
+use super::replay::{Mode, Opening, sleep};
+use super::set::{RankCalls, RecordedCall, Step};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
@@ -27,9 +31,7 @@ enum Pass {
 
 /// One rank's part of the replay.
 pub struct AtOnce {
-    set: Arc<dyn TraceSet>,
-    rank: Rank,
-    clocks: Clocks,
+    open: Opening,
     calls: Box<dyn RankCalls>,
     pass: Pass,
     /// What the first pass has made, in order; and how many of them this pass has come by.
@@ -38,27 +40,43 @@ pub struct AtOnce {
     makes_comm: bool,
     /// What each persistent request does when started.
     persistent: Map<Request, Op>,
-    /// Operations that one call has started beside the first.
+    /// Operations that come next, the last one first.
     more: Vec<Op>,
+    /// How many sends and receives this pass has come by; of those of the first pass, the latest of each request, and
+    /// which were cancelled.
+    messages: u64,
+    latest: Map<Request, u64>,
+    cancelled: BTreeSet<u64>,
+    /// Receives to be posted after all others.
+    last: Vec<Op>,
+    /// How many operations have been started, and those that are not waited for.
     requests: u32,
+    unwaited: BTreeSet<Request>,
+    /// The call before, and the computing since the operation before.
+    call: Option<RecordedCall>,
+    computed: Duration,
 }
 
 impl AtOnce {
     /// Begins with the first pass.
-    pub fn new(set: Arc<dyn TraceSet>, rank: Rank, clocks: Clocks) -> Result<AtOnce, TraceError> {
-        let calls = set.calls(rank, clocks)?;
+    pub fn new(open: Opening) -> Result<AtOnce, TraceError> {
         Ok(AtOnce {
-            set,
-            rank,
-            clocks,
-            calls,
+            calls: open.calls()?,
+            open,
             pass: Pass::Communicators,
             comms: Vec::new(),
             seen: 0,
             makes_comm: false,
             persistent: Map::default(),
             more: Vec::new(),
+            messages: 0,
+            latest: Map::default(),
+            cancelled: BTreeSet::new(),
+            last: Vec::new(),
             requests: 0,
+            unwaited: BTreeSet::new(),
+            call: None,
+            computed: Duration::ZERO,
         })
     }
 
@@ -76,7 +94,8 @@ impl AtOnce {
             match self.pass {
                 Pass::Wait => {
                     self.pass = Pass::Over;
-                    let all: Arc<[Request]> = (0..self.requests).map(Request).collect();
+                    let all = (0..self.requests).map(Request).filter(|one| !self.unwaited.contains(one));
+                    let all: Arc<[Request]> = all.collect();
                     if !all.is_empty() {
                         return Ok(Op::Wait(all, Until::All));
                     }
@@ -85,9 +104,13 @@ impl AtOnce {
                 _ => match self.calls.next()? {
                     None => self.next_pass()?,
                     Some(step) => {
-                        if let Some(op) = self.translate(step.op) {
-                            return Ok(op);
+                        let first = self.compute(&step, done);
+                        let op = self.translate(step.op);
+                        self.more.extend(op);
+                        if !self.more.is_empty() {
+                            self.more.extend(work(std::mem::take(&mut self.computed)));
                         }
+                        self.more.extend(first);
                     }
                 },
             }
@@ -115,12 +138,33 @@ impl AtOnce {
             Pass::Receives => Pass::Rest,
             _ => Pass::Wait,
         };
-        if self.pass != Pass::Wait {
-            self.calls = self.set.calls(self.rank, self.clocks)?;
+        self.more.extend(std::mem::take(&mut self.last).into_iter().rev());
+        if self.pass == Pass::Wait {
+            self.more.extend(work(std::mem::take(&mut self.computed)));
+        } else {
+            self.calls = self.open.calls()?;
             self.persistent.clear();
-            self.seen = 0;
+            (self.seen, self.messages) = (0, 0);
         }
         Ok(())
+    }
+
+    /// Takes in the computing before a call, or that it is; gives what comes before it otherwise.
+    fn compute(&mut self, step: &Step, done: &Completion) -> Option<Op> {
+        if self.open.options.mode != Mode::NoDependencies || self.pass != Pass::Rest {
+            return None;
+        }
+        let before = self.call.replace(step.call);
+        self.computed += before.map_or(Duration::ZERO, |before| step.call.begin.since(before.end));
+        match &step.op {
+            Op::Compute(Work::Recorded(time)) => {
+                self.computed += *time;
+                None
+            }
+            Op::Compute(other) => Some(Op::Compute(*other)),
+            _ if before.is_none() => sleep(step.call.begin, done.now),
+            _ => None,
+        }
     }
 
     /// What of this call belongs into the pass.
@@ -130,18 +174,21 @@ impl AtOnce {
                 self.makes_comm = true;
                 Some(op)
             }
-            (Pass::Communicators, _) => None,
             (_, Op::NewComm(..)) => {
                 self.calls.made(self.comms[self.seen]);
                 self.seen += 1;
                 None
             }
+            (Pass::Communicators, Op::Cancel(request)) => {
+                self.cancelled.extend(self.latest.get(&request));
+                None
+            }
             (_, Op::Send(send, Start::Persistent(request))) => {
-                self.persistent.insert(request, Op::Send(send, Start::Blocking));
+                self.persistent.insert(request, Op::Send(send, Start::Request(request)));
                 None
             }
             (_, Op::Receive(receive, Start::Persistent(request))) => {
-                self.persistent.insert(request, Op::Receive(receive, Start::Blocking));
+                self.persistent.insert(request, Op::Receive(receive, Start::Request(request)));
                 None
             }
             (_, Op::Start(requests)) => {
@@ -157,23 +204,41 @@ impl AtOnce {
 
     /// Starts an operation under a request of its own, if it belongs into the pass.
     fn start(&mut self, op: Op) -> Option<Op> {
+        if let Op::Send(_, start) | Op::Receive(_, start) = &op {
+            self.messages += 1;
+            if let (Pass::Communicators, Start::Request(request)) = (self.pass, start) {
+                self.latest.insert(*request, self.messages);
+            }
+        }
+        let is_message = matches!(op, Op::Send(..) | Op::Receive(..));
+        let cancelled = is_message && self.cancelled.contains(&self.messages);
+        let request = Request(self.requests);
         let op = match (self.pass, op) {
             (Pass::Receives, Op::Receive(receive, _) | Op::SendReceive(_, receive)) => {
-                Op::Receive(receive, Start::Request(Request(self.requests)))
+                Op::Receive(receive, Start::Request(request))
             }
             (Pass::Rest, Op::Send(send, _) | Op::SendReceive(send, _)) => {
-                Op::Send(send, Start::Request(Request(self.requests)))
+                Op::Send(send, Start::Request(request))
             }
-            (Pass::Rest, Op::Collective(call, _)) => {
-                Op::Collective(call, Start::Request(Request(self.requests)))
-            }
+            (Pass::Rest, Op::Collective(call, _)) => Op::Collective(call, Start::Request(request)),
             (Pass::Rest, Op::Finalize) => {
                 let barrier = Arc::new(Collective::barrier(CommId::WORLD));
-                Op::Collective(barrier, Start::Request(Request(self.requests)))
+                Op::Collective(barrier, Start::Request(request))
             }
             _ => return None,
         };
         self.requests += 1;
+        if cancelled {
+            self.unwaited.insert(request);
+            if self.pass == Pass::Receives {
+                self.last.push(op);
+                return None;
+            }
+        }
         Some(op)
     }
+}
+
+fn work(time: Duration) -> Option<Op> {
+    (time > Duration::ZERO).then_some(Op::Compute(Work::Recorded(time)))
 }

@@ -22,6 +22,7 @@
 pub mod allprof;
 mod at_once;
 pub mod bigsim;
+pub mod causality;
 pub mod chakra;
 pub mod clock;
 pub mod dumpi;
@@ -38,6 +39,7 @@ mod requests;
 pub mod scale;
 pub mod set;
 pub mod simgrid;
+pub mod slice;
 
 use std::sync::Arc;
 
@@ -45,7 +47,7 @@ use engine::registry::Entry;
 
 pub use error::TraceError;
 pub use input::{ReadAt, TraceFile};
-pub use replay::{Mode, Replay, ReplayOptions, replay};
+pub use replay::{Mode, Replay, ReplayOptions, Wildcards, replay};
 pub use set::{Clocks, RankSummary, RecordedCall, Summary, TraceSet};
 
 /// An opened run, shared by those who read from it.

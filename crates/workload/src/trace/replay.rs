@@ -7,10 +7,16 @@
 //! | --- | --- | --- |
 //! | `dependencies` | the recorded gap is computed, calls take their simulated time | how long on that machine |
 //! | `timestamps` | the rank sleeps until the recorded start | how long each call takes there |
-//! | `none` | nothing: all messages of the trace start at time zero | what ignoring dependencies gets wrong |
+//! | `no-compute` | nothing: only calls take time | what communication alone takes |
+//! | `no-dependencies` | the recorded gap is computed; no call waits for anything | what ignoring dependencies gets wrong |
+//! | `none` | nothing: all messages of the trace start at time zero | the same, of communication alone |
 //!
 //! With the time shift of `timestamps`, a rank that comes late to a recorded start moves all of its
 //! later starts by the delay, so that one slow call does not lengthen those after it.
+//!
+//! A receive from any source takes the message of the recorded source, or what comes first here
+//! ([`Wildcards`]). With the recorded run's logical clocks ([`ReplayOptions::recorded`]) it is checked that
+//! no message comes from a call that was not before the receiving one there, see `causality.rs`.
 //! Source: Obaida and Liu et al., the Gemini model of PPT, section 7 (timestamps, shift); flow-level
 //! simulation with logical clocks, Fig. 8 (none).
 
@@ -21,8 +27,9 @@ use mpi::operation::Work;
 use mpi::{Completion, Op, Rank, Source};
 
 use super::at_once::AtOnce;
+use super::causality::{Causality, Logical};
 use super::error::TraceError;
-use super::set::{Clocks, RankCalls, RecordedCall, TraceSet};
+use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
 
 /// What decides when a recorded call starts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +41,10 @@ pub enum Mode {
     Timestamps,
     /// As `Timestamps`, but a delay moves all later starts of the rank.
     ShiftedTimestamps,
+    /// The end of the call before: nothing is computed.
+    NoCompute,
+    /// The recorded computing before it, whatever the calls before wait for.
+    NoDependencies,
     /// Nothing: all at time zero.
     None,
 }
@@ -44,17 +55,33 @@ impl Mode {
         ("dependencies", Mode::Dependencies),
         ("timestamps", Mode::Timestamps),
         ("shifted-timestamps", Mode::ShiftedTimestamps),
+        ("no-compute", Mode::NoCompute),
+        ("no-dependencies", Mode::NoDependencies),
         ("none", Mode::None),
     ];
 }
 
-/// How to replay.
+/// Whose message a receive takes that took whoever's came.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Wildcards {
+    /// That of the recorded source.
+    #[default]
+    Recorded,
+    /// Whoever's comes in the replay.
+    Anew,
+}
+
+/// How to replay.
+#[derive(Debug, Default, Clone)]
 pub struct ReplayOptions {
     /// When calls start.
     pub mode: Mode,
     /// How the hosts' clocks are read.
     pub clocks: Clocks,
+    /// Whose messages wildcard receives take.
+    pub wildcards: Wildcards,
+    /// The logical clocks of the recorded run, if the replay is to be held to them.
+    pub recorded: Option<Arc<Logical>>,
 }
 
 /// A source that replays a recorded run.
@@ -82,13 +109,15 @@ struct RankReplay {
     shift: Duration,
     /// Whether the operation before makes a communicator.
     makes_comm: bool,
+    /// What is held to the recorded run's logical clocks.
+    causality: Option<Box<Causality>>,
 }
 
 /// A rank's trace is open from its first operation to its last.
 enum Calls {
     Closed,
     InOrder(Box<dyn RankCalls>),
-    AtOnce(AtOnce),
+    AtOnce(Box<AtOnce>),
 }
 
 /// A source that replays `set`.
@@ -101,15 +130,21 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         );
         return Err(TraceError::new("--mode", reason));
     }
-    let rank = || RankReplay {
+    if options.recorded.is_some() && matches!(options.mode, Mode::None | Mode::NoDependencies) {
+        let reason = "a replay without dependencies has no order that could agree with the recorded one";
+        return Err(TraceError::new("--check-clocks", reason));
+    }
+    options.recorded.as_ref().map_or(Ok(()), |recorded| recorded.find(&*set))?;
+    let rank = |number| RankReplay {
         calls: Calls::Closed,
         held: None,
         call: None,
         number: 0,
         shift: Duration::ZERO,
         makes_comm: false,
+        causality: options.recorded.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
     };
-    let ranks = (0..set.ranks()).map(|_| rank()).collect();
+    let ranks = (0..set.ranks()).map(rank).collect();
     Ok(Replay { set, options, ranks, error: None, warnings: Vec::new() })
 }
 
@@ -134,15 +169,19 @@ impl Replay {
     fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
         let state = &mut self.ranks[rank.0 as usize];
         if let Calls::Closed = state.calls {
-            let (set, clocks) = (&self.set, self.options.clocks);
+            let open = Opening { set: self.set.clone(), rank, options: self.options.clone() };
             state.calls = match self.options.mode {
-                Mode::None => Calls::AtOnce(AtOnce::new(set.clone(), rank, clocks)?),
-                _ => Calls::InOrder(set.calls(rank, clocks)?),
+                Mode::None | Mode::NoDependencies => Calls::AtOnce(Box::new(AtOnce::new(open)?)),
+                _ => Calls::InOrder(open.calls()?),
             };
         }
         let op = match &mut state.calls {
             Calls::AtOnce(calls) => calls.next(done)?,
-            _ => state.next(self.options.mode, done)?,
+            _ => {
+                let found = state.contradiction(done);
+                self.warnings.extend(found.map(|warning| (rank, warning)));
+                state.next(self.options.mode, done)?
+            }
         };
         if matches!(op, Op::Finish) {
             let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
@@ -155,6 +194,24 @@ impl Replay {
             self.warnings.truncate(WARNINGS);
         }
         Ok(op)
+    }
+}
+
+/// How the trace of a rank is opened.
+pub(super) struct Opening {
+    set: Arc<dyn TraceSet>,
+    rank: Rank,
+    /// How it is replayed.
+    pub(super) options: ReplayOptions,
+}
+
+impl Opening {
+    /// Its calls, from the first one on.
+    pub(super) fn calls(&self) -> Result<Box<dyn RankCalls>, TraceError> {
+        match self.options.wildcards {
+            Wildcards::Recorded => self.set.calls(self.rank, self.options.clocks),
+            Wildcards::Anew => self.set.calls_matched_anew(self.rank, self.options.clocks),
+        }
     }
 }
 
@@ -191,6 +248,12 @@ impl Source for Replay {
 }
 
 impl RankReplay {
+    /// What the call that has returned says against the recorded order.
+    fn contradiction(&mut self, done: &Completion) -> Option<String> {
+        let causality = self.causality.as_mut().filter(|_| self.held.is_none())?;
+        causality.check(&self.call?, self.number, done)
+    }
+
     fn next(&mut self, mode: Mode, done: &Completion) -> Result<Op, TraceError> {
         if let Some(op) = self.held.take() {
             return Ok(op);
@@ -200,11 +263,22 @@ impl RankReplay {
             calls.made(done.comm);
         }
         calls.returned(done);
-        let Some(step) = calls.next()? else { return Ok(Op::Finish) };
+        let step = loop {
+            match calls.next()? {
+                None => return Ok(Op::Finish),
+                Some(Step { op: Op::Compute(_), .. }) if mode == Mode::NoCompute => {}
+                Some(step) => break step,
+            }
+        };
         self.makes_comm = matches!(step.op, Op::NewComm(..));
         let before = self.call.replace(step.call);
-        self.number += 1;
+        self.number += u64::from(step.is_call());
+        let op = match &self.causality {
+            Some(causality) => causality.carrying(step.op, self.number),
+            None => step.op,
+        };
         let pause = match (mode, before) {
+            (Mode::NoCompute, _) => None,
             // The ranks of a run do not start at the same time: that is no computing to be scaled.
             (Mode::Dependencies, None) => sleep(step.call.begin, done.now),
             (Mode::Dependencies, Some(before)) => {
@@ -221,14 +295,15 @@ impl RankReplay {
         };
         Ok(match pause {
             Some(pause) => {
-                self.held = Some(step.op);
+                self.held = Some(op);
                 pause
             }
-            None => step.op,
+            None => op,
         })
     }
 }
 
-fn sleep(until: Time, now: Time) -> Option<Op> {
+/// Does nothing until then, if that is to come.
+pub(super) fn sleep(until: Time, now: Time) -> Option<Op> {
     (until > now).then_some(Op::SleepUntil(until))
 }

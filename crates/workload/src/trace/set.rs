@@ -40,6 +40,13 @@ pub struct Step {
     pub op: Op,
 }
 
+impl Step {
+    /// Whether it is a call of MPI, and not computing that stands between calls.
+    pub fn is_call(&self) -> bool {
+        !matches!(self.op, Op::Compute(_))
+    }
+}
+
 /// The calls of one rank, in order, translated as they are read.
 pub trait RankCalls: Send {
     /// The next call; `None` at the end. The operation before has been done.
@@ -156,6 +163,12 @@ pub trait TraceSet: Send + Sync {
     fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError>;
     /// The calls of `rank`, for replay.
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError>;
+
+    /// The same, with receives that take whatever comes, as the program made them, instead of what the recorded run
+    /// received. Formats that do not know which those were have none.
+    fn calls_matched_anew(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        self.calls(rank, clocks)
+    }
 
     /// The calls of `rank` as hopcast's own format has them. Ends after an error.
     fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {

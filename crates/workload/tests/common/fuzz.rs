@@ -45,7 +45,7 @@ pub fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
         if !opened.timed() && matches!(mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
             continue;
         }
-        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned };
+        let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned, ..ReplayOptions::default() };
         let mut source = trace::replay(opened.clone(), options)?;
         drive::run(&mut source, opened.ranks());
         source.warnings();

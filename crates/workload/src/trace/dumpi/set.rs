@@ -17,6 +17,7 @@ use crate::trace::Format;
 use crate::trace::clock::{ClockTable, Times};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
+use crate::trace::replay::Wildcards;
 use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Summary, TraceSet};
 
 /// The entry of this format.
@@ -152,10 +153,26 @@ impl TraceSet for DumpiSet {
     }
 
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        self.translated(rank, clocks, Wildcards::Recorded)
+    }
+
+    fn calls_matched_anew(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        self.translated(rank, clocks, Wildcards::Anew)
+    }
+}
+
+impl DumpiSet {
+    fn translated(
+        &self,
+        rank: Rank,
+        clocks: Clocks,
+        wildcards: Wildcards,
+    ) -> Result<Box<dyn RankCalls>, TraceError> {
         let run = Run {
             rank: rank.0,
             ranks: self.ranks(),
             all_finalize: self.files.iter().all(|file| file.count_of("MPI_Finalize") > 0),
+            wildcards,
         };
         let times = self.clocks(clocks).of_rank(rank.0);
         Ok(Box::new(Translator::new(self.file(rank)?.clone(), run, times, self.buffer())?))

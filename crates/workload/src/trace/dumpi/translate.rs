@@ -5,7 +5,7 @@
 //! - What the recording saw decides: a test that found something becomes a wait for exactly that, one
 //!   that did not is an overhead of its recorded length; a wait for any or some is one for those that
 //!   were complete; a wildcard receive becomes one from the recorded source, where the trace has it
-//!   (persistent wildcards stay open).
+//!   (persistent wildcards stay open), unless it is to be matched anew.
 //! - MPI_Finalize becomes a barrier, as ranks leave it together; if some rank's trace does not reach it,
 //!   nothing.
 //! - All other calls, one-sided and file operations among them, are overheads of their recorded length.
@@ -26,6 +26,7 @@ use super::record::{Record, Records, Status};
 use super::set::{self, is_mpi};
 use crate::trace::clock::Times;
 use crate::trace::error::TraceError;
+use crate::trace::replay::Wildcards;
 use crate::trace::requests::Requests;
 use crate::trace::set::{RankCalls, RecordedCall, Step};
 
@@ -41,6 +42,8 @@ pub struct Run {
     pub ranks: u32,
     /// Whether every rank's trace reaches MPI_Finalize.
     pub all_finalize: bool,
+    /// Whose messages receives from any source take.
+    pub wildcards: Wildcards,
 }
 
 /// The calls of one rank as operations.
@@ -280,17 +283,18 @@ impl State {
     }
 
     fn receive(&self, record: &Record, tag: &str, received: Option<Status>) -> Result<Receive, Reason> {
+        let recorded = self.run.wildcards == Wildcards::Recorded;
         let from = match (self.int(record, "source")?, received) {
             // MPI_ANY_SOURCE, and in some libraries MPI_PROC_NULL: the status tells them apart.
             (-1, Some(status)) if status.source < 0 => Peer::Null,
-            (-1, Some(status)) => Peer::Rank(self.rank(status.source.into())?),
-            (-1, None) => Peer::Any,
+            (-1, Some(status)) if recorded => Peer::Rank(self.rank(status.source.into())?),
+            (-1, _) => Peer::Any,
             (from, _) if from < 0 => Peer::Null,
             (from, _) => Peer::Rank(self.rank(from)?),
         };
         let tag = match (u32::try_from(self.int(record, tag)?), received) {
             (Ok(tag), _) => TagMatch::Tag(tag),
-            (Err(_), Some(Status { tag, .. })) if tag >= 0 => TagMatch::Tag(tag as u32),
+            (Err(_), Some(Status { tag, .. })) if recorded && tag >= 0 => TagMatch::Tag(tag as u32),
             _ => TagMatch::Any,
         };
         let comm = self.comms.get(self.int(record, "comm")?)?.id;

@@ -46,14 +46,17 @@ impl Comms {
     }
 }
 
-/// The operation of a call; `lasted` is how long it took, `came` what a request that it makes received, if any source or
-/// any tag would have done.
-pub fn operation(
-    shape: &Shape,
-    lasted: Duration,
-    came: Option<Matched>,
-    comms: &Comms,
-) -> Result<Op, Reason> {
+/// What a receive takes that any source or any tag would do.
+#[derive(Debug, Clone, Copy)]
+pub enum Came {
+    /// What came in the recorded run: of a request, by the call that completed it.
+    Recorded(Option<Matched>),
+    /// Whatever comes.
+    Anything,
+}
+
+/// The operation of a call; `lasted` is how long it took, `came` what it receives if any source or any tag would do.
+pub fn operation(shape: &Shape, lasted: Duration, came: Came, comms: &Comms) -> Result<Op, Reason> {
     Ok(match &shape.did {
         Did::Overhead | Did::Access { .. } => Op::Call(shape.call.0, lasted),
         Did::Send(send) => Op::Send(send_of(send, comms)?, start(send.request)?),
@@ -111,8 +114,11 @@ fn send_of(send: &Sent, comms: &Comms) -> Result<Send, Reason> {
     Ok(Send { to, tag: send.tag, comm, bytes: Bytes(send.bytes), mode, via: Via::PLATFORM, data: 0 })
 }
 
-fn receive_of(receive: &Received, came: Option<Matched>, comms: &Comms) -> Result<Receive, Reason> {
-    let came = receive.matched.or(came);
+fn receive_of(receive: &Received, came: Came, comms: &Comms) -> Result<Receive, Reason> {
+    let came = match came {
+        Came::Recorded(came) => receive.matched.or(came),
+        Came::Anything => None,
+    };
     let from = match (receive.from, came) {
         (From::Rank(rank), _) => Peer::Rank(rank),
         (From::Any, Some(came)) => Peer::Rank(came.source),

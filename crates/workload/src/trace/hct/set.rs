@@ -9,12 +9,13 @@ use engine::{Duration, Time};
 use mpi::Rank;
 use mpi::operation::CommId;
 
-use super::op::{Comms, operation};
+use super::op::{Came, Comms, operation};
 use super::rank::{self, Blocks, Calls, Counting, End, Event, Head};
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::Format;
 use crate::trace::error::TraceError;
 use crate::trace::input::{ReadAt, TraceFile};
+use crate::trace::replay::Wildcards;
 use crate::trace::set::{
     Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet,
 };
@@ -284,7 +285,23 @@ impl TraceSet for HctSet {
     }
 
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        self.replayed(rank, clocks, Wildcards::Recorded)
+    }
+
+    fn calls_matched_anew(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        self.replayed(rank, clocks, Wildcards::Anew)
+    }
+}
+
+impl HctSet {
+    fn replayed(
+        &self,
+        rank: Rank,
+        clocks: Clocks,
+        wildcards: Wildcards,
+    ) -> Result<Box<dyn RankCalls>, TraceError> {
         Ok(Box::new(Replayed {
+            wildcards,
             file: self.ranks[rank.0 as usize].file.name.clone(),
             start: self.calls_of(rank)?,
             calls: self.calls_of(rank)?,
@@ -295,9 +312,7 @@ impl TraceSet for HctSet {
             unfinished: self.unfinished(),
         }))
     }
-}
 
-impl HctSet {
     /// Whether some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
     fn unfinished(&self) -> bool {
         self.ranks.iter().any(|one| !matches!(one.end, Some(End { finalized: true, .. })))
@@ -306,6 +321,7 @@ impl HctSet {
 
 /// The calls of one rank as operations.
 struct Replayed {
+    wildcards: Wildcards,
     file: Arc<str>,
     /// Before the first call.
     start: Calls,
@@ -323,7 +339,7 @@ impl RankCalls for Replayed {
         let Some(event) = self.calls.read()? else { return Ok(None) };
         let call = recorded(&event, self.shift_ns);
         let came = match &event.shape.did {
-            Did::Receive(receive) if is_open(receive) => {
+            Did::Receive(receive) if is_open(receive) && self.wildcards == Wildcards::Recorded => {
                 let start = &self.start;
                 self.scout.get_or_insert_with(|| Scout::new(start.clone())).next()?
             }
@@ -332,6 +348,10 @@ impl RankCalls for Replayed {
         let lasted = match event.shape.did {
             Did::Finalize if self.unfinished => return Ok(Some(Step { call, op: overhead(&call) })),
             _ => call.end.since(call.begin),
+        };
+        let came = match self.wildcards {
+            Wildcards::Recorded => Came::Recorded(came),
+            Wildcards::Anew => Came::Anything,
         };
         let op = operation(&event.shape, lasted, came, &self.comms);
         let op = op.map_err(|reason| TraceError::new(&*self.file, format!("{}: {reason}", call.name)))?;

@@ -162,7 +162,7 @@ fn circle(order: &Order) -> Option<Vec<Rank>> {
     None
 }
 
-impl Order {
+impl Order<'_> {
     /// Whom a rank waits for that cannot go on, as far as that is known.
     fn waits_for(&self, rank: Rank) -> Vec<Rank> {
         let state = &self.ranks[rank.0 as usize];

@@ -10,6 +10,8 @@ use engine::Time;
 use mpi::Rank;
 use mpi::operation::{Peer, Receive, TagMatch};
 
+use super::By;
+
 /// The request of a call that blocks.
 pub const BLOCKING: u32 = u32::MAX;
 
@@ -24,6 +26,14 @@ pub struct Place {
     pub call: &'static str,
 }
 
+impl Place {
+    /// The operation that the call begins under this request.
+    pub fn beginning(self, request: u32) -> By {
+        let request = (request != BLOCKING).then_some(request);
+        By { rank: self.rank, number: self.number, request }
+    }
+}
+
 /// A message that was sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
@@ -35,6 +45,8 @@ pub struct Message {
     pub begin: Time,
     /// Its length \[bytes\].
     pub bytes: u64,
+    /// The sender's request.
+    pub request: u32,
     /// The sender's request that is complete when the message is received.
     pub answer: Option<u32>,
 }

@@ -18,6 +18,7 @@ use mpi::collective::Kind;
 use mpi::operation::NewComm;
 
 use super::mail::Place;
+use super::{By, Purpose};
 
 /// Who meets: the members of a communicator, or some of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -87,6 +88,8 @@ pub struct Entry {
     pub what: What,
     /// Whose calls it waits for in a collective over neighbours, by place.
     pub sources: Arc<[u32]>,
+    /// Under which request.
+    pub request: u32,
 }
 
 /// One meeting.
@@ -102,6 +105,20 @@ pub struct Instance {
     latest: u64,
     /// What all have made, by place.
     pub made: Vec<u32>,
+}
+
+impl Instance {
+    /// Who came, for those who watch.
+    pub fn met(&self) -> (Purpose, impl Iterator<Item = By>) {
+        let entries = || self.entries.iter().flatten();
+        let purpose = match entries().next().map(|entry| (&entry.what, entry.what.rooted())) {
+            Some((What::Make(_), _)) => Purpose::Communicator,
+            Some((What::Finalize, _)) => Purpose::Finalize,
+            Some((_, Rooted::All)) => Purpose::Together,
+            _ => Purpose::Partly,
+        };
+        (purpose, entries().map(|entry| entry.by.beginning(entry.request)))
+    }
 }
 
 /// What came of an arrival.

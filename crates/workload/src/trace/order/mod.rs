@@ -36,8 +36,50 @@ use ranks::RankState;
 
 pub use findings::{Finding, Findings, Kind};
 
-/// Goes through the calls of all ranks; `see` gets the logical clock of each call, of each rank in order.
-pub fn order(set: &dyn TraceSet, see: &mut dyn FnMut(Rank, u64)) -> Result<Findings, TraceError> {
+/// Who is told what happens in a recorded run. A function is told the clocks.
+pub trait Watch {
+    /// The logical clock of each call, of each rank in order.
+    fn call(&mut self, rank: Rank, clock: u64);
+    /// A message goes from the first to the second.
+    fn message(&mut self, _sent: By, _received: By) {}
+    /// A probe has found a message.
+    fn probe(&mut self, _sent: By, _probe: By) {}
+    /// All members have come to a meeting.
+    fn meeting(&mut self, _purpose: Purpose, _calls: &mut dyn Iterator<Item = By>) {}
+}
+
+impl<F: FnMut(Rank, u64)> Watch for F {
+    fn call(&mut self, rank: Rank, clock: u64) {
+        self(rank, clock);
+    }
+}
+
+/// One operation: a call, and the request under which it began it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct By {
+    /// Whose call.
+    pub rank: Rank,
+    /// Which, from 1.
+    pub number: u64,
+    /// The request; none for a call that waits itself.
+    pub request: Option<u32>,
+}
+
+/// What members of a communicator meet for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A collective in which nobody returns before all have come.
+    Together,
+    /// Another collective.
+    Partly,
+    /// A new communicator.
+    Communicator,
+    /// The end.
+    Finalize,
+}
+
+/// Goes through the calls of all ranks, and tells `watch`.
+pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, TraceError> {
     if !set.ordered() {
         let reason = "its calls stand in no order, but wait for each other: they have no logical clocks";
         return Err(TraceError::new(set.format(), reason));
@@ -50,17 +92,18 @@ pub fn order(set: &dyn TraceSet, see: &mut dyn FnMut(Rank, u64)) -> Result<Findi
         meetings: Meetings::default(),
         queue: (0..set.ranks()).map(Rank).collect(),
         findings: Findings::default(),
+        watch,
     };
     while let Some(rank) = order.queue.pop_front() {
         order.ranks[rank.0 as usize].queued = false;
-        order.advance(rank, see)?;
+        order.advance(rank)?;
     }
     findings::at_the_end(&mut order);
     Ok(order.findings)
 }
 
 /// Where the ranks stand.
-struct Order {
+struct Order<'a> {
     hosts: Vec<String>,
     ranks: Vec<RankState>,
     /// By number; 1 stands for each rank alone.
@@ -69,9 +112,10 @@ struct Order {
     /// Ranks that may be able to go on.
     queue: VecDeque<Rank>,
     findings: Findings,
+    watch: &'a mut dyn Watch,
 }
 
-impl Order {
+impl Order<'_> {
     fn state(&mut self, rank: Rank) -> &mut RankState {
         &mut self.ranks[rank.0 as usize]
     }
@@ -99,7 +143,14 @@ impl Order {
     }
 
     /// Comes to a meeting; which, and in which place. None if the call cannot be followed.
-    fn meet(&mut self, by: Place, clock: u64, comm: CommId, what: What) -> Option<(Which, usize)> {
+    fn meet(
+        &mut self,
+        by: Place,
+        clock: u64,
+        comm: CommId,
+        what: What,
+        request: u32,
+    ) -> Option<(Which, usize)> {
         let rank = by.rank;
         let Some((meeting, members, place)) = self.meeting(rank, comm, &what) else {
             let cause = format!("names communicator {}, of which its rank is no member", comm.0);
@@ -114,12 +165,17 @@ impl Order {
         };
         let which = (meeting.clone(), self.state(rank).count(meeting));
         let made = matches!(what, What::Make(_));
-        let arrived = self.meetings.arrive(&which, &members, place, Entry { by, clock, what, sources });
+        let arrived =
+            self.meetings.arrive(&which, &members, place, Entry { by, clock, what, sources, request });
         if let Some(other) = arrived.mismatch {
             self.findings.add(Kind::Mismatch, by, format!("does not go with {other}"));
         }
         if arrived.complete && made {
             self.make(by, comm, &which);
+        }
+        if let Some(met) = self.meetings.get_mut(&which).filter(|_| arrived.complete) {
+            let (purpose, mut calls) = met.met();
+            self.watch.meeting(purpose, &mut calls);
         }
         arrived.wake.into_iter().filter(|other| *other != rank).for_each(|other| self.wake(other));
         Some((which, place))

@@ -101,9 +101,9 @@ impl RankState {
     }
 }
 
-impl Order {
+impl Order<'_> {
     /// Lets a rank go on as far as it can.
-    pub fn advance(&mut self, rank: Rank, see: &mut dyn FnMut(Rank, u64)) -> Result<(), TraceError> {
+    pub fn advance(&mut self, rank: Rank) -> Result<(), TraceError> {
         while !self.state(rank).over {
             let state = self.state(rank);
             if state.standing.is_none() {
@@ -111,6 +111,9 @@ impl Order {
                     state.over = true;
                     break;
                 };
+                if !step.is_call() {
+                    continue;
+                }
                 let op = step.op.clone();
                 state.number += 1;
                 state.standing = Some(step);
@@ -118,7 +121,8 @@ impl Order {
             }
             let Some(waited) = self.waited(rank) else { break };
             self.finish(rank, waited);
-            see(rank, self.state(rank).clock);
+            let clock = self.state(rank).clock;
+            self.watch.call(rank, clock);
         }
         Ok(())
     }
@@ -179,7 +183,7 @@ impl Order {
             self.state(rank).set(request, State::Waits(Some(to)));
         }
         let begin = self.state(rank).standing.as_ref().map_or(Time::ZERO, |step| step.call.begin);
-        let message = Message { by, clock, begin, bytes: send.bytes.0, answer };
+        let message = Message { by, clock, begin, bytes: send.bytes.0, request, answer };
         if let Some(posted) = self.state(to).mail.deliver((send.comm.0, from, send.tag), message) {
             self.matched(to, posted, message);
         } else if let Some(Step { op: Op::Probe(_), .. }) = self.state(to).standing {
@@ -207,6 +211,7 @@ impl Order {
             let cause = format!("has room for {capacity} bytes, but {} sends {}", message.by, message.bytes);
             self.findings.add(Kind::Truncated, posted.by, cause);
         }
+        self.watch.message(message.by.beginning(message.request), posted.by.beginning(posted.request));
         let waited = Waited { clock: Some(message.clock), sent: Some((message.by, message.begin)) };
         self.complete(rank, posted.request, waited);
         if let Some(answer) = message.answer {
@@ -224,7 +229,7 @@ impl Order {
 
     fn come(&mut self, rank: Rank, clock: u64, comm: CommId, what: What, request: u32) {
         let by = self.state(rank).place(rank);
-        let state = match self.meet(by, clock, comm, what) {
+        let state = match self.meet(by, clock, comm, what, request) {
             Some((which, place)) => State::Meets(which, place),
             None => State::Done(Waited::default()),
         };
@@ -275,6 +280,11 @@ impl Order {
     fn finish(&mut self, rank: Rank, waited: Waited) {
         let by = self.state(rank).place(rank);
         let Some(step) = self.state(rank).standing.take() else { return };
+        if let Op::Probe(receive) = &step.op
+            && let Some(found) = self.ranks[rank.0 as usize].mail.look(receive)
+        {
+            self.watch.probe(found.by.beginning(found.request), by.beginning(BLOCKING));
+        }
         let state = self.state(rank);
         state.clock = (state.clock + 1).max(waited.clock.map_or(0, |clock| clock + 1));
         if let Some((sender, begin)) = waited.sent

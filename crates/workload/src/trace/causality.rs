@@ -1,0 +1,81 @@
+//! Whether a replay contradicts the order of the recorded run.
+//!
+//! ```text
+//! a message of call s is received by call r:  clock(s) < clock(r)
+//! ```
+//!
+//! with the logical clocks of the recorded run (`order`), which each message carries to its receiver as its content. In
+//! a replay that takes messages as recorded it holds by itself. Where a receive takes what comes first, because the
+//! recording does not say what came or is not asked, a message may be one that in the recorded run was not there yet:
+//! then the calls after that receive are those of another run.
+//!
+//! A persistent send carries the clock of the call that made its request, so later starts are checked less strictly.
+//! Collectives carry nothing: the replay lets their members wait for each other by the same rules.
+//! Source: Lamport, "Time, clocks, and the ordering of events in a distributed system" (CACM 21(7), 1978).
+
+use std::sync::{Arc, OnceLock};
+
+use mpi::source::Status;
+use mpi::{Completion, Op, Rank};
+
+use super::error::TraceError;
+use super::order::order;
+use super::set::{RecordedCall, TraceSet};
+
+/// The logical clock of each call of a recorded run, by rank: found when it is first asked for.
+#[derive(Debug, Default)]
+pub struct Logical(OnceLock<Vec<Vec<u64>>>);
+
+impl Logical {
+    /// Goes through the whole of `set`, unless that has been done.
+    pub fn find(&self, set: &dyn TraceSet) -> Result<(), TraceError> {
+        if self.0.get().is_none() {
+            let mut clocks = vec![Vec::new(); set.ranks() as usize];
+            order(set, &mut |rank: Rank, clock| clocks[rank.0 as usize].push(clock))?;
+            // Whoever was faster has found the same.
+            let _ = self.0.set(clocks);
+        }
+        Ok(())
+    }
+
+    /// That of a rank's call, from 1; none of those that the recorded run's order does not come to.
+    fn of(&self, rank: Rank, number: u64) -> Option<u64> {
+        self.0.get()?.get(rank.0 as usize)?.get(number.checked_sub(1)? as usize).copied()
+    }
+}
+
+/// What one rank is held to.
+pub struct Causality {
+    recorded: Arc<Logical>,
+    rank: Rank,
+    contradicted: bool,
+}
+
+impl Causality {
+    /// Of a rank before its first call.
+    pub fn new(recorded: Arc<Logical>, rank: Rank) -> Causality {
+        Causality { recorded, rank, contradicted: false }
+    }
+
+    /// The operation of a call, whose message carries the call's clock.
+    pub fn carrying(&self, mut op: Op, number: u64) -> Op {
+        if let Op::Send(send, _) | Op::SendReceive(send, _) = &mut op {
+            send.data = self.recorded.of(self.rank, number).unwrap_or(0);
+        }
+        op
+    }
+
+    /// Looks at what a call has received; says where it contradicts the recorded order, the first time on this rank.
+    pub fn check(&mut self, call: &RecordedCall, number: u64, done: &Completion) -> Option<String> {
+        let clock = self.recorded.of(self.rank, number)?;
+        let contradicts = |status: &&Status| status.source != u32::MAX && status.data >= clock;
+        let mut received = std::iter::once(&done.status).chain(done.done.iter().map(|(_, status)| status));
+        let Status { source, data, .. } = received.find(contradicts).filter(|_| !self.contradicted)?;
+        self.contradicted = true;
+        Some(format!(
+            "call #{number} {} of rank {}, with logical clock {clock}, received what rank {source} of its \
+             communicator sent with logical clock {data}: the recorded run was in another order",
+            call.name, self.rank.0
+        ))
+    }
+}
