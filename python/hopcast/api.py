@@ -69,8 +69,7 @@ def run(
     placement, ppn: "linear", "random", "recorded", or a file; processes per host [as many as it has slots].
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale, records: factor on recorded compute times; how many MPI calls to keep, for the timeline.
-    mode, time_shift, ignore, rematch, check_clocks (of a trace), live (of a compiled program): see
-        `hopcast run --help`.
+    mode to check_clocks (of a trace), live (of a compiled program): see `hopcast run --help`.
     only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
@@ -80,30 +79,23 @@ def run(
     Raises `InputError`; `DeadlockError`, `ProgramError` or another `ProgramFailure` when the program
     fails (its `report` is the result until then); and `Interrupted` on Ctrl-C.
     """
+    replay = {"mode": mode, "time_shift": time_shift, "ignore": ignore, "rematch": rematch}
+    how = {"model": model, "seed": seed, "threads": threads, "statistics": statistics, "stop_at": stop_at}
+    of_jobs = {"only": tuple(only), "alone": alone}
     job = Job(
         os.fspath(platform),
         program,
         ranks,
         tuple(args),
         dict(kwargs or {}),
-        model=model,
-        seed=seed,
         placement=None if placement is None else os.fspath(placement),
         ppn=ppn,
         overrides=[(key, _toml(value)) for key, value in (set or {}).items()],
         compute_scale=compute_scale,
         records=records,
-        mode=mode,
-        time_shift=time_shift,
-        ignore=ignore,
-        rematch=rematch,
         check_clocks=check_clocks,
-        threads=threads,
-        statistics=statistics,
-        stop_at=stop_at,
-        only=tuple(only),
-        alone=alone,
         live=live or Options(),
+        **(replay | how | of_jobs),
     )
     return _reported(job, out, quiet)
 

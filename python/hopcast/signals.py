@@ -111,6 +111,23 @@ def without_end() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Lets SIGTERM raise an exception meanwhile, so that nothing half written is left behind."""
+
+    def end(number, _frame) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def leave_it_to_the_first() -> None:
     """From now on no signal ends this process, which has done its share of a run and waits for the first,
     whom the same signal asks for a report."""

@@ -1,13 +1,14 @@
-"""What decides how a recording is replayed: --ignore, --rematch and --check-clocks."""
+"""How a recording is replayed (--ignore, --rematch, --check-clocks), and parts of it (trace slice)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from recordings import receive, send, write
+from recordings import allreduce, complete, made, receive, send, write
 
 import hopcast
+from hopcast.cli import core
 from hopcast.errors import InputError
 
 NETWORK = """
@@ -117,3 +118,78 @@ def test_what_was_cancelled_is_not_waited_for(tmp_path: Path) -> None:
     ]
     trace = write(tmp_path / "cancelled.hct", [[*cancelled, receive(1)], [send(0, 1000)]])
     assert seconds(trace, ignore="dependencies,compute") == pytest.approx(1e-3, rel=0.01)
+
+
+def loop(rank: int, rounds: int) -> list[dict]:
+    """A ring of three that passes on what came a round ago, with an allreduce at the end of each round.
+
+    The receive of a round is begun before the allreduce of the round before.
+    """
+    calls = [receive((rank - 1) % 3, request={"active": 0})]
+    for _ in range(rounds):
+        calls += [
+            send((rank + 1) % 3, 1000, request={"active": 1}, gap_us=1000),
+            {"call": "MPI_Waitall", "did": "complete", "requests": [0, 1]},
+            receive((rank - 1) % 3, request={"active": 0}),
+            allreduce(),
+        ]
+    return [*calls, send((rank + 1) % 3), complete(0)]
+
+
+@pytest.mark.parametrize(
+    "window, calls, cut, expected_s",
+    [
+        # The third round's messages go to receives of the second, the fourth's receive is for the fifth. So
+        # the third only computes. The wait for what the fourth has begun is one more call, as is MPI_Init.
+        ({"meetings": (2, 4)}, 10, (3, 3, 0), 3e-3),
+        ({"start": "2.5ms", "end": "4.5ms"}, 10, (3, 3, 0), 2.5e-3),
+        ({"end": "1.5 ms"}, 7, (0, 3, 0), 2e-3),
+    ],
+)
+def test_a_slice_replays_by_itself(window, calls: int, cut: tuple, expected_s: float, tmp_path: Path) -> None:
+    """A round computes for 1 ms, and its messages take 1 ms."""
+    from hopcast.record.files import sliced
+
+    whole = write(tmp_path / "loop.hct", [loop(rank, 6) for rank in range(3)])
+    out = tmp_path / "part.hct"
+    asked = {"start": None, "end": None, "meetings": None} | window
+    written, _ = sliced(str(whole), str(out), False, **asked)
+    assert tuple(written["cut"][what] for what in ("sends", "receives", "collectives")) == cut
+    assert written["calls"] == 3 * calls
+    assert core.trace_lint(str(out))["findings"] == []
+    assert seconds(out) == pytest.approx(expected_s, rel=0.05)
+
+
+def test_a_slice_drops_what_only_some_ranks_do_in_it(tmp_path: Path) -> None:
+    """Rank 1 comes to the first allreduce, and to a split, when the window is over."""
+    from hopcast.record.files import sliced
+
+    split = made({"split": {"colour": 0, "key": 0}}, 2, members=[0, 1])
+    early = [allreduce(), split, allreduce(gap_us=2000, comm=2), send(1, gap_us=1)]
+    late = [allreduce(gap_us=1500), split, allreduce(gap_us=500, comm=2), receive(0)]
+    whole = write(tmp_path / "whole.hct", [early, late])
+    out = tmp_path / "part.hct"
+    written, _ = sliced(str(whole), str(out), False, None, "1ms", None)
+    # The first allreduce is cut; the split is made by both, as rank 0 has it in the window.
+    assert written["cut"] == {"sends": 0, "receives": 0, "collectives": 1}
+    assert written["calls"] == (1 + 1 + 1) + (1 + 1)
+    assert core.trace_lint(str(out))["findings"] == []
+    assert seconds(out) < 1e-3
+
+
+def test_what_no_slice_can_have_is_refused(tmp_path: Path) -> None:
+    from hopcast.record.files import sliced
+
+    whole = str(write(tmp_path / "loop.hct", [loop(rank, 6) for rank in range(3)]))
+    for (start, end, meetings), said in (
+        (
+            (None, None, (2, 9)),
+            "there is no meeting 9: it has 6 calls in which all ranks wait for each other",
+        ),
+        ((None, None, None), "which part[?] None of these is given"),
+        (("2 ms", "1 ms", None), "the part ends before it begins"),
+        (("2 h", None, None), "no call begins in this window"),
+        (("1 ms", None, (1, 2)), "and so do --from and --to"),
+    ):
+        with pytest.raises(InputError, match=said):
+            sliced(whole, str(tmp_path / "part.hct"), False, start, end, meetings)

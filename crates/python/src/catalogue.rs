@@ -1,7 +1,12 @@
 //! What hopcast knows without running anything: registries, platforms and the format of their files.
 
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
 use pyo3::prelude::*;
+use sim::InputError;
 use sim::config::{self, Disk, Override};
+use sim::trace::Stop;
 
 /// Every registry, as JSON: see `sim::catalogue`.
 #[pyfunction]
@@ -58,8 +63,7 @@ pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
 /// `sim::trace::convert`.
 #[pyfunction]
 pub fn trace_convert(py: Python<'_>, path: &str, out: &str, tallied: Option<bool>) -> PyResult<String> {
-    let written = py.detach(|| sim::trace::convert(path, out, tallied));
-    Ok(written.map_err(crate::errors::input_error)?.to_string())
+    interruptible(py, |stop| Ok(sim::trace::convert(path, out, tallied, stop)?.to_string()))
 }
 
 /// Writes a larger run, which stands for a regular recorded one, and says as JSON what was written: see
@@ -73,8 +77,55 @@ pub fn trace_scale(
     to: Vec<u32>,
     tallied: Option<bool>,
 ) -> PyResult<String> {
-    let written = py.detach(|| sim::trace::scale(path, out, grid, &to, tallied));
-    Ok(written.map_err(crate::errors::input_error)?.to_string())
+    interruptible(py, |stop| Ok(sim::trace::scale(path, out, grid, &to, tallied, stop)?.to_string()))
+}
+
+/// Writes a part of a recorded run, and says as JSON what was written and cut: see `sim::trace::slice`.
+#[pyfunction]
+pub fn trace_slice(
+    py: Python<'_>,
+    path: &str,
+    out: &str,
+    from: Option<String>,
+    to: Option<String>,
+    meetings: Option<(u64, u64)>,
+) -> PyResult<String> {
+    let part = sim::trace::Part { from, to, meetings };
+    interruptible(py, |stop| Ok(sim::trace::slice(path, out, &part, stop)?.to_string()))
+}
+
+/// How often signals are looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Does `work` in a thread of its own, which is told to stop when a signal raises an exception here.
+fn interruptible(
+    py: Python<'_>,
+    work: impl FnOnce(&Stop) -> Result<String, InputError> + Send,
+) -> PyResult<String> {
+    let stop = Stop::default();
+    let done = std::thread::scope(|scope| {
+        let (over, mut ended) = std::sync::mpsc::channel::<()>();
+        let stop = &stop;
+        let thread = scope.spawn(move || {
+            // Closed when this thread ends, however it does.
+            let _over = over;
+            work(stop)
+        });
+        let mut raised = None;
+        loop {
+            let ended = &mut ended;
+            if py.detach(move || ended.recv_timeout(LOOK)) != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+            if let Err(error) = py.check_signals() {
+                stop.now();
+                raised.get_or_insert(error);
+            }
+        }
+        let done = py.detach(|| thread.join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        raised.map_or(Ok(done), Err)
+    })?;
+    done.map_err(crate::errors::input_error)
 }
 
 /// Hands the calls of a recorded run to `write`, some lines at a time: see `sim::trace::dump`.

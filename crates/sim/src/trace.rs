@@ -1,6 +1,8 @@
 //! Recorded runs on disk: finds the files of a trace and opens them for the readers; what was recorded, as a table.
 
 mod look;
+mod make;
+mod stop;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,7 +20,9 @@ use workload::trace::{
 use crate::config::InputError;
 use crate::table::{Column, Table};
 
-pub use look::{convert, dump, lint, scale};
+pub use look::{dump, lint};
+pub use make::{Part, convert, scale, slice};
+pub use stop::Stop;
 
 /// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the
 /// limit of open files.

@@ -97,6 +97,16 @@ def trace_scale(path: str, out: str, grid: list[int] | None, to: list[int], tall
         return json.loads(_core.trace_scale(place, out, grid, to, tallied))
 
 
+def trace_slice(
+    path: str, out: str, start: str | None, end: str | None, meetings: tuple[int, int] | None
+) -> dict:
+    """Writes into the folder `out` a part of a recorded run, see `sim::trace::slice`."""
+    from hopcast.archive import opened
+
+    with opened(path) as place:
+        return json.loads(_core.trace_slice(place, out, start, end, meetings))
+
+
 def platform_schema() -> str:
     """The JSON schema of platform files."""
     return _core.platform_schema()

@@ -230,6 +230,66 @@ def scale(path: str, out: str, to: list[int], grid: list[int] | None, one_file: 
     click.echo(f"{grids}: {ranks}, {written['calls']:,} calls in {out} ({units.size(size)})")
 
 
+class _Meetings(click.ParamType):
+    """`10:20`."""
+
+    name = "meetings"
+
+    def convert(self, value, param, ctx) -> tuple[int, int]:
+        words = value.split(":") if isinstance(value, str) else value
+        if len(words) != 2 or not all(str(word).isdecimal() and len(str(word)) <= 18 for word in words):
+            self.fail(f"'{value}' is not two numbers of meetings, such as 10:20")
+        return int(words[0]), int(words[1])
+
+
+@command.command()
+@click.argument("path")
+@click.option("-o", "--out", type=click.Path(), required=True, help="What to write: a folder, NAME.hct.")
+@click.option("--from", "start", metavar="TIME", help="Calls that begin at this time or later, such as 1.5s.")
+@click.option("--to", "end", metavar="TIME", help="Calls that begin before this time.")
+@click.option(
+    "--meetings",
+    type=_Meetings(),
+    metavar="A:B",
+    help="Calls after the A-th call in which all ranks wait for each other (barrier, allreduce, …), up to "
+    "and with the B-th: iterations A to B of a loop with one.",
+)
+@click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
+def slice(
+    path: str, out: str, start: str | None, end: str | None, meetings: tuple[int, int] | None, one_file: bool
+) -> None:
+    """Write a part of the trace at PATH: a window of its time, or some of its iterations.
+
+    What is written replays: a message into the window, or out of it, goes from or to nobody
+    (MPI_PROC_NULL), and a collective that is not in it on all ranks does nothing. Communicators and
+    persistent requests that were made before are made at the begin.
+    """
+    from hopcast.record.files import sliced
+    from hopcast.report import units
+
+    written, size = sliced(path, out, one_file, start, end, meetings)
+    ranks = units.things(written["ranks"], "rank")
+    click.echo(
+        f"{ranks}, {written['calls']:,} calls in {out} ({units.size(size)}), "
+        f"from {units.seconds(written['begin_s'])} on"
+    )
+    cut = [
+        f"{units.things(written['cut'][key], thing)} {which}"
+        for key, thing, which in _CUT
+        if written["cut"][key]
+    ]
+    if cut:
+        click.echo(f"cut: {', '.join(cut)}")
+
+
+_CUT = (
+    ("sends", "message", "received after it or before it"),
+    ("receives", "message", "sent before it or after it"),
+    ("collectives", "collective", "that some ranks did outside"),
+)
+"""What a slice may cut, as it is said."""
+
+
 @command.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "-o", "--out", type=click.Path(), help="The folder to write. Default: PROGRAM.hct, or PROGRAM-2.hct, …"

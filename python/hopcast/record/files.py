@@ -1,4 +1,4 @@
-"""Recordings as files in hopcast's own format: made of others, and grown to more ranks."""
+"""Recordings as files in hopcast's own format: made of others, grown to more ranks, or a part of one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hopcast.cli import core
 from hopcast.errors import InputError
+from hopcast.signals import ending_in_order
 
 
 def converted(path: str, out: str, one_file: bool, tallied: bool | None) -> tuple[dict, int]:
@@ -24,6 +25,18 @@ def scaled(path: str, out: str, one_file: bool, grid: list[int] | None, to: list
     return _written(out, one_file, lambda folder: core.trace_scale(path, folder, grid, to, None))
 
 
+def sliced(
+    path: str,
+    out: str,
+    one_file: bool,
+    start: str | None,
+    end: str | None,
+    meetings: tuple[int, int] | None,
+) -> tuple[dict, int]:
+    """The same of a part of the run at `path`: see `sim::trace::slice`."""
+    return _written(out, one_file, lambda folder: core.trace_slice(path, folder, start, end, meetings))
+
+
 def _written(out: str, one_file: bool, write: Callable[[str], dict]) -> tuple[dict, int]:
     target = Path(out)
     if target.exists():
@@ -32,7 +45,7 @@ def _written(out: str, one_file: bool, write: Callable[[str], dict]) -> tuple[di
         raise InputError(f"{out}: what is written is called NAME.hct")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".hopcast-", dir=target.parent) as beside:
+        with ending_in_order(), tempfile.TemporaryDirectory(prefix=".hopcast-", dir=target.parent) as beside:
             folder = Path(beside) / target.name
             folder.mkdir()
             written = write(str(folder))

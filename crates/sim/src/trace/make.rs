@@ -1,0 +1,159 @@
+//! Makes recorded runs in hopcast's own format of others: converted, grown to more ranks, or a part of one.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use engine::Time;
+use mpi::Rank;
+use serde_json::{Value, json};
+use workload::trace::hct::rank::End;
+use workload::trace::hct::write::{self, ConvertError};
+use workload::trace::scale::Scaled;
+use workload::trace::slice::{Cut, Slice, Window};
+
+use super::stop::Stop;
+use super::{input_error, open};
+use crate::config::InputError;
+
+/// Writes the recorded run at `path` into the folder `out`, which is there, in hopcast's own format; with times
+/// tallied by place if `tallied`, or as they are. Gives `ranks`, `calls`, `messages`, `bytes`.
+pub fn convert(path: &str, out: &str, tallied: Option<bool>, stop: &Stop) -> Result<Value, InputError> {
+    let recording = stop.stopping(open(path)?);
+    recording.replayable().map_err(|error| input_error(&error))?;
+    let hosts = recording.hosts();
+    write_all(recording.ranks(), out, &|rank, file| {
+        let mut head = recording.head(Rank(rank), &hosts[rank as usize]);
+        head.tallied = tallied.unwrap_or(head.tallied);
+        write::convert(&*recording, &head, file)
+    })
+}
+
+/// Writes into the folder `out` a run of more ranks, which stands for the regular one at `path`: `to` has the sizes of
+/// the larger grid, or its number of ranks; `grid` the sizes of the recorded one, where no MPI_Cart_create tells.
+pub fn scale(
+    path: &str,
+    out: &str,
+    grid: Option<Vec<u32>>,
+    to: &[u32],
+    tallied: Option<bool>,
+    stop: &Stop,
+) -> Result<Value, InputError> {
+    let recording = stop.stopping(open(path)?);
+    recording.replayable().map_err(|error| input_error(&error))?;
+    let scaled = Scaled::new(recording.clone(), grid, to).map_err(|error| {
+        let reason = error.to_string();
+        InputError::whole(path, reason.split_once(": ").map_or(&*reason, |(_, reason)| reason))
+    })?;
+    let mut written = write_all(scaled.ranks(), out, &|rank, file| {
+        let mut head = recording.head(scaled.repeats(Rank(rank)), "");
+        head.tallied = tallied.unwrap_or(head.tallied);
+        (head.rank, head.ranks, head.start_unix_ns) = (rank, scaled.ranks(), 0);
+        write::write(scaled.events(Rank(rank))?, &head, file)
+    })?;
+    let (from, to) = scaled.grids();
+    written["from"] = json!(from);
+    written["to"] = json!(to);
+    Ok(written)
+}
+
+/// Writes into the folder `out` the part of the recorded run at `path` that lies in `window`, and says what was `cut`.
+pub fn slice(path: &str, out: &str, window: &Part, stop: &Stop) -> Result<Value, InputError> {
+    let window = window.window()?;
+    let recording = stop.stopping(open(path)?);
+    recording.replayable().map_err(|error| input_error(&error))?;
+    let hosts = recording.hosts();
+    let slice =
+        Slice::new(recording.clone(), window).map_err(|error| InputError::whole(path, error.reason))?;
+    let begin_ns = slice.begin().0 / 1000;
+    let mut written = write_all(recording.ranks(), out, &|rank, file| {
+        let mut head = recording.head(Rank(rank), &hosts[rank as usize]);
+        head.start_unix_ns = head.start_unix_ns.saturating_add(begin_ns);
+        write::write(slice.events(Rank(rank))?, &head, file)
+    })?;
+    let Cut { sends, receives, collectives } = slice.cut();
+    written["begin_s"] = json!(slice.begin().seconds());
+    written["cut"] = json!({"sends": sends, "receives": receives, "collectives": collectives});
+    Ok(written)
+}
+
+/// Which part of a run a user wants: between times or meetings of all ranks, not both.
+#[derive(Debug, Default, Clone)]
+pub struct Part {
+    /// From this time on, such as "1.5 s".
+    pub from: Option<String>,
+    /// Until that one.
+    pub to: Option<String>,
+    /// After so many meetings, up to and with the one of that number.
+    pub meetings: Option<(u64, u64)>,
+}
+
+impl Part {
+    fn window(&self) -> Result<Window, InputError> {
+        let time = |flag: &str, text: &Option<String>, default: Time| {
+            let parsed = text.as_ref().map_or(Ok(default), |text| text.parse::<Time>());
+            parsed.map_err(|error| InputError::whole(flag, error.to_string()))
+        };
+        let times = (time("--from", &self.from, Time::ZERO)?, time("--to", &self.to, Time::NEVER)?);
+        match (self.meetings, &self.from, &self.to) {
+            (Some((after, last)), None, None) => Ok(Window::Meetings(after, last)),
+            (Some(_), ..) => Err(InputError::whole(
+                "--meetings",
+                "says where the part begins and ends, and so do --from and --to",
+            )),
+            (None, None, None) => {
+                Err(InputError::whole("--from, --to, --meetings", "which part? None of these is given"))
+            }
+            (None, ..) if times.0 >= times.1 => {
+                Err(InputError::whole("--from, --to", "the part ends before it begins"))
+            }
+            (None, ..) => Ok(Window::Times(times.0, times.1)),
+        }
+    }
+}
+
+type WriteRank<'a> = dyn Fn(u32, &mut BufWriter<File>) -> Result<End, ConvertError> + Sync + 'a;
+
+/// Writes the files of all ranks, several at once.
+fn write_all(ranks: u32, out: &str, write: &WriteRank) -> Result<Value, InputError> {
+    let next = AtomicU32::new(0);
+    let work = || {
+        let mut sum = End::default();
+        loop {
+            let rank = next.fetch_add(1, Ordering::Relaxed);
+            if rank >= ranks {
+                return Ok(sum);
+            }
+            let end = write_rank(rank, out, write)?;
+            sum.calls += end.calls;
+            sum.messages += end.messages;
+            sum.bytes = sum.bytes.saturating_add(end.bytes);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get()).min(ranks as usize);
+    let sums: Vec<Result<End, InputError>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("converting does not panic")).collect()
+    });
+    let sums: Vec<End> = sums.into_iter().collect::<Result<_, _>>()?;
+    let sum = |of: fn(&End) -> u64| sums.iter().map(of).fold(0, u64::saturating_add);
+    Ok(json!({
+        "ranks": ranks,
+        "calls": sum(|end| end.calls),
+        "messages": sum(|end| end.messages),
+        "bytes": sum(|end| end.bytes),
+    }))
+}
+
+fn write_rank(rank: u32, out: &str, write: &WriteRank) -> Result<End, InputError> {
+    let path = Path::new(out).join(write::file_name(rank));
+    let unwritten = |error: std::io::Error| InputError::whole(path.display().to_string(), error.to_string());
+    let mut file = BufWriter::new(File::create_new(&path).map_err(unwritten)?);
+    let end = write(rank, &mut file).map_err(|error| match error {
+        ConvertError::Trace(error) => input_error(&error),
+        ConvertError::Write(error) => unwritten(error),
+    })?;
+    file.flush().map_err(unwritten)?;
+    Ok(end)
+}

@@ -1,0 +1,112 @@
+//! Recorded runs that can be told to stop being read, from another thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mpi::operation::CommId;
+use mpi::{Completion, Rank};
+
+use workload::trace::hct::rank::Head;
+use workload::trace::set::{Clocks, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet};
+use workload::trace::{SharedSet, TraceError};
+
+/// Whether those who read recorded runs are to stop. Clones are the same one.
+#[derive(Debug, Default, Clone)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on.
+    pub fn now(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// `of`, each of whose calls is an error from then on.
+    pub fn stopping(&self, of: SharedSet) -> SharedSet {
+        Arc::new(Stoppable { of, stop: self.clone() })
+    }
+
+    fn check(&self) -> Result<(), TraceError> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err(TraceError::new("trace", "reading it was interrupted")),
+            false => Ok(()),
+        }
+    }
+}
+
+struct Stoppable {
+    of: SharedSet,
+    stop: Stop,
+}
+
+struct StoppableCalls {
+    of: Box<dyn RankCalls>,
+    stop: Stop,
+}
+
+impl TraceSet for Stoppable {
+    fn format(&self) -> &'static str {
+        self.of.format()
+    }
+    fn ranks(&self) -> u32 {
+        self.of.ranks()
+    }
+    fn hosts(&self) -> Vec<String> {
+        self.of.hosts()
+    }
+    fn warnings(&self) -> Vec<String> {
+        self.of.warnings()
+    }
+    fn timed(&self) -> bool {
+        self.of.timed()
+    }
+    fn ordered(&self) -> bool {
+        self.of.ordered()
+    }
+    fn replayable(&self) -> Result<(), TraceError> {
+        self.of.replayable()
+    }
+    fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError> {
+        self.of.summary(clocks)
+    }
+    fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError> {
+        let stop = self.stop.clone();
+        let calls = self.of.recorded_calls(rank, clocks)?;
+        Ok(Box::new(calls.map(move |call| stop.check().and(call))))
+    }
+    fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        Ok(Box::new(StoppableCalls { of: self.of.calls(rank, clocks)?, stop: self.stop.clone() }))
+    }
+    fn calls_matched_anew(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
+        Ok(Box::new(StoppableCalls {
+            of: self.of.calls_matched_anew(rank, clocks)?,
+            stop: self.stop.clone(),
+        }))
+    }
+    fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {
+        let stop = self.stop.clone();
+        let events = self.of.events(rank, clocks)?;
+        Ok(Box::new(events.map(move |event| stop.check().and(event))))
+    }
+    fn head(&self, rank: Rank, host: &str) -> Head {
+        self.of.head(rank, host)
+    }
+}
+
+impl RankCalls for StoppableCalls {
+    fn next(&mut self) -> Result<Option<Step>, TraceError> {
+        self.stop.check()?;
+        self.of.next()
+    }
+    fn made(&mut self, comm: CommId) {
+        self.of.made(comm);
+    }
+    fn returned(&mut self, done: &Completion) {
+        self.of.returned(done);
+    }
+    fn warnings(&self) -> Vec<String> {
+        self.of.warnings()
+    }
+    fn share_read(&self) -> f64 {
+        self.of.share_read()
+    }
+}
