@@ -29,6 +29,7 @@ check: check-fast check-full
 check-fast: lint tidy
 
 check-full: build
+	@./.ci/packages
 	cargo test --workspace
 	$(MAKE) fuzz
 	$(BIN)/python -m pytest

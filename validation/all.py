@@ -15,6 +15,8 @@ from results import HEAD, Result
 
 SCRIPTS = (
     "flow_example",
+    "hydro_networks",
+    "recorded_here",
     "max_rate",
     "loggp_bounds",
     "gemini_latency",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from real_mpi import launch, needs_mpich
 from test_programs import HERE, compiled, hopcast, pytestmark, run  # noqa: F401
 
 SOURCE = HERE / "apart" / "threads.c"
@@ -55,12 +55,10 @@ def test_threads_of_openmp_and_long_messages(tmp_path, name, flags) -> None:
         assert f"2 ranks of 3 threads: {numbers}" in printed
 
 
-@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
+@needs_mpich
 def test_it_prints_the_same_under_a_real_mpi(tmp_path) -> None:
-    subprocess.run(["mpicc", "-O2", SOURCE, "-pthread", "-o", tmp_path / "real"], check=True)
-    done = subprocess.run(
-        ["mpiexec", "-n", "3", tmp_path / "real"], capture_output=True, text=True, timeout=300
-    )
+    subprocess.run(["mpicc.mpich", "-O2", SOURCE, "-pthread", "-o", tmp_path / "real"], check=True)
+    done = subprocess.run(launch("mpich", 3, tmp_path / "real"), capture_output=True, text=True, timeout=300)
     assert sorted(done.stdout.splitlines()) == lines(3)
 
 

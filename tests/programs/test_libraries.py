@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from real_mpi import launch, needs_mpich
 from test_programs import HERE, hopcast, pytestmark  # noqa: F401
 
 SOURCES = HERE / "libraries"
@@ -43,10 +44,10 @@ def test_what_a_library_keeps_is_each_ranks_own(folder, monkeypatch) -> None:
     assert "libcounter.so" in done.stderr and "a copy for each rank" in done.stderr
 
 
-@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI library is installed")
+@needs_mpich
 def test_it_is_so_under_a_real_mpi(folder) -> None:
-    build(folder, "mpicc", "-O2", SOURCES / "main.c", "-o", "real", *USES)
-    build(folder, "mpiexec", "-n", "3", "./real")
+    build(folder, "mpicc.mpich", "-O2", SOURCES / "main.c", "-o", "real", *USES)
+    build(folder, *launch("mpich", 3, "./real"))
 
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler is installed")

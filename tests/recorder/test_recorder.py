@@ -12,15 +12,17 @@ import time
 from pathlib import Path
 
 import pytest
+from real_mpi import ENVIRONMENT, launch, works
 
 from hopcast.record import library
 
 HERE = Path(__file__).parent
-LIBRARIES = [name for name in ("mpich", "openmpi") if shutil.which(f"mpicc.{name}")]
-ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+LIBRARIES = [name for name in ("mpich", "openmpi") if works(name)]
 
 pytestmark = [
-    pytest.mark.skipif(not LIBRARIES, reason="neither mpicc.mpich nor mpicc.openmpi is installed"),
+    pytest.mark.skipif(
+        not LIBRARIES, reason="neither MPICH nor Open MPI (packages mpich, libopenmpi-dev) is installed"
+    ),
     pytest.mark.skipif(not library.CORE.exists(), reason="built without the recorder"),
 ]
 
@@ -51,8 +53,7 @@ class Mpi:
 
     def command(self, ranks: int, source: str, *words: str) -> list[str]:
         """What starts it."""
-        more = ["--oversubscribe"] if self.name == "openmpi" else []
-        return [f"mpiexec.{self.name}", *more, "-n", str(ranks), str(self.program(source)), *words]
+        return launch(self.name, ranks, self.program(source), *words)
 
     def record(self, out: Path, ranks: int, source: str, *words: str, flags: tuple[str, ...] = ()) -> Path:
         """A recording of it."""
@@ -192,6 +193,20 @@ def test_loops_are_folded(mpi: Mpi, tmp_path: Path) -> None:
     assert summary["messages"] == 2 * 10_000
     # A thousand times as many rounds: more different times, and no more calls.
     assert sizes[1] < sizes[0] + 3_000, sizes
+
+
+def test_where_ranks_share_a_core_the_time_of_the_processor_counts(mpi: Mpi, tmp_path: Path) -> None:
+    computed = {}
+    for clock in ("wall", "cpu"):
+        out = mpi.record(tmp_path / f"{clock}.hct", 2, "loop.c", "20", "20", flags=("--clock", clock))
+        summary = json.loads(hopcast("trace", "info", "--json", out).stdout)
+        computed[clock] = summary["wall_s"] - summary["in_mpi_s"]
+    # Two ranks sleep for 20 x 20 ms, as they would while others have the core.
+    assert computed["wall"] > 0.8
+    assert computed["cpu"] < 0.2
+    assert "clock inversion" not in hopcast("trace", "lint", out).stdout
+    refused = hopcast("run", "crossbar", "--mode", "timestamps", out, check=False)
+    assert (refused.returncode, "no common time" in refused.stderr) == (2, True), refused.stderr
 
 
 def test_a_program_that_is_killed_loses_its_last_block(mpi: Mpi, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 
 use workload::trace::hct::name::Name;
-use workload::trace::hct::rank::Head;
+use workload::trace::hct::rank::{Clock, Head};
 use workload::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Matched, Mode, Received, Sent, Shape,
 };
@@ -119,7 +119,8 @@ pub struct New {
     pub members: *const i32,
 }
 
-/// Begins the file of a rank in a folder; `block_ns` is how much of its time may be lost.
+/// Begins the file of a rank in a folder; `block_ns` is how much of its time may be lost, and `cpu` is not 0 where that
+/// is the processor's time for it.
 ///
 /// # Safety
 /// Texts end with 0.
@@ -131,11 +132,13 @@ pub unsafe extern "C" fn hct_open(
     texts: *const *const c_char,
     start_unix_ns: u64,
     tallied: i32,
+    cpu: i32,
     block_ns: u64,
 ) {
     // SAFETY: the caller gives three texts: host, program, library.
     let [host, program, library] = [0, 1, 2].map(|at| unsafe { text(*texts.add(at)) }.to_string());
-    let head = Head { rank, ranks, host, start_unix_ns, program, library, tallied: tallied != 0 };
+    let clock = if cpu == 0 { Clock::Wall } else { Clock::Cpu };
+    let head = Head { rank, ranks, host, start_unix_ns, program, library, tallied: tallied != 0, clock };
     // SAFETY: as above.
     recording::open(unsafe { text(folder) }, &head, block_ns);
 }

@@ -171,6 +171,7 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
         "ranks": recording.ranks(),
         "hosts": hosts,
         "timed": recording.timed(),
+        "common_time": recording.common_time(),
         "ordered": recording.ordered(),
         "total_s": summary.total().seconds(),
         "longest_rank_s": summary.longest().seconds(),

@@ -5,7 +5,7 @@ mod common;
 use common::drive;
 use mpi::Rank;
 use workload::trace::hct::name::Name;
-use workload::trace::hct::rank::{Head, RankWriter};
+use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
 use workload::trace::hct::shape::{Begun, Collected, Did, From, Matched, Received, Sent, Shape};
 use workload::trace::hct::write::{convert, file_name};
@@ -29,7 +29,7 @@ fn ring(rank: u32, rounds: u64, tallied: bool) -> Vec<u8> {
     let mut file = Vec::new();
     let host = format!("host{}", rank / 2);
     let (program, library) = ("ring".to_string(), String::new());
-    let head = Head { rank, ranks: 3, host, start_unix_ns: 5, program, library, tallied };
+    let head = Head { rank, ranks: 3, host, start_unix_ns: 5, program, library, tallied, clock: Clock::Wall };
     let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
     let came = vec![(0, Matched { source: (rank + 2) % 3, tag: 7 })];
     let round = [

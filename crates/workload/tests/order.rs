@@ -2,7 +2,7 @@
 
 use mpi::Rank;
 use workload::trace::hct::name::Name;
-use workload::trace::hct::rank::{Head, RankWriter};
+use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Mode, Received, Sent, Shape,
 };
@@ -54,6 +54,7 @@ fn ordered(ranks: &[Vec<(&'static str, Did)>]) -> (Vec<Vec<u64>>, Findings) {
             program,
             library,
             tallied: false,
+            clock: Clock::Wall,
         };
         let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
         for ((name, did), at) in calls.iter().zip(0..) {

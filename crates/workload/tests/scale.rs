@@ -7,7 +7,7 @@ use engine::Bytes;
 use mpi::operation::CartGrid;
 use mpi::{Op, Rank};
 use workload::trace::hct::name::Name;
-use workload::trace::hct::rank::{Head, RankWriter};
+use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Mode as SendMode, Received, Sent, Shape,
 };
@@ -18,7 +18,16 @@ use workload::trace::{self, Clocks, ReplayOptions, SharedSet, TraceFile};
 
 fn head(rank: u32, ranks: u32) -> Head {
     let (program, library) = ("stencil".to_string(), String::new());
-    Head { rank, ranks, host: String::new(), start_unix_ns: 0, program, library, tallied: false }
+    Head {
+        rank,
+        ranks,
+        host: String::new(),
+        start_unix_ns: 0,
+        program,
+        library,
+        tallied: false,
+        clock: Clock::Wall,
+    }
 }
 
 fn shape(call: &'static str, did: Did) -> Shape {

@@ -67,7 +67,8 @@ def _show(path: str, summary: dict) -> None:
     hosts = f" on {units.things(len(summary['hosts']), 'host')}" if summary["hosts"] else ""
     facts.add_row("size", units.things(summary["ranks"], "rank") + hosts)
     if summary["timed"]:
-        facts.add_row("time", f"{units.seconds(summary['longest_rank_s'])}, that of the longest rank")
+        of = "that of the longest rank" if summary["common_time"] else "the processor's for the busiest rank"
+        facts.add_row("time", f"{units.seconds(summary['longest_rank_s'])}, {of}")
         share = summary["in_mpi_s"] / summary["wall_s"] if summary["wall_s"] else 0.0
         facts.add_row("in MPI", f"{units.percent(share)} of the ranks' time")
     else:
@@ -301,6 +302,14 @@ _CUT = (
     help="The compiler of the MPI library that the program uses; the recorder is compiled with it, once.",
 )
 @click.option(
+    "--clock",
+    type=click.Choice(["wall", "cpu"]),
+    default="wall",
+    show_default=True,
+    help="What is computed between calls is measured in physical time, or in the time that the processor "
+    "worked for the rank: for more ranks than there are cores, where others take turns with it.",
+)
+@click.option(
     "--times",
     type=click.Choice(["exact", "tallied"]),
     default="exact",
@@ -316,7 +325,7 @@ _CUT = (
     help="What a rank has recorded is written after so many seconds: what is lost if it is killed.",
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MPIRUN … PROGRAM …")
-def record(out: str | None, mpicc: str, times: str, block: float, words: tuple[str, ...]) -> int:
+def record(out: str | None, mpicc: str, clock: str, times: str, block: float, words: tuple[str, ...]) -> int:
     """Run an MPI program and record it.
 
     The exit status is the command's.
@@ -327,7 +336,7 @@ def record(out: str | None, mpicc: str, times: str, block: float, words: tuple[s
     from hopcast.report import units
 
     folder = Path(out) if out else _free(f"{Path(_program(words)).stem}.hct")
-    recorded = record(list(words), folder, mpicc, times == "tallied", block)
+    recorded = record(list(words), folder, mpicc, clock, times == "tallied", block)
     if not recorded.ranks:
         click.echo(
             f"hopcast: nothing was recorded in {folder}: no process of the command came to MPI_Init with the "

@@ -20,6 +20,7 @@
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 static int live;                /* from MPI_Init to MPI_Finalize */
 static __thread int inside;     /* calls that the library makes of itself are its own affair */
+static clockid_t ticking = CLOCK_MONOTONIC; /* or that of the thread that called MPI_Init */
 static uint64_t origin_ns;
 static pid_t owner; /* a child that a program forks does not record */
 
@@ -29,21 +30,20 @@ static uint64_t clock_ns(clockid_t which) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t now_ns(void) { return clock_ns(ticking) - origin_ns; }
+
 /* When the clock of calls stands at 0 [ns since 1970]: the best of some readings, as a process may be stopped between two. */
 static uint64_t origin_unix_ns(void) {
     uint64_t shortest = UINT64_MAX, found = 0;
     for (int reading = 0; reading < 5; reading++) {
-        uint64_t before = clock_ns(CLOCK_MONOTONIC), unix_ns = clock_ns(CLOCK_REALTIME);
-        uint64_t took = clock_ns(CLOCK_MONOTONIC) - before;
+        uint64_t before = now_ns(), unix_ns = clock_ns(CLOCK_REALTIME), took = now_ns() - before;
         if (took < shortest) {
             shortest = took;
-            found = unix_ns - took / 2 - (before - origin_ns);
+            found = unix_ns - took / 2 - before;
         }
     }
     return found;
 }
-
-static uint64_t now_ns(void) { return clock_ns(CLOCK_MONOTONIC) - origin_ns; }
 
 static void *memory(void *old, size_t bytes) {
     void *new = realloc(old, bytes ? bytes : 1);

@@ -38,7 +38,7 @@ struct hct_new {
 };
 
 void hct_open(const char *folder, uint32_t rank, uint32_t ranks, const char *const *texts, uint64_t start_unix_ns,
-              int tallied, uint64_t block_ns);
+              int tallied, int cpu, uint64_t block_ns);
 void hct_close(void);
 void hct_overhead(struct hct_call call);
 void hct_access(struct hct_call call, int32_t to, uint64_t bytes, uint64_t answer);

@@ -28,9 +28,11 @@ static void seen_init(const char *name) {
     comm_add(KEY(MPI_COMM_SELF), NULL);
     const char *texts[] = {host, program, library};
     PMPI_Barrier(MPI_COMM_WORLD);
-    origin_ns = clock_ns(CLOCK_MONOTONIC);
+    int cpu = !strcmp(setting("HOPCAST_TRACE_CLOCK", "wall"), "cpu");
+    if (cpu) cpu = !pthread_getcpuclockid(pthread_self(), &ticking);
+    origin_ns = clock_ns(ticking);
     hct_open(folder, (uint32_t)world_rank, (uint32_t)world_size, texts, origin_unix_ns(),
-             atoi(setting("HOPCAST_TRACE_TALLIED", "0")), strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10));
+             atoi(setting("HOPCAST_TRACE_TALLIED", "0")), cpu, strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10));
     owner = getpid();
     live = 1;
     hct_overhead((struct hct_call){name, 0, 0});

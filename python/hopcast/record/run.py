@@ -31,7 +31,7 @@ class Recorded:
     """How large they are together [bytes]."""
 
 
-def record(command: list[str], out: Path, mpicc: str, tallied: bool, block_s: float) -> Recorded:
+def record(command: list[str], out: Path, mpicc: str, clock: str, tallied: bool, block_s: float) -> Recorded:
     """Runs `command` with the recorder preloaded; the ranks that it starts write into the folder `out`."""
     preloaded = library.made(mpicc)
     try:
@@ -43,6 +43,7 @@ def record(command: list[str], out: Path, mpicc: str, tallied: bool, block_s: fl
     environment = os.environ | {
         "LD_PRELOAD": " ".join(filter(None, [str(preloaded), os.environ.get("LD_PRELOAD")])),
         "HOPCAST_TRACE": str(out.resolve()),
+        "HOPCAST_TRACE_CLOCK": clock,
         "HOPCAST_TRACE_TALLIED": str(int(tallied)),
         "HOPCAST_TRACE_BLOCK_NS": str(round(min(1e9, block_s) * 1e9)),
     }

@@ -130,6 +130,11 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         );
         return Err(TraceError::new("--mode", reason));
     }
+    if !set.common_time() && matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
+        let reason = "recorded with --clock cpu, the ranks have no common time: mode timestamps cannot replay it; \
+                      use dependencies or none";
+        return Err(TraceError::new("--mode", reason));
+    }
     if options.recorded.is_some() && matches!(options.mode, Mode::None | Mode::NoDependencies) {
         let reason = "a replay without dependencies has no order that could agree with the recorded one";
         return Err(TraceError::new("--check-clocks", reason));

@@ -5,7 +5,7 @@ use mpi::operation::CommId;
 use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
-use super::hct::rank::{Event, Head};
+use super::hct::rank::{Clock, Event, Head};
 use super::hct::write::Translated;
 
 /// How the clocks of different hosts are brought together.
@@ -150,6 +150,10 @@ pub trait TraceSet: Send + Sync {
     fn timed(&self) -> bool {
         true
     }
+    /// Whether the times of different ranks can be compared: a processor's time for each cannot.
+    fn common_time(&self) -> bool {
+        true
+    }
     /// Whether the calls of a rank are made in the order in which they stand. Where they are not, the replay finds
     /// the order by what each depends on.
     fn ordered(&self) -> bool {
@@ -184,6 +188,7 @@ pub trait TraceSet: Send + Sync {
             program: String::new(),
             library: format!("converted from {}", self.format()),
             tallied: false,
+            clock: Clock::Wall,
         }
     }
 }

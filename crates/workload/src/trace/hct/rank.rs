@@ -48,6 +48,21 @@ pub struct Head {
     pub library: String,
     /// Whether times are tallied by place, or each call has its own.
     pub tallied: bool,
+    /// What its times count.
+    #[serde(default)]
+    pub clock: Clock,
+}
+
+/// What the times of a rank count.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// Physical time, on the clock of its host.
+    #[default]
+    Wall,
+    /// The time that the processor worked for the thread that called MPI_Init: on processors that ranks share, what
+    /// a rank computes is counted, and not what others do meanwhile.
+    Cpu,
 }
 
 /// What a rank has done, at the end of its file.

@@ -10,7 +10,7 @@ use mpi::Rank;
 use mpi::operation::CommId;
 
 use super::op::{Came, Comms, operation};
-use super::rank::{self, Blocks, Calls, Counting, End, Event, Head};
+use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head};
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::Format;
 use crate::trace::error::TraceError;
@@ -97,7 +97,8 @@ impl HctSet {
         }
         for one in &mut ranks {
             let since = one.head.start_unix_ns - first[&one.head.host];
-            one.start_on_host_ns = since.min(i64::MAX as u64) as i64;
+            let shares = one.head.clock == Clock::Wall;
+            one.start_on_host_ns = if shares { since.min(i64::MAX as u64) as i64 } else { 0 };
         }
         let warnings = cut_off(&ranks).into_iter().collect();
         Ok(HctSet { ranks, warnings })
@@ -231,6 +232,9 @@ impl TraceSet for HctSet {
     }
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
+    }
+    fn common_time(&self) -> bool {
+        self.ranks.iter().all(|one| one.head.clock == Clock::Wall)
     }
     fn replayable(&self) -> Result<(), TraceError> {
         Ok(())

@@ -87,6 +87,7 @@ pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, Trac
     let ranks = (0..set.ranks()).map(|rank| Ok(RankState::new(set.calls(Rank(rank), Clocks::Aligned)?)));
     let mut order = Order {
         hosts: set.hosts(),
+        common_time: set.common_time(),
         ranks: ranks.collect::<Result<_, TraceError>>()?,
         comms: vec![Comm::world(set.ranks()), Comm::world(set.ranks())],
         meetings: Meetings::default(),
@@ -105,6 +106,8 @@ pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, Trac
 /// Where the ranks stand.
 struct Order<'a> {
     hosts: Vec<String>,
+    /// Whether times of different ranks can be compared.
+    common_time: bool,
     ranks: Vec<RankState>,
     /// By number; 1 stands for each rank alone.
     comms: Vec<Comm>,

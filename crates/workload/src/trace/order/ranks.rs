@@ -288,6 +288,7 @@ impl Order<'_> {
         let state = self.state(rank);
         state.clock = (state.clock + 1).max(waited.clock.map_or(0, |clock| clock + 1));
         if let Some((sender, begin)) = waited.sent
+            && self.common_time
             && begin > step.call.end
         {
             let early = begin.since(step.call.end).seconds();
