@@ -65,6 +65,10 @@ def _job(where: str, folder: Path, entry: dict[str, Any], stack: contextlib.Exit
     if "run" not in entry or not (words := _words(where, entry["run"])):
         raise InputError(f"{where}: run is missing: a pattern with its arguments, or a recorded trace")
     job = {key: entry.get(key) for key in _KEYS} | {"name": entry.get("name", Path(words[0]).name)}
+    if not job["name"].isprintable() or "," in job["name"] or not job["name"]:
+        raise InputError(
+            f"{where}: name is a text without commas and control characters, not {job['name']!r}"
+        )
     job["replay"] = {key: job.pop(key) for key in OF_TRACES}
     if (beside := folder / str(job["placement"])).is_file():
         job["placement"] = str(beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -222,7 +223,8 @@ def test_a_program_that_is_killed_loses_its_last_block(mpi: Mpi, tmp_path: Path)
             assert time.monotonic() < until
             time.sleep(0.05)
         for pid in processes(mpi.program("loop.c")):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # mpiexec ends the others
+                os.kill(pid, signal.SIGKILL)
         assert process.wait(60) != 0
     summary = json.loads(hopcast("trace", "info", "--json", out).stdout)
     assert any("cut off" in warning for warning in summary["warnings"])
@@ -280,3 +282,37 @@ def test_what_is_not_known_of_a_communicator_leaves_a_recording_that_replays(
     assert "nothing is wrong" in hopcast("trace", "lint", out).stdout
     report = json.loads(hopcast("run", "crossbar", "--json", out).stdout)
     assert (report["failure"], report["ranks_finished"]) == (None, 4)
+
+
+def test_communicators_that_cannot_be_known_take_time_only(mpi: Mpi, tmp_path: Path) -> None:
+    """Those of a session; a copy that is made in the background is known."""
+    out = mpi.record(tmp_path / "unknown.hct", 2, "unknown.c")
+    zero = dumped(out, 0)
+    if "MPI_Session_init" in (call["call"] for call in zero):
+        assert [call["did"] for call in zero if call["call"] in UNKNOWN] == ["overhead"] * len(UNKNOWN)
+    made = [(call["call"], call["comm"]) for call in zero if call["did"] == "new_comm"]
+    assert made == [("MPI_Comm_idup", 2)]
+    assert [call["comm"] for call in zero if call["did"] == "collective"] == [2, 0]
+    assert "nothing is wrong" in hopcast("trace", "lint", out).stdout
+    hopcast("run", "crossbar", "--quiet", out)
+
+
+UNKNOWN = ("MPI_Allreduce", "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Comm_dup")
+"""What unknown.c calls on the communicator of a session, once each."""
+
+
+def test_the_first_of_several_programs_is_recorded(mpi: Mpi, tmp_path: Path) -> None:
+    one, other = (" ".join(mpi.command(ranks, "loop.c", "10")) for ranks in (2, 3))
+    out = tmp_path / "first.hct"
+    done = hopcast(
+        "trace", "record", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--", "sh", "-c", f"{one}; {other}"
+    )
+    assert done.stderr.count("a program is not recorded") == 1
+    assert json.loads(hopcast("trace", "info", "--json", out).stdout)["ranks"] == 2
+
+
+def test_a_place_that_cannot_be_preloaded_is_refused(mpi: Mpi, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "XDG_CACHE_HOME", str(tmp_path / "a place"))
+    words = ["--mpicc", f"mpicc.{mpi.name}", "--", *mpi.command(2, "loop.c", "10")]
+    done = hopcast("trace", "record", "-o", tmp_path / "a.hct", *words, check=False)
+    assert (done.returncode, "takes no path with a space" in done.stderr) == (2, True)

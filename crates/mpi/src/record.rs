@@ -127,27 +127,35 @@ pub enum Failure {
     },
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Failure {
+    /// What it is, with ranks by their `name`.
+    pub fn text(&self, name: impl Fn(Rank) -> String) -> String {
         match self {
-            Failure::Deadlock(blocked) => write!(
-                f,
+            Failure::Deadlock(blocked) => format!(
                 "deadlock: nothing can happen any more, and {} rank{} not done",
                 blocked.len(),
                 if blocked.len() == 1 { " is" } else { "s are" }
             ),
-            Failure::Truncation { rank, from, bytes, capacity, call } => write!(
-                f,
-                "truncation: a message of {} bytes from rank {} does not fit into the {} bytes of rank {}'s {call}",
-                bytes.0, from.0, capacity.0, rank.0
+            Failure::Truncation { rank, from, bytes, capacity, call } => format!(
+                "truncation: a message of {} bytes from {} does not fit into the {} bytes of {}'s {call}",
+                bytes.0,
+                name(*from),
+                capacity.0,
+                name(*rank)
             ),
             Failure::Mismatch { calls, .. } => {
                 let calls: Vec<_> =
-                    calls.iter().map(|(rank, call)| format!("rank {} calls {call}", rank.0)).collect();
-                write!(f, "mismatched collectives: {}", calls.join(", but "))
+                    calls.iter().map(|(rank, call)| format!("{} calls {call}", name(*rank))).collect();
+                format!("mismatched collectives: {}", calls.join(", but "))
             }
-            Failure::Abort { rank, code } => write!(f, "rank {} called MPI_Abort with code {code}", rank.0),
-            Failure::Misuse { rank, reason } => write!(f, "rank {} uses MPI wrongly: {reason}", rank.0),
+            Failure::Abort { rank, code } => format!("{} called MPI_Abort with code {code}", name(*rank)),
+            Failure::Misuse { rank, reason } => format!("{} uses MPI wrongly: {reason}", name(*rank)),
         }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(|rank| format!("rank {}", rank.0)))
     }
 }

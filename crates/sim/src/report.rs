@@ -281,7 +281,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         jobs: jobs(ended, title),
         statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
         faults,
-        failure: failure(fabric, ended),
+        failure: failure(fabric, ended, &title.jobs),
         partial,
         stopped,
         warnings,
@@ -292,9 +292,9 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
 }
 
 /// How the run failed, if it did.
-fn failure(fabric: &Fabric, ended: &Ended) -> Option<FailureReport> {
+fn failure(fabric: &Fabric, ended: &Ended, jobs: &[Placed]) -> Option<FailureReport> {
     Some(match &ended.end {
-        End::Failed(failure) => failure_report(failure, ended.now),
+        End::Failed(failure) => failure_report(failure, ended.now, jobs),
         End::Gridlock { why, blocked } => FailureReport {
             kind: "gridlock",
             text: format!("the network is in a deadlock: {why}"),
@@ -407,7 +407,16 @@ fn call_totals(ended: &Ended) -> Vec<CallTotal> {
     ended.views.calls.totals().into_iter().map(describe).collect()
 }
 
-fn failure_report(failure: &Failure, now: Time) -> FailureReport {
+/// A rank by its number, of its job where there are several.
+fn named(rank: mpi::Rank, jobs: &[Placed]) -> String {
+    let own = |job: &&Placed| (job.first..job.first + job.ranks).contains(&rank.0);
+    match jobs.iter().find(own) {
+        Some(job) => format!("rank {} of job '{}'", rank.0 - job.first, job.name),
+        None => format!("rank {}", rank.0),
+    }
+}
+
+fn failure_report(failure: &Failure, now: Time, jobs: &[Placed]) -> FailureReport {
     let standing = |rank: mpi::Rank, call: String| StuckRank {
         rank: rank.0,
         call,
@@ -425,7 +434,7 @@ fn failure_report(failure: &Failure, now: Time) -> FailureReport {
         Failure::Abort { rank, code } => ("abort", vec![standing(*rank, format!("MPI_Abort({code})"))]),
         Failure::Misuse { rank, .. } => ("misuse", vec![standing(*rank, String::new())]),
     };
-    FailureReport { kind, text: failure.to_string(), ranks }
+    FailureReport { kind, text: failure.text(|rank| named(rank, jobs)), ranks }
 }
 
 fn stuck(blocked: &mpi::Blocked) -> StuckRank {

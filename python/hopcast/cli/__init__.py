@@ -14,7 +14,7 @@ import sys
 import click
 
 from hopcast import __version__
-from hopcast.cli.exits import guarded
+from hopcast.cli.exits import ReaderGone, guarded
 from hopcast.processes import is_silent
 
 _COMMANDS = {
@@ -46,6 +46,12 @@ class _Commands(click.Group):
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"unknown command '{args[0]}'; known: {', '.join(_COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGone from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -20,6 +20,10 @@ OUR_BUG = 70
 INTERRUPTED = 130
 
 
+class ReaderGone(Exception):
+    """The reader of our output has gone (`hopcast … | head`). No OSError, of which click makes an exit."""
+
+
 def guarded(work: Callable[[], object]) -> int:
     """Does `work` and gives the exit code: its own whole number, or what its exception means."""
     try:
@@ -37,8 +41,7 @@ def guarded(work: Callable[[], object]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone (`hopcast … | head`).
+    except (BrokenPipeError, ReaderGone):
         _drop_output()
         return DONE
     except SystemExit as exit_:

@@ -31,6 +31,10 @@ enum left { NONE, ACTIVE, PERSISTENT };
 static void seen_send(struct hct_call call, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                       unsigned mode, enum left left, const MPI_Request *request) {
     struct hct_message send = message(count, type, to, tag, comm);
+    if (send.comm == UNKNOWN) {
+        hct_overhead(call);
+        return;
+    }
     send.mode = mode;
     if (left != NONE) send.request = request_add(*request, left == PERSISTENT, 0);
     hct_send(call, send);
@@ -39,6 +43,10 @@ static void seen_send(struct hct_call call, MPI_Count count, MPI_Datatype type, 
 static void seen_receive(struct hct_call call, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                          enum left left, const MPI_Request *request, const MPI_Status *status) {
     struct hct_message receive = message(count, type, from, tag, comm);
+    if (receive.comm == UNKNOWN) {
+        hct_overhead(call);
+        return;
+    }
     if (left != NONE) receive.request = request_add(*request, left == PERSISTENT, is_open(from, tag));
     else if (is_open(from, tag)) receive.came = came(0, status);
     hct_receive(call, receive);
@@ -46,12 +54,16 @@ static void seen_receive(struct hct_call call, MPI_Count count, MPI_Datatype typ
 
 static void seen_send_receive(struct hct_call call, struct hct_message send, struct hct_message receive,
                               const MPI_Status *status) {
+    if (receive.comm == UNKNOWN) {
+        hct_overhead(call);
+        return;
+    }
     if (receive.peer == -1 || (receive.tag == -1 && receive.peer >= 0)) receive.came = came(0, status);
     hct_send_receive(call, send, receive);
 }
 
 static void seen_probe(struct hct_call call, int from, int tag, MPI_Comm comm, int found, const MPI_Status *status) {
-    if (!found) {
+    if (!found || comm_number(comm) == UNKNOWN) {
         hct_overhead(call);
         return;
     }
@@ -91,6 +103,10 @@ static void seen_mrecv(struct hct_call call, MPI_Count count, MPI_Datatype type,
             break;
         }
     }
+    if (receive.comm == UNKNOWN) {
+        hct_overhead(call);
+        return;
+    }
     if (left != NONE) receive.request = request_add(*request, 0, 0);
     hct_receive(call, receive);
 }
@@ -103,6 +119,11 @@ static void seen_complete(struct hct_call call, const uintptr_t *before, int cou
     for (int at = 0; at < count; at++) {
         int32_t number = request_find(before[indices ? indices[at] : at]);
         if (number < 0) continue;
+        if (requests[number].made) { /* in the recording the communicator is there already */
+            comm_is(requests[number].comm, *requests[number].made);
+            request_remove(number);
+            continue;
+        }
         numbers[done++] = (uint32_t)number;
         if (requests[number].open && statuses) {
             struct hct_came one = came((uint32_t)number, &statuses[at]);
@@ -135,6 +156,15 @@ static void seen_requests(struct hct_call call, unsigned what, int count, const 
     free(numbers);
 }
 
+static void seen_free_comm(struct hct_call call, uint32_t number) {
+    if (number == UNKNOWN) {
+        hct_overhead(call);
+        return;
+    }
+    comm_remove(number);
+    hct_free_comm(call, number);
+}
+
 /* -- one-sided operations ------------------------------------------------------------------------------------ */
 
 static void seen_access(struct hct_call call, int to, uint64_t bytes, uint64_t answer) {
@@ -153,7 +183,7 @@ static MPI_Count count_at(struct counts counts, int at) {
 static void seen_together(struct hct_call call, const char *kind, MPI_Comm comm, int root, uint64_t element, MPI_Op op,
                           unsigned amount, int count, const uint64_t *sizes, int count_received,
                           const uint64_t *received, enum left left, const MPI_Request *request) {
-    if (is_inter(comm)) { /* its request is not known either: waiting for it takes time, and no more */
+    if (is_inter(comm) || comm_number(comm) == UNKNOWN) { /* its request is not known either: waiting for it takes time, and no more */
         hct_overhead(call);
         return;
     }

@@ -6,6 +6,8 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,16 +61,22 @@ static void *memory(void *old, size_t bytes) {
 
 /* -- communicators ------------------------------------------------------------------------------------------- */
 
-struct comm { uintptr_t key; uint32_t number; const MPI_Comm *pending; };
+/* What the recorder has not seen being made has no number: communicators of sessions, of spawned and of joined processes,
+ * and what is made of those. Calls on them take time, and no more. */
+#define UNKNOWN UINT32_MAX
+/* The handle of one that is not there yet: no library has such a handle. */
+#define NOT_YET UINTPTR_MAX
+
+struct comm { uintptr_t key; uint32_t number; };
 static struct comm *comms;
 static uint32_t comms_held, comms_room, comms_made;
 
-static uint32_t comm_add(uintptr_t key, const MPI_Comm *pending) {
+static uint32_t comm_add(uintptr_t key) {
     if (comms_held == comms_room) {
         comms_room = comms_room ? 2 * comms_room : 16;
         comms = memory(comms, comms_room * sizeof *comms);
     }
-    comms[comms_held++] = (struct comm){key, comms_made, pending};
+    comms[comms_held++] = (struct comm){key, comms_made};
     return comms_made++;
 }
 
@@ -76,15 +84,14 @@ static uint32_t comm_number(MPI_Comm comm) {
     for (uint32_t at = comms_held; at-- > 0;) {
         if (comms[at].key == KEY(comm)) return comms[at].number;
     }
-    /* One of MPI_Comm_idup, whose handle was not there when it was called. */
+    return UNKNOWN;
+}
+
+/* One of MPI_Comm_idup is there. */
+static void comm_is(uint32_t number, MPI_Comm comm) {
     for (uint32_t at = comms_held; at-- > 0;) {
-        if (comms[at].pending && KEY(*comms[at].pending) == KEY(comm)) {
-            comms[at].key = KEY(comm);
-            comms[at].pending = NULL;
-            return comms[at].number;
-        }
+        if (comms[at].number == number) comms[at].key = KEY(comm);
     }
-    return 0;
 }
 
 static void comm_remove(uint32_t number) {
@@ -140,6 +147,12 @@ static int in_order(MPI_Comm parent, MPI_Comm made) {
     return yes;
 }
 
+/* Whether all are ranks of the world. */
+static int all_known(const int *members, int count) {
+    for (int at = 0; at < count; at++) if (members[at] < 0) return 0;
+    return 1;
+}
+
 enum how { COPY, PART, GRID, PART_OF_GRID, GRAPH, TWO_GROUPS, ALONE, ONE_OF_TWO };
 
 /* A communicator was made; `first` and `second` as hct_new has them. */
@@ -160,28 +173,19 @@ static void seen_new_comm(struct hct_call call, MPI_Comm parent, MPI_Comm made, 
         }
         if (is_inter(made)) {
             others = members_of(made, 1, MPI_COMM_WORLD, &other_size);
-            new.parent = 0;
+            if (all_known(members, size) && all_known(others, other_size)) new.parent = 0;
+            else new.parent = UNKNOWN;
             if (how != TWO_GROUPS) new.key = 0; /* there the key is a tag */
             new.how = TWO_GROUPS;
             new.count = (uint32_t)other_size;
             new.first = others;
         }
-        new.comm = (int32_t)comm_add(KEY(made), NULL);
+        if (new.parent != UNKNOWN) new.comm = (int32_t)comm_add(KEY(made));
     }
-    hct_new_comm(call, &new);
+    if (new.parent != UNKNOWN) hct_new_comm(call, &new);
+    else hct_overhead(call);
     free(members);
     free(others);
-}
-
-/* MPI_Comm_idup: a copy whose handle is not there yet. */
-static void seen_idup(struct hct_call call, MPI_Comm parent, const MPI_Comm *made) {
-    struct hct_new new = {.parent = comm_number(parent), .how = COPY};
-    int size, *members = members_of(parent, 0, MPI_COMM_WORLD, &size);
-    new.members = members;
-    new.count_members = (uint32_t)size;
-    new.comm = (int32_t)comm_add(KEY(MPI_COMM_NULL), made);
-    hct_new_comm(call, &new);
-    free(members);
 }
 
 static void seen_grid(struct hct_call call, MPI_Comm parent, int count, const int *sizes, const int *periodic,
@@ -217,7 +221,14 @@ static void seen_graph(struct hct_call call, MPI_Comm parent, int ordered, MPI_C
 
 /* Libraries give several requests that are complete at once the same handle, so a handle may have several numbers: the
  * oldest first. */
-struct request { uintptr_t key; int32_t next; unsigned used : 1, persistent : 1, open : 1; };
+struct request {
+    uintptr_t key;
+    int32_t next;
+    unsigned used : 1, persistent : 1, open : 1;
+    /* Of MPI_Comm_idup: the variable that has the handle when it is complete, and the number. */
+    const MPI_Comm *made;
+    uint32_t comm;
+};
 static struct request *requests;
 static int32_t *buckets;
 static uint32_t requests_room, lowest_free;
@@ -240,7 +251,7 @@ static struct hct_left request_add(MPI_Request handle, int persistent, int open)
     int32_t number = (int32_t)lowest_free, *last = &buckets[bucket_of(KEY(handle))];
     while (*last >= 0) last = &requests[*last].next;
     *last = number;
-    requests[number] = (struct request){KEY(handle), -1, 1, persistent != 0, open != 0};
+    requests[number] = (struct request){KEY(handle), -1, 1, persistent != 0, open != 0, NULL, 0};
     return (struct hct_left){number, persistent};
 }
 
@@ -257,4 +268,23 @@ static void request_remove(int32_t number) {
     *at = requests[number].next;
     requests[number].used = 0;
     if ((uint32_t)number < lowest_free) lowest_free = (uint32_t)number;
+}
+
+/* MPI_Comm_idup: a copy whose handle is there when its request is complete. */
+static void seen_idup(struct hct_call call, MPI_Comm parent, const MPI_Comm *made, const MPI_Request *request) {
+    struct hct_new new = {.parent = comm_number(parent), .how = COPY};
+    if (new.parent == UNKNOWN) {
+        hct_overhead(call);
+        return;
+    }
+    int size, *members = members_of(parent, 0, MPI_COMM_WORLD, &size);
+    new.members = members;
+    new.count_members = (uint32_t)size;
+    uint32_t number = comm_add(NOT_YET);
+    new.comm = (int32_t)number;
+    hct_new_comm(call, &new);
+    free(members);
+    struct hct_left left = request_add(*request, 0, 0);
+    if (left.number < 0) comm_is(number, *made);
+    else requests[left.number].made = made, requests[left.number].comm = number;
 }

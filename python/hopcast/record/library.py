@@ -33,6 +33,11 @@ def made(compiler: str) -> Path:
             f"{compiler}: no such compiler; the recorder is compiled with the program's own mpicc, which "
             "--mpicc names"
         )
+    if any(letter in str(folder()) for letter in " :"):
+        raise InputError(
+            f"{folder()}: the recorder is kept there, and LD_PRELOAD takes no path with a space or a colon; "
+            "$XDG_CACHE_HOME names another place"
+        )
     if not CORE.exists():
         raise InputError(
             f"{CORE} is missing: this hopcast was built without its recorder, which 'make build' builds"

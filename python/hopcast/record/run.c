@@ -7,6 +7,25 @@ static const char *setting(const char *name, const char *otherwise) {
     return value && *value ? value : otherwise;
 }
 
+/* Whether the folder is this program's. A command may start several, one after the other or at once, or a program others:
+ * the first that comes has it. */
+static int is_ours(const char *folder, int rank) {
+    int ours = 1;
+    if (rank == 0) {
+        char first[4096];
+        snprintf(first, sizeof first, "%s/rank-000000.hct", folder);
+        int file = open(first, O_CREAT | O_EXCL | O_WRONLY, 0666);
+        ours = file >= 0 || errno != EEXIST;
+        if (file >= 0) close(file);
+        if (!ours) {
+            fprintf(stderr, "hopcast trace: a program is not recorded: %s has a recording of another one that the "
+                            "command has started; record one at a time\n", folder);
+        }
+    }
+    PMPI_Bcast(&ours, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return ours;
+}
+
 /* All ranks' clocks start at the return of MPI_Init, where they have met. */
 static void seen_init(const char *name) {
     const char *folder = getenv("HOPCAST_TRACE");
@@ -16,6 +35,7 @@ static void seen_init(const char *name) {
     int world_rank, world_size;
     PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    if (!is_ours(folder, world_rank)) return;
     PMPI_Get_processor_name(host, &length);
     PMPI_Get_library_version(library, &length);
     FILE *line = fopen("/proc/self/cmdline", "r");
@@ -24,8 +44,8 @@ static void seen_init(const char *name) {
         for (size_t at = 0; at + 1 < got; at++) if (!program[at]) program[at] = ' ';
         fclose(line);
     }
-    comm_add(KEY(MPI_COMM_WORLD), NULL);
-    comm_add(KEY(MPI_COMM_SELF), NULL);
+    comm_add(KEY(MPI_COMM_WORLD));
+    comm_add(KEY(MPI_COMM_SELF));
     const char *texts[] = {host, program, library};
     PMPI_Barrier(MPI_COMM_WORLD);
     int cpu = !strcmp(setting("HOPCAST_TRACE_CLOCK", "wall"), "cpu");

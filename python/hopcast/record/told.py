@@ -85,13 +85,13 @@ def _communicators() -> dict[str, Told]:
     made = "seen_new_comm(call, $1, *{new}, {how}, {key}, 0, NULL, 0, NULL);"
     ordered = "ordered = all_agree($1, in_order($1, *{new}));"
     number = "uint32_t number = seen ? comm_number(*$1) : 0;"
-    freed = "comm_remove(number); hct_free_comm(call, number);"
+    freed = "seen_free_comm(call, number);"
     graph = "seen_graph(call, $1, ordered, *{new});"
     return {
         "Comm_dup": Told(made.format(new="$2", how="COPY", key=0)),
         "Comm_dup_with_info": Told(made.format(new="$3", how="COPY", key=0)),
-        "Comm_idup": Told("seen_idup(call, $1, $2);"),
-        "Comm_idup_with_info": Told("seen_idup(call, $1, $3);"),
+        "Comm_idup": Told("seen_idup(call, $1, $2, $3);"),
+        "Comm_idup_with_info": Told("seen_idup(call, $1, $3, $4);"),
         "Comm_split": Told(made.format(new="$4", how="PART", key=0)),
         "Comm_split_type": Told(made.format(new="$5", how="PART", key=0)),
         "Comm_create": Told(made.format(new="$3", how="PART", key=0)),

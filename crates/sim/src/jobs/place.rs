@@ -139,7 +139,11 @@ fn hosts_of(list: &str, hosts: u32) -> Result<Vec<u32>, String> {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let step = step.trim().parse::<usize>().ok().filter(|step| *step > 0);
         let step = step.ok_or_else(|| format!("'{part}': the step after ':' is a number above 0"))?;
-        all.extend((number(first)?..=number(last)?).step_by(step));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(format!("'{part}': the range ends before it begins"));
+        }
+        all.extend((first..=last).step_by(step));
     }
     all.sort_unstable();
     all.dedup();
@@ -155,6 +159,7 @@ mod tests {
         assert_eq!(hosts_of("3,0-2,8-15:4", 16), Ok(vec![0, 1, 2, 3, 8, 12]));
         for (list, wrong) in [
             ("4-x", "'x' is not a host's number"),
+            ("5-2", "'5-2': the range ends before it begins"),
             ("2,16", "no host 16: there are 16"),
             ("0-3:0", "the step after ':' is a number above 0"),
             ("", "'' is not a host's number"),

@@ -100,7 +100,7 @@ impl HctSet {
             let shares = one.head.clock == Clock::Wall;
             one.start_on_host_ns = if shares { since.min(i64::MAX as u64) as i64 } else { 0 };
         }
-        let warnings = cut_off(&ranks).into_iter().collect();
+        let warnings = cut_off(&ranks).into_iter().chain(apart(&ranks)).collect();
         Ok(HctSet { ranks, warnings })
     }
 
@@ -144,6 +144,19 @@ impl HctSet {
             }
         }
     }
+}
+
+/// Ranks of one host leave MPI_Init together, within less than this \[ns\].
+const MOST_APART_NS: i64 = 10_000_000_000;
+
+/// A warning for files that seem to be of several runs.
+fn apart(ranks: &[One]) -> Option<String> {
+    let late = ranks.iter().find(|one| one.start_on_host_ns > MOST_APART_NS)?;
+    Some(format!(
+        "{} begins {:.0} s after another rank on the same host: these files seem to be of different runs",
+        late.file.name,
+        late.start_on_host_ns as f64 / 1e9
+    ))
 }
 
 /// A warning for files without an end.

@@ -96,6 +96,40 @@ impl RankState {
         Place { rank, number: self.number, call: self.standing.as_ref().map_or("", |step| step.call.name) }
     }
 
+    /// What an operation wants of a request that is not so.
+    fn misused(&self, op: &Op) -> Option<String> {
+        let slot = |request: &Request| self.slots.get(&request.0);
+        let absent = |request: &Request| {
+            let cause = || {
+                format!("names request {}, which no call before it has begun, or which is over", request.0)
+            };
+            slot(request).is_none().then(cause)
+        };
+        let unfit = |request: &Request| {
+            let slot = slot(request)?;
+            match slot.state {
+                _ if slot.template.is_none() => {
+                    Some(format!("starts request {}, which is not persistent", request.0))
+                }
+                State::Idle => None,
+                _ => Some(format!("starts request {}, which is started already", request.0)),
+            }
+        };
+        match op {
+            Op::Send(_, Start::Request(request) | Start::Persistent(request))
+            | Op::Receive(_, Start::Request(request) | Start::Persistent(request))
+            | Op::Collective(_, Start::Request(request) | Start::Persistent(request)) => {
+                slot(request).map(|_| format!("begins request {}, which is in use", request.0))
+            }
+            Op::WaitOne(request) | Op::Cancel(request) | Op::Free(request) => absent(request),
+            Op::Wait(requests, _) => requests.iter().find_map(absent),
+            Op::Start(requests) => {
+                requests.iter().find_map(|request| absent(request).or_else(|| unfit(request)))
+            }
+            _ => None,
+        }
+    }
+
     fn set(&mut self, request: u32, state: State) {
         self.slots.entry(request).or_insert(Slot { state: State::Idle, template: None }).state = state;
     }
@@ -129,6 +163,10 @@ impl Order<'_> {
 
     /// Starts what a call does; its rank stands in it.
     fn begin(&mut self, rank: Rank, op: Op) {
+        if let Some(cause) = self.state(rank).misused(&op) {
+            let by = self.state(rank).place(rank);
+            self.findings.add(Kind::NotFollowed, by, cause);
+        }
         let clock = self.state(rank).clock + 1;
         match op {
             Op::Send(_, Start::Persistent(request))

@@ -25,7 +25,7 @@ use engine::hash::{Digest, Map};
 use mpi::Rank;
 use mpi::cartesian::dims_create;
 use mpi::operation::CartGrid;
-use partners::{Partner, Walk, grid_of};
+use partners::{Grids, Partner, Walk};
 
 use super::SharedSet;
 use super::error::TraceError;
@@ -143,19 +143,21 @@ fn candidates(of: &SharedSet, grid: Option<Vec<u32>>) -> Result<Vec<CartGrid>, F
             .map(|wraps| CartGrid { periodic: vec![wraps; sizes.len()], sizes: sizes.clone() })
             .to_vec()
     };
-    if let Some(sizes) = grid {
-        let all = sizes.iter().try_fold(1_u32, |all, size| all.checked_mul(*size));
-        return match all {
-            Some(all) if all == ranks => Ok(both(sizes)),
-            _ => Err(format!("a grid of {} is not one of its {ranks} ranks", words(&sizes)).into()),
-        };
+    let asked = grid.clone().unwrap_or_else(|| vec![ranks]);
+    if asked.iter().try_fold(1_u32, |all, size| all.checked_mul(*size)) != Some(ranks) {
+        return Err(format!("a grid of {} is not one of its {ranks} ranks", words(&asked)).into());
     }
+    let mut grids = Grids::new(ranks);
     for event in of.events(Rank(0), Clocks::Aligned)? {
-        if let Some(grid) = grid_of(&event?.shape).filter(|grid| grid.size() == Some(ranks)) {
-            return Ok(vec![grid]);
+        let Some(made) = grids.made(&event?.shape) else { continue };
+        match grid {
+            None => return Ok(vec![made]),
+            // It tells which dimensions are periodic.
+            Some(_) if made.sizes == asked => return Ok([vec![made], both(asked)].concat()),
+            Some(_) => {}
         }
     }
-    Ok(both(vec![ranks]))
+    Ok(both(asked))
 }
 
 /// The larger grid.

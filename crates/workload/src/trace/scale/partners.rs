@@ -1,19 +1,43 @@
 //! The partners in a rank's calls, as offsets on a grid, and those offsets as partners on another one.
 
+use engine::hash::Map;
 use mpi::operation::CartGrid;
 
 use super::Reason;
-use crate::trace::hct::shape::{Amount, Collected, Did, From, How, Made, Matched, Received, Sent, Shape};
+use crate::trace::hct::shape::{
+    Amount, Begun, Collected, Did, From, How, Made, Matched, Received, Sent, Shape,
+};
 
 /// Gives the rank at an offset.
 pub type Partner<'a> = dyn FnMut(&[i64]) -> u32 + 'a;
 
-/// The grid of an MPI_Cart_create of all ranks.
-pub fn grid_of(shape: &Shape) -> Option<CartGrid> {
-    let Did::NewComm(Made { parent: 0, how: How::Cart { sizes, periodic }, .. }) = &shape.did else {
-        return None;
-    };
-    Some(CartGrid { sizes: sizes.clone(), periodic: periodic.clone() })
+/// Finds the grids that one rank's calls make of all `ranks`.
+pub struct Grids {
+    ranks: u32,
+    /// Communicators of all ranks in their order.
+    of_all: Vec<u32>,
+}
+
+impl Grids {
+    /// Before the first call.
+    pub fn new(ranks: u32) -> Grids {
+        Grids { ranks, of_all: vec![0] }
+    }
+
+    /// The grid that a call makes, if it is one.
+    pub fn made(&mut self, shape: &Shape) -> Option<CartGrid> {
+        let Did::NewComm(Made { parent, comm, how, members }) = &shape.did else { return None };
+        if !self.of_all.contains(parent) {
+            return None;
+        }
+        let in_order = members.len() == self.ranks as usize && members.iter().copied().eq(0..self.ranks);
+        if *how == How::Dup || in_order {
+            self.of_all.extend(comm);
+        }
+        let How::Cart { sizes, periodic } = how else { return None };
+        let grid = CartGrid { sizes: sizes.clone(), periodic: periodic.clone() };
+        (grid.size() == Some(self.ranks)).then_some(grid)
+    }
 }
 
 /// Whose a communicator is.
@@ -32,17 +56,27 @@ pub struct Walk {
     grid: CartGrid,
     place: Vec<i64>,
     comms: Vec<Over>,
+    /// The communicator of each request's receive.
+    received_in: Map<u32, u32>,
 }
 
 impl Walk {
     /// Of the rank at `place` of the recorded grid.
     pub fn new(grid: CartGrid, place: Vec<i64>) -> Walk {
-        Walk { grid, place, comms: vec![Over::Everyone, Over::Oneself] }
+        Walk { grid, place, comms: vec![Over::Everyone, Over::Oneself], received_in: Map::default() }
     }
 
-    /// Whether equal calls may come to something else later: those that make communicators.
+    /// Whether equal calls may come to something else later: those that make communicators, receives under requests,
+    /// and those that complete them.
     pub fn depends_on_order(&self, shape: &Shape) -> bool {
-        matches!(shape.did, Did::NewComm(_))
+        match &shape.did {
+            Did::NewComm(_) => true,
+            Did::Receive(receive) => {
+                (receive.from == From::Any || receive.tag.is_none()) && receive.request.is_some()
+            }
+            Did::Complete { matched, .. } => !matched.is_empty(),
+            _ => false,
+        }
     }
 
     /// The next call, with `partner` in the place of partners, on a grid of `to`.
@@ -53,14 +87,22 @@ impl Walk {
                 Did::Access { to, bytes: *bytes, answer: *answer }
             }
             Did::Send(send) => Did::Send(self.sent(send, partner)?),
-            Did::Receive(receive) => Did::Receive(self.received(receive, partner)?),
+            Did::Receive(receive) => {
+                if let Some(Begun::Active(number) | Begun::Persistent(number)) = receive.request {
+                    self.received_in.insert(number, receive.comm);
+                }
+                Did::Receive(self.received(receive, partner)?)
+            }
             Did::SendReceive { send, receive } => Did::SendReceive {
                 send: self.sent(send, partner)?,
                 receive: self.received(receive, partner)?,
             },
             Did::Probe(receive) => Did::Probe(self.received(receive, partner)?),
             Did::Complete { requests, matched } => {
-                let came = matched.iter().map(|(number, came)| Ok((*number, self.came(*came, partner)?)));
+                let comm = |number| self.received_in.get(number).copied().unwrap_or(0);
+                let came = matched
+                    .iter()
+                    .map(|(number, came)| Ok((*number, self.came(comm(number), *came, partner)?)));
                 Did::Complete { requests: requests.clone(), matched: came.collect::<Result<_, Reason>>()? }
             }
             Did::Collective(collected) => Did::Collective(self.collected(collected, to)?),
@@ -116,12 +158,12 @@ impl Walk {
             From::Rank(rank) => From::Rank(self.partner_in(receive.comm, rank, partner)?),
             other => other,
         };
-        let matched = receive.matched.map(|came| self.came(came, partner)).transpose()?;
+        let matched = receive.matched.map(|came| self.came(receive.comm, came, partner)).transpose()?;
         Ok(Received { from, matched, ..receive.clone() })
     }
 
-    fn came(&self, came: Matched, partner: &mut Partner) -> Result<Matched, Reason> {
-        Ok(Matched { source: self.partner(came.source, partner)?, ..came })
+    fn came(&self, comm: u32, came: Matched, partner: &mut Partner) -> Result<Matched, Reason> {
+        Ok(Matched { source: self.partner_in(comm, came.source, partner)?, ..came })
     }
 
     fn collected(&self, collected: &Collected, to: &CartGrid) -> Result<Collected, Reason> {
