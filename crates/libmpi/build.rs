@@ -80,10 +80,11 @@ impl<'a> Function<'a> {
             format!("if {name}.is_null() {{ return Err(no_place(\"{name}\")); }}\n")
         });
         let checks = checks.collect::<String>();
+        let enter = if self.is_for_any_time() { "enter_at_any_time" } else { "enter" };
         writeln!(
             code,
-            "pub unsafe extern \"C\" fn {name}({list}) -> {returns} {{ \
-             enter(\"MPI_{}\", |me| unsafe {{ {checks}call::{does}(me{passed}) }}).into() }}",
+            "pub unsafe extern \"C-unwind\" fn {name}({list}) -> {returns} {{ \
+             {enter}(\"MPI_{}\", |me| unsafe {{ {checks}call::{does}(me{passed}) }}).into() }}",
             self.name
         )
         .unwrap();
@@ -91,6 +92,16 @@ impl<'a> Function<'a> {
 }
 
 impl Function<'_> {
+    /// Whether a program may call it before MPI_Init and after MPI_Finalize.
+    fn is_for_any_time(&self) -> bool {
+        let word = |pattern: &str| match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+            (Some(end), _) => self.name.ends_with(end),
+            (_, Some(start)) => self.name.starts_with(start),
+            _ => self.name == pattern,
+        };
+        AT_ANY_TIME.iter().any(|pattern| word(pattern))
+    }
+
     /// Whether a parameter is a place for one number or handle, which the program must give. Tools may leave some
     /// out, and MPI_Init's command line may be none.
     fn wants_place(&self, parameter: &str) -> bool {
@@ -100,6 +111,42 @@ impl Function<'_> {
         one && !tool && base != "MPI_Status" && (KNOWN.contains(&base) || PLAIN.contains(&base))
     }
 }
+
+/// What a program may call at any time (MPI 5.0, 11.4.1, and what is said of each function): of the names that begin or end
+/// so, all. Clocks, sums of addresses and conversions only compute; MPI_Init and MPI_Finalize check it themselves.
+const AT_ANY_TIME: &[&str] = &[
+    "Init",
+    "Init_thread",
+    "Initialized",
+    "Finalize",
+    "Finalized",
+    "Abort",
+    "Get_version",
+    "Get_library_version",
+    "Get_hw_resource_info",
+    "Pcontrol",
+    "Wtime",
+    "Wtick",
+    "Aint_add",
+    "Aint_diff",
+    "Abi_*",
+    "Session_*",
+    "Info_*",
+    "T_*",
+    "Error_*",
+    "Errhandler_*",
+    "*_create_errhandler",
+    "Add_error_*",
+    "Remove_error_*",
+    "*_c2f",
+    "*_f2c",
+    "*_toint",
+    "*_fromint",
+    "Status_c2f08",
+    "Status_f082c",
+    "Status_f082f",
+    "Status_f2f08",
+];
 
 /// Numbers.
 const PLAIN: &[&str] = &["int", "MPI_Aint", "MPI_Count", "MPI_Offset"];

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopcast import _core, jobs, standing
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
-from hopcast.live.library import is_executable, is_mpi4py_program
+from hopcast.live.library import is_executable, is_mpi4py_program, refuse_what_starts_programs
 from hopcast.live.options import NAMES, Options
 from hopcast.outcome import Report, Tables
 from hopcast.signals import Signals
@@ -162,6 +162,8 @@ def simulate(
     if not (math.isfinite(job.compute_scale) and job.compute_scale >= 0):
         raise InputError(f"compute-scale: a finite factor of 0 or more, not {job.compute_scale}")
     _check_options(job)
+    _check_text("the platform", job.platform)
+    _check_text("placement", job.placement or "")
     request = {
         "platform": job.platform,
         "overrides": job.overrides,
@@ -197,7 +199,10 @@ def simulate(
     if jobs.is_jobs(name):
         return _simulate_jobs(request, name, job, watch)
     if _is_trace(name):
+        refuse_what_starts_programs(name)
+        _check_text("the trace", name)
         return _simulate_trace(request, name, watch)
+    _check_text("the workload", name)
     written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
     request |= {"workload": "pattern", "name": name, "arguments": written}
     with watch.signals:
@@ -264,6 +269,12 @@ def _is_trace(name: str) -> bool:
     """Whether the workload called `name` is a recording: any existing path that is no program."""
     other = name.endswith(".py") or is_executable(name) or jobs.is_jobs(name)
     return not other and Path(name).exists()
+
+
+def _check_text(what: str, name: str) -> None:
+    """Refuses a name in bytes that are no text."""
+    if not name.isascii() and os.fsencode(name) != name.encode(errors="replace"):
+        raise InputError(f"{what}: its name is no text in UTF-8: {os.fsencode(name)!r}")
 
 
 _RANKS_MOST = 2**31 - 1

@@ -88,7 +88,7 @@ fn write(function: &Function, code: &mut String) {
     };
     writeln!(
         code,
-        "pub unsafe extern \"C\" fn hopcast_mpich_{name}({list}) -> {returns} {{ unsafe {{ \
+        "pub unsafe extern \"C-unwind\" fn hopcast_mpich_{name}({list}) -> {returns} {{ unsafe {{ \
          {before} let answer = generated::MPI_{name}({passed}); {after} {value} }} }}"
     )
     .unwrap();
@@ -99,7 +99,7 @@ struct Piece {
     name: String,
     /// Its type in MPICH's interface.
     kind: String,
-    /// What is done before the call, what is passed, and what is done after it.
+    /// What is done before the call, what is passed, and what is done after it; values go back by themselves.
     before: String,
     passed: String,
     after: String,
@@ -145,15 +145,15 @@ fn piece(function: &Function, parameter: &str) -> Piece {
         }
     };
     let pointer = if constant { "*const" } else { "*mut" };
-    let after = if constant { String::new() } else { format!("{name}_.back(); ") };
+    let made = match constant {
+        true => made.replacen(&name, &format!("{name}.cast_mut()"), 1) + ".only_read()",
+        false => made,
+    };
     Piece {
         kind: format!("{pointer} {foreign}"),
-        before: format!(
-            "let mut {name}_ = {}; ",
-            made.replacen(&name, &format!("{name}.cast_mut()"), usize::from(constant))
-        ),
+        before: format!("let mut {name}_ = {made}; "),
         passed: format!("{name}_.pass() as {native}"),
-        after,
+        after: String::new(),
         name,
     }
 }

@@ -1,7 +1,9 @@
 //! Where the launcher comes in: a job in a file, a result in another.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::rc::Rc;
@@ -94,7 +96,8 @@ fn run(
     for stuck in outcome.report.failure.iter_mut().flat_map(|failure| &mut failure.ranks) {
         stuck.place = stuck.place.take().or_else(|| live.place(Rank(stuck.rank)));
     }
-    let notes: Vec<_> = kernels::warning().into_iter().collect();
+    let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
+    let notes: Vec<_> = kernels::warning().into_iter().chain(live.unused().filter(|_| ended_well)).collect();
     let report = once(outcome.json(), fold::counted_twice());
     write_result(result, &report, live.faults(), &notes, &outcome.tables).map_err(|error| own(&error))?;
     // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
@@ -105,10 +108,10 @@ fn run(
 /// The ranks of a program that an interpreter runs, none of which has begun.
 pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, InputError> {
     let ranks = prepared.ranks() as usize;
-    let refuse = |reason: String| InputError::whole(job.command[0].as_str(), reason);
+    let refuse = |reason: String| InputError::whole(job.program().to_string_lossy(), reason);
     let clock = Clock::parse(&job.compute, job.compute_scale)
         .map_err(|reason| InputError::whole("compute", reason))?;
-    stdio::replace();
+    stdio::replace_all_but_input();
     allow_files();
     let stacks = Stacks::new(ranks, job.stack_size_bytes)
         .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
@@ -128,8 +131,8 @@ fn once(report: String, twice: u64) -> String {
 
 /// The ranks of the program, none of which has begun.
 fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
-    let (ranks, program) = (prepared.ranks() as usize, &job.command[0].clone());
-    let refuse = |reason: String| InputError::whole(program.as_str(), reason);
+    let (ranks, program) = (prepared.ranks() as usize, &job.program().to_path_buf());
+    let refuse = |reason: String| InputError::whole(program.to_string_lossy(), reason);
     let clock = Clock::parse(&job.compute, job.compute_scale)
         .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace();
@@ -151,9 +154,9 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
         Isolation::None | Isolation::Process => 2,
     };
     let template = if isolation == Isolation::Process {
-        whole(job, &clock).and_then(|()| Template::load_once(Path::new(program), &hooks_of_processes()))
+        whole(job, &clock).and_then(|()| Template::load_once(program, &hooks_of_processes()))
     } else {
-        Template::load(Path::new(program), &hooks, copies)
+        Template::load(program, &hooks, copies)
     };
     let template = template.map_err(refuse)?;
     if job.verbose {
@@ -199,7 +202,7 @@ fn shared(job: &Job, prepared: &Prepared, clock: Clock, template: Option<&Templa
     let copy_of = |name| template.and_then(|template| template.copy_of(name));
     Shared {
         ranks: prepared.ranks(),
-        arguments: Arguments::new(&job.command, environment()),
+        arguments: Arguments::new(job.words(), environment()),
         own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| copy_of(name)),
         own_options: OwnOptions { places: OPTIONS.map(copy_of) },
         apart: job.isolation() == Isolation::Process,
@@ -212,12 +215,13 @@ fn shared(job: &Job, prepared: &Prepared, clock: Clock, template: Option<&Templa
         windows: Default::default(),
         file_system: prepared.file_system(),
         files: Default::default(),
+        used: Cell::new(false),
         debugged: job.debug.clone(),
     }
 }
 
-fn environment() -> impl Iterator<Item = String> {
-    std::env::vars_os().map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+fn environment() -> impl Iterator<Item = Vec<u8>> {
+    std::env::vars_os().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
 }
 
 /// Libraries that would begin threads of themselves are told not to, before they are loaded: a rank has none, unless

@@ -1,7 +1,9 @@
 //! What a run is asked to do, and what it says at its end: files between the command line and this library.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use engine::Time;
@@ -30,8 +32,8 @@ pub struct Job {
     threads: u32,
     statistics: Option<String>,
     stop_at: Option<String>,
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    /// The program and its arguments: bytes, of which not all are text.
+    command: Vec<Vec<u8>>,
     /// Whether to say what becomes of the program's libraries.
     pub verbose: bool,
     /// Where to say how far the run is.
@@ -68,11 +70,21 @@ pub enum Isolation {
 }
 
 impl Job {
+    /// The program's file.
+    pub fn program(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.command[0]))
+    }
+
+    /// The words of its command line.
+    pub fn words(&self) -> &[Vec<u8>] {
+        &self.command
+    }
+
     /// What each rank has of its own, if that is not said: a program at fixed addresses needs a process for each.
     pub fn isolation(&self) -> Isolation {
         self.isolation.unwrap_or_else(|| {
             let mut start = [0; 18];
-            let read = File::open(&self.command[0]).and_then(|mut file| file.read_exact(&mut start));
+            let read = File::open(self.program()).and_then(|mut file| file.read_exact(&mut start));
             let fixed = read.is_ok() && start.starts_with(b"\x7fELF") && start[16..] == [2, 0];
             if fixed { Isolation::Process } else { Isolation::Globals }
         })
@@ -85,7 +97,7 @@ impl Job {
         Ok(Request {
             platform: self.platform.clone(),
             overrides: self.overrides.clone(),
-            workload: Workload::Program(self.command.join(" ")),
+            workload: Workload::Program(String::from_utf8_lossy(&self.command.join(&b' ')).into_owned()),
             ranks: self.ranks,
             model: self.model.clone(),
             seed: self.seed,

@@ -12,7 +12,7 @@ import click
 from hopcast import jobs
 from hopcast.cli import arguments, exits, overrides
 from hopcast.errors import InputError
-from hopcast.live.library import is_executable
+from hopcast.live.library import is_executable, refuse_what_starts_programs
 from hopcast.signals import leave_it_to_the_first, without_end
 
 if TYPE_CHECKING:
@@ -261,6 +261,8 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
     is_program = arguments.is_program(workload)
     several = not is_program and jobs.is_jobs(workload)
     is_trace = not (is_program or several) and Path(workload).exists()
+    if is_trace:
+        refuse_what_starts_programs(workload)
     of_traces = jobs.OF_TRACES if is_executable(workload) else (*jobs.OF_TRACES, "compute_scale")
     for name in () if is_trace else of_traces:
         if flags[name] is not None:

@@ -33,7 +33,7 @@ EXTENSION = "mpi4py.MPI"
 def main(job_path: str, result: str) -> None:
     """Runs the job; the process ends in it."""
     job = json.loads(Path(job_path).read_text())
-    path, *words = job["command"]
+    path, *words = (os.fsdecode(bytes(word)) for word in job["command"])
     try:
         interface = find_interface()
         code = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)

@@ -30,11 +30,45 @@ def check() -> None:
 
 def is_executable(name: str) -> bool:
     """Whether a workload is a compiled program."""
+    return _start(name, 4) == b"\x7fELF"
+
+
+def _start(name: str, length: int) -> bytes:
+    """The first bytes of a file; none of what is no file, or cannot be read."""
     try:
+        if not Path(name).is_file():
+            return b""
         with open(name, "rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
+            return file.read(length)
+    except (OSError, ValueError):
+        return b""
+
+
+_COMPILERS = {"cc": ".c", "cxx": ".C .cc .cpp .cxx .c++", "fc": ".f .F .for .f77 .f90 .F90 .f95 .f03 .f08"}
+"""Of which source files each of hopcast's compilers makes a program."""
+
+
+def refuse_what_starts_programs(name: str) -> None:
+    """Refuses what is neither a program nor a trace but stands for a program, and says what to do."""
+    path = Path(name)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{name}: a pipe or a device; a workload is a program, or a trace in files")
+    for compiler, endings in _COMPILERS.items():
+        if path.is_file() and path.suffix in endings.split():
+            raise InputError(
+                f"{name}: a source file: compile it ('hopcast {compiler} {name} -o {path.stem}') and run "
+                f"./{path.stem}"
+            )
+    start = _start(name, 200)
+    if not start.startswith(b"#!"):
+        return
+    interpreter = start[2:].partition(b"\n")[0].strip().decode(errors="replace")
+    if "python" in interpreter:
+        raise InputError(f"{name}: a Python program, which hopcast knows by its name: call it {path.stem}.py")
+    raise InputError(
+        f"{name}: a script for {interpreter}: run what it starts, a compiled MPI program or one in Python "
+        "(program.py), and set before what it sets"
+    )
 
 
 def is_mpi4py_program(name: str) -> bool:

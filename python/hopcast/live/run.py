@@ -54,7 +54,8 @@ def simulate(
     if options.debug_rank is not None:
         debugger.check(program, options.debug_rank, request["ranks"])
         progress = None  # the terminal is the debugger's
-    job |= {"command": [os.path.abspath(program), *arguments]} | options.job()
+    words = [os.path.abspath(program), *arguments]
+    job |= {"command": [list(os.fsencode(word)) for word in words]} | options.job()
     with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
         told, result = Path(folder, "job.json"), Path(folder, "result")
         state = Path(folder, "progress") if progress else None

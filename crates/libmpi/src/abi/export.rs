@@ -198,9 +198,19 @@ impl Outcome for Handle {
     }
 }
 
-/// Runs `body` for the rank that calls `function`.
+/// Runs `body` for the rank that calls `function`, which is for the time between MPI_Init and MPI_Finalize.
 #[inline]
 fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
+    match Process::running() {
+        Some(me) if me.uses_mpi() => body(me).answer(me, function),
+        Some(me) => error::out_of_time(me, function),
+        None => no_rank(function),
+    }
+}
+
+/// Runs `body` for the rank that calls `function`, which is for any time.
+#[inline]
+fn enter_at_any_time<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
     match Process::running() {
         Some(me) => body(me).answer(me, function),
         None => no_rank(function),
@@ -229,7 +239,7 @@ pub(crate) mod generated {
 
     use super::super::handle::*;
     use super::super::status::Status;
-    use super::{enter, no_place};
+    use super::{enter, enter_at_any_time, no_place};
     use crate::call;
 
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));

@@ -36,9 +36,15 @@ enum Kind {
     Win,
 }
 
-type Copy =
-    unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut *mut c_void, *mut c_int) -> c_int;
-type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
+type Copy = unsafe extern "C-unwind" fn(
+    usize,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut *mut c_void,
+    *mut c_int,
+) -> c_int;
+type Delete = unsafe extern "C-unwind" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// MPI_KEYVAL_INVALID
 const INVALID: c_int = 0;

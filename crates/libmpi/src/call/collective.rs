@@ -142,18 +142,23 @@ impl Call {
         let Call { comm, collective, give, take, operator } = self;
         let (series, starts) = (comm.next_series(), Cell::new(0));
         let (collective, take) = (Arc::new(collective), Rc::new(take));
-        let parts = (comm, collective.clone());
+        me.catch_up();
+        let (key, everybody) = (Key { number: series, ..comm.key() }, comm.everybody as usize);
+        let first = me.shared.meetings.prepare(key, everybody, &collective).filter(|_| !comm.is_inter());
+        let told = simulated(me, handle, collective.clone(), first);
+        let (place, parts) = (comm.place as usize, (comm, collective));
         let again = move |me: &Process| -> Answer<request::Finish> {
             let key = Key { number: series | starts.replace(starts.get() + 1), ..parts.0.key() };
             put_down(me, &parts.0, key, give(), &parts.1, operator)?;
             let take = take.clone();
             Ok(Box::new(move |me: &Process| {
-                me.shared.meetings.leave(key, &**take).map_err(|error| error.of(handle))
+                let taken = me.shared.meetings.leave(key, |open| open.agree(place).and_then(|()| take(open)));
+                taken.map_err(|error| error.of(handle))
             }))
         };
         let kept = request::keep(me, Pending::persistent_collective(Rc::new(again)));
-        let place = handle::place(kept.0).expect("a request of ours");
-        me.perform(Op::Collective(collective, Start::Persistent(operation::Request(place))), |_| ());
+        let number = operation::Request(handle::place(kept.0).expect("a request of ours"));
+        me.perform(Op::Collective(told, Start::Persistent(number)), |_| ());
         // SAFETY: the caller says so.
         unsafe { *request = kept };
         Ok(())

@@ -22,6 +22,7 @@ pub unsafe fn init(me: &Process, _argc: *mut c_int, _argv: *mut *mut *mut c_char
         return Err(Error::new(Class::OTHER, "MPI has been initialised before"));
     }
     me.phase.set(Phase::Initialised);
+    me.shared.used.set(true);
     Ok(())
 }
 

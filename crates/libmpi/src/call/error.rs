@@ -8,7 +8,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Errhandler, File, Object};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::place;
-use crate::live::process::Process;
+use crate::live::process::{Phase, Process};
 use crate::mpich::told;
 
 /// A function of the program that hears of errors.
@@ -30,7 +30,7 @@ enum Kind {
 }
 
 /// It has the object's handle and the code; there is no more that it could use.
-type Function = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+type Function = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 
 /// Takes an error to the error handler of its object. Gives the code for the program.
 #[cold]
@@ -51,13 +51,27 @@ fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() 
             told::heard_error(code)
         }
         None if handler == Errhandler::RETURN => code,
-        None => {
-            me.flush();
-            let at = place::here().map_or(String::new(), |place| format!(" (at {place})"));
-            eprintln!("hopcast: rank {}: {}{at}", me.rank, words());
-            me.end(mpi::Op::Abort(code))
-        }
+        None => end(me, code, &words()),
     }
+}
+
+/// Ends the program.
+fn end(me: &Process, code: c_int, words: &str) -> ! {
+    me.flush();
+    let at = place::here().map_or(String::new(), |place| format!(" (at {place})"));
+    eprintln!("hopcast: rank {}: {words}{at}", me.rank);
+    me.end(mpi::Op::Abort(code))
+}
+
+/// Ends a program that calls `function` before it has initialised MPI, or after the end.
+#[cold]
+pub fn out_of_time(me: &Process, function: &str) -> ! {
+    let when = match me.phase.get() {
+        Phase::Finalised => "after MPI_Finalize",
+        Phase::Before | Phase::Initialised => "before MPI_Init, and without a session",
+    };
+    let (class, reason) = (Class::OTHER, format!("called {when}"));
+    end(me, class.0, &format!("{function}: {}", Error::new(class, reason)))
 }
 
 /// Who hears of an error, and of which object. Without one it is MPI_COMM_SELF, as the standard has it since version

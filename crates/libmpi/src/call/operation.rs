@@ -23,9 +23,9 @@ pub struct Operation {
 }
 
 /// `MPI_User_function`
-type Short = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype);
+type Short = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype);
 /// `MPI_User_function_c`
-type Long = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype);
+type Long = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype);
 
 #[derive(Debug, Clone, Copy)]
 enum Function {
@@ -127,8 +127,9 @@ impl User {
             .made
             .as_ref()
             .filter(|made| !me.datatypes.find(datatype).is_ok_and(|found| Rc::ptr_eq(&found, made)));
-        if let Some(made) = stale {
-            datatype = me.datatypes.keep(made.clone());
+        let lent = stale.map(|made| Lent { me, datatype: me.datatypes.keep(made.clone()) });
+        if let Some(lent) = &lent {
+            datatype = lent.datatype;
         }
         let mut handed = Datatype(told::datatype(datatype));
         match self.function {
@@ -149,9 +150,18 @@ impl User {
                 }
             }
         }
-        if stale.is_some() {
-            me.datatypes.forget(datatype);
-        }
+    }
+}
+
+/// A handle for as long as a function of the program runs.
+struct Lent<'a> {
+    me: &'a Process,
+    datatype: Datatype,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.me.datatypes.forget(self.datatype);
     }
 }
 

@@ -42,6 +42,7 @@ pub unsafe fn init(me: &Process, hints: Info, handler: Errhandler, session: *mut
         me.objects.sessions.borrow_mut().remove(made.0);
         return Err(Error { of: None, ..error });
     }
+    me.shared.used.set(true);
     // SAFETY: as the contract of `call` says.
     unsafe { *session = made };
     Ok(())

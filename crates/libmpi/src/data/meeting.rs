@@ -209,6 +209,8 @@ impl Open<'_> {
 #[derive(Default)]
 pub struct Meetings {
     open: RefCell<Map<Key, Rc<Meeting>>>,
+    /// Persistent ones that not all members have made: how the first has, and how many are missing.
+    prepared: RefCell<Map<Key, (Arc<Collective>, usize)>>,
 }
 
 impl Meetings {
@@ -227,16 +229,40 @@ impl Meetings {
         Ok(unlike.then(|| first.clone()))
     }
 
+    /// One of so many members makes a persistent collective. If the first has made it with another length: how.
+    pub fn prepare(&self, key: Key, places: usize, call: &Arc<Collective>) -> Option<Arc<Collective>> {
+        let mut prepared = self.prepared.borrow_mut();
+        let (first, missing) = prepared.entry(key).or_insert_with(|| (call.clone(), places));
+        *missing -= 1;
+        let unlike = agreement::differ_in_length(first, call).then(|| first.clone());
+        if *missing == 0 {
+            prepared.remove(&key);
+        }
+        unlike
+    }
+
     /// A member takes its result with `take`; the last one closes the meeting.
     pub fn leave<R>(&self, key: Key, take: impl FnOnce(&Open) -> R) -> R {
         let meeting = self.open.borrow().get(&key).cloned();
         let meeting = meeting.expect("a member that leaves has given its part");
-        let result = take(&Open { meeting: &meeting, parts: meeting.parts.borrow() });
-        meeting.left.set(meeting.left.get() - 1);
-        if meeting.left.get() == 0 {
-            self.open.borrow_mut().remove(&key);
+        let _leaves = Leaves { meetings: self, meeting: &meeting, key };
+        take(&Open { meeting: &meeting, parts: meeting.parts.borrow() })
+    }
+}
+
+/// A member that takes its result: it has left when that is over, if by an exception of the program's operation, too.
+struct Leaves<'a> {
+    meetings: &'a Meetings,
+    meeting: &'a Meeting,
+    key: Key,
+}
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.meeting.left.set(self.meeting.left.get() - 1);
+        if self.meeting.left.get() == 0 {
+            self.meetings.open.borrow_mut().remove(&self.key);
         }
-        result
     }
 }
 

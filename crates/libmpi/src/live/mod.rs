@@ -11,6 +11,7 @@ pub mod debugger;
 pub mod objects;
 pub mod place;
 pub mod process;
+mod root;
 pub mod sampling;
 
 use std::cell::RefCell;
@@ -138,6 +139,16 @@ impl Live {
     /// What ended ranks that did not end well, in the order of simulated time.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
+    }
+
+    /// What is to be said of ranks none of which has initialised MPI, or a session, once they have ended well.
+    pub fn unused(&self) -> Option<String> {
+        (!self.shared.used.get() && self.faults.is_empty()).then(|| {
+            format!(
+                "none of the {} ranks has called MPI_Init: each ran by itself; 'hopcast cc' compiles a program for MPI",
+                self.shared.ranks
+            )
+        })
     }
 
     /// A rank that has not begun: its copy of the program, its stack and its process.
@@ -409,6 +420,6 @@ fn run_main(me: &Process, main: usize) -> i32 {
     // the texts of the environment that it begins with; all ranks see that.
     unsafe {
         program.initialise(argc, argv, envp);
-        program.main(main)(argc, argv, envp)
+        root::hopcast_call_main(program.main(main), argc, argv, envp)
     }
 }

@@ -73,6 +73,8 @@ pub struct Shared {
     pub file_system: FileSystem,
     /// Files that were opened, by path: their numbers.
     pub files: RefCell<BTreeMap<PathBuf, u32>>,
+    /// Whether a rank has initialised MPI, or a session.
+    pub used: Cell<bool>,
     /// The rank in which a debugger stops, if in any.
     pub debugged: Option<Debugged>,
 }
@@ -87,8 +89,11 @@ pub struct Arguments {
 
 impl Arguments {
     /// Of these words and variables ("NAME=value").
-    pub fn new(words: &[String], variables: impl Iterator<Item = String>) -> Arguments {
-        let terminated = |text: String| CString::new(text.replace('\0', "")).expect("zeros are taken out");
+    pub fn new(words: &[Vec<u8>], variables: impl Iterator<Item = Vec<u8>>) -> Arguments {
+        let terminated = |mut text: Vec<u8>| {
+            text.retain(|byte| *byte != 0);
+            CString::new(text).expect("zeros are taken out")
+        };
         let mut texts: Vec<_> = words.iter().cloned().map(terminated).collect();
         let argc = texts.len();
         texts.extend(variables.map(terminated));
@@ -262,6 +267,12 @@ impl Process {
     pub fn running<'a>() -> Option<&'a Process> {
         // SAFETY: set to a process for as long as its fiber runs, which is when its code can ask.
         unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// Whether it has initialised MPI, or has a session, and that is not over.
+    #[inline]
+    pub fn uses_mpi(&self) -> bool {
+        self.phase.get() == Phase::Initialised || self.objects.sessions.borrow().count() > 0
     }
 
     /// It runs on this fiber.

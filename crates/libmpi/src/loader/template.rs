@@ -1,10 +1,11 @@
 //! A program loaded once, with the libraries that it brings, from which its copies are made.
 
 use std::cell::Cell;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_void};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::rc::Rc;
@@ -365,7 +366,7 @@ fn path_of(base: usize) -> Option<PathBuf> {
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         let known = libc::dladdr(base as *const c_void, &raw mut found) != 0 && !found.dli_fname.is_null();
-        known.then(|| PathBuf::from(CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned()))
+        known.then(|| OsStr::from_bytes(CStr::from_ptr(found.dli_fname).to_bytes()).into())
     }
 }
 

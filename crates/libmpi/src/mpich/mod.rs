@@ -144,18 +144,19 @@ fn set_out(bits: &[(c_int, c_int)], value: c_int) -> c_int {
     bits.iter().filter(|bit| value & bit.1 != 0).fold(0, |set, bit| set | bit.0)
 }
 
-/// A value of the program's that a function takes by its address, in our form while it runs.
-struct One<F, N> {
+/// A value of the program's that a function takes by its address, in our form while it runs. It goes back when the call
+/// is over, if by an exception that an error handler of the program throws, too.
+struct One<F: Copy, N: Copy> {
     theirs: *mut F,
     ours: Option<N>,
-    back: fn(N) -> F,
+    back: Option<fn(N) -> F>,
 }
 
 /// A list of such values.
-struct Many<F, N> {
+struct Many<F: Copy, N: Copy> {
     theirs: *mut F,
     ours: Vec<N>,
-    back: fn(N) -> F,
+    back: Option<fn(N) -> F>,
 }
 
 impl<F: Copy, N: Copy> One<F, N> {
@@ -165,19 +166,28 @@ impl<F: Copy, N: Copy> One<F, N> {
     unsafe fn new(theirs: *mut F, forth: fn(F) -> N, back: fn(N) -> F) -> One<F, N> {
         // SAFETY: the caller says so.
         let ours = (!theirs.is_null()).then(|| forth(unsafe { theirs.read_unaligned() }));
-        One { theirs, ours, back }
+        One { theirs, ours, back: Some(back) }
+    }
+
+    /// One that the function does not write.
+    #[inline]
+    fn only_read(mut self) -> One<F, N> {
+        self.back = None;
+        self
     }
 
     #[inline]
     fn pass(&mut self) -> *mut N {
         self.ours.as_mut().map_or(ptr::null_mut(), ptr::from_mut)
     }
+}
 
+impl<F: Copy, N: Copy> Drop for One<F, N> {
     #[inline]
-    unsafe fn back(self) {
-        if let Some(ours) = self.ours {
+    fn drop(&mut self) {
+        if let (Some(ours), Some(back)) = (self.ours, self.back) {
             // SAFETY: the place that was read.
-            unsafe { self.theirs.write_unaligned((self.back)(ours)) };
+            unsafe { self.theirs.write_unaligned(back(ours)) };
         }
     }
 }
@@ -194,17 +204,26 @@ impl<F: Copy, N: Copy> Many<F, N> {
         let length = if theirs.is_null() { 0 } else { length.try_into().unwrap_or(0) };
         // SAFETY: the caller says so.
         let ours = (0..length).map(|index| forth(unsafe { *theirs.add(index) })).collect();
-        Many { theirs, ours, back }
+        Many { theirs, ours, back: Some(back) }
+    }
+
+    /// Of a list that the function does not write.
+    fn only_read(mut self) -> Many<F, N> {
+        self.back = None;
+        self
     }
 
     fn pass(&mut self) -> *mut N {
         if self.theirs.is_null() { ptr::null_mut() } else { self.ours.as_mut_ptr() }
     }
+}
 
-    unsafe fn back(self) {
-        for (index, value) in self.ours.into_iter().enumerate() {
+impl<F: Copy, N: Copy> Drop for Many<F, N> {
+    fn drop(&mut self) {
+        let Some(back) = self.back else { return };
+        for (index, value) in self.ours.iter().enumerate() {
             // SAFETY: as many as were read.
-            unsafe { *self.theirs.add(index) = (self.back)(value) };
+            unsafe { *self.theirs.add(index) = back(*value) };
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::abi::UNDEFINED;
 use crate::abi::handle::{Comm, Datatype, Win};
 
 #[allow(clashing_extern_declarations, reason = "what is not simulated is exported without its arguments")]
-unsafe extern "C" {
+unsafe extern "C-unwind" {
     fn MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) -> c_int;
     fn MPI_Comm_remote_size(comm: Comm, size: *mut c_int) -> c_int;
     fn MPI_Comm_size(comm: Comm, size: *mut c_int) -> c_int;
@@ -110,7 +110,7 @@ pub(super) unsafe fn neighbors(comm: Comm) -> (c_int, c_int) {
 
 /// MPIR_Dup_fn: what MPI_DUP_FN is there.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hopcast_mpich_dup_fn(
+unsafe extern "C-unwind" fn hopcast_mpich_dup_fn(
     _: usize,
     _: c_int,
     _: *mut c_void,
@@ -151,7 +151,7 @@ unsafe fn translate(keyval: c_int, value: *mut c_void, flag: *mut c_int) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hopcast_mpich_Comm_get_attr(
+unsafe extern "C-unwind" fn hopcast_mpich_Comm_get_attr(
     comm: c_int,
     keyval: c_int,
     value: *mut c_void,
@@ -168,7 +168,7 @@ unsafe extern "C" fn hopcast_mpich_Comm_get_attr(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hopcast_mpich_Attr_get(
+unsafe extern "C-unwind" fn hopcast_mpich_Attr_get(
     comm: c_int,
     keyval: c_int,
     value: *mut c_void,
@@ -179,7 +179,7 @@ unsafe extern "C" fn hopcast_mpich_Attr_get(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hopcast_mpich_Win_get_attr(
+unsafe extern "C-unwind" fn hopcast_mpich_Win_get_attr(
     win: c_int,
     keyval: c_int,
     value: *mut c_void,
@@ -219,7 +219,7 @@ unsafe fn translate_integers(combiner: c_int, count: i64, integers: *mut c_int, 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hopcast_mpich_Type_get_contents(
+unsafe extern "C-unwind" fn hopcast_mpich_Type_get_contents(
     datatype: c_int,
     most_integers: c_int,
     most_addresses: c_int,
@@ -247,7 +247,7 @@ unsafe extern "C" fn hopcast_mpich_Type_get_contents(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hopcast_mpich_Type_get_contents_c(
+unsafe extern "C-unwind" fn hopcast_mpich_Type_get_contents_c(
     datatype: c_int,
     most_integers: i64,
     most_addresses: i64,
@@ -288,7 +288,7 @@ macro_rules! copies {
     ($($name:ident)*) => {$(
         /// The statuses of C and of both Fortrans are the same five integers there.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(from: *const Foreign, to: *mut Foreign) -> c_int {
+        unsafe extern "C-unwind" fn $name(from: *const Foreign, to: *mut Foreign) -> c_int {
             if from as usize <= STATUS_IGNORE || to as usize <= STATUS_IGNORE {
                 return error_out(13);
             }

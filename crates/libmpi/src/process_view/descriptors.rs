@@ -45,7 +45,7 @@ fn is_standard(descriptor: c_int) -> bool {
     Process::running().is_some() && (0..=libc::STDERR_FILENO).contains(&descriptor)
 }
 
-unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, count: usize) -> isize {
+pub(super) unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, count: usize) -> isize {
     match sink(descriptor) {
         Some(sink) => {
             // SAFETY: the program's buffer is as long as it says.
@@ -76,9 +76,8 @@ unsafe extern "C" fn read(descriptor: c_int, buffer: *mut c_void, count: usize) 
     if descriptor == libc::STDIN_FILENO && nobody_types {
         return 0;
     }
-    if let Some(me) = Process::running().filter(|_| descriptor == libc::STDIN_FILENO) {
-        // Who is asked sees the question first.
-        me.catch_up();
+    if descriptor == libc::STDIN_FILENO {
+        stdio::show_questions();
     }
     // SAFETY: the program's own call.
     unsafe { libc::read(descriptor, buffer, count) }

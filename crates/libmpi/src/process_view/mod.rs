@@ -4,6 +4,7 @@
 //! C library keeps in variables that it reads itself (`environ`, `stdin`, the working directory) is exchanged
 //! when another rank runs; what it keeps in variables that it hides is kept here, for each rank.
 
+pub mod commands;
 pub mod descriptors;
 pub mod environment;
 pub mod exceptions;
@@ -21,6 +22,8 @@ pub mod time;
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::{CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use crate::loader::{Hook, entry, tls};
 use environment::Environment;
@@ -32,9 +35,10 @@ unsafe extern "C" {
 }
 
 /// The C library's own messages (assert, perror, error) name this program, whose path it is, from now on.
-pub fn set_name(path: &str) {
-    let text = CString::new(path.replace('\0', "")).expect("zeros are taken out").into_raw();
-    let short = path.rfind('/').map_or(0, |slash| slash + 1);
+pub fn set_name(path: &Path) {
+    let path = path.as_os_str().as_bytes();
+    let text = CString::new(path).expect("a file's name has no zeros").into_raw();
+    let short = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     // SAFETY: the text is never freed; no other thread reads the variables of the C library.
     unsafe {
         program_invocation_name = text;
@@ -46,6 +50,7 @@ pub fn set_name(path: &str) {
 pub fn hooks() -> Vec<Hook> {
     let mut hooks = vec![entry::hook(), tls::hook()];
     hooks.extend(exit::hooks());
+    hooks.extend(commands::hooks());
     hooks.extend(descriptors::hooks());
     hooks.extend(environment::hooks());
     hooks.extend(folder::hooks());
@@ -63,6 +68,7 @@ pub fn hooks() -> Vec<Hook> {
 pub fn hooks_of_processes() -> Vec<Hook> {
     let mut hooks = vec![entry::hook(), threads::hook()];
     hooks.extend(exit::hooks());
+    hooks.extend(commands::hooks());
     hooks.extend(descriptors::hooks());
     hooks.extend(identity::hooks());
     hooks.extend(refused::hooks().into_iter().filter(|hook| hook.name != "pthread_create"));

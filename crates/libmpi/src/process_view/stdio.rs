@@ -4,10 +4,10 @@
 //! without a buffer that hand all bytes to the rank that runs. A rank keeps them until a line is whole: what
 //! ranks print stands in the order of simulated time, and no line of one is within a line of another. So it
 //! is one stream for all, and C, C++ and every library finds it where it always is. Standard input is that of
-//! rank 0, as mpiexec has it; for the others it is at its end.
+//! rank 0, as mpiexec has it; for the others it is at its end. Before it waits for input, a rank's output is written.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -20,13 +20,14 @@ unsafe extern "C" {
     fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: Functions) -> *mut libc::FILE;
 }
 
-/// `cookie_io_functions_t` of the C library (fopencookie(3)).
+/// `cookie_io_functions_t` of the C library (fopencookie(3)); of a function that is not there, the stream does nothing.
 #[repr(C)]
+#[derive(Default)]
 struct Functions {
-    read: *const c_void,
-    write: extern "C" fn(*mut c_void, *const c_char, usize) -> isize,
-    seek: *const c_void,
-    close: *const c_void,
+    read: Option<extern "C" fn(*mut c_void, *mut c_char, usize) -> isize>,
+    write: Option<extern "C" fn(*mut c_void, *const c_char, usize) -> isize>,
+    seek: Option<extern "C" fn(*mut c_void, *mut i64, c_int) -> c_int>,
+    close: Option<extern "C" fn(*mut c_void) -> c_int>,
 }
 
 /// The streams of this process.
@@ -45,14 +46,22 @@ unsafe impl Sync for Streams {}
 
 static STREAMS: OnceLock<Streams> = OnceLock::new();
 
-/// Replaces the streams of the C library, before the program and its libraries are loaded.
+/// Replaces the streams of the C library, before a compiled program and its libraries are loaded.
 pub fn replace() {
+    let functions = Functions { read: Some(read), seek: Some(seek), ..Functions::default() };
+    replace_output(open(libc::STDIN_FILENO, c"r", functions));
+}
+
+/// The same, but for standard input.
+pub fn replace_all_but_input() {
+    // SAFETY: the variable of the C library, which no other thread looks at.
+    replace_output(unsafe { stdin });
+}
+
+fn replace_output(input: *mut libc::FILE) {
     STREAMS.get_or_init(|| {
-        let functions = || Functions { read: ptr::null(), write, seek: ptr::null(), close: ptr::null() };
         let open = |descriptor: c_int| {
-            // SAFETY: the functions fit their cookie, which is no pointer.
-            let file = unsafe { fopencookie(descriptor as usize as *mut c_void, c"w".as_ptr(), functions()) };
-            assert!(!file.is_null(), "no memory for a stream");
+            let file = open(descriptor, c"w", Functions { write: Some(write), ..Functions::default() });
             // SAFETY: a stream that was just opened.
             unsafe { libc::setvbuf(file, ptr::null_mut(), libc::_IONBF, 0) };
             file
@@ -63,9 +72,43 @@ pub fn replace() {
             let empty = libc::fopen(c"/dev/null".as_ptr(), c"r".as_ptr());
             assert!(!empty.is_null(), "/dev/null cannot be read");
             (stdout, stderr) = (output, error);
-            Streams { output, error, input: stdin, empty }
+            Streams { output, error, input, empty }
         }
     });
+}
+
+/// A stream over a descriptor, which is its cookie.
+fn open(descriptor: c_int, mode: &CStr, functions: Functions) -> *mut libc::FILE {
+    // SAFETY: the functions fit their cookie, which is no pointer.
+    let file = unsafe { fopencookie(descriptor as usize as *mut c_void, mode.as_ptr(), functions) };
+    assert!(!file.is_null(), "no memory for a stream");
+    file
+}
+
+extern "C" fn read(descriptor: *mut c_void, buffer: *mut c_char, count: usize) -> isize {
+    show_questions();
+    // SAFETY: the C library passes its buffer and its length.
+    unsafe { libc::read(descriptor as usize as c_int, buffer.cast(), count) }
+}
+
+extern "C" fn seek(descriptor: *mut c_void, offset: *mut i64, whence: c_int) -> c_int {
+    // SAFETY: the C library passes the place of a number.
+    unsafe {
+        *offset = libc::lseek(descriptor as usize as c_int, *offset, whence);
+        if *offset < 0 { -1 } else { 0 }
+    }
+}
+
+/// The rank that runs is about to wait for input: who is asked sees the question first, of a terminal without its end of
+/// line, too.
+pub fn show_questions() {
+    if let Some(me) = Process::running() {
+        me.catch_up();
+        // SAFETY: asks for a property of a descriptor.
+        if unsafe { libc::isatty(libc::STDIN_FILENO) } == 1 {
+            me.view.flush();
+        }
+    }
 }
 
 extern "C" fn write(descriptor: *mut c_void, bytes: *const c_char, count: usize) -> isize {

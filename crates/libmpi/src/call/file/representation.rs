@@ -19,11 +19,11 @@ use crate::mpich::told;
 pub const LONGEST: usize = 128;
 
 /// `MPI_Datarep_extent_function`
-type Extent = unsafe extern "C" fn(usize, *mut isize, *mut c_void) -> c_int;
+type Extent = unsafe extern "C-unwind" fn(usize, *mut isize, *mut c_void) -> c_int;
 /// `MPI_Datarep_conversion_function`
-type Short = unsafe extern "C" fn(*mut c_void, usize, c_int, *mut c_void, i64, *mut c_void) -> c_int;
+type Short = unsafe extern "C-unwind" fn(*mut c_void, usize, c_int, *mut c_void, i64, *mut c_void) -> c_int;
 /// `MPI_Datarep_conversion_function_c`
-type Long = unsafe extern "C" fn(*mut c_void, usize, i64, *mut c_void, i64, *mut c_void) -> c_int;
+type Long = unsafe extern "C-unwind" fn(*mut c_void, usize, i64, *mut c_void, i64, *mut c_void) -> c_int;
 
 #[derive(Clone, Copy)]
 enum Conversion {

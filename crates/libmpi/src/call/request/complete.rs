@@ -10,6 +10,20 @@ use crate::abi::status::Status;
 use crate::call::point_to_point::{self, settle};
 use crate::live::process::Process;
 
+/// An operation of the program throws an exception where a collective's result is taken: the collective is over.
+struct Thrown<'a> {
+    me: &'a Process,
+    place: u32,
+}
+
+impl Drop for Thrown<'_> {
+    fn drop(&mut self) {
+        if let Some(pending) = self.me.requests.borrow_mut().get_mut(handle::number(self.place)) {
+            pending.state = State::Complete(Status::EMPTY, None);
+        }
+    }
+}
+
 /// The operation at `place` is complete: what the program gets of it.
 unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Option<Error>) {
     enum End {
@@ -39,7 +53,12 @@ unsafe fn finish(me: &Process, place: u32, told: &source::Status) -> (Status, Op
             let taken = unsafe { message.take(me, &layout, told) };
             return (message.status(told), taken.err());
         }
-        End::Collective(Some(finish)) => return (Status::EMPTY, finish(me).err()),
+        End::Collective(Some(finish)) => {
+            let thrown = Thrown { me, place };
+            let error = finish(me).err();
+            std::mem::forget(thrown);
+            return (Status::EMPTY, error);
+        }
         End::File(status) => return (status, None),
         End::Collective(None) | End::None => {}
     }

@@ -9,9 +9,9 @@ use crate::abi::status::Status;
 use crate::live::process::Process;
 use crate::mpich::told;
 
-type Query = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
-type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
-type Cancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut Status) -> c_int;
+type Free = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+type Cancel = unsafe extern "C-unwind" fn(*mut c_void, c_int) -> c_int;
 
 /// The program's functions, and how far it is.
 #[derive(Debug, Clone, Copy)]

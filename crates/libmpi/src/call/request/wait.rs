@@ -136,11 +136,31 @@ unsafe fn look(me: &Process, listed: &Listed, until: Until, patience: Patience) 
             now.needed.iter().map(|(_, part)| operation::Request(*part)).collect();
         let op = if asked { Op::Test(wanted, until) } else { Op::Wait(wanted, until) };
         let done = me.perform(op, |done| done.done.clone());
-        for (index, told) in done {
-            let (position, part) = now.needed[index as usize];
+        Told { me, listed, needed: &now.needed, done: done.into_iter() }.finish();
+    }
+}
+
+/// What the simulator has said to be complete. All of it is so, if an operation of the program throws, too.
+struct Told<'a> {
+    me: &'a Process,
+    listed: &'a Listed,
+    needed: &'a [(usize, u32)],
+    done: std::vec::IntoIter<(u32, source::Status)>,
+}
+
+impl Told<'_> {
+    fn finish(&mut self) {
+        for (index, told) in self.done.by_ref() {
+            let (position, part) = self.needed[index as usize];
             // SAFETY: as the contract of `call` says.
-            unsafe { completed(me, listed.list[position], part, &told) };
+            unsafe { completed(self.me, self.listed.list[position], part, &told) };
         }
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
