@@ -82,9 +82,36 @@ static void files(void) {
     MPI_Barrier(MPI_COMM_WORLD);
     printf("rank %d\\n", rank);
 }
+/* What is printed is ahead of the sends, and what others write comes after it. */
+static void commands(void) {
+    for (int i = 0; rank == 1 && i < 4; i++)
+        MPI_Recv(&size, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; rank == 0 && i < 4; i++) {
+        MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        printf("print %d\\n", i);
+        if (i == 0 && system("echo system")) abort();
+        if (i == 1) dprintf(1, "%d %s %d %d %d %d %.1f\\n", 1, "two", 3, 4, 5, 6, 7.5);
+        if (i == 2) {
+            FILE *pipe = popen("cat", "w");
+            fputs("popen\\n", pipe);
+            pclose(pipe);
+        }
+    }
+}
+static void question(void) {
+    int number = 0;
+    if (rank == 1) MPI_Recv(&size, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank != 0) return;
+    MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    printf("a number?\\n");
+    if (scanf("%d", &number) == 1) printf("it is %d\\n", number);
+}
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     switch (argv[1][0]) {
+    case 'o': commands(); break;
+    case 'q': question(); break;
+    case 'b': printf("%02x %02x\\n", argv[2][0] & 255, argv[2][1] & 255); break;
     case 'l': whole_lines(); break;
     case 'i': input(); break;
     case 'c': clocks(); break;
@@ -142,6 +169,24 @@ def test_standard_input_is_that_of_rank_0(program) -> None:
         "rank 1 reads -1 nothing",
         "rank 2 reads -1 nothing",
     ]
+
+
+def test_a_question_is_there_before_its_answer(program) -> None:
+    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "2", "--quiet", program, "q"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=ENVIRONMENT, text=True, **pipes) as process:
+        assert process.stdout.readline() == "a number?\n"
+        assert process.communicate("42\n", timeout=60)[0].startswith("it is 42\n")
+
+
+def test_what_commands_write_comes_after_what_was_printed_before(program) -> None:
+    lines = run(program, 2, "o").stdout.splitlines()[:7]
+    assert lines[:4] == ["print 0", "system", "print 1", "1 two 3 4 5 6 7.5"]
+    assert lines[4:] == ["print 2", "popen", "print 3"]
+
+
+def test_a_command_line_is_bytes(program) -> None:
+    assert run(program, 1, "b", "a\udcfe").stdout.splitlines()[0] == "61 fe"
 
 
 def test_clocks_count_simulated_time_from_a_date_that_is_always_the_same(program) -> None:

@@ -205,6 +205,55 @@ def test_of_many_ranks_a_stack_that_is_too_small_is_seen_at_the_next_call(faults
     assert report["failure"]["text"].startswith("rank 3's stack of 8 MiB is too small")
 
 
+TIMES = """
+#include <mpi.h>
+int main(int argc, char **argv) {
+    char text[MPI_MAX_ERROR_STRING], how = argv[1][0];
+    int number, size;
+    MPI_Info info;
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Initialized(&number);
+    MPI_Get_version(&number, &size);
+    MPI_Error_string(MPI_ERR_RANK, text, &number);
+    MPI_Info_create(&info);
+    MPI_Info_free(&info);
+    if (how == 'b' || MPI_Wtime() < 0) MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "times", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    if (how == 's') MPI_Type_size(MPI_INT, &size);
+    MPI_Init(&argc, &argv);
+    MPI_Type_size(MPI_INT, &size);
+    MPI_Finalize();
+    MPI_Finalized(&number);
+    MPI_Error_class(MPI_ERR_RANK, &number);
+    if (how == 'f') MPI_Barrier(MPI_COMM_WORLD);
+    return 0;
+}
+"""
+
+
+def test_calls_are_between_init_and_finalize_or_for_any_time(tmp_path) -> None:
+    source = tmp_path / "times.c"
+    source.write_text(TIMES)
+    program = compiled(source, tmp_path)
+    assert run(program, 2, "-")[0]["failure"] is None
+    for how, said in (
+        ("b", "rank 0: MPI_Comm_rank: MPI_ERR_OTHER: called before MPI_Init, and without a session (at main"),
+        ("s", "MPI_Type_size: MPI_ERR_OTHER: called before MPI_Init, and without a session (at main"),
+        ("f", "MPI_Barrier: MPI_ERR_OTHER: called after MPI_Finalize (at main"),
+    ):
+        report, printed, _ = run(program, 2, how)
+        assert said in printed
+        assert report["failure"]["kind"] == "abort"
+
+
 COMPUTES = """
 #include "check.h"
 int main(int argc, char **argv) {
@@ -255,6 +304,29 @@ def test_what_cannot_be_run_is_refused_in_words(tmp_path) -> None:
     subprocess.run(command, check=True)
     done = hopcast("run", "hopper", "-n", "2", tmp_path / "foreign")
     assert done.returncode == 2 and "compile it again with 'hopcast cc'" in done.stderr
+
+
+def test_what_is_no_program_is_refused_by_what_it_is(tmp_path) -> None:
+    (tmp_path / "start").write_text("#!/bin/sh\nexec ./app\n")
+    (tmp_path / "program").write_text("#!/usr/bin/env python3\n")
+    (tmp_path / "app.cpp").write_text("int main() {}\n")
+    os.mkfifo(tmp_path / "pipe")
+    for name, said in (
+        ("start", "a script for /bin/sh: run what it starts"),
+        ("program", "a Python program, which hopcast knows by its name: call it program.py"),
+        ("app.cpp", "a source file: compile it ('hopcast cxx "),
+        ("pipe", "a pipe or a device"),
+        ("nothing\udcfe", "its name is no text in UTF-8"),
+    ):
+        done = hopcast("run", "hopper", "-n", "2", tmp_path / name)
+        assert done.returncode == 2 and said in done.stderr, (name, done.stderr)
+
+
+def test_a_program_without_mpi_is_told_of(tmp_path) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text("int main(void) { return 0; }")
+    report, _, _ = run(compiled(source, tmp_path), 3)
+    assert ["none of the 3 ranks has called MPI_Init" in warning for warning in report["warnings"]] == [True]
 
 
 CONSTANTS = HERE.parents[1] / "crates/libmpi/mpich/constants.txt"

@@ -69,6 +69,7 @@ pub fn hooks_of_processes() -> Vec<Hook> {
     let mut hooks = vec![entry::hook(), threads::hook()];
     hooks.extend(exit::hooks());
     hooks.extend(commands::hooks());
+    hooks.extend(commands::hooks());
     hooks.extend(descriptors::hooks());
     hooks.extend(identity::hooks());
     hooks.extend(refused::hooks().into_iter().filter(|hook| hook.name != "pthread_create"));
