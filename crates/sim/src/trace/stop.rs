@@ -59,6 +59,9 @@ impl TraceSet for Stoppable {
     fn timed(&self) -> bool {
         self.of.timed()
     }
+    fn common_time(&self) -> bool {
+        self.of.common_time()
+    }
     fn ordered(&self) -> bool {
         self.of.ordered()
     }

@@ -58,15 +58,16 @@ impl Row {
 pub struct Slice {
     of: SharedSet,
     rows: Vec<Row>,
-    origin_ns: u64,
+    /// When each rank's part begins, on the clock of its calls \[ns\].
+    origins_ns: Vec<u64>,
     crossing: Crossing,
 }
 
 impl Slice {
     /// The part of `of` in `window`.
     pub fn new(of: SharedSet, window: Window) -> Result<Slice, TraceError> {
-        let (rows, origin_ns) = match window {
-            Window::Times(from, to) => (times(&of, from, to)?, from.0 / 1000),
+        let (rows, origins_ns) = match window {
+            Window::Times(from, to) => (times(&of, from, to)?, vec![from.0 / 1000; of.ranks() as usize]),
             Window::Meetings(after, last) => meetings(&of, after, last)?,
         };
         if rows.iter().all(|row| row.first > row.last) {
@@ -80,7 +81,7 @@ impl Slice {
             );
             TraceError::new(of.format(), reason)
         })?;
-        Ok(Slice { of, rows, origin_ns, crossing })
+        Ok(Slice { of, rows, origins_ns, crossing })
     }
 
     /// How many calls are in the window.
@@ -90,7 +91,7 @@ impl Slice {
 
     /// When it begins, in the recorded run.
     pub fn begin(&self) -> Time {
-        Time(self.origin_ns * 1000)
+        Time(self.origins_ns.iter().min().map_or(0, |first| first.saturating_mul(1000)))
     }
 
     /// What was cut.
@@ -102,12 +103,21 @@ impl Slice {
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
         let at = rank.0 as usize;
         let events = self.of.events(rank, Clocks::Aligned)?;
-        Ok(Box::new(Cutting::new(events, self.rows[at], self.origin_ns, self.crossing.of_rank(rank).clone())))
+        Ok(Box::new(Cutting::new(
+            events,
+            self.rows[at],
+            self.origins_ns[at],
+            self.crossing.of_rank(rank).clone(),
+        )))
     }
 }
 
 /// The calls that begin between two times.
 fn times(of: &SharedSet, from: Time, to: Time) -> Result<Vec<Row>, TraceError> {
+    if !of.common_time() {
+        let reason = "its ranks have no common time (--clock cpu), so a part of it lies between --meetings";
+        return Err(TraceError::new(of.format(), reason));
+    }
     let row = |rank| {
         let mut row = Row { first: 1, last: 0 };
         for (number, event) in (1..).zip(of.events(Rank(rank), Clocks::Aligned)?) {
@@ -153,8 +163,9 @@ impl Watch for Meetings {
     }
 }
 
-/// The calls after one meeting of all ranks, up to another; and when the first rank returned from the former \[ns\].
-fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, u64), TraceError> {
+/// The calls after one meeting of all ranks, up to another; and when the first rank returned from the former \[ns\], or
+/// each where they have no common time.
+fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, Vec<u64>), TraceError> {
     if after >= last {
         let reason = format!("no call is after meeting {after}, and at {last} or before");
         return Err(TraceError::new(of.format(), reason));
@@ -172,7 +183,7 @@ fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, u64), Tr
         return Err(TraceError::new(of.format(), reason));
     }
     let [before, until] = meetings.found;
-    let mut origin_ns = u64::MAX;
+    let mut origins_ns = Vec::with_capacity(ranks);
     for (rank, number) in (0..).zip(&before) {
         let returned = match number.checked_sub(1) {
             None => 0,
@@ -181,8 +192,12 @@ fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, u64), Tr
                 events.next().transpose()?.map_or(0, |event| event.end_ns)
             }
         };
-        origin_ns = origin_ns.min(returned);
+        origins_ns.push(returned);
+    }
+    if of.common_time() {
+        let first = origins_ns.iter().copied().min().unwrap_or(0);
+        origins_ns.fill(first);
     }
     let rows = before.iter().zip(&until).map(|(before, last)| Row { first: before + 1, last: *last });
-    Ok((rows.collect(), origin_ns))
+    Ok((rows.collect(), origins_ns))
 }
