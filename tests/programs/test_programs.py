@@ -315,7 +315,7 @@ def test_what_is_no_program_is_refused_by_what_it_is(tmp_path) -> None:
         ("start", "a script for /bin/sh: run what it starts"),
         ("program", "a Python program, which hopcast knows by its name: call it program.py"),
         ("app.cpp", "a source file: compile it ('hopcast cxx "),
-        ("pipe", "a pipe or a device"),
+        ("pipe", "is neither a file nor a folder; a workload is"),
         ("nothing\udcfe", "its name is no text in UTF-8"),
     ):
         done = hopcast("run", "hopper", "-n", "2", tmp_path / name)

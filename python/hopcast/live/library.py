@@ -51,8 +51,6 @@ _COMPILERS = {"cc": ".c", "cxx": ".C .cc .cpp .cxx .c++", "fc": ".f .F .for .f77
 def refuse_what_starts_programs(name: str) -> None:
     """Refuses what is neither a program nor a trace but stands for a program, and says what to do."""
     path = Path(name)
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InputError(f"{name}: a pipe or a device; a workload is a program, or a trace in files")
     for compiler, endings in _COMPILERS.items():
         if path.is_file() and path.suffix in endings.split():
             raise InputError(
