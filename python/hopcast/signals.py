@@ -113,10 +113,10 @@ def without_end() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Lets SIGTERM raise an exception meanwhile, so that nothing half written is left behind."""
+    """Lets SIGTERM do what Ctrl-C does meanwhile, so that nothing half written is left behind."""
 
-    def end(number, _frame) -> None:
-        raise SystemExit(128 + number)
+    def end(_number, _frame) -> None:
+        raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield
