@@ -32,7 +32,7 @@ pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
     // Those that a link with more to share holds back: others may hold them back more.
     for at in risen.drain(..) {
         for position in (0..streams.links.all[at as usize].keeps as usize).rev() {
-            let entry = streams.links.all[at as usize].flows[position];
+            let entry = streams.links.entries[at as usize][position];
             let hop = narrowest(&entry, streams);
             if streams.hops[hop] != at {
                 hold(hop, now, streams);
@@ -42,13 +42,13 @@ pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
     for at in changed.drain(..) {
         let share = Rate(streams.links.all[at as usize].level);
         for position in streams.links.all[at as usize].keeps as usize.. {
-            let Some(entry) = streams.links.all[at as usize].flows.get(position).copied() else { break };
-            let rate = streams.rate(entry.flow);
+            let Some(entry) = streams.links.entries[at as usize].get(position).copied() else { break };
+            let rate = streams.rate(entry.stream);
             let class = streams.links.all[at as usize].class;
             if rate == Rate::INFINITE {
                 hold(narrowest(&entry, streams), now, streams);
             } else if share < rate && streams.classes.weight(class, entry.regime) != Weight(0) {
-                streams.note(streams.all[entry.flow as usize].bottleneck);
+                streams.note(streams.all[entry.stream as usize].bottleneck);
                 hold(entry.place(), now, streams);
             }
         }
@@ -60,25 +60,27 @@ pub(super) fn solve(now: Time, streams: &mut Streams, risen: &mut Vec<u32>) {
 fn share(at: u32, streams: &Streams) -> Rate {
     let link = &streams.links.all[at as usize];
     if streams.classes.are_equal() {
-        return streams.links.equal_share(at, (link.flows.len() as u64) << 32);
+        return streams.links.equal_share(at, u64::from(link.load) << 32);
     }
-    let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
-    let share = streams.links.equal_share(at, link.flows.iter().map(weight).sum());
+    let entries = &streams.links.entries[at as usize];
+    let count = |entry: &Entry| u64::from(streams.all[entry.stream as usize].count);
+    let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0 * count(entry);
+    let share = streams.links.equal_share(at, entries.iter().map(weight).sum());
     let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
-    link.flows.iter().map(alone).fold(share, Rate::min)
+    entries.iter().map(alone).fold(share, Rate::min)
 }
 
-/// The hop of the flow of `entry` where its share is least, of those of which it takes something.
+/// The hop of the stream of `entry` where its share is least, of those of which it takes something.
 fn narrowest(entry: &Entry, streams: &Streams) -> usize {
     let share = |hop: &usize| {
         let link = &streams.links.all[streams.hops[*hop] as usize];
         let takes_part = streams.classes.weight(link.class, entry.regime) != Weight(0);
         if takes_part { link.level } else { u64::MAX }
     };
-    entry.hops().min_by_key(share).expect("a flow has links")
+    entry.hops().min_by_key(share).expect("a stream has links")
 }
 
-/// The link of `hop` holds its flow back from now on.
+/// The link of `hop` holds its stream back from now on.
 fn hold(hop: usize, now: Time, streams: &mut Streams) {
     let at = streams.hops[hop];
     streams.note(at);

@@ -21,29 +21,19 @@ pub(super) struct Link {
     pub level: u64,
     /// max-min: no flow that others hold back is faster, if it holds some itself.
     pub top: u64,
-    /// The flows, those that it holds back first; in no other order that matters.
-    pub flows: Vec<Entry>,
-    /// How many flows it holds back.
+    /// How many streams it holds back,
     pub keeps: u32,
-    /// How many of its flows have no rate yet.
+    /// and how many flows these are.
+    pub held: u32,
+    /// How many flows are on it,
+    pub load: u32,
+    /// and how many of them have no rate yet.
     pub fresh: u32,
     pub class: u16,
     /// Is it to be looked at when rates are computed?
     pub dirty: bool,
     /// Are the ends of its flows to be looked at?
     pub noted: bool,
-}
-
-impl Link {
-    /// The flows that it holds back.
-    pub fn held(&self) -> &[Entry] {
-        &self.flows[..self.keeps as usize]
-    }
-
-    /// Those that others hold back, or that have no rate yet.
-    pub fn others(&self) -> &[Entry] {
-        &self.flows[self.keeps as usize..]
-    }
 }
 
 /// What a flow that the link holds back has moved since the start, had it been there: the flow is done
@@ -55,13 +45,13 @@ struct Clock {
     since: Time,
 }
 
-/// A flow on a link.
+/// A stream on a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// If the link holds it back: when the link's clock shows this, it ends. If it has no rate yet: how
-    /// much it has to move.
+    /// If the link holds it back: when the link's clock shows this, its first flow ends. If it has no rate
+    /// yet: how much that has to move.
     pub due: Work,
-    pub flow: u32,
+    pub stream: u32,
     /// Its hops: where they begin,
     pub path: u32,
     /// how many,
@@ -72,7 +62,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The hops of the flow, as a range of [`super::streams::Streams::hops`].
+    /// The hops of the stream, as a range of [`super::streams::Streams::hops`].
     pub fn hops(&self) -> std::ops::Range<usize> {
         self.path as usize..self.path as usize + usize::from(self.length)
     }
@@ -97,6 +87,8 @@ struct Carried {
 /// All links, numbered: the fabric's, then the hosts' parts as far as they can be a limit.
 pub(super) struct Links {
     pub all: Vec<Link>,
+    /// The streams on each, those that it holds back first; in no other order that matters.
+    pub entries: Vec<Vec<Entry>>,
     /// Of each, in rate steps of flows of weight one.
     pub capacities: Vec<u64>,
     clocks: Vec<Clock>,
@@ -119,6 +111,7 @@ impl Links {
         let processes = u32::from(alone.hosts.processes.max(1));
         let mut links = Links {
             all: Vec::with_capacity(topology.links() as usize),
+            entries: Vec::new(),
             capacities: Vec::new(),
             clocks: Vec::new(),
             carried: Vec::with_capacity(topology.links() as usize),
@@ -134,6 +127,7 @@ impl Links {
         let widest = links.add_fabric(alone, classes);
         links.add_paths(alone, classes, widest);
         links.add_memory(alone, topology.hosts());
+        links.entries.resize(links.all.len(), Vec::new());
         links.clocks.resize(links.all.len(), Clock::default());
         links
     }
@@ -277,11 +271,20 @@ impl Links {
         self.all[link as usize].level = level.0;
     }
 
+    /// The streams that `link` holds back.
+    pub fn held(&self, link: u32) -> &[Entry] {
+        &self.entries[link as usize][..self.all[link as usize].keeps as usize]
+    }
+
+    /// Those that others hold back, or that have no rate yet.
+    pub fn others(&self, link: u32) -> &[Entry] {
+        &self.entries[link as usize][self.all[link as usize].keeps as usize..]
+    }
+
     /// When the first of the flows that `link` holds back ends, if there are any, and what its clock shows
     /// then: those that are due by then end with it.
     pub fn first_end(&self, link: u32, now: Time) -> Option<(Time, Work)> {
-        let held = self.all[link as usize].held();
-        let first = held.iter().map(|entry| entry.due).min()?;
+        let first = self.held(link).iter().map(|entry| entry.due).min()?;
         let (level, clock) = (Rate(self.all[link as usize].level), self.clock(link, now));
         let time = first.less(clock).time(level);
         Some((now + time, clock.more(level.during(time))))
@@ -312,7 +315,7 @@ impl Links {
     /// Reports all links of the fabric; `on_the_way` has what flows that are not done have moved.
     pub fn report(&self, now: Time, on_the_way: &[Bytes], observer: &mut dyn Observer<LinkUse>) {
         for (at, carried) in self.carried.iter().enumerate() {
-            let flows = self.all[at].flows.len() as u64;
+            let flows = u64::from(self.all[at].load);
             let mut busy = carried.busy;
             if flows > 0 {
                 busy += now.since(carried.since);
@@ -336,7 +339,7 @@ impl Links {
 /// For routings by load: the number of flows.
 impl Load for Links {
     fn of(&self, link: LinkId) -> u64 {
-        self.all[link.0 as usize].flows.len() as u64
+        u64::from(self.all[link.0 as usize].load)
     }
 }
 

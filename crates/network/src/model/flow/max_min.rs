@@ -28,7 +28,7 @@ use engine::Time;
 
 use super::classes::Classes;
 use super::links::{Entry, Link};
-use super::streams::Streams;
+use super::streams::{Stream, Streams};
 use crate::model::rate::{Rate, Weight, fair_share};
 
 /// Working memory, kept for the next time.
@@ -38,7 +38,7 @@ pub(super) struct MaxMin {
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     /// Links that a change has reached, with their levels.
     found: Vec<(u64, u32)>,
-    /// Flows on a link that others hold back, and that may be faster than its level.
+    /// Streams on a link that others hold back, and that may be faster than its level.
     outside: Vec<Outside>,
 }
 
@@ -47,6 +47,7 @@ struct Outside {
     rate: Rate,
     weight: Weight,
     alone: Rate,
+    count: u64,
 }
 
 impl MaxMin {
@@ -94,31 +95,35 @@ impl MaxMin {
             return level;
         }
         self.outside.clear();
-        let (mut sharing, mut most, mut top) = (u64::from(link.keeps) << 32, Rate::INFINITE, 0);
+        let (mut sharing, mut most, mut top) = (u64::from(link.held) << 32, Rate::INFINITE, 0);
         if !EQUAL {
-            let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
-            sharing = link.held().iter().map(weight).sum();
+            let held = streams.links.held(at).iter();
+            let count = |entry: &Entry| u64::from(streams.all[entry.stream as usize].count);
+            let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0 * count(entry);
+            sharing = held.clone().map(weight).sum();
             let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
-            most = link.held().iter().map(alone).min().unwrap_or(Rate::INFINITE);
+            most = held.map(alone).min().unwrap_or(Rate::INFINITE);
         }
-        for entry in link.others() {
+        for entry in streams.links.others(at) {
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
             let alone = streams.classes.alone(link.class, entry.regime);
-            let rate = streams.rate(entry.flow);
-            sharing += weight.0;
+            let Stream { bottleneck, count, .. } = streams.all[entry.stream as usize];
+            let rate = streams.level_of(bottleneck);
+            let count = u64::from(count);
+            sharing += weight.0 * count;
             top = if rate == Rate::INFINITE { top } else { top.max(rate.0) };
-            self.outside.push(Outside { rate, weight, alone });
+            self.outside.push(Outside { rate, weight, alone, count });
         }
         let mut left = streams.links.capacities[at as usize];
         streams.links.all[at as usize].top = top;
         let mut level = fair_share(left, sharing);
         loop {
             let before = self.outside.len();
-            self.outside.retain(|flow| {
-                let stays = flow.rate >= level;
+            self.outside.retain(|stream| {
+                let stays = stream.rate >= level;
                 if !stays {
-                    left -= takes::<EQUAL>(flow.weight, flow.rate);
-                    sharing -= flow.weight.0;
+                    left -= takes::<EQUAL>(stream.weight, stream.rate) * stream.count;
+                    sharing -= stream.weight.0 * stream.count;
                 }
                 stays
             });
@@ -127,7 +132,7 @@ impl MaxMin {
             }
             level = fair_share(left, sharing);
         }
-        self.outside.iter().map(|flow| flow.alone).fold(level.min(most), Rate::min)
+        self.outside.iter().map(|stream| stream.alone).fold(level.min(most), Rate::min)
     }
 
     /// Link `at` holds back at `level` all that it held before, and all that are faster.
@@ -138,17 +143,17 @@ impl MaxMin {
         let (before, top, keeps, fresh) = (Rate(link.level), link.top, link.keeps, link.fresh);
         streams.links.set_level(at, level, now);
         if before != level && keeps > 0 {
-            let flows = std::mem::take(&mut streams.links.all[at as usize].flows);
-            for entry in &flows[..keeps as usize] {
+            let entries = std::mem::take(&mut streams.links.entries[at as usize]);
+            for entry in &entries[..keeps as usize] {
                 self.change::<EQUAL>(entry, before, level, streams);
             }
-            streams.links.all[at as usize].flows = flows;
+            streams.links.entries[at as usize] = entries;
         }
         if top > level.0 || fresh > 0 {
             let class = streams.links.all[at as usize].class;
-            for position in keeps..streams.links.all[at as usize].flows.len() as u32 {
-                let entry = streams.links.all[at as usize].flows[position as usize];
-                let rate = streams.rate(entry.flow);
+            for position in keeps..streams.links.entries[at as usize].len() as u32 {
+                let entry = streams.links.entries[at as usize][position as usize];
+                let rate = streams.rate(entry.stream);
                 // What takes nothing of the link is not in its way.
                 let takes_part = EQUAL || streams.classes.weight(class, entry.regime) != Weight(0);
                 if rate > level && takes_part {
@@ -164,16 +169,18 @@ impl MaxMin {
         self.queue.extend(self.found.drain(..).map(Reverse));
     }
 
-    /// The rate of a flow changes on all its links. No branch waits for what is read of them: they are
+    /// The rate of a stream's flows changes on all its links. No branch waits for what is read of them: they are
     /// often far away in memory, and what is found there is hard to foresee.
     fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
         let hops = &streams.hops[entry.hops()];
+        let flows = i64::from(streams.all[entry.stream as usize].count);
         let mut count = self.found.len();
         self.found.resize(count + hops.len(), (0, 0));
         for at in hops {
             let link = &mut streams.links.all[*at as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
-            link.spare += takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
+            let less = takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
+            link.spare += less * flows;
             link.top = link.top.max(rate.0);
             let is_found = !link.dirty & may_be_out_of_order(link);
             link.dirty |= is_found;
@@ -190,21 +197,21 @@ fn undisputed(link: &Link) -> Option<Rate> {
     if link.keeps == 0 || link.fresh > 0 {
         return None;
     }
-    let keeps = u64::from(link.keeps);
-    let level = (keeps * link.level).checked_add_signed(link.spare)? / keeps;
-    (level >= link.top + link.flows.len() as u64).then_some(Rate(level))
+    let held = u64::from(link.held);
+    let level = (held * link.level).checked_add_signed(link.spare)? / held;
+    (level >= link.top + u64::from(link.load)).then_some(Rate(level))
 }
 
 /// What the level of `link` is at least: its even share, or what is there for new flows if they take
 /// nothing from others.
 fn least_level(link: &Link, capacity: u64) -> u64 {
     let of_spare = if link.fresh > 0 { link.spare.max(0) as u64 / u64::from(link.fresh) } else { 0 };
-    of_spare.max(capacity / link.flows.len().max(1) as u64)
+    of_spare.max(capacity / u64::from(link.load.max(1)))
 }
 
 /// Links that are full up to rounding may hold flows back, too.
 fn may_be_out_of_order(link: &Link) -> bool {
-    (link.keeps | link.fresh != 0) | (link.spare < link.flows.len() as i64)
+    (link.keeps | link.fresh != 0) | (link.spare < i64::from(link.load))
 }
 
 fn weight<const EQUAL: bool>(classes: &Classes, class: u16, regime: u8) -> Weight {

@@ -21,6 +21,7 @@
 //! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
 //! host share its memory. Messages without content take the latency alone, and no share.
 //!
+//! Flows of one pair of processes that go the same way are one stream: they have the same rate at all times.
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
 //! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused.
@@ -36,10 +37,13 @@ mod classes;
 mod equal_share;
 mod links;
 mod max_min;
+mod members;
+mod pairs;
 mod streams;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
@@ -56,6 +60,7 @@ use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
 use links::Links;
 use max_min::MaxMin;
+use pairs::{Pair, Pairs, Way};
 use streams::{Begin, Streams};
 
 /// How links are shared.
@@ -74,6 +79,7 @@ pub struct Flow {
     /// With each message, its latency.
     flight: InFlight<Duration>,
     streams: Streams,
+    pairs: Pairs,
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
@@ -101,6 +107,7 @@ impl Flow {
             sharing,
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
+            pairs: Pairs::default(),
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(alone.hosts.nics, count),
@@ -125,13 +132,47 @@ impl Flow {
     }
 
     /// The message with its NICs: the load of one is the number of flows on its link up.
-    fn settled(&mut self, message: &Message) -> Message {
+    fn settled<'a>(&mut self, message: &'a Message) -> Cow<'a, Message> {
         let host = message.from.host;
         if host == message.to.host {
-            return *message;
+            return Cow::Borrowed(message);
         }
         let (topology, links) = (&self.alone.fabric.topology, &self.streams.links);
-        self.chooser.settle(message, |nic| links.of(topology.nic_up(host, nic))).into_owned()
+        self.chooser.settle(message, |nic| links.of(topology.nic_up(host, nic)))
+    }
+
+    /// Do all messages of the pair of `message` go its way?
+    fn has_fixed_way(&self, message: &Message) -> bool {
+        message.from.host == message.to.host || !self.alone.fabric.routing.is_adaptive()
+    }
+
+    /// The stream that `message` joins, and its latency.
+    fn way(&mut self, message: &Message) -> Way {
+        let fixed = self.has_fixed_way(message);
+        let pair = Pair::of(message);
+        if fixed && let Some(way) = self.pairs.get(pair) {
+            return way;
+        }
+        let latency = self.find_route(message);
+        let nic = message.nic_pair().from;
+        let out = self.streams.links.way_out(message.from, nic);
+        let way_out = out.map(|link| (link.0, self.streams.links.nic(message.from.host, nic)));
+        let stream = self.streams.open(message.from.host, message.regime, &self.route, way_out);
+        let way = Way { stream, latency };
+        if fixed {
+            self.pairs.insert(pair, way);
+        }
+        way
+    }
+
+    /// Forgets `stream`, that of `message`, if it has no flow and is not kept for the next.
+    fn let_go(&mut self, stream: u32, message: &Message) {
+        if self.streams.all[stream as usize].count > 0 {
+            return;
+        }
+        if !self.has_fixed_way(message) || self.pairs.is_idle(Pair::of(message)) {
+            self.streams.close(stream);
+        }
     }
 
     /// Writes the links of `message` into `route`, and gives its latency.
@@ -165,65 +206,79 @@ impl Flow {
             self.streams.links.all[at as usize].noted = false;
             let Some((end, reached)) = self.streams.links.first_end(at, now) else { continue };
             for position in 0..self.streams.links.all[at as usize].keeps as usize {
-                let entry = &self.streams.links.all[at as usize].flows[position];
+                let entry = &self.streams.links.entries[at as usize][position];
                 if entry.due <= reached {
-                    self.schedule(entry.flow, end, queue);
+                    self.schedule(entry.stream, end, queue);
                 }
             }
         }
         self.streams.noted = noted;
     }
 
-    /// Asks for an event when `flow` ends. One that comes too early costs less than a second one.
-    fn schedule(&mut self, flow: u32, end: Time, queue: &mut Queue) {
-        let wake = &mut self.streams.wakes[flow as usize];
+    /// Asks for an event when the first flow of `stream` ends. One that comes too early costs less than a
+    /// second one.
+    fn schedule(&mut self, stream: u32, end: Time, queue: &mut Queue) {
+        let wake = &mut self.streams.wakes[stream as usize];
         if end < wake.at {
             (wake.at, wake.version) = (end, (wake.version + 1) % VERSIONS);
-            let host = self.flight.get(flow).message.from.host;
-            queue.push(end, owner(host), token(Step::Drained, flow, wake.version));
+            queue.push(end, owner(wake.host), token(Step::Drained, stream, wake.version));
         }
     }
 }
 
 impl Flow {
-    /// The event of `flow` is due: it ends, or was slowed down since.
-    fn drain(&mut self, now: Time, flow: u32, version: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        if self.streams.wakes[flow as usize].version != version {
+    /// The event of `stream` is due: its first flows end, or were slowed down since.
+    fn drain(
+        &mut self,
+        now: Time,
+        stream: u32,
+        version: u32,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let wake = self.streams.wakes[stream as usize];
+        if wake.version != version {
             return;
         }
-        let slot = self.flight.get(flow);
-        let host = owner(slot.message.from.host);
-        if self.streams.left(flow, now) > Work::ZERO {
-            let end = self.streams.end_if_first(flow, now);
-            self.streams.wakes[flow as usize].at = end.unwrap_or(Time::NEVER);
+        let host = owner(wake.host);
+        if self.streams.left(stream, now) > Work::ZERO {
+            let end = self.streams.end_if_first(stream, now);
+            self.streams.wakes[stream as usize].at = end.unwrap_or(Time::NEVER);
             if let Some(end) = end {
-                queue.push(end, host, token(Step::Drained, flow, version));
+                queue.push(end, host, token(Step::Drained, stream, version));
             }
             return;
         }
-        let bytes = self.alone.wire_bytes(slot.message.size);
-        self.streams.end(now, flow, &slot.message, bytes);
-        if slot.message.notify_sent {
-            arrivals.push(self.flight.sent(flow));
+        self.streams.wakes[stream as usize].at = Time::NEVER;
+        while let Some(flow) = self.streams.take_ended(now, stream) {
+            let slot = self.flight.get(flow);
+            let bytes = self.alone.wire_bytes(slot.message.size);
+            self.streams.end(now, stream, bytes);
+            if slot.message.notify_sent {
+                arrivals.push(self.flight.sent(flow));
+            }
+            queue.push(now + slot.state, host, token(Step::Delivered, flow, 0));
+            let message = slot.message;
+            self.let_go(stream, &message);
         }
-        queue.push(now + slot.state, host, token(Step::Delivered, flow, 0));
     }
 }
 
 impl Network for Flow {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
-        let message = &self.settled(message);
-        let latency = self.find_route(message);
+        let message = &*self.settled(message);
+        let Way { stream, latency } = self.way(message);
         let flow = self.flight.insert(now, message, latency);
-        if message.size.0 == 0 || self.streams.is_unlimited(&self.route, message.regime) {
+        if message.size.0 == 0 || self.streams.is_unlimited(stream) {
             let bytes = self.alone.wire_bytes(message.size);
-            self.route.iter().for_each(|link| self.streams.links.carry(*link, bytes));
+            self.streams.carry(stream, bytes);
+            self.let_go(stream, message);
             return self.flight.schedule(flow, now, Step::Delivered, now + latency, 0, queue);
         }
-        match self.streams.begin(now, flow, message, &self.route) {
+        match self.streams.begin(now, stream, flow, message.size) {
             Begin::Alone => {
-                let time = Work::of(message.size).time(self.streams.rate(flow));
-                self.schedule(flow, now + time, queue);
+                let time = Work::of(message.size).time(self.streams.rate(stream));
+                self.schedule(stream, now + time, queue);
             }
             Begin::Shared => {}
         }
@@ -256,10 +311,11 @@ impl Network for Flow {
         let links = &self.streams.links;
         let mut on_the_way = vec![Bytes(0); links.fabric()];
         for (at, carried) in on_the_way.iter_mut().enumerate() {
-            for entry in &links.all[at].flows {
-                let left = self.streams.left(entry.flow, now);
-                let size = self.flight.get(entry.flow).message.size;
-                *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
+            for entry in &links.entries[at] {
+                for (flow, left) in self.streams.flows(entry.stream, now) {
+                    let size = self.flight.get(flow).message.size;
+                    *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
+                }
             }
         }
         links.report(now, &on_the_way, observer);

@@ -63,19 +63,25 @@ fn check_bottlenecks(flow: &Flow, steps: u64) {
     let mut satisfied: BTreeMap<u32, bool> = BTreeMap::new();
     for (at, link) in streams.links.all.iter().enumerate() {
         let capacity = streams.links.capacities[at];
-        let rate = |entry: &Entry| streams.rate(entry.flow);
-        let takes = |entry: &Entry| streams.classes.weight(link.class, entry.regime).takes(rate(entry));
-        let used: u64 = link.flows.iter().map(takes).sum();
+        let entries = &streams.links.entries[at];
+        let rate = |entry: &Entry| streams.rate(entry.stream);
+        let count = |entry: &Entry| streams.all[entry.stream as usize].count;
+        let takes = |entry: &Entry| {
+            streams.classes.weight(link.class, entry.regime).takes(rate(entry)) * u64::from(count(entry))
+        };
+        let used: u64 = entries.iter().map(takes).sum();
+        assert_eq!(link.load, entries.iter().map(count).sum::<u32>());
+        assert_eq!(link.held, entries[..link.keeps as usize].iter().map(count).sum::<u32>());
         assert!(used <= capacity, "link {at} carries {used} of {capacity}");
-        let top = link.flows.iter().map(|entry| rate(entry).0).max().unwrap_or(0);
-        let is_full = capacity - used <= steps * link.flows.len() as u64;
-        for entry in &link.flows {
+        let top = entries.iter().map(|entry| rate(entry).0).max().unwrap_or(0);
+        let is_full = capacity - used <= steps * u64::from(link.load);
+        for entry in entries {
             let is_fastest = rate(entry).0 + steps >= top;
-            *satisfied.entry(entry.flow).or_default() |= is_full && is_fastest;
+            *satisfied.entry(entry.stream).or_default() |= is_full && is_fastest;
         }
     }
-    for (flow, satisfied) in satisfied {
-        assert!(satisfied, "flow {flow} has no bottleneck: {:?}", streams.all[flow as usize]);
+    for (stream, satisfied) in satisfied {
+        assert!(satisfied, "stream {stream} has no bottleneck: {:?}", streams.all[stream as usize]);
     }
 }
 
