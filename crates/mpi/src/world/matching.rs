@@ -71,7 +71,7 @@ pub(crate) struct Lists<T> {
 }
 
 /// Up to here a linear search is the quickest.
-const SHORT: usize = 24;
+const SHORT: usize = 48;
 
 impl<T> Default for Lists<T> {
     fn default() -> Lists<T> {

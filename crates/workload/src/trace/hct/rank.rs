@@ -378,6 +378,48 @@ struct Current {
     walk: Walk,
     times: Times,
     at: usize,
+    /// Calls that have been unfolded, the next one last. A rank's turns are far apart, and what unfolds them
+    /// lies in many places of memory by then: so that is done for some at a time.
+    ahead: Vec<(u32, Span)>,
+}
+
+/// So many calls are unfolded at a time.
+const AHEAD: usize = 32;
+
+impl Current {
+    fn new(sequence: Folded<()>, times: Times) -> Current {
+        let walk = Walk::new(&sequence);
+        Current { sequence: Arc::new(sequence), walk, times, at: 0, ahead: Vec::with_capacity(AHEAD) }
+    }
+
+    /// The next call's shape and times.
+    #[inline]
+    fn next(&mut self, rank: u32) -> Option<(u32, Span)> {
+        if self.ahead.is_empty() {
+            self.unfold(rank);
+        }
+        self.ahead.pop()
+    }
+
+    fn unfold(&mut self, rank: u32) {
+        while self.ahead.len() < AHEAD
+            && let Some((shape, place)) = self.walk.next(&self.sequence)
+        {
+            let span = match &mut self.times {
+                Times::Exact(spans) => spans[self.at],
+                Times::Tallied(spreads) => {
+                    let mut number = Digest::default();
+                    for word in [rank.into(), place as u64, self.at as u64] {
+                        number.fold(word);
+                    }
+                    spreads[place].draw(number.value())
+                }
+            };
+            self.at += 1;
+            self.ahead.push((shape, span));
+        }
+        self.ahead.reverse();
+    }
 }
 
 /// One call as the file has it, on the rank's clock.
@@ -385,6 +427,17 @@ struct Current {
 pub struct Event {
     /// What it was.
     pub shape: Arc<Shape>,
+    /// When it began \[ns\].
+    pub begin_ns: u64,
+    /// When it returned \[ns\].
+    pub end_ns: u64,
+}
+
+/// The same, with the number of its shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbered {
+    /// For [`Calls::shape`].
+    pub shape: u32,
     /// When it began \[ns\].
     pub begin_ns: u64,
     /// When it returned \[ns\].
@@ -399,24 +452,23 @@ impl Calls {
 
     /// The next call; `None` at the end, or where the file was cut off.
     pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
+        let Some(Numbered { shape, begin_ns, end_ns }) = self.read_number()? else { return Ok(None) };
+        Ok(Some(Event { shape: self.shape(shape).clone(), begin_ns, end_ns }))
+    }
+
+    /// The shape of a call that was read.
+    pub fn shape(&self, number: u32) -> &Arc<Shape> {
+        &self.shapes[number as usize]
+    }
+
+    /// The next call, as [`Calls::read`] gives it.
+    pub fn read_number(&mut self) -> Result<Option<Numbered>, TraceError> {
         loop {
             if let Some(current) = &mut self.current {
-                if let Some((shape, place)) = current.walk.next(&current.sequence) {
-                    let span = match &mut current.times {
-                        Times::Exact(spans) => spans[current.at],
-                        Times::Tallied(spreads) => {
-                            let mut number = Digest::default();
-                            for word in [self.rank.into(), place as u64, current.at as u64] {
-                                number.fold(word);
-                            }
-                            spreads[place].draw(number.value())
-                        }
-                    };
-                    current.at += 1;
+                if let Some((shape, span)) = current.next(self.rank) {
                     let begin_ns = self.now_ns.saturating_add(span.gap_ns);
                     self.now_ns = begin_ns.saturating_add(span.length_ns);
-                    let shape = self.shapes[shape as usize].clone();
-                    return Ok(Some(Event { shape, begin_ns, end_ns: self.now_ns }));
+                    return Ok(Some(Numbered { shape, begin_ns, end_ns: self.now_ns }));
                 }
                 self.current = None;
             }
@@ -424,9 +476,7 @@ impl Calls {
                 Next::Block(block) => {
                     self.shapes.extend(block.shapes.into_iter().map(Arc::new));
                     self.now_ns = block.start_ns;
-                    let walk = Walk::new(&block.sequence);
-                    let sequence = Arc::new(block.sequence);
-                    self.current = Some(Current { sequence, walk, times: block.times, at: 0 });
+                    self.current = Some(Current::new(block.sequence, block.times));
                 }
                 Next::End(end) => {
                     self.end = Some(end);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use engine::registry::Entry;
 use engine::{Duration, Time};
-use mpi::Rank;
 use mpi::operation::CommId;
+use mpi::{Op, Rank};
 
 use super::op::{Came, Comms, operation};
-use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head};
+use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head, Numbered};
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::Format;
 use crate::trace::error::TraceError;
@@ -228,9 +228,9 @@ impl ReadAt for Part {
     }
 }
 
-fn recorded(event: &Event, shift_ns: i64) -> RecordedCall {
+fn recorded(name: &'static str, begin_ns: u64, end_ns: u64, shift_ns: i64) -> RecordedCall {
     let time = |ns: u64| Time(ns.saturating_add_signed(shift_ns).saturating_mul(1000));
-    RecordedCall { name: event.shape.call.0, begin: time(event.begin_ns), end: time(event.end_ns) }
+    RecordedCall { name, begin: time(begin_ns), end: time(end_ns) }
 }
 
 impl TraceSet for HctSet {
@@ -281,7 +281,8 @@ impl TraceSet for HctSet {
 
     fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError> {
         let shift = self.shift(rank.0 as usize, clocks);
-        Ok(Box::new(self.unshifted(rank)?.map(move |event| event.map(|event| recorded(&event, shift)))))
+        let call = move |event: Event| recorded(event.shape.call.0, event.begin_ns, event.end_ns, shift);
+        Ok(Box::new(self.unshifted(rank)?.map(move |event| event.map(call))))
     }
 
     fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {
@@ -322,6 +323,7 @@ impl HctSet {
             file: self.ranks[rank.0 as usize].file.name.clone(),
             start: self.calls_of(rank)?,
             calls: self.calls_of(rank)?,
+            ready: Vec::new(),
             scout: None,
             comms: Comms::default(),
             shift_ns: self.shift(rank.0 as usize, clocks),
@@ -343,6 +345,9 @@ struct Replayed {
     /// Before the first call.
     start: Calls,
     calls: Calls,
+    /// By shape: name and operation of calls that have been seen, if they depend on nothing but the shape, and
+    /// communicators that have not changed since.
+    ready: Vec<Option<(&'static str, Op)>>,
     scout: Option<Scout>,
     comms: Comms,
     shift_ns: i64,
@@ -351,38 +356,58 @@ struct Replayed {
     unfinished: bool,
 }
 
-impl RankCalls for Replayed {
-    fn next(&mut self) -> Result<Option<Step>, TraceError> {
-        let Some(event) = self.calls.read()? else { return Ok(None) };
-        let call = recorded(&event, self.shift_ns);
-        let came = match &event.shape.did {
+impl Replayed {
+    /// Translates a call.
+    fn translate(&mut self, call: Numbered) -> Result<Step, TraceError> {
+        let shape = self.calls.shape(call.shape).clone();
+        let name = shape.call.0;
+        let recorded = recorded(name, call.begin_ns, call.end_ns, self.shift_ns);
+        let came = match &shape.did {
             Did::Receive(receive) if is_open(receive) && self.wildcards == Wildcards::Recorded => {
                 let start = &self.start;
                 self.scout.get_or_insert_with(|| Scout::new(start.clone())).next()?
             }
             _ => None,
         };
-        let lasted = match event.shape.did {
-            Did::Finalize if self.unfinished => return Ok(Some(Step { call, op: overhead(&call) })),
-            _ => call.end.since(call.begin),
+        let lasted = match shape.did {
+            Did::Finalize if self.unfinished => return Ok(Step { call: recorded, op: overhead(&recorded) }),
+            _ => recorded.end.since(recorded.begin),
         };
         let came = match self.wildcards {
             Wildcards::Recorded => Came::Recorded(came),
             Wildcards::Anew => Came::Anything,
         };
-        let op = operation(&event.shape, lasted, came, &self.comms);
-        let op = op.map_err(|reason| TraceError::new(&*self.file, format!("{}: {reason}", call.name)))?;
-        self.making = match &event.shape.did {
+        let op = operation(&shape, lasted, came, &self.comms);
+        let op = op.map_err(|reason| TraceError::new(&*self.file, format!("{name}: {reason}")))?;
+        self.making = match &shape.did {
             Did::NewComm(made) => made.comm,
             _ => None,
         };
-        Ok(Some(Step { call, op }))
+        if is_steady(&shape.did) {
+            let number = call.shape as usize;
+            self.ready.resize(self.ready.len().max(number + 1), None);
+            self.ready[number] = Some((name, op.clone()));
+        }
+        Ok(Step { call: recorded, op })
+    }
+}
+
+impl RankCalls for Replayed {
+    fn next(&mut self) -> Result<Option<Step>, TraceError> {
+        let Some(call) = self.calls.read_number()? else { return Ok(None) };
+        if let Some(Some((name, op))) = self.ready.get(call.shape as usize) {
+            self.making = None;
+            let call = recorded(name, call.begin_ns, call.end_ns, self.shift_ns);
+            return Ok(Some(Step { call, op: op.clone() }));
+        }
+        self.translate(call).map(Some)
     }
 
     fn made(&mut self, id: CommId) {
         if let Some(number) = self.making.take() {
             // A number out of order shows when it is used.
             let _ = self.comms.insert(number, id);
+            self.ready.clear();
         }
     }
 
@@ -395,8 +420,18 @@ impl RankCalls for Replayed {
     }
 }
 
-fn overhead(call: &RecordedCall) -> mpi::Op {
-    mpi::Op::Call(call.name, Duration::ZERO)
+fn overhead(call: &RecordedCall) -> Op {
+    Op::Call(call.name, Duration::ZERO)
+}
+
+/// Whether a call of this shape is the same operation each time, while communicators do not change.
+fn is_steady(did: &Did) -> bool {
+    match did {
+        Did::Send(_) | Did::SendReceive { .. } | Did::Complete { .. } | Did::Start { .. } => true,
+        Did::Receive(receive) => !is_open(receive),
+        Did::Collective(_) => true,
+        _ => false,
+    }
 }
 
 /// Whether a receive that began here takes whatever comes, so that what came is told by what completes it.
