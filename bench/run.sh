@@ -9,6 +9,7 @@ cargo bench --package bench
 cargo bench --package network --bench routes
 cargo bench --package workload --bench dumpi
 "$bin/python" bench/speed.py
+"$bin/python" bench/replay.py
 "$bin/python" bench/python_calls.py
 "$bin/python" bench/live.py
 "$bin/python" bench/mpi4py_calls.py

@@ -17,6 +17,7 @@ SCRIPTS = (
     "flow_example",
     "hydro_networks",
     "recorded_here",
+    "flow_scale",
     "max_rate",
     "loggp_bounds",
     "gemini_latency",

@@ -44,6 +44,11 @@ def test_two_flows_share_a_link(out):
     assert all(abs(result.ours - result.published) < 1e-9 for result in compared)
 
 
+def test_a_replay_of_two_billion_messages(out):
+    compared = compare("flow_scale", out)
+    assert find(compared, "fat tree: two billion messages").published == Range(high=14.5)
+
+
 def test_max_rate_is_its_formula(out):
     compared = compare("max_rate", out)
     # Three regimes, three and four parameters, two models.

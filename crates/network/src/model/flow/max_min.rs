@@ -36,8 +36,10 @@ use crate::model::rate::{Rate, Weight, fair_share};
 pub(super) struct MaxMin {
     /// Links that may be out of order, by level.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Links that a change has reached, with their levels.
+    /// Links that a change has reached, with their levels, each once; with room for all links and one more.
     found: Vec<(u64, u32)>,
+    /// How many of them there are.
+    count: usize,
     /// Streams on a link that others hold back, and that may be faster than its level.
     outside: Vec<Outside>,
 }
@@ -62,6 +64,7 @@ impl MaxMin {
 
     /// With `EQUAL`, all flows take their rate of every link, and weights need no look.
     fn solve_for<const EQUAL: bool>(&mut self, now: Time, streams: &mut Streams) {
+        self.found.resize(streams.links.all.len() + 1, (0, 0));
         let mut changed = std::mem::take(&mut streams.changed);
         for at in changed.drain(..) {
             let link = &streams.links.all[at as usize];
@@ -166,7 +169,8 @@ impl MaxMin {
         let link = &mut streams.links.all[at as usize];
         link.top = top.min(level.0);
         link.dirty = false;
-        self.queue.extend(self.found.drain(..).map(Reverse));
+        self.queue.extend(self.found[..self.count].iter().copied().map(Reverse));
+        self.count = 0;
     }
 
     /// The rate of a stream's flows changes on all its links. No branch waits for what is read of them: they are
@@ -174,8 +178,7 @@ impl MaxMin {
     fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
         let hops = &streams.hops[entry.hops()];
         let flows = i64::from(streams.all[entry.stream as usize].count);
-        let mut count = self.found.len();
-        self.found.resize(count + hops.len(), (0, 0));
+        let mut count = self.count;
         for at in hops {
             let link = &mut streams.links.all[*at as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
@@ -187,7 +190,7 @@ impl MaxMin {
             self.found[count] = (link.level, *at);
             count += usize::from(is_found);
         }
-        self.found.truncate(count);
+        self.count = count;
     }
 }
 
