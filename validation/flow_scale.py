@@ -18,70 +18,41 @@ from __future__ import annotations
 
 import resource
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import building
+from hydro_networks import EDGE, NETWORKS, command
 from kept import kept
-from recordings import Absent
+from recordings import ROOT, Absent
 from results import Range, Result, main
 
 import hopcast
 
-SOURCE = Path(__file__).resolve().parents[1] / "examples" / "hydro.c"
-CELLS, FIELDS, RECORDED = 32, 5, 27
+FIELDS, RECORDED = 5, 27
 MESSAGES = 2e9
 PAPER_H, GOAL_H = 14.5, 0.5
-NETWORKS = {
-    "fat tree": ("mustang", "linear"),
-    "fat tree, slow": ("mustang-slow", "linear"),
-    "3-D torus": ("mustang-torus", "linear"),
-    "3-D torus, slow": ("mustang-torus-slow", "linear"),
-    "3-D torus, shuffled": ("mustang-torus", "random"),
-}
-"""Table 1: the preset of each, and the placement."""
 
 
-def recording(out: Path, edge: int, steps: int) -> Path:
-    """The trace of `edge`³ ranks: recorded on 27, and grown."""
-    for needed in ("mpicc.mpich", "mpiexec.mpich"):
-        if shutil.which(needed) is None:
-            raise Absent(f"skipped: {needed} is not installed (Debian's package mpich)")
-    folder = out / "flow_scale"
-    grown = folder / f"hydro-{edge}-{steps}.hct"
+def recording(out: Path, side: int, steps: int) -> Path:
+    """The trace of `side`³ ranks: recorded on 27, and grown. Times are tallied, as of a run of hours."""
+    compiler, launcher = building.MPICH["cc"], shutil.which("mpiexec.mpich")
+    if launcher is None or shutil.which(compiler) is None:
+        raise Absent("skipped: MPICH is not installed (Debian's packages mpich and libmpich-dev)")
+    folder = out.resolve() / "flow_scale"
+    grown = folder / f"hydro-{side}-{steps}.hct"
     if grown.exists():
         return grown
     folder.mkdir(parents=True, exist_ok=True)
-    program, recorded = folder / "hydro", folder / f"recorded-{steps}.hct"
-    step("mpicc.mpich", "-O2", "-w", SOURCE, "-o", program, "-lm")
-    if not recorded.exists():
-        made = folder / f"partial-{steps}.hct"
-        shutil.rmtree(made, ignore_errors=True)
-        words = ("mpiexec.mpich", "-n", RECORDED, program, CELLS, steps)
-        record = ("trace", "record", "-o", made, "--times", "tallied", "--mpicc", "mpicc.mpich", "--")
-        step(sys.executable, "-m", "hopcast", *record, *words)
-        made.rename(recorded)
-    step(
-        sys.executable,
-        "-m",
-        "hopcast",
-        "trace",
-        "scale",
-        recorded,
-        "-o",
-        grown,
-        "--to",
-        f"{edge}x{edge}x{edge}",
-    )
+    program, recorded = folder / "hydro", folder / "recorded.hct"
+    source = ROOT / "examples" / "hydro.c"
+    building.run([compiler, "-O2", "-w", source, "-o", program, "-lm"], folder, "hydro")
+    shutil.rmtree(recorded, ignore_errors=True)
+    words = [launcher, "-n", RECORDED, program, EDGE, steps]
+    kind = ["--times", "tallied", "--clock", "cpu", "--mpicc", compiler]
+    command("trace", "record", "-o", recorded, *kind, "--", *words)
+    command("trace", "scale", recorded, "--to", f"{side}x{side}x{side}", "-o", grown)
     return grown
-
-
-def step(*words: object) -> None:
-    """One command; what it says is shown if it fails."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{words[0]} {words[-1]} failed: {done.stderr[-500:]}")
 
 
 def replayed(trace: str, platform: str, placement: str) -> dict[str, Any]:
@@ -118,12 +89,12 @@ def rows(network: str, run: dict[str, Any]) -> list[Result]:
 
 def compare(out: Path, quick: bool) -> list[Result]:
     """The networks of Table 1, what is sent, memory, and a longer trace."""
-    edge, steps = (5, 4) if quick else (10, 100)
-    trace = recording(out, edge, steps)
+    side, steps = (5, 4) if quick else (10, 100)
+    trace = recording(out, side, steps)
     chosen = dict(list(NETWORKS.items())[: 1 if quick else None])
     runs = {network: replay(out, trace, *where) for network, where in chosen.items()}
     first = next(iter(runs.values()))
-    sent = steps * FIELDS * 6 * edge**2 * (edge - 1) * CELLS**2 * 8
+    sent = steps * FIELDS * 6 * side**2 * (side - 1) * EDGE**2 * 8
     per_message = first["bytes"] / first["messages"]
     memory = max(run["peak_rss_B"] for run in runs.values()) / 1e9
     compared = [
@@ -136,7 +107,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
     for network, run in runs.items():
         compared += rows(network, run)
     if not quick:
-        short = replay(out, recording(out, edge, steps // 5), *NETWORKS["fat tree"])
+        short = replay(out, recording(out, side, steps // 5), *NETWORKS["fat tree"])
         why = f"{short['messages']:,} messages instead of {first['messages']:,}: what a start costs"
         compared.append(Result("fat tree: a fifth of the trace", hours(first), hours(short), "h", None, why))
     return compared
