@@ -63,7 +63,7 @@ def programs(folder: Path, quick: bool) -> list[Program]:
     sundials = applications.built("mpich")
     found = [
         Program("hydro", (str(compiled(ROOT / "examples" / "hydro.c", folder)), "48", "150")),
-        Program("heat equation", (str(sundials / HEAT), "--np", "2", "1", "--mesh", "96", "96")),
+        Program("heat equation", (str(sundials / HEAT), "--np", "2", "1", "--mesh", "48", "48")),
     ]
     if quick:
         return found
