@@ -16,7 +16,6 @@ from results import HEAD, Result
 SCRIPTS = (
     "flow_example",
     "hydro_networks",
-    "recorded_here",
     "flow_scale",
     "max_rate",
     "loggp_bounds",
@@ -31,6 +30,7 @@ SCRIPTS = (
     "hpl",
     "hpcc",
     "applications",
+    "recorded_here",
 )
 PAGE = Path(__file__).with_name("README.md")
 MARK = "<!-- The tables below are written by all.py --write. -->\n"
