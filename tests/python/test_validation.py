@@ -44,6 +44,11 @@ def test_two_flows_share_a_link(out):
     assert all(abs(result.ours - result.published) < 1e-9 for result in compared)
 
 
+def test_a_hydrodynamics_code_on_five_networks(out):
+    compared = compare("hydro_networks", out)
+    assert sum(bool(result.holds) for result in compared) == 4
+
+
 def test_a_replay_of_two_billion_messages(out):
     compared = compare("flow_scale", out)
     assert find(compared, "fat tree: two billion messages").published == Range(high=14.5)
