@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -118,3 +121,69 @@ def test_what_cannot_be_had_is_refused_by_name(tmp_path, fixed) -> None:
     cut.chmod(0o755)
     done = hopcast("run", "hopper", "-n", "2", cut)
     assert done.returncode == 2 and "cut off" in done.stderr
+
+
+CLASH = """
+#include "check.h"
+#include <pthread.h>
+static void *receive(void *unused) {
+    int got;
+    MPI_Recv(&got, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return unused;
+}
+int main(int argc, char **argv) {
+    pthread_t thread;
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    if (level != MPI_THREAD_SERIALIZED) return 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1) MPI_Recv(&size, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    pthread_create(&thread, NULL, receive, NULL);
+    usleep(100000);
+    MPI_Send(&rank, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_two_threads_in_mpi_at_once_are_a_failure_of_the_program(tmp_path) -> None:
+    source = tmp_path / "clash.c"
+    source.write_text("#include <unistd.h>\n" + CLASH.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    program = build(tmp_path, "-Wno-unused-function", source=source)
+    done = hopcast("run", "hopper", "-n", "2", *APART, program)
+    assert done.returncode == 3, done.stderr
+    assert "rank 0 called MPI_Send while another of its threads was in" in done.stdout, done.stdout
+
+
+BUSY = """
+#include "check.h"
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    if (rank == 1) puts("busy");
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (volatile long turns = 0; rank == 1; turns++)
+        ;
+    MPI_Barrier(MPI_COMM_WORLD);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("isolation", ["globals", "process"])
+def test_a_second_interrupt_leaves_a_rank_that_calls_nothing(tmp_path, isolation) -> None:
+    source = tmp_path / "busy.c"
+    source.write_text(BUSY.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    words = ["run", "hopper", "-n", "3", "--isolation", isolation, build(tmp_path, source=source)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "hopcast", *words], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        assert run.stdout.readline() == "busy\n"
+        for _ in range(2):
+            time.sleep(0.5)
+            os.killpg(run.pid, signal.SIGINT)
+        said, _ = run.communicate(timeout=60)
+    assert run.returncode == 3
+    assert "rank 1 was ended by SIGINT (pressed twice while it made no MPI call)" in said

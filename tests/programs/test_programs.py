@@ -125,6 +125,21 @@ int main(int argc, char **argv) {
     if (how == 'W') wide(64 << 20);
     if (how == '4') wide((size_t)4 << 30);
     if (how == 'f') return 5 / zero;
+    static char many[1 << 20];
+    MPI_Request request;
+    MPI_Win window;
+    if (argv[1][0] == 'R' && rank == 4) MPI_Send(many, sizeof many, MPI_CHAR, 3, 0, MPI_COMM_WORLD);
+    if (how == 'R') MPI_Irecv(nowhere, sizeof many, MPI_CHAR, 4, 0, MPI_COMM_WORLD, &request);
+    if (how == 'R') MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (how == 'S') MPI_Send(nowhere, sizeof many, MPI_CHAR, 4, 0, MPI_COMM_WORLD);
+    if (argv[1][0] == 'S' && rank == 4)
+        MPI_Recv(many, sizeof many, MPI_CHAR, 3, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (argv[1][0] == 'p') {
+        MPI_Win_create(rank == 3 ? (void *)nowhere : many, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        MPI_Win_fence(0, window);
+        if (rank == 2) MPI_Put(&size, 1, MPI_INT, 3, 0, 1, MPI_INT, window);
+        MPI_Win_fence(0, window);
+    }
     if (how == 'e') exit(7);
     if (how == 'u') { char port[MPI_MAX_PORT_NAME]; MPI_Open_port(MPI_INFO_NULL, port); }
     if (how == 't') { int longer[9] = {0}; MPI_Send(longer, 9, MPI_INT, 4, 0, MPI_COMM_WORLD); }
@@ -153,6 +168,10 @@ def faults(tmp_path_factory) -> Path:
         ("W", "crash", "it was full at wide"),
         ("4", "crash", "the stack pointer is outside of the rank's stack of 8 MiB) at wide"),
         ("f", "crash", "rank 3 was ended by SIGFPE (an arithmetic error) at main+"),
+        ("R", "crash", "rank 3's receive buffer of 1 MiB at 0x10 cannot be read or written (SIGSEGV"),
+        ("R", "crash", "in MPI_Wait at main+"),
+        ("S", "crash", "rank 3's send buffer of 1 MiB at 0x10 cannot be read or written (SIGSEGV"),
+        ("p", "crash", "rank 3's window memory of 4 B at 0x10 cannot be read or written (SIGSEGV"),
         ("e", "exit", "rank 3 ended with exit code 7"),
         ("u", "abort", "rank 3 called MPI_Abort with code 55"),
         ("t", "truncation", "36 bytes from rank 3 does not fit into the 4 bytes of rank 4"),

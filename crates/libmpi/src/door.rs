@@ -19,6 +19,7 @@ use crate::fiber::stacks::Stacks;
 use crate::fold;
 use crate::job::{Isolation, Job, write_refusal, write_result};
 use crate::kernels::{self, Mode};
+use crate::live::aside::Aside;
 use crate::live::callers;
 use crate::live::clock::Clock;
 use crate::live::process::{Arguments, Shared};
@@ -113,9 +114,14 @@ pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, I
         .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace_all_but_input();
     allow_files();
-    let stacks = Stacks::new(ranks, job.stack_size_bytes)
-        .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
+    let stacks = stacks(ranks, job).map_err(refuse)?;
     Ok(Live::new(runs, stacks, clock, Rc::new(shared(job, prepared, clock, None))))
+}
+
+/// So many stacks for ranks, and one aside.
+fn stacks(count: usize, job: &Job) -> Result<(Stacks, Aside), String> {
+    let both = Stacks::new(count, job.stack_size_bytes).and_then(|stacks| Ok((stacks, Aside::new()?)));
+    both.map_err(|error| format!("no room for {count} stacks: {error}"))
 }
 
 /// The report, with what the kernel counts more than once taken off the process's memory.
@@ -162,13 +168,13 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
     if job.verbose {
         template.listing.iter().for_each(|line| eprintln!("{line}"));
     }
-    let stacks = Stacks::new(ranks + 1, job.stack_size_bytes)
-        .map_err(|error| refuse(format!("no room for {ranks} stacks: {error}")))?;
+    let stacks = stacks(ranks + 1, job).map_err(refuse)?;
     let place = template.thread_local(pad).map_err(refuse)?;
     let probe = template.copy(copies - 1).map_err(|error| refuse(format!("no room for a copy: {error}")))?;
-    let main = entry::main_of(&probe, template.parts[0].elf.entry, stacks.take(ranks)).ok_or_else(|| {
-        refuse("it does not begin as C programs do: its start does not name its main".into())
-    })?;
+    let main =
+        entry::main_of(&probe, template.parts[0].elf.entry, stacks.0.take(ranks)).ok_or_else(|| {
+            refuse("it does not begin as C programs do: its start does not name its main".into())
+        })?;
     if let (Isolation::Process, Some(place)) = (isolation, &place) {
         threads::set(place.address(), place.fresh(&probe));
     }

@@ -202,7 +202,10 @@ impl Outcome for Handle {
 #[inline]
 fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
     match Process::running() {
-        Some(me) if me.uses_mpi() => body(me).answer(me, function),
+        Some(me) if me.uses_mpi() => {
+            let _inside = me.enter_call(function);
+            body(me).answer(me, function)
+        }
         Some(me) => error::out_of_time(me, function),
         None => no_rank(function),
     }
@@ -212,7 +215,10 @@ fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -
 #[inline]
 fn enter_at_any_time<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
     match Process::running() {
-        Some(me) => body(me).answer(me, function),
+        Some(me) => {
+            let _inside = me.enter_call(function);
+            body(me).answer(me, function)
+        }
         None => no_rank(function),
     }
 }

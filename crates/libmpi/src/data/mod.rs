@@ -13,5 +13,6 @@ pub mod file;
 pub mod meeting;
 pub mod operator;
 pub mod parcel;
+pub mod touched;
 pub mod type_map;
 pub mod window;

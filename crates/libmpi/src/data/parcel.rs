@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use mpi::operation::Data;
 
 use super::datatype::Layout;
+use super::touched::{Memory, Role, touching};
 use crate::fold::{self, transfer};
 
 /// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
@@ -71,6 +72,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The same for a message of `sender` to `receiver`.
+    ///
+    /// # Safety
+    /// As for [`Place::copy`].
+    unsafe fn hand_over(&self, sender: u32, to: &Place, receiver: u32) {
+        let memory = Memory::of;
+        let both = [memory(sender, Role::Send, self), memory(receiver, Role::Receive, to)].map(Some);
+        // SAFETY: the caller says so.
+        touching([both[0], both[1], None, None], || unsafe { self.copy(to) });
+    }
+}
+
 /// What is known of contents.
 enum Contents {
     /// Here they are.
@@ -79,8 +93,8 @@ enum Contents {
     Short([u8; SHORT], u8),
     /// What is kept of folded memory, of a message of so many bytes (`fold::transfer`).
     Pieces(Box<[u8]>, u64),
-    /// In the sender's memory.
-    Lent(Place),
+    /// In the memory of this rank, the sender.
+    Lent(Place, u32),
     /// In the receiver's memory already.
     Landed,
 }
@@ -131,9 +145,9 @@ impl Parcels {
         self.hold(Held { contents: Contents::Pieces(pieces, bytes), holders: 1 })
     }
 
-    /// Takes note of contents in the sender's memory, which stay there until [`Parcels::settle`].
-    pub fn lend(&mut self, from: Place) -> Data {
-        self.hold(Held { contents: Contents::Lent(from), holders: 2 })
+    /// Takes note of contents in the memory of `sender`, which stay there until [`Parcels::settle`].
+    pub fn lend(&mut self, from: Place, sender: u32) -> Data {
+        self.hold(Held { contents: Contents::Lent(from, sender), holders: 2 })
     }
 
     fn hold(&mut self, held: Held) -> Data {
@@ -155,33 +169,40 @@ impl Parcels {
     /// Until now it has not.
     pub unsafe fn settle(&mut self, number: Data) {
         let held = &mut self.held[number as usize - 1];
-        if let (Contents::Lent(place), 2) = (&held.contents, held.holders) {
+        if let (Contents::Lent(place, _), 2) = (&held.contents, held.holders) {
             // SAFETY: the caller says so.
             held.contents = Contents::Own(unsafe { place.layout.pack(place.at, place.count) });
         }
         self.let_go(number);
     }
 
-    /// The message goes to that place for certain: if its contents are lent, they go there now.
+    /// Are they in the sender's memory still?
+    #[inline]
+    pub fn is_lent(&self, number: Data) -> bool {
+        let held = (number as usize).checked_sub(1).and_then(|index| self.held.get(index));
+        held.is_some_and(|held| matches!(held.contents, Contents::Lent(..)))
+    }
+
+    /// The message goes to that place of `receiver` for certain: if its contents are lent, they go there now.
     ///
     /// # Safety
     /// The program gives it as a place to receive into.
-    pub unsafe fn land(&mut self, number: Data, to: &Place) {
+    pub unsafe fn land(&mut self, number: Data, to: &Place, receiver: u32) {
         let Some(held) = (number as usize).checked_sub(1).and_then(|index| self.held.get_mut(index)) else {
             return;
         };
-        if let Contents::Lent(place) = &held.contents {
+        if let Contents::Lent(place, sender) = &held.contents {
             // SAFETY: the caller says so, and what is lent has not been settled.
-            unsafe { place.copy(to) };
+            unsafe { place.hand_over(*sender, to, receiver) };
             held.contents = Contents::Landed;
         }
     }
 
-    /// Hands the contents of a message that has been received to that place.
+    /// Hands the contents of a message that `receiver` has received to that place.
     ///
     /// # Safety
     /// The program gives it as a place to receive into.
-    pub unsafe fn take(&mut self, number: Data, to: &Place) {
+    pub unsafe fn take(&mut self, number: Data, to: &Place, receiver: u32) {
         if number == 0 {
             return;
         }
@@ -194,7 +215,7 @@ impl Parcels {
                     let room = to.layout.size as u64 * to.count.max(0) as u64;
                     transfer::unpack(&to.layout, pieces, to.at, room.min(*bytes));
                 }
-                Contents::Lent(place) => place.copy(to),
+                Contents::Lent(place, sender) => place.hand_over(*sender, to, receiver),
                 Contents::Landed => {}
             }
         }
@@ -218,7 +239,7 @@ impl Parcels {
         let contents = match std::mem::replace(&mut held.contents, Contents::Landed) {
             Contents::Own(contents) => contents,
             Contents::Short(contents, bytes) => contents[..usize::from(bytes)].into(),
-            Contents::Pieces(..) | Contents::Lent(_) | Contents::Landed => {
+            Contents::Pieces(..) | Contents::Lent(..) | Contents::Landed => {
                 unreachable!("only what is kept is opened")
             }
         };
@@ -262,19 +283,19 @@ mod tests {
         for order in 0..3 {
             let (mut from, mut to) = ([1, 2, 3], [0; 2]);
             let mut parcels = Parcels::default();
-            let number = parcels.lend(place(&mut from));
+            let number = parcels.lend(place(&mut from), 0);
             // SAFETY: both live to the end of the loop.
             unsafe {
                 if order == 0 {
-                    parcels.land(number, &place(&mut to));
+                    parcels.land(number, &place(&mut to), 1);
                 }
                 if order == 1 {
-                    parcels.take(number, &place(&mut to));
+                    parcels.take(number, &place(&mut to), 1);
                 }
                 parcels.settle(number);
                 from = [9; 3];
                 if order != 1 {
-                    parcels.take(number, &place(&mut to));
+                    parcels.take(number, &place(&mut to), 1);
                 }
             }
             assert_eq!((to, from), ([1, 2], [9; 3]), "{order}");

@@ -13,6 +13,7 @@ use super::apart::Far;
 use super::meeting::Key;
 use super::operator::Accumulation;
 use super::parcel::Place;
+use super::touched::{Memories, Memory, Role, touching};
 
 /// What one member opens.
 #[derive(Debug, Default)]
@@ -102,7 +103,8 @@ pub enum Action {
 #[derive(Default)]
 pub struct Windows {
     open: Map<Key, Vec<Member>>,
-    actions: Vec<Option<Action>>,
+    /// With the rank that has begun each.
+    actions: Vec<Option<(u32, Action)>>,
     free: Vec<Data>,
 }
 
@@ -123,26 +125,26 @@ impl Windows {
         self.open.remove(&key);
     }
 
-    /// Keeps an operation until it is applied.
-    pub fn keep(&mut self, action: Action) -> Data {
+    /// Keeps an operation of rank `origin` until it is applied.
+    pub fn keep(&mut self, origin: u32, action: Action) -> Data {
         match self.free.pop() {
             Some(number) => {
-                self.actions[number as usize] = Some(action);
+                self.actions[number as usize] = Some((origin, action));
                 number
             }
             None => {
-                self.actions.push(Some(action));
+                self.actions.push(Some((origin, action)));
                 self.actions.len() as Data - 1
             }
         }
     }
 
-    /// Applies an operation; says which are to be answered now.
+    /// Applies an operation on memory of rank `target`; says which are to be answered now.
     ///
     /// # Safety
     /// The program keeps to the standard: the memories are there.
-    pub unsafe fn apply(&mut self, number: Data, answers: &mut Vec<Data>) {
-        let action = self.actions[number as usize].take().expect("an operation is applied once");
+    pub unsafe fn apply(&mut self, number: Data, target: u32, answers: &mut Vec<Data>) {
+        let (origin, action) = self.actions[number as usize].take().expect("an operation is applied once");
         // A lock that is not granted yet keeps its number.
         let granted = answers.len();
         match action {
@@ -157,11 +159,11 @@ impl Windows {
                 lock.holders -= 1;
                 lock.grant(answers);
             }
-            // SAFETY: the caller says so.
-            data => unsafe {
-                data.run();
+            data => {
+                // SAFETY: the caller says so.
+                touching(data.memories(origin, target), || unsafe { data.run() });
                 answers.push(number);
-            },
+            }
         }
         self.free.extend_from_slice(&answers[granted..]);
     }
@@ -178,6 +180,24 @@ unsafe fn contents(place: &Place) -> Box<[u8]> {
 }
 
 impl Action {
+    /// The memory of both ranks that it touches.
+    fn memories(&self, origin: u32, target: u32) -> Memories {
+        let own = |place| Some(Memory::of(origin, Role::Origin, place));
+        let there = |place| Some(Memory::of(target, Role::Window, place));
+        match self {
+            Action::Put(origin, target) | Action::Get(origin, target) => {
+                [there(target), own(origin), None, None]
+            }
+            Action::Update { origin, result, target, .. } => {
+                [there(target), origin.as_ref().and_then(own), result.as_ref().and_then(own), None]
+            }
+            Action::Swap { origin, compare, result, target } => {
+                [there(target), own(origin), own(compare), own(result)]
+            }
+            Action::Far(_) | Action::Lock(..) | Action::Unlock(..) => [None; 4],
+        }
+    }
+
     /// # Safety
     /// The memories are there.
     unsafe fn run(self) {
@@ -237,9 +257,9 @@ mod tests {
         let mut windows = Windows::default();
         windows.join(key, 1, 0, Member::default());
         let mut now = |action| {
-            let (mut answers, number) = (Vec::new(), windows.keep(action));
+            let (mut answers, number) = (Vec::new(), windows.keep(0, action));
             // SAFETY: locks touch no memory.
-            unsafe { windows.apply(number, &mut answers) };
+            unsafe { windows.apply(number, 0, &mut answers) };
             (number, answers)
         };
         let (first, granted) = now(Action::Lock(key, 0, false));

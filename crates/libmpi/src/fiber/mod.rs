@@ -71,6 +71,11 @@ impl Fiber {
         self.coroutine.trap_handler()
     }
 
+    /// Whether it has come to its end.
+    pub fn is_over(&self) -> bool {
+        self.coroutine.done()
+    }
+
     /// Where its stack is.
     pub fn stack(&self) -> Extent {
         self.stack

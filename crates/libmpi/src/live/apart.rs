@@ -14,13 +14,13 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use engine::Duration;
 use mpi::Completion;
 
-use super::Fault;
 use super::clock::Clock;
+use super::{Fault, crash};
 use crate::arena;
 use crate::fiber::{Ended, Step};
 
@@ -29,10 +29,27 @@ const SIMULATOR: u32 = 0;
 const RANK: u32 = 1;
 /// So often is looked whether a rank's process is still there \[ms\].
 const LOOK_EVERY_MS: i64 = 50;
+/// So many looks has a process to end that is told to.
+const PATIENCE: u32 = 40;
+
+/// Whether the simulator waits for a rank's process, and whether the user does not want to wait any more.
+static WAITING: AtomicBool = AtomicBool::new(false);
+static HURRY: AtomicBool = AtomicBool::new(false);
+
+/// The user is in a hurry: the rank that the simulator waits for is to end. Whether it waits for one. For signal handlers.
+pub fn hurry() -> bool {
+    let waits = WAITING.load(Ordering::Relaxed);
+    HURRY.fetch_or(waits, Ordering::Relaxed);
+    waits
+}
 
 /// Where a rank's process and the simulator's meet.
 pub struct Slot {
     turn: AtomicU32,
+    /// The thread that calls MPI; 0: none does.
+    inside: AtomicUsize,
+    /// Whether another has called meanwhile.
+    clashed: AtomicBool,
     process: Cell<libc::pid_t>,
     done: RefCell<Option<Completion>>,
     told: RefCell<Option<(Step, Duration)>>,
@@ -42,11 +59,36 @@ pub struct Slot {
     pub clock: Clock,
 }
 
+/// Functions that any thread may call while another is in one (MPI 5.0, 11.6.1), or that programs do call so.
+const AT_ONCE: [&str; 8] = [
+    "MPI_Finalized",
+    "MPI_Get_library_version",
+    "MPI_Get_version",
+    "MPI_Initialized",
+    "MPI_Is_thread_main",
+    "MPI_Query_thread",
+    "MPI_Wtick",
+    "MPI_Wtime",
+];
+
+/// While a thread is in a function of MPI.
+pub struct Inside(Option<&'static Slot>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0 {
+            slot.inside.store(0, Ordering::Release);
+        }
+    }
+}
+
 impl Slot {
     /// Of a rank that has not begun. It is never given back.
     pub fn new(clock: Clock) -> &'static Slot {
         Box::leak(Box::new(Slot {
             turn: AtomicU32::new(SIMULATOR),
+            inside: AtomicUsize::new(0),
+            clashed: AtomicBool::new(false),
             process: Cell::new(0),
             done: RefCell::default(),
             told: RefCell::default(),
@@ -63,6 +105,7 @@ impl Slot {
             0 => {
                 // SAFETY: this process is not to outlive the simulator's.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+                crash::leave_when_told();
                 Ok(true)
             }
             process => {
@@ -95,16 +138,33 @@ impl Slot {
     pub fn ask(&self, done: &Completion) -> Result<(Step, Duration), c_int> {
         *self.done.borrow_mut() = Some(done.clone());
         self.pass(RANK);
+        WAITING.store(true, Ordering::Relaxed);
+        let mut looks_left: Option<u32> = None;
         while !self.sleep(RANK) {
             let mut status = 0;
             // SAFETY: asks about a child of this process.
             let ended = unsafe { libc::waitpid(self.process.get(), &raw mut status, libc::WNOHANG) };
             if ended == self.process.get() && self.turn.load(Ordering::Acquire) == RANK {
                 self.process.set(0);
+                WAITING.store(false, Ordering::Relaxed);
                 return Err(status);
             }
+            if HURRY.swap(false, Ordering::Relaxed) {
+                looks_left = Some(PATIENCE);
+            }
+            // Again at each look: while another of the same kind is pending, a signal is lost.
+            if let Some(left) = &mut looks_left {
+                self.signal(if *left > 0 { libc::SIGINT } else { libc::SIGKILL });
+                *left = left.saturating_sub(1);
+            }
         }
+        WAITING.store(false, Ordering::Relaxed);
         Ok(self.told.take().expect("who passes the turn has told why"))
+    }
+
+    fn signal(&self, signal: c_int) {
+        // SAFETY: to a child of this process, which has not been waited for.
+        unsafe { libc::kill(self.process.get(), signal) };
     }
 
     /// The simulator: waits until the process has ended, by force if it is not about to.
@@ -120,6 +180,34 @@ impl Slot {
             }
             libc::waitpid(process, ptr::null_mut(), 0);
         }
+    }
+
+    /// The rank: a thread of it calls this function of MPI; `None` if another thread is in one.
+    pub fn enter(&'static self, function: &str) -> Option<Inside> {
+        // SAFETY: has no conditions.
+        let thread = unsafe { libc::pthread_self() } as usize;
+        if AT_ONCE.contains(&function) {
+            return Some(Inside(None));
+        }
+        match self.inside.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Some(Inside(Some(self))),
+            // In a function of the program that the library calls.
+            Err(other) if other == thread => Some(Inside(None)),
+            Err(_) => None,
+        }
+    }
+
+    /// The rank: two of its threads have called MPI at the same time. Its process ends, and says that with its last word.
+    pub fn clash(&self, fault: Fault) -> ! {
+        if self.clashed.swap(true, Ordering::Relaxed) {
+            loop {
+                // SAFETY: has no conditions; the process is about to end.
+                unsafe { libc::pause() };
+            }
+        }
+        *self.fault.borrow_mut() = Some(fault);
+        // SAFETY: ends the process; nothing of it is to run.
+        unsafe { libc::_exit(1) }
     }
 
     /// The rank: waits for its turn; what its last operation has given.

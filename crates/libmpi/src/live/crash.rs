@@ -16,11 +16,15 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
+use corosensei::trap::TrapHandlerRegs;
 use engine::{Bytes, Time};
 
 use super::Fault;
-use super::place::Calls;
+use super::apart;
+use super::aside::{self, Standing};
+use super::place::{self, Calls};
 use super::process::Process;
+use crate::data::touched::{self, Memory};
 use crate::fiber::Ended;
 use crate::fiber::stacks::{self, Extent};
 use crate::loader::symbols;
@@ -92,13 +96,17 @@ const SIGNAL_STACK: usize = 256 * 1024;
 /// A crash may leave the C library's locks held; a report that waits for one must not wait forever.
 const REPORT_WITHIN_S: u32 = 60;
 
-/// Installs the handler, on a stack of its own.
+/// Installs the handler, on a stack of its own: of each process its own, not memory of the library, which ranks that are
+/// processes share.
 pub fn watch() {
     HUB_STACK.set(stacks::pointer());
-    let stack = Box::leak(vec![0_u8; SIGNAL_STACK].into_boxed_slice());
-    let place = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIGNAL_STACK };
-    // SAFETY: the stack is leaked, so it lives as long as the handler; the structures are complete.
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping, which is never given back; the structure is complete.
     unsafe {
+        let stack = libc::mmap(ptr::null_mut(), SIGNAL_STACK, access, flags, -1, 0);
+        assert!(stack != libc::MAP_FAILED, "no {SIGNAL_STACK} bytes for a stack of signal handlers");
+        let place = libc::stack_t { ss_sp: stack, ss_flags: 0, ss_size: SIGNAL_STACK };
         libc::sigaltstack(&raw const place, ptr::null_mut());
     }
     SIGNALS.into_iter().for_each(leave_on);
@@ -106,11 +114,32 @@ pub fn watch() {
 
 /// From now on, `signal` ends the rank that runs; if none does, the process. For signal handlers, too.
 pub fn leave_on(signal: c_int) {
+    install(signal, handle);
+}
+
+/// In the process of a rank: Ctrl-C, which all processes of a terminal get, does nothing to it; the simulator's word does,
+/// once.
+pub fn leave_when_told() {
+    install(libc::SIGINT, obey);
+}
+
+extern "C" fn obey(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: what the kernel passes to a handler with SA_SIGINFO.
+    if unsafe { (*info).si_code == libc::SI_USER && (*info).si_pid() == libc::getppid() } {
+        // SAFETY: has no conditions.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+        handle(signal, info, context);
+    }
+}
+
+type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+fn install(signal: c_int, handler: Handler) {
     // SAFETY: the structure is complete.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
         libc::sigaction(signal, &raw const action, ptr::null_mut());
     }
 }
@@ -121,6 +150,8 @@ fn is_rank(pointer: usize) -> bool {
     hub != 0 && pointer.abs_diff(hub) > HUB
 }
 
+type Registers = [libc::greg_t; 23];
+
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: what the kernel passes to a handler with SA_SIGINFO.
     let (context, address) =
@@ -128,7 +159,18 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let trap = Process::running().and_then(|process| process.trap.get());
     let stack = context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
     let looking = LOOKING.take();
+    if let Some(aside) =
+        aside::trap().filter(|aside| aside.stack_ptr_in_bounds(stack) && signal == libc::SIGSEGV)
+    {
+        let calls = Calls::only(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize);
+        NOTED.set(Some(Noted { signal, address, calls, pointer: Pointer::Within }));
+        // SAFETY: the interrupted code is what was attempted, which is not resumed.
+        return leave(&mut context.uc_mcontext.gregs, &unsafe { aside.setup_trap_handler(|| false) });
+    }
     let Some(trap) = trap.filter(|_| looking || is_rank(stack)) else {
+        if signal == libc::SIGINT && apart::hurry() {
+            return;
+        }
         // SAFETY: back to what the signal does by itself; it is raised again when the handler returns.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
@@ -163,7 +205,11 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
     // SAFETY: the interrupted code is that of the fiber, as checked, which is not resumed again: what it
     // has left half done is the memory of a program that has ended. All registers named are set below.
-    let out = unsafe { trap.setup_trap_handler(|| Ended::Crash) };
+    leave(registers, &unsafe { trap.setup_trap_handler(|| Ended::Crash) });
+}
+
+/// From the handler on, the interrupted code goes on as `out` says.
+fn leave(registers: &mut Registers, out: &TrapHandlerRegs) {
     registers[libc::REG_RIP as usize] = out.rip as i64;
     registers[libc::REG_RSP as usize] = out.rsp as i64;
     registers[libc::REG_RBP as usize] = out.rbp as i64;
@@ -216,6 +262,31 @@ fn name_of(signal: c_int) -> String {
 
 unsafe extern "C" {
     fn sigabbrev_np(signal: c_int) -> *const c_char;
+}
+
+/// Whose memory the fault was in, if memory of ranks was being copied.
+pub fn at_fault() -> Option<Memory> {
+    touched::at_fault(NOTED.get()?.address)
+}
+
+/// What is to be said of a rank whose memory cannot be read or written, as has just been found out: in its own call, unless
+/// it stands in another.
+pub fn fault_in(memory: &Memory, now: Time, standing: Option<Standing>) -> Fault {
+    let noted = NOTED.take().expect("a crash is noted before its stack is left");
+    let own = || {
+        let all = || noted.calls.instructions();
+        Standing { call: place::call_among(all()), place: symbols::place_among(all()) }
+    };
+    let Standing { call, place } = standing.unwrap_or_else(own);
+    let Memory { rank, role, at, bytes } = *memory;
+    let what = format!("{} of {} at {at:#x}", role.words(), Bytes(bytes as u64));
+    let (name, address) = (name_of(noted.signal), noted.address);
+    let call = call.unwrap_or_else(|| "its call".into());
+    let there = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+    let text = format!(
+        "rank {rank}'s {what} cannot be read or written ({name}, address {address:#x}), in {call}{there}"
+    );
+    Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
 /// What is to be said of the rank that has just crashed.

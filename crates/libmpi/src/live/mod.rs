@@ -4,6 +4,7 @@
 
 pub mod ahead;
 pub mod apart;
+pub mod aside;
 pub mod callers;
 pub mod clock;
 pub mod crash;
@@ -16,7 +17,6 @@ pub mod sampling;
 
 use std::cell::RefCell;
 use std::ffi::c_int;
-use std::ptr;
 use std::rc::Rc;
 
 use engine::{Duration, Time};
@@ -34,6 +34,7 @@ use crate::process_view::exit;
 use crate::process_view::floating_point::Control;
 use crate::process_view::folder;
 use apart::Slot;
+use aside::Aside;
 use clock::Clock;
 use process::{Process, Shared};
 
@@ -114,6 +115,10 @@ pub struct Live {
     runs: Runs,
     clock: Clock,
     faults: Vec<Fault>,
+    /// Where it is copied between ranks; none, once that has failed.
+    aside: Option<Aside>,
+    /// Simulated time, when a rank was asked last.
+    now: Time,
     /// After the seats: their fibers stand on it.
     stacks: Stacks,
     /// Whether valgrind watches, so that it is asked what it has found.
@@ -126,14 +131,14 @@ pub struct Live {
 
 impl Live {
     /// The ranks of a program; `stacks` has one for each.
-    pub fn new(runs: Runs, stacks: Stacks, clock: Clock, shared: Rc<Shared>) -> Live {
+    pub fn new(runs: Runs, (stacks, aside): (Stacks, Aside), clock: Clock, shared: Rc<Shared>) -> Live {
         crash::watch();
         let seats = (0..shared.ranks).map(|_| None).collect();
         let (in_valgrind, floating_point) = (valgrind::is_running(), Control::now());
         // SAFETY: gives a place that is there as long as the thread.
         let errno = unsafe { libc::__errno_location() };
-        let faults = Vec::new();
-        Live { seats, shared, runs, clock, faults, stacks, in_valgrind, floating_point, errno }
+        let (faults, now, aside) = (Vec::new(), Time::ZERO, Some(aside));
+        Live { seats, shared, runs, clock, faults, aside, now, stacks, in_valgrind, floating_point, errno }
     }
 
     /// What ended ranks that did not end well, in the order of simulated time.
@@ -232,7 +237,8 @@ impl Live {
             Ended::Crash => {
                 let told = seat.slot.and_then(|slot| slot.fault.take());
                 let early = seat.crashed.map(|fault| Fault { at_s: now.seconds(), ..fault });
-                self.faults.push(told.or(early).unwrap_or_else(|| crash::fault(rank, now)));
+                let fault = told.or(early).unwrap_or_else(|| self.crashed(rank));
+                self.faults.push(fault);
                 return Op::Abort(1);
             }
         };
@@ -251,39 +257,42 @@ impl Live {
 impl Source for Live {
     fn place(&self, rank: Rank) -> Option<String> {
         // What runs in another process does not run here.
-        let seat = self.seats[rank.0 as usize].as_ref().filter(|seat| seat.slot.is_none())?;
-        let mut fiber = seat.fiber.borrow_mut();
-        seat.process.enter();
-        // Without an answer it says where it stands, and waits on.
-        fiber.resume(ptr::null());
-        seat.process.leave();
-        seat.process.standing.take()
+        self.stands(rank)?.place
     }
 
     fn matched(&mut self, data: Data, receiver: Rank, request: Option<Request>) {
         // Between processes nothing is lent.
-        if let Some(process) = self.process(receiver).filter(|process| !process.shared.apart) {
-            point_to_point::land(process, data, request);
+        if self.aside.is_none() || !self.shared.parcels.borrow().is_lent(data) {
+            return;
+        }
+        if let Some(process) = self.process(receiver).cloned() {
+            self.attempt(receiver.0, || point_to_point::land(&process, data, request));
         }
     }
 
-    fn access(&mut self, _target: Rank, data: Data, answers: &mut Vec<Data>) {
+    fn access(&mut self, target: Rank, data: Data, answers: &mut Vec<Data>) {
+        let shared = self.shared.clone();
         // SAFETY: as the contract of `call` says, the memories of an operation that is under way are there.
-        unsafe { self.shared.windows.borrow_mut().apply(data, answers) };
+        self.attempt(target.0, || unsafe {
+            shared.windows.borrow_mut().apply(data, target.0, answers);
+        });
     }
 
     fn completed(&mut self, rank: Rank, request: Request, status: &Status) {
-        if let Some(process) = self.process(rank) {
-            if process.shared.apart {
-                process.late.borrow_mut().push((request, *status));
-            } else {
-                request::let_go_completed(process, request, status);
-            }
+        let Some(process) = self.process(rank).cloned() else { return };
+        if process.shared.apart {
+            process.late.borrow_mut().push((request, *status));
+        } else {
+            self.attempt(rank.0, || request::let_go_completed(&process, request, status));
         }
     }
 
     fn next(&mut self, rank: Rank, done: &Completion) -> Op {
         let index = rank.0 as usize;
+        self.now = done.now;
+        if self.aside.is_none() {
+            return Op::Abort(1);
+        }
         if let Some(seat) = &mut self.seats[index] {
             if let Some(op) = seat.process.take_ahead() {
                 return self.take(rank.0, Step::Perform(op), Duration::ZERO, done.now);
@@ -299,7 +308,8 @@ impl Source for Live {
             None => self.run(rank.0, done),
             Some(Ok(told)) => told,
             Some(Err(status)) => {
-                self.faults.push(crash::died(rank.0, done.now, status));
+                let told = slot.and_then(|slot| slot.fault.take());
+                self.faults.push(told.unwrap_or_else(|| crash::died(rank.0, done.now, status)));
                 return Op::Abort(1);
             }
         };
@@ -307,10 +317,11 @@ impl Source for Live {
             self.faults.append(&mut interpreter.take_failures());
         }
         if let Step::Ended(ended) = step {
-            let seat = self.seats[index].as_mut().expect("it has just run");
-            if let Some(first) = seat.process.take_ahead() {
-                seat.crashed = (ended == Ended::Crash).then(|| crash::fault(rank.0, done.now));
-                seat.held = Some(step);
+            let ahead = self.process(rank).expect("it has just run").take_ahead();
+            if let Some(first) = ahead {
+                let crashed = (ended == Ended::Crash).then(|| self.crashed(rank.0));
+                let seat = self.seats[index].as_mut().expect("it has just run");
+                (seat.crashed, seat.held) = (crashed, Some(step));
                 return first;
             }
         }
@@ -348,6 +359,7 @@ impl Live {
         for seat in self.seats.iter().flatten() {
             if let Some(slot) = seat.slot {
                 slot.join(true);
+                self.faults.extend(slot.fault.take());
             }
             seat.process.forget_ahead();
             seat.process.flush();
@@ -356,8 +368,8 @@ impl Live {
     }
 
     /// The process of a rank that has begun and not ended.
-    fn process(&self, rank: Rank) -> Option<&Process> {
-        self.seats[rank.0 as usize].as_ref().map(|seat| &*seat.process)
+    fn process(&self, rank: Rank) -> Option<&Rc<Process>> {
+        self.seats[rank.0 as usize].as_ref().map(|seat| &seat.process)
     }
 
     /// Makes a process of a rank that has not begun.

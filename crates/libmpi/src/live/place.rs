@@ -66,6 +66,19 @@ pub fn here() -> Option<String> {
     }
 }
 
+/// The function of MPI that the rank that runs has called, if it is compiled and its libraries say their names.
+pub fn call() -> Option<String> {
+    if interpreter::active().is_some() { None } else { call_among(Calls::of_this_stack().instructions()) }
+}
+
+/// Of ranks whose calls are these, the innermost first: what the program has called, if that is a function of MPI.
+pub fn call_among(instructions: impl Iterator<Item = usize>) -> Option<String> {
+    let outside = |instruction: &usize| symbols::place_of(*instruction).is_none();
+    let called = instructions.take_while(outside).last()?;
+    let name = symbols::library_function(called)?.split(' ').next()?.to_string();
+    name.contains("MPI_").then_some(name)
+}
+
 /// `_Unwind_Trace_Fn` of the C++ ABI for Itanium, level I: 0 goes on.
 extern "C" fn note(context: *mut c_void, calls: *mut c_void) -> c_int {
     /// _URC_END_OF_STACK

@@ -15,8 +15,9 @@ use mpi::file_system::FileSystem;
 use mpi::source::{Completion, Status};
 use mpi::{Op, Protocol, operation};
 
+use super::Fault;
 use super::ahead::Ahead;
-use super::apart::Slot;
+use super::apart::{Inside, Slot};
 use super::clock;
 use super::debugger::Debugged;
 use super::objects::Objects;
@@ -193,6 +194,8 @@ pub struct Process {
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
     /// Where it stands in its program, once it was asked.
     pub standing: Cell<Option<String>>,
+    /// In which function of MPI, then.
+    pub calling: Cell<Option<String>>,
     pub(super) looks: Cell<u32>,
     pub(super) waited: Cell<Duration>,
     hub: Cell<*const Hub>,
@@ -253,6 +256,7 @@ impl Process {
             polls: Cell::new(0),
             trap: Cell::new(None),
             standing: Cell::new(None),
+            calling: Cell::new(None),
             looks: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
             hub: Cell::new(ptr::null()),
@@ -380,8 +384,25 @@ impl Process {
                 return reply;
             }
             self.standing.set(place::here());
+            self.calling.set(place::call());
             op = Op::Finish;
         }
+    }
+
+    /// A thread calls this function of MPI; nothing is to be known of that but in a process of its own.
+    #[inline]
+    pub fn enter_call(&self, function: &str) -> Option<Inside> {
+        self.slot.get().map(|slot| slot.enter(function).unwrap_or_else(|| self.clash(slot, function)))
+    }
+
+    #[cold]
+    fn clash(&self, slot: &Slot, function: &str) -> ! {
+        let rank = self.rank;
+        let text = format!(
+            "rank {rank} called {function} while another of its threads was in a function of MPI: one at a time may be \
+             (MPI_THREAD_SERIALIZED is provided)"
+        );
+        slot.clash(Fault { kind: "threads", rank, at_s: self.now.get().seconds(), text, place: None })
     }
 
     /// Hands an operation to the simulator's process.

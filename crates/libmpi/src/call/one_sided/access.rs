@@ -52,7 +52,7 @@ fn start(
         _ => Applied::ByNic,
     };
     let (action, end) = if me.shared.apart { part(me, window, target, action) } else { (action, None) };
-    let data = me.shared.windows.borrow_mut().keep(action);
+    let data = me.shared.windows.borrow_mut().keep(me.rank, action);
     let (comm, bytes, answer) = (window.members.id, Bytes(bytes), Bytes(answer));
     let access = operation::Access { to: target, comm, bytes, answer, applied, data };
     let done = Rc::new(Cell::new(false));

@@ -62,7 +62,7 @@ impl Incoming {
     /// As the contract of `call` says.
     pub unsafe fn take(&self, me: &Process, layout: &Layout, status: &source::Status) -> Answer {
         // SAFETY: the caller says so.
-        unsafe { me.shared.parcels.borrow_mut().take(status.data, &self.place(layout)) };
+        unsafe { me.shared.parcels.borrow_mut().take(status.data, &self.place(layout), me.rank) };
         let room = layout.bytes(self.count)?;
         if status.bytes <= room {
             let ends_within = layout.basic.is_none() && layout.elements_in(status.bytes).is_none();
@@ -113,9 +113,6 @@ pub(super) unsafe fn perform(
 
 /// The message with contents `data` goes into a receive of `me` for certain.
 pub fn land(me: &Process, data: Data, request: Option<operation::Request>) {
-    if data == 0 {
-        return;
-    }
     let place = match request {
         Some(request) => request::receiving(me, request),
         None => {
@@ -125,7 +122,7 @@ pub fn land(me: &Process, data: Data, request: Option<operation::Request>) {
     };
     if let Some(place) = place {
         // SAFETY: as the contract of `call` says: the receive is under way.
-        unsafe { me.shared.parcels.borrow_mut().land(data, &place) };
+        unsafe { me.shared.parcels.borrow_mut().land(data, &place, me.rank) };
     }
 }
 

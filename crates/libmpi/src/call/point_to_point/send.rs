@@ -94,7 +94,8 @@ impl Outgoing {
                     && mode != SendMode::Buffered
                     && !me.shared.apart
                 {
-                    lent = parcels.lend(Place { at: self.buffer.cast_mut(), count: self.count, layout });
+                    let place = Place { at: self.buffer.cast_mut(), count: self.count, layout };
+                    lent = parcels.lend(place, me.rank);
                     data = lent;
                 } else {
                     // SAFETY: the caller says so.
