@@ -152,19 +152,22 @@ static void posts(void) {
 }
 
 static void dynamic(void) {
-    int memory[8] = {0}, value = rank + 10;
+    int memory[8] = {0}, values[2] = {rank + 10, rank + 20};
     MPI_Aint here, there;
     MPI_Win win;
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_attach(win, memory, sizeof memory);
+    /* In two pieces, which one access may reach both of. */
+    MPI_Win_attach(win, memory, 3 * sizeof *memory);
+    MPI_Win_attach(win, memory + 3, 5 * sizeof *memory);
     MPI_Get_address(&memory[2], &here);
     MPI_Sendrecv(&here, 1, MPI_AINT, left, 0, &there, 1, MPI_AINT, right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win);
-    MPI_Put(&value, 1, MPI_INT, right, there, 1, MPI_INT, win);
+    MPI_Put(values, 2, MPI_INT, right, there, 2, MPI_INT, win);
     MPI_Win_unlock(right, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(memory[2] == left + 10 && memory[1] == 0 && memory[3] == 0);
+    CHECK(memory[2] == left + 10 && memory[3] == left + 20 && memory[1] == 0 && memory[4] == 0);
     MPI_Win_detach(win, memory);
+    MPI_Win_detach(win, memory + 3);
     MPI_Win_free(&win);
 }
 

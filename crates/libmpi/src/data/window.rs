@@ -40,6 +40,19 @@ impl Member {
     }
 }
 
+impl Member {
+    /// Is all of this attached, in one piece or in several that adjoin?
+    pub fn has_attached(&self, first: usize, bytes: usize) -> bool {
+        let (mut at, end) = (first, first.saturating_add(bytes));
+        while at < end {
+            let holds = |&&(base, size): &&(usize, usize)| (base..base + size).contains(&at);
+            let Some(&(base, size)) = self.attached.iter().find(holds) else { return false };
+            at = base + size;
+        }
+        true
+    }
+}
+
 /// Who holds the lock of a member's memory, and who waits for it.
 #[derive(Debug, Default)]
 struct Lock {

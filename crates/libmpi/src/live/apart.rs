@@ -59,7 +59,7 @@ pub struct Slot {
     pub clock: Clock,
 }
 
-/// Functions that any thread may call while another is in one (MPI 5.0, 11.6.1), or that programs do call so.
+/// Functions that any thread may call while another is in one (MPI 5.0, chapter 11), or that programs do call so.
 const AT_ONCE: [&str; 8] = [
     "MPI_Finalized",
     "MPI_Get_library_version",

@@ -146,7 +146,7 @@ fn within(
     let first = at.wrapping_add_signed(begin);
     let inside = |base: usize, size: usize| first >= base && first + bytes <= base + size;
     let fits = match dynamic {
-        true => member.attached.iter().any(|&(base, size)| inside(base, size)),
+        true => member.has_attached(first, bytes),
         false => inside(member.base, member.size),
     };
     if bytes > 0 && !fits {
