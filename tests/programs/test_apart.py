@@ -139,22 +139,20 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 1) MPI_Recv(&size, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     pthread_create(&thread, NULL, receive, NULL);
-    usleep(100000);
-    MPI_Send(&rank, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);
-    pthread_join(thread, NULL);
-    MPI_Finalize();
-    return 0;
+    for (int found;;)
+        MPI_Iprobe(1, 2, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
 }
 """
 
 
 def test_two_threads_in_mpi_at_once_are_a_failure_of_the_program(tmp_path) -> None:
     source = tmp_path / "clash.c"
-    source.write_text("#include <unistd.h>\n" + CLASH.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    source.write_text(CLASH.replace('"check.h"', f'"{HERE / "check.h"}"'))
     program = build(tmp_path, "-Wno-unused-function", source=source)
     done = hopcast("run", "hopper", "-n", "2", *APART, program)
     assert done.returncode == 3, done.stderr
-    assert "rank 0 called MPI_Send while another of its threads was in" in done.stdout, done.stdout
+    said = " ".join(done.stdout.split())
+    assert "while another of its threads was in a function of MPI" in said, said
 
 
 BUSY = """

@@ -389,7 +389,7 @@ impl Process {
         }
     }
 
-    /// A thread calls this function of MPI; nothing is to be known of that but in a process of its own.
+    /// A thread calls this; nothing is to be known of that but in a process of its own.
     #[inline]
     pub fn enter_call(&self, function: &str) -> Option<Inside> {
         self.slot.get().map(|slot| slot.enter(function).unwrap_or_else(|| self.clash(slot, function)))
@@ -398,15 +398,14 @@ impl Process {
     #[cold]
     fn clash(&self, slot: &Slot, function: &str) -> ! {
         let rank = self.rank;
-        let text = format!(
-            "rank {rank} called {function} while another of its threads was in a function of MPI: one at a time may be \
-             (MPI_THREAD_SERIALIZED is provided)"
-        );
+        let what = "while another of its threads was in a function of MPI: one at a time may be";
+        let text = format!("rank {rank} called {function} {what} (MPI_THREAD_SERIALIZED is provided)");
         slot.clash(Fault { kind: "threads", rank, at_s: self.now.get().seconds(), text, place: None })
     }
 
     /// Hands an operation to the simulator's process.
     fn hand_to(&self, slot: &Slot, op: Op) -> Completion {
+        let _inside = self.enter_call("what takes simulated time");
         self.looks.set(0);
         let took = slot.clock.stop() + self.take_waited();
         let done = slot.hand_over(Step::Perform(op), took);
