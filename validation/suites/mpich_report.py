@@ -23,7 +23,7 @@ REASONS = {
     "part/multipart": "It reads MPI_ERROR of a status, which calls with one status leave alone (3.2.5).",
     "rma/win_info": "Which hints a window answers with is not as MPICH has it.",
     "f08/profile/profile1f90": "It names `mpi_send_f08ts`, as MPICH's module calls it.",
-    "f08/subarray/test1[45]": "It receives into an array section under a request; `MPI_SUBARRAYS_SUPPORTED` is false.",
+    "f08/subarray/test1[45]": "It gives MPI_Irecv an array section; `MPI_SUBARRAYS_SUPPORTED` is false.",
     "f*/init/baseenv*": "It knows versions of MPI up to 4.",
     "init/session*": "It wants MPI_THREAD_MULTIPLE: a rank has one thread.",
     "errors/attr/keyvalmis": "A window's error handler answers for it, which is fatal until another is set.",
