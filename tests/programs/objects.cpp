@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <iostream>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -98,7 +99,9 @@ int main(int argc, char **argv) {
         caught = error.what();
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    const bool right = ranks_made == 1 && numbers.size() == 4 && numbers.back() == rank &&
+    static std::once_flag once;  // its state is a thread-local variable of the C++ library
+    for (int time = 0; time < 2; ++time) std::call_once(once, [] { numbers.push_back(7); });
+    const bool right = ranks_made == 1 && numbers.size() == 5 && numbers[3] == rank && numbers[4] == 7 &&
                        text.substr(text.size() - 1) == std::to_string(rank % 10) && comes_out();
     if (!right) MPI_Abort(MPI_COMM_WORLD, 1);
     std::cout << "rank " << rank << " caught " << caught << std::endl;

@@ -1,6 +1,7 @@
-/* A rank is as a process: its output in whole lines, errno, environment, atexit, exit. */
+/* A rank is as a process: its output in whole lines, errno, errors of computing, environment, atexit, exit. */
 #include "check.h"
 #include <errno.h>
+#include <xmmintrin.h>
 
 static int ended;
 
@@ -17,6 +18,12 @@ int main(int argc, char **argv) {
     printf("rank %d says", rank);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(errno == rank + 1);
+    _MM_SET_EXCEPTION_STATE(0);
+    volatile double zero = 0, result = rank == 1 ? 1 / zero : 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const unsigned seen = _MM_GET_EXCEPTION_STATE(), others = _MM_EXCEPT_INVALID | _MM_EXCEPT_OVERFLOW;
+    CHECK(!(seen & _MM_EXCEPT_DIV_ZERO) == (rank != 1) && !(seen & others));
+    (void)result;
     fputs(" this", stdout);
     MPI_Barrier(MPI_COMM_WORLD);
     puts(" in one line");

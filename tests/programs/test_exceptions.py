@@ -10,7 +10,9 @@ from test_programs import compiled, pytestmark, run  # noqa: F401
 PROGRAM = """
 #include <mpi.h>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
+#include <string>
 static int rank, size, calls;
 static void odd(void *in, void *out, int *count, MPI_Datatype *) {
     if (++calls, rank % 2) throw std::runtime_error("odd");
@@ -61,7 +63,9 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Op_create(odd, 1, &op);
     std::printf("%d %d %d\\n", rank, meet(op), write_own());
-    if (rank == 1 && argc > 1) throw std::runtime_error("nobody catches this");
+    const std::string when = rank == 1 && argc > 1 ? argv[1] : "never";
+    if (when == "end") std::atexit([] { throw std::runtime_error("nobody catches this"); });
+    if (when == "then") throw std::runtime_error("nobody catches this");
     MPI_Finalize();
 }
 """
@@ -81,7 +85,8 @@ def test_an_exception_comes_out_of_the_call_and_the_run_goes_on(program, isolati
     assert sorted(printed.splitlines()) == [f"{rank} 1 1" for rank in range(5)]
 
 
-def test_one_that_nobody_catches_is_named(program) -> None:
-    report, printed, _ = run(program, 2, "throw")
+@pytest.mark.parametrize("when", ["then", "end"])
+def test_one_that_nobody_catches_is_named(program, when) -> None:
+    report, printed, _ = run(program, 2, when)
     assert "rank 1 was ended by SIGABRT" in report["failure"]["text"]
     assert "what():  nobody catches this" in printed

@@ -329,8 +329,10 @@ def test_what_is_no_program_is_refused_by_what_it_is(tmp_path) -> None:
     (tmp_path / "start").write_text("#!/bin/sh\nexec ./app\n")
     (tmp_path / "program").write_text("#!/usr/bin/env python3\n")
     (tmp_path / "app.cpp").write_text("int main() {}\n")
+    (tmp_path / "empty").write_text("")
     os.mkfifo(tmp_path / "pipe")
     for name, said in (
+        ("empty", "the file is empty"),
         ("start", "a script for /bin/sh: run what it starts"),
         ("program", "a Python program, which hopcast knows by its name: call it program.py"),
         ("app.cpp", "a source file: compile it ('hopcast cxx "),

@@ -93,6 +93,7 @@ fn run(
     let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
     live.close();
+    stdio::end_line();
     let mut outcome = outcome?;
     for stuck in outcome.report.failure.iter_mut().flat_map(|failure| &mut failure.ranks) {
         stuck.place = stuck.place.take().or_else(|| live.place(Rank(stuck.rank)));

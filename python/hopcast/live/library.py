@@ -58,6 +58,8 @@ def refuse_what_starts_programs(name: str) -> None:
                 f"./{path.stem}"
             )
     start = _start(name, 200)
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError(f"{name}: the file is empty")
     if not start.startswith(b"#!"):
         return
     interpreter = start[2:].partition(b"\n")[0].strip().decode(errors="replace")

@@ -13,6 +13,7 @@
 //! A fiber that never runs to its end (the program called `exit`, or the run failed) is forgotten with its
 //! stack: nothing in it is dropped, for C frames cannot be unwound.
 
+pub mod root;
 pub mod stacks;
 pub mod valgrind;
 

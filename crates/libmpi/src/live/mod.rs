@@ -12,7 +12,6 @@ pub mod debugger;
 pub mod objects;
 pub mod place;
 pub mod process;
-mod root;
 pub mod sampling;
 
 use std::cell::RefCell;
@@ -24,6 +23,7 @@ use mpi::operation::{Data, Op, Rank, Request, Work};
 use mpi::source::{Completion, Source, Status};
 
 use crate::call::{point_to_point, request};
+use crate::fiber::root::hopcast_call;
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, Fiber, Step, valgrind};
 use crate::interpreter::Interpreter;
@@ -134,7 +134,7 @@ impl Live {
     pub fn new(runs: Runs, (stacks, aside): (Stacks, Aside), clock: Clock, shared: Rc<Shared>) -> Live {
         crash::watch();
         let seats = (0..shared.ranks).map(|_| None).collect();
-        let (in_valgrind, floating_point) = (valgrind::is_running(), Control::now());
+        let (in_valgrind, floating_point) = (valgrind::is_running(), Control::now().without_errors());
         // SAFETY: gives a place that is there as long as the thread.
         let errno = unsafe { libc::__errno_location() };
         let (faults, now, aside) = (Vec::new(), Time::ZERO, Some(aside));
@@ -195,7 +195,7 @@ impl Live {
         // SAFETY: the one thread's.
         unsafe { *self.errno = seat.errno };
         let ours = self.floating_point;
-        if seat.floating_point != ours {
+        if seat.floating_point != Control::now() {
             seat.floating_point.set();
         }
         let before = self.in_valgrind.then(valgrind::errors);
@@ -208,7 +208,7 @@ impl Live {
         let computed = sampled(self.clock, self.runs.template(), &seat.process, measured);
         let took = computed + seat.process.take_waited();
         seat.floating_point = Control::now();
-        if seat.floating_point != ours {
+        if !seat.floating_point.computes_as(ours) {
             ours.set();
         }
         // SAFETY: as above.
@@ -432,6 +432,6 @@ fn run_main(me: &Process, main: usize) -> i32 {
     // the texts of the environment that it begins with; all ranks see that.
     unsafe {
         program.initialise(argc, argv, envp);
-        root::hopcast_call_main(program.main(main), argc, argv, envp)
+        hopcast_call(program.main(main), argc as usize, argv as usize, envp as usize)
     }
 }

@@ -7,6 +7,7 @@ use object::elf as tags;
 
 use super::elf::Elf;
 use super::linking::Part;
+use crate::fiber::root::hopcast_call;
 
 /// A copy of the program's image at its own address.
 pub struct Clone {
@@ -54,11 +55,6 @@ impl Startup {
     }
 }
 
-type Initialise = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char);
-type Finish = unsafe extern "C" fn();
-/// `main`.
-pub type Main = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) -> c_int;
-
 impl Clone {
     pub(super) fn new(base: usize, span: usize, startup: Rc<[Startup]>, whose: Whose) -> Clone {
         Clone { base, span, startup, whose }
@@ -96,20 +92,16 @@ impl Clone {
         if self.whose == Whose::Shared {
             return;
         }
+        let call = |function| {
+            // SAFETY: the address of a function of this copy, as its dynamic section lists it, with the arguments that
+            // the generic ABI gives it.
+            unsafe { hopcast_call(function, argc as usize, argv as usize, envp as usize) };
+        };
         for startup in self.startup.iter() {
             let (single, array, count) = startup.init;
-            // SAFETY: addresses of functions of this copy, as its dynamic section lists them, with the
-            // arguments that the generic ABI gives them.
-            unsafe {
-                if let Some(single) = single {
-                    std::mem::transmute::<usize, Initialise>(self.base + single)(argc, argv, envp);
-                }
-                for index in 0..count {
-                    if let Some(function) = self.entry(array, index) {
-                        std::mem::transmute::<usize, Initialise>(function)(argc, argv, envp);
-                    }
-                }
-            }
+            single.into_iter().for_each(|single| call(self.base + single));
+            // SAFETY: one of its arrays.
+            (0..count).filter_map(|index| unsafe { self.entry(array, index) }).for_each(call);
         }
     }
 
@@ -121,26 +113,21 @@ impl Clone {
         if self.whose != Whose::Own {
             return;
         }
+        let call = |function| {
+            // SAFETY: as for `initialise`, without arguments.
+            unsafe { hopcast_call(function, 0, 0, 0) };
+        };
         for startup in self.startup.iter().rev() {
             let (single, array, count) = startup.fini;
-            // SAFETY: as for `initialise`.
-            unsafe {
-                for index in (0..count).rev() {
-                    if let Some(function) = self.entry(array, index) {
-                        std::mem::transmute::<usize, Finish>(function)();
-                    }
-                }
-                if let Some(single) = single {
-                    std::mem::transmute::<usize, Finish>(self.base + single)();
-                }
-            }
+            // SAFETY: one of its arrays.
+            (0..count).rev().filter_map(|index| unsafe { self.entry(array, index) }).for_each(call);
+            single.into_iter().for_each(|single| call(self.base + single));
         }
     }
 
     /// `main` of this copy, which is at `offset`.
-    pub fn main(&self, offset: usize) -> Main {
-        // SAFETY: the address that the program gives to the C library as its `main`.
-        unsafe { std::mem::transmute::<usize, Main>(self.base + offset) }
+    pub fn main(&self, offset: usize) -> usize {
+        self.base + offset
     }
 
     /// A function of an array; 0 and −1 stand for none.

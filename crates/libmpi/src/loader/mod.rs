@@ -28,5 +28,5 @@ mod template;
 pub mod tls;
 pub mod unwind;
 
-pub use clone::{Clone, Main, Whose};
+pub use clone::{Clone, Whose};
 pub use template::{Hook, Template};

@@ -109,6 +109,7 @@ impl Template {
         hooks: &[Hook],
         copies: usize,
     ) -> Result<Template, Refusal> {
+        exceptions::find();
         let (mut parts, mut offset) = (Vec::new(), 0);
         for (file, elf, base) in loaded {
             let (span, definitions) = (elf.span(), elf.definitions());
@@ -163,6 +164,7 @@ impl Template {
             loaded.push(open(&path)?);
         }
         let base = load_copy(&elf, libc::RTLD_GLOBAL, &[])?;
+        exceptions::find();
         if elf.fixed && base != 0 {
             return Err("the addresses at which it wants to be are taken by something else".into());
         }
@@ -303,7 +305,6 @@ fn open_system(program: &Elf, libraries: &[Library], hooks: &[Hook]) {
             hook_in_place(&elf, base, hooks);
         }
     }
-    exceptions::find();
     // The streams of C++ are made by the first file that uses them, which would be the program.
     type Make = unsafe extern "C" fn(*mut c_void);
     // SAFETY: the constructor of std::ios_base::Init, whose object has one byte, which is never read.

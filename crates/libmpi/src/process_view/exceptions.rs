@@ -10,7 +10,8 @@ pub type Handled = [usize; 2];
 /// Where the library keeps it, if there is one, of the one thread.
 static PLACE: AtomicPtr<Handled> = AtomicPtr::new(ptr::null_mut());
 
-/// Looks for the C++ library among those that are loaded.
+/// Looks for the C++ library among those that are loaded: after the program, which may name thread-local variables of that
+/// library. Once used, they would be where the C library cannot let it have them.
 pub fn find() {
     type Find = unsafe extern "C" fn() -> *mut Handled;
     // SAFETY: the library's own function, which gives a place that stays where it is.

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use mpi::Op;
 
 use super::signals;
+use crate::fiber::root::hopcast_call;
 use crate::live::process::Process;
 use crate::loader::Hook;
 
@@ -64,12 +65,19 @@ fn run_all(handlers: &RefCell<Vec<Handler>>, code: c_int) {
         // No borrow while it runs: it may ask for another.
         let last = handlers.borrow_mut().pop();
         match last {
-            Some(Handler::Plain(function)) => function(),
-            Some(Handler::WithArgument(function, argument)) => function(argument),
-            Some(Handler::WithCode(function, argument)) => function(code, argument),
+            Some(Handler::Plain(function)) => call(function as usize, 0, 0),
+            Some(Handler::WithArgument(function, argument)) => call(function as usize, argument as usize, 0),
+            Some(Handler::WithCode(function, argument)) => {
+                call(function as usize, code as usize, argument as usize)
+            }
             None => break,
         }
     }
+}
+
+fn call(function: usize, first: usize, second: usize) {
+    // SAFETY: a function that the program has named for this, with the arguments that it takes.
+    unsafe { hopcast_call(function, first, second, 0) };
 }
 
 /// Ends the rank after `last` was run; where no rank runs, the process.

@@ -1,10 +1,11 @@
-//! How the processor computes: rounding, and which errors are signals (fenv(3)).
+//! How the processor computes: rounding, which errors are signals, and which have happened (fenv(3)).
 //!
-//! A program may change it (`feenableexcept`, Fortran's `-ffpe-trap`) for itself, not for the simulator.
+//! A program may change it (`feenableexcept`, Fortran's `-ffpe-trap`) for itself, not for the simulator; and what has happened
+//! to others is not for it to see: at its end, Fortran tells of it.
 
 use std::arch::asm;
 
-/// The control words of the vector and of the old floating-point unit.
+/// The control words of the vector unit, which has the errors that have happened in it, too, and of the old unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control {
     vector: u32,
@@ -15,6 +16,17 @@ pub struct Control {
 const FLAGS: u32 = 0x3f;
 
 impl Control {
+    /// The same, before any error.
+    pub fn without_errors(self) -> Control {
+        Control { vector: self.vector & !FLAGS, ..self }
+    }
+
+    /// Whether it computes as the other does, whatever has happened.
+    #[inline]
+    pub fn computes_as(self, other: Control) -> bool {
+        (self.vector ^ other.vector) & !FLAGS == 0 && self.old == other.old
+    }
+
     /// As it is now.
     #[inline]
     pub fn now() -> Control {
@@ -29,13 +41,13 @@ impl Control {
                 options(nostack, preserves_flags)
             );
         }
-        Control { vector: vector & !FLAGS, old }
+        Control { vector, old }
     }
 
     /// Makes it so.
-    #[cold]
+    #[inline]
     pub fn set(self) {
-        // SAFETY: loads the words that were stored; no flag that would be a signal at once is among them.
+        // SAFETY: loads the words that were stored; the vector unit's errors are signals only where they happen.
         unsafe {
             asm!(
                 "ldmxcsr [{vector}]",

@@ -11,6 +11,7 @@ use std::ptr;
 use mpi::Op;
 
 use super::identity;
+use crate::fiber::root::hopcast_call;
 use crate::live::place;
 use crate::live::process::Process;
 use crate::loader::Hook;
@@ -85,9 +86,7 @@ pub fn handler_of(me: &Process, signal: c_int) -> Option<libc::sigaction> {
 pub unsafe fn call(action: &libc::sigaction, signal: c_int, information: *mut c_void, context: *mut c_void) {
     // SAFETY: both kinds of handlers take the first argument, and one without the others ignores them.
     unsafe {
-        let function: extern "C" fn(c_int, *mut c_void, *mut c_void) =
-            std::mem::transmute(action.sa_sigaction);
-        function(signal, information, context);
+        hopcast_call(action.sa_sigaction, signal as usize, information as usize, context as usize);
     }
 }
 

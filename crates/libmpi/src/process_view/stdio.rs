@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::live::process::Process;
 
@@ -104,8 +105,15 @@ extern "C" fn seek(descriptor: *mut c_void, offset: *mut i64, whence: c_int) -> 
 pub fn show_questions() {
     if let Some(me) = Process::running() {
         me.catch_up();
-        // SAFETY: asks for a property of a descriptor.
-        if unsafe { libc::isatty(libc::STDIN_FILENO) } == 1 {
+        // SAFETY: the place of this thread's error number, and a question for a property of a descriptor.
+        let is_terminal = unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            let is_terminal = libc::isatty(libc::STDIN_FILENO) == 1;
+            *errno = before;
+            is_terminal
+        };
+        if is_terminal {
             me.view.flush();
         }
     }
@@ -234,7 +242,20 @@ impl Sink {
     }
 }
 
+/// What has been written to standard output last.
+static LAST: AtomicU8 = AtomicU8::new(b'\n');
+
+/// All ranks have ended: what is reported then stands on a line of its own.
+pub fn end_line() {
+    if LAST.load(Ordering::Relaxed) != b'\n' {
+        write_out(libc::STDOUT_FILENO, b"\n");
+    }
+}
+
 fn write_out(descriptor: c_int, mut bytes: &[u8]) {
+    if let (libc::STDOUT_FILENO, Some(last)) = (descriptor, bytes.last()) {
+        LAST.store(*last, Ordering::Relaxed);
+    }
     while !bytes.is_empty() {
         // SAFETY: the bytes are readable.
         let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
