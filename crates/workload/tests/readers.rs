@@ -30,7 +30,7 @@ fn run(opened: &SharedSet, mode: Mode) -> drive::Run {
 fn whole(files: Vec<TraceFile>) -> (SharedSet, Summary) {
     let opened = trace::recognise(files).unwrap();
     for (_, mode) in Mode::ALL {
-        if opened.timed() || matches!(mode, Mode::Dependencies | Mode::None) {
+        if opened.timed() || !matches!(mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
             run(&opened, *mode);
         } else {
             let error = trace::replay(opened.clone(), options(*mode)).err().unwrap().to_string();
