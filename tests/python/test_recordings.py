@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from recordings import complete, made, receive, send, write
+from written_traces import complete, made, receive, send, write
 
 import hopcast
 from hopcast.cli import core

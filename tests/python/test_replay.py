@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from recordings import allreduce, complete, made, receive, send, write
+from written_traces import allreduce, complete, made, receive, send, write
 
 import hopcast
 from hopcast.cli import core
