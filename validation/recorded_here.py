@@ -4,13 +4,14 @@ Compared: how long a program takes on two cores of this host under MPICH, from s
 of a program that does nothing; what the replay of its recording predicts on a platform of one host, whose
 memory and software are those that a ping-pong has here; and what it takes while it is recorded. Each
 program runs plain and recorded in turn, and medians are compared.
-Programs: HPCC (Debian's package hpcc), all of its tests, without its latency and bandwidth test of all pairs
-left out; SUNDIALS' heat equation in C++ and its Brusselator in Fortran (package sundials); and
-examples/hydro.c.
+Programs: HPCC (Debian's package hpcc), all of its tests; SUNDIALS' heat equation in C++ and its Brusselator in
+Fortran (package sundials); and examples/hydro.c.
 Source: none; the bounds are hopcast's own, 10 % for the prediction and 5 % for the recorder.
 Expected: a prediction follows from recorded computing and simulated messages, so what a program waits for
-or copies inside MPI must come from the platform. On a machine that does other work meanwhile, neither
-bound means anything.
+or copies inside MPI must come from the platform. HPCC is within neither bound: its RandomAccess asks 17 million
+times whether anything has come (MPI_Testany), and recording a call takes as long as such a call itself, which
+stretches what is recorded. On a machine that does other work meanwhile, neither bound means anything: where
+the table below was measured, runs of the same program without the recorder were up to 50 % apart.
 
 Run it as `python validation/recorded_here.py [--quick]`; quick has one run of each, and of hydro and the heat
 equation only.
@@ -62,13 +63,13 @@ def programs(folder: Path, quick: bool) -> list[Program]:
     """All that are compared."""
     sundials = applications.built("mpich")
     found = [
-        Program("hydro", (str(compiled(ROOT / "examples" / "hydro.c", folder)), "48", "150")),
+        Program("hydro", (str(compiled(ROOT / "examples" / "hydro.c", folder)), "48", "400")),
         Program("heat equation", (str(sundials / HEAT), "--np", "2", "1", "--mesh", "48", "48")),
     ]
     if quick:
         return found
     (folder / "hpccinf.txt").write_text(hpl_input.text(HPCC_N, 1, 2, **hpcc.SETTINGS))
-    found.append(Program("Brusselator", (str(sundials / BRUSSELATOR), "--nx", "1600")))
+    found.append(Program("Brusselator", (str(sundials / BRUSSELATOR), "--nx", "12800")))
     found.append(Program("HPCC", (str(hpcc.whole("mpich")),)))
     return found
 
@@ -155,7 +156,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
     folder.mkdir(parents=True, exist_ok=True)
     launched = [launcher, "-n", str(RANKS)]
     host = platform(folder, launched)
-    rounds = 1 if quick else 5
+    rounds = 1 if quick else 3
     return [
         result
         for program in programs(folder, quick)
