@@ -4,8 +4,8 @@ Compared: how long a program takes on two cores of this host under MPICH, from s
 of a program that does nothing; what the replay of its recording predicts on a platform of one host, whose
 memory and software are those that a ping-pong has here; and what it takes while it is recorded. Each
 program runs plain and recorded in turn, and medians are compared.
-Programs: HPCC (Debian's package hpcc), all of its tests; SUNDIALS' heat equation in C++ and its Brusselator in
-Fortran (package sundials); and examples/hydro.c.
+Programs: HPCC (Debian's package hpcc), all of its tests; SUNDIALS' heat equation in C++ and its Brusselator
+in Fortran (package sundials); and examples/hydro.c.
 Source: none; the bounds are hopcast's own, 10 % for the prediction and 5 % for the recorder.
 Expected: a prediction follows from recorded computing and simulated messages, so what a program waits for
 or copies inside MPI must come from the platform. HPCC is within neither bound: its RandomAccess asks 17
