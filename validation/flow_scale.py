@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import building
-from hydro_networks import EDGE, NETWORKS, command
+from hydro_networks import EDGE, command
 from kept import kept
 from recordings import ROOT, Absent
 from results import Range, Result, main
+from table_1 import NETWORKS
 
 import hopcast
 

@@ -32,25 +32,15 @@ import sys
 from pathlib import Path
 
 import building
-import pictures
 import results
+import table_1
 from recordings import ROOT, Absent
 from results import Range, Result
 
-import hopcast
-
-NETWORKS = {
-    "fat tree": ("mustang", "linear"),
-    "fat tree, slow": ("mustang-slow", "linear"),
-    "3-D torus": ("mustang-torus", "linear"),
-    "3-D torus, slow": ("mustang-torus-slow", "linear"),
-    "3-D torus, shuffled": ("mustang-torus", "random"),
-}
 EDGE = 32
 """Of the cube of a rank [cells]: a field of a surface has 8 KiB."""
 PAGOSA_S = 1.5 * 3600 / (2e9 / 1000)
 """Computing for each message that a rank of PAGOSA sends [s]."""
-SHARING = {"network.flow.sharing": "equal_share"}
 
 
 def command(*words: object) -> str:
@@ -89,45 +79,18 @@ def computed_s(trace: Path) -> float:
     return (told["wall_s"] - told["in_mpi_s"]) / told["messages"]
 
 
-def replayed(trace: Path, mode: str, stretched: float = 1.0) -> dict[str, float]:
-    """The makespan by network [s]."""
-    how = {"ppn": 1, "model": "flow", "mode": mode, "compute_scale": stretched, "set": SHARING}
-    return {
-        name: hopcast.run(platform, trace, placement=placement, **how).makespan_s
-        for name, (platform, placement) in NETWORKS.items()
-    }
-
-
-def plot(times: dict[str, dict[str, float]], out: Path) -> None:
-    """Figs. 7 and 8."""
-    figure, panels = pictures.pyplot().subplots(1, len(times), figsize=(16, 4.5))
-    for axes, (title, row) in zip(panels, times.items(), strict=True):
-        axes.bar(list(row), list(row.values()))
-        axes.set(ylabel="time [s]", title=title)
-        axes.tick_params(axis="x", rotation=25)
-    pictures.save(figure, out, "hydro_networks")
-
-
 def compare(out: Path, quick: bool) -> list[Result]:
     """Both figures."""
     trace = recording(out.resolve(), *((3, 5, 2) if quick else (4, 10, 10)))
     stretched = PAGOSA_S / computed_s(trace)
     total = {
-        "as recorded": replayed(trace, "dependencies"),
-        "computing as PAGOSA's": replayed(trace, "dependencies", stretched),
+        "as recorded": table_1.makespans(trace, "dependencies", 1),
+        "computing as PAGOSA's": table_1.makespans(trace, "dependencies", 1, stretched),
     }
-    at_once = replayed(trace, "none")
-    plot(total | {"all messages at time zero (Fig. 8)": at_once}, out)
-    rows = []
-    for name in NETWORKS:
-        cells = []
-        for row in (*total.values(), at_once):
-            cells += [f"{row[name]:.6g}", f"{row[name] / row['fat tree']:.4g}"]
-        rows.append([name, *cells])
-    head = ["network"]
-    for title in (*total, "all at time zero"):
-        head += [f"{title} [s]", "over fat tree"]
-    results.show("hydro on 1,000 nodes of the networks of Table 1", head, rows)
+    at_once = table_1.makespans(trace, "none", 1)
+    times = total | {"all at time zero": at_once}
+    table_1.plot(times, out, "hydro_networks")
+    results.show("hydro on 1,000 nodes of the networks of Table 1", *table_1.rows(times))
     why = "Fig. 7: 'a tiny fraction of a percent'; 1 % claimed where computing is PAGOSA's"
     near = Range(0.99, 1.01)
     compared = []

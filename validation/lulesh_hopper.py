@@ -41,6 +41,7 @@ import numpy
 import pictures
 import recordings
 import results
+import table_1
 from results import Range, Result
 
 import hopcast
@@ -62,14 +63,6 @@ RECORDS = 4_000_000
 """More than the run has calls and stretches of computing."""
 PANEL_S = 10.0
 """Fig. 11 shows the first ten seconds [s]."""
-NETWORKS = {
-    "fat tree": ("mustang", "linear"),
-    "fat tree, slow": ("mustang-slow", "linear"),
-    "3-D torus": ("mustang-torus", "linear"),
-    "3-D torus, slow": ("mustang-torus-slow", "linear"),
-    "3-D torus, shuffled": ("mustang-torus", "random"),
-}
-
 PROGRESS = {
     "in calls": {},
     "at any time": {"mpi.progress": "asynchronous"},
@@ -226,50 +219,16 @@ def compare_progress(trace: Path) -> list[Result]:
     return compared
 
 
-def networks(trace: Path, mode: str, ppn: int) -> dict[str, float]:
-    """The makespan by network [s]."""
-    sharing = {"network.flow.sharing": "equal_share"}
-    times = {}
-    for name, (platform, placement) in NETWORKS.items():
-        report = hopcast.run(
-            platform, trace, placement=placement, ppn=ppn, model="flow", mode=mode, set=sharing
-        )
-        times[name] = report.makespan_s
-    return times
-
-
-def plot_networks(times: dict[str, dict[str, float]], out: Path) -> None:
-    """Figs. 7 and 8."""
-    figure, panels = pictures.pyplot().subplots(1, len(times), figsize=(16, 4.5))
-    for axes, (title, row) in zip(panels, times.items(), strict=True):
-        axes.bar(list(row), list(row.values()))
-        axes.set(ylabel="time [s]", title=title)
-        axes.tick_params(axis="x", rotation=25)
-    pictures.save(figure, out, "lulesh_networks")
-
-
 def compare_networks(trace: Path, out: Path) -> list[Result]:
     """Table 1 of the flow paper."""
     packed, spread, at_once = "16 ranks per node", "1 rank per node", "1 rank per node, all at time zero"
     times = {
-        packed: networks(trace, "dependencies", 16),
-        spread: networks(trace, "dependencies", 1),
-        at_once: networks(trace, "none", 1),
+        packed: table_1.makespans(trace, "dependencies", 16),
+        spread: table_1.makespans(trace, "dependencies", 1),
+        at_once: table_1.makespans(trace, "none", 1),
     }
-    plot_networks(times, out)
-    rows = [
-        [
-            name,
-            *(
-                cell
-                for row in times.values()
-                for cell in (f"{row[name]:.6g}", f"{row[name] / row['fat tree']:.4g}")
-            ),
-        ]
-        for name in NETWORKS
-    ]
-    head = ["network", *(cell for title in times for cell in (f"{title} [s]", "over fat tree"))]
-    results.show("LULESH on the networks of Table 1", head, rows)
+    table_1.plot(times, out, "lulesh_networks")
+    results.show("LULESH on the networks of Table 1", *table_1.rows(times))
     compared = []
     why = "Fig. 7: 'a tiny fraction of a percent'; 1 % claimed here"
     for layout in (packed, spread):
@@ -283,7 +242,7 @@ def compare_networks(trace: Path, out: Path) -> list[Result]:
                 0.0,
                 why,
             )
-            for name in NETWORKS
+            for name in table_1.NETWORKS
             if name != "fat tree"
         ]
     row = times[at_once]

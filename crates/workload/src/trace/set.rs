@@ -136,6 +136,18 @@ pub type RecordedCalls = Box<dyn Iterator<Item = Result<RecordedCall, TraceError
 /// The calls of one rank as hopcast's own format has them.
 pub type Events = Box<dyn Iterator<Item = Result<Event, TraceError>> + Send>;
 
+/// What `read` gives, to the end or the first error.
+pub fn until_error(
+    mut read: impl FnMut() -> Result<Option<Event>, TraceError>,
+) -> impl Iterator<Item = Result<Event, TraceError>> {
+    let mut ended = false;
+    std::iter::from_fn(move || {
+        let next = if ended { None } else { read().transpose() };
+        ended = !matches!(next, Some(Ok(_)));
+        next
+    })
+}
+
 /// A recorded run.
 pub trait TraceSet: Send + Sync {
     /// The name of its format.
@@ -176,7 +188,8 @@ pub trait TraceSet: Send + Sync {
 
     /// The calls of `rank` as hopcast's own format has them. Ends after an error.
     fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {
-        Ok(Box::new(Translated::new(self.calls(rank, clocks)?)))
+        let mut calls = Translated::new(self.calls(rank, clocks)?);
+        Ok(Box::new(until_error(move || calls.read())))
     }
     /// What hopcast's own format says of a rank on `host`, with times of each call.
     fn head(&self, rank: Rank, host: &str) -> Head {

@@ -17,7 +17,7 @@ use crate::trace::error::TraceError;
 use crate::trace::input::{ReadAt, TraceFile};
 use crate::trace::replay::Wildcards;
 use crate::trace::set::{
-    Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet,
+    Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet, until_error,
 };
 
 /// The entry of this format.
@@ -124,12 +124,7 @@ impl HctSet {
         rank: Rank,
     ) -> Result<impl Iterator<Item = Result<Event, TraceError>> + use<>, TraceError> {
         let mut calls = self.calls_of(rank)?;
-        let mut ended = false;
-        Ok(std::iter::from_fn(move || {
-            let next = if ended { None } else { calls.read().transpose() };
-            ended |= !matches!(next, Some(Ok(_)));
-            next
-        }))
+        Ok(until_error(move || calls.read()))
     }
 
     /// What is added to the times of a rank, so that the first call of any begins at 0 \[ns\].

@@ -62,23 +62,23 @@ pub fn write(events: Events, head: &Head, to: impl Write) -> Result<End, Convert
     Ok(writer.finish()?)
 }
 
-/// The calls of a rank of any format, as this one has them. Ends after an error.
+/// The calls of a rank of any format, as this one has them.
 pub struct Translated {
     calls: Box<dyn RankCalls>,
     /// Computing that is operations of its own so far, where calls have no recorded times \[ps\].
     computed_ps: u64,
     /// The number of the next communicator that is made.
     comm: u32,
-    ended: bool,
 }
 
 impl Translated {
     /// Of a rank that is at its first call.
     pub fn new(calls: Box<dyn RankCalls>) -> Translated {
-        Translated { calls, computed_ps: 0, comm: 2, ended: false }
+        Translated { calls, computed_ps: 0, comm: 2 }
     }
 
-    fn read(&mut self) -> Result<Option<Event>, TraceError> {
+    /// The next; `None` at the end.
+    pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
         let step = loop {
             let Some(step) = self.calls.next()? else { return Ok(None) };
             match step.op {
@@ -105,18 +105,5 @@ impl Translated {
         let ns = |time: Time| time.0.saturating_add(self.computed_ps) / 1000;
         let (begin_ns, end_ns) = (ns(step.call.begin), ns(step.call.end));
         Ok(Some(Event { shape: Arc::new(shape), begin_ns, end_ns }))
-    }
-}
-
-impl Iterator for Translated {
-    type Item = Result<Event, TraceError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.read().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
     }
 }

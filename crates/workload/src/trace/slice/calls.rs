@@ -25,7 +25,6 @@ pub struct Cutting {
     before: VecDeque<Arc<Shape>>,
     /// When the slice's last call has returned.
     now_ns: u64,
-    ended: bool,
 }
 
 impl Cutting {
@@ -41,11 +40,11 @@ impl Cutting {
             persistent: BTreeSet::new(),
             before: VecDeque::new(),
             now_ns: 0,
-            ended: false,
         }
     }
 
-    fn read(&mut self) -> Result<Option<Event>, TraceError> {
+    /// The next; `None` at the end.
+    pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
             if self.number + 1 >= self.row.first
                 && let Some(shape) = self.before.pop_front()
@@ -195,18 +194,5 @@ fn begun(did: &Did) -> Option<Begun> {
 fn request(begun: Begun) -> u32 {
     match begun {
         Begun::Active(request) | Begun::Persistent(request) => request,
-    }
-}
-
-impl Iterator for Cutting {
-    type Item = Result<Event, TraceError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.read().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
     }
 }

@@ -26,7 +26,7 @@ use mpi::Rank;
 use super::SharedSet;
 use super::error::TraceError;
 use super::order::{self, By, Purpose, Watch};
-use super::set::{Clocks, Events};
+use super::set::{Clocks, Events, until_error};
 use calls::Cutting;
 use crossing::Crossing;
 
@@ -103,12 +103,9 @@ impl Slice {
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
         let at = rank.0 as usize;
         let events = self.of.events(rank, Clocks::Aligned)?;
-        Ok(Box::new(Cutting::new(
-            events,
-            self.rows[at],
-            self.origins_ns[at],
-            self.crossing.of_rank(rank).clone(),
-        )))
+        let mut calls =
+            Cutting::new(events, self.rows[at], self.origins_ns[at], self.crossing.of_rank(rank).clone());
+        Ok(Box::new(until_error(move || calls.read())))
     }
 }
 
