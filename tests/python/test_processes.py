@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -226,6 +227,7 @@ def test_ctrl_c_leaves_a_partial_report_of_a_program_that_the_first_process_runs
 def test_the_launcher_passes_on_who_asks_where_the_run_stands(tmp_path: Path) -> None:
     with long_run(tmp_path) as (launched, _):
         os.kill(launched.pid, signal.SIGUSR1)
-        lines = [launched.stderr.readline() for _ in range(2)]
-    assert "events/s" in lines[0]
-    assert re.match(r"0 of 48 ranks done, \d+ messages? in flight, furthest behind is rank \d+", lines[1])
+        # A busy machine may print its progress in between.
+        lines = itertools.islice(launched.stderr, 20)
+        standing = next((line for line in lines if "events/s" not in line), "")
+    assert re.match(r"0 of 48 ranks done, \d+ messages? in flight, furthest behind is rank \d+", standing)
