@@ -42,6 +42,22 @@ static bool meet(MPI_Op op) {
     MPI_Allreduce(&rank, &after, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     return other == size * (size - 1) / 2 && after == other;
 }
+/* What has thrown is over: a persistent request is inactive, and can be started again. */
+static bool again(MPI_Op op) {
+    int sum = 0, thrown = 0;
+    MPI_Request request;
+    MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (int round = 0; round < 2; round++) {
+        MPI_Start(&request);
+        try {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } catch (const std::runtime_error &) {
+            thrown++;
+        }
+    }
+    MPI_Request_free(&request);
+    return thrown == (rank % 2 ? 2 : 0);
+}
 static bool write_own() {
     MPI_File file;
     char name[] = "own";
@@ -62,7 +78,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Op_create(odd, 1, &op);
-    std::printf("%d %d %d\\n", rank, meet(op), write_own());
+    std::printf("%d %d %d %d\\n", rank, meet(op), write_own(), again(op));
     const std::string when = rank == 1 && argc > 1 ? argv[1] : "never";
     if (when == "end") std::atexit([] { throw std::runtime_error("nobody catches this"); });
     if (when == "then") throw std::runtime_error("nobody catches this");
@@ -78,11 +94,22 @@ def program(tmp_path_factory) -> Path:
     return compiled(source, source.parent)
 
 
+def test_a_program_may_have_an_unwinder_of_its_own(tmp_path) -> None:
+    source = tmp_path / "exceptions.cpp"
+    source.write_text(PROGRAM)
+    own = compiled(source, tmp_path, "-static-libstdc++", "-static-libgcc")
+    report, printed, _ = run(own, 3)
+    assert (report["failure"], sorted(printed.splitlines())) == (
+        None,
+        [f"{rank} 1 1 1" for rank in range(3)],
+    )
+
+
 @pytest.mark.parametrize("isolation", ["globals", "process"])
 def test_an_exception_comes_out_of_the_call_and_the_run_goes_on(program, isolation) -> None:
     report, printed, _ = run(program, 5, flags=("--isolation", isolation))
     assert report["failure"] is None
-    assert sorted(printed.splitlines()) == [f"{rank} 1 1" for rank in range(5)]
+    assert sorted(printed.splitlines()) == [f"{rank} 1 1 1" for rank in range(5)]
 
 
 @pytest.mark.parametrize("when", ["then", "end"])

@@ -270,3 +270,68 @@ def test_a_signal_that_a_rank_sends_to_itself_ends_it(program) -> None:
     assert done.returncode == 3
     assert failure["kind"] == "crash"
     assert "rank 1 was ended by SIGTERM (raised by itself)" in failure["text"]
+
+
+FORTRAN = """
+program prints
+  use mpi_f08
+  implicit none
+  integer :: rank, i
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  print '(a, i0)', 'rank ', rank
+  call MPI_Barrier(MPI_COMM_WORLD)
+  if (command_argument_count() == 0) call MPI_Abort(MPI_COMM_WORLD, 3)
+  call MPI_Recv(i, 1, MPI_INTEGER, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+end program
+"""
+
+
+def test_what_fortran_has_printed_is_there_however_it_ends(tmp_path) -> None:
+    """Its library holds back what goes into a file: both ranks' only line."""
+    source = tmp_path / "prints.f90"
+    source.write_text(FORTRAN)
+    program = compiled(source, tmp_path)
+    for words in ((), ("stand",)):
+        with (tmp_path / "printed").open("w+") as printed:
+            command = [
+                sys.executable,
+                "-m",
+                "hopcast",
+                "run",
+                "hopper",
+                "-n",
+                "2",
+                "--quiet",
+                program,
+                *words,
+            ]
+            subprocess.run(command, stdout=printed, check=False, env=ENVIRONMENT, timeout=300)
+            printed.seek(0)
+            assert {"rank 0\n", "rank 1\n"} <= set(printed)
+
+
+STACK = """
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    stack_t own = {.ss_sp = malloc(65536), .ss_size = 65536}, none = {.ss_flags = SS_DISABLE}, seen;
+    MPI_Init(&argc, &argv);
+    int at_first = !sigaltstack(&own, &seen) && seen.ss_flags == SS_DISABLE;
+    MPI_Barrier(MPI_COMM_WORLD);
+    int named = !sigaltstack(&none, &seen) && seen.ss_sp == own.ss_sp && seen.ss_size == 65536;
+    int at_last = !sigaltstack(NULL, &seen) && seen.ss_flags == SS_DISABLE;
+    own.ss_size = 1;
+    printf("%d %d %d %d\\n", at_first, named, at_last, sigaltstack(&own, NULL) == -1);
+    MPI_Finalize();
+}
+"""
+
+
+def test_a_rank_has_the_stack_for_handlers_that_it_has_named(tmp_path) -> None:
+    source = tmp_path / "stack.c"
+    source.write_text(STACK)
+    done = hopcast("run", "hopper", "-n", "2", "--quiet", compiled(source, tmp_path))
+    assert done.stdout.splitlines()[:2] == ["1 1 1 1"] * 2, done.stderr

@@ -166,7 +166,11 @@ def faults(tmp_path_factory) -> Path:
         ("o", "crash", "stack of 8 MiB is too small, --stack-size names a larger one: it was full at deep"),
         ("w", "crash", "rank 3's stack of 8 MiB is too small, --stack-size names a larger one: it was full "),
         ("W", "crash", "it was full at wide"),
-        ("4", "crash", "the stack pointer is outside of the rank's stack of 8 MiB) at wide"),
+        (
+            "4",
+            "crash",
+            "the stack pointer is outside of the rank's stack of 8 MiB, which --stack-size enlarges) at wide",
+        ),
         ("f", "crash", "rank 3 was ended by SIGFPE (an arithmetic error) at main+"),
         ("R", "crash", "rank 3's receive buffer of 1 MiB at 0x10 cannot be read or written (SIGSEGV"),
         ("R", "crash", "in MPI_Wait at main+"),
@@ -331,11 +335,17 @@ def test_what_is_no_program_is_refused_by_what_it_is(tmp_path) -> None:
     (tmp_path / "app.cpp").write_text("int main() {}\n")
     (tmp_path / "empty").write_text("")
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "bare").write_text("exec ./app\n")
+    (tmp_path / "bare").chmod(0o755)
+    (tmp_path / "dangling").symlink_to("nowhere")
+    subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "library.so"], check=True)
     for name, said in (
         ("empty", "the file is empty"),
         ("start", "a script for /bin/sh: run what it starts"),
         ("program", "a Python program, which hopcast knows by its name: call it program.py"),
         ("app.cpp", "a source file: compile it ('hopcast cxx "),
+        ("bare", "not a compiled program, and not a trace in a known format"),
+        ("library.so", "a shared library, and no program that could be run"),
         ("pipe", "is neither a file nor a folder; a workload is"),
         ("nothing\udcfe", "its name is no text in UTF-8"),
     ):

@@ -46,6 +46,49 @@ def test_lint_finds_the_requests_that_a_replay_refuses(calls: list[dict], cause:
         hopcast.run("crossbar", trace)
 
 
+def collective(kind: str, sizes: dict, root: int = 0) -> dict:
+    call = {"call": "MPI_Collective", "did": "collective", "kind": kind, "comm": 0, "root": root}
+    return call | {"sizes": sizes, "element": 1, "commutative": True}
+
+
+def own(sent: list[int], received: list[int]) -> dict:
+    return {"own": {"send": sent, "receive": received}}
+
+
+@pytest.mark.parametrize(
+    "one, other, kind",
+    [
+        (collective("bcast", {"equal": 8}), collective("bcast", {"equal": 16}), "mismatched collective"),
+        (
+            collective("allgatherv", {"by_rank": [8, 8]}),
+            collective("allgatherv", {"by_rank": [8, 16]}),
+            "mismatched collective",
+        ),
+        (
+            collective("gatherv", {"by_rank": [8, 8]}),
+            collective("gatherv", {"by_rank": [0, 16]}),
+            "mismatched collective",
+        ),
+        (
+            collective("alltoallv", own([8, 8], [8, 8])),
+            collective("alltoallv", own([16, 8], [8, 8])),
+            "mismatched collective",
+        ),
+        *[(call, call, "not followed") for call in (
+            collective("bcast", {"equal": 8}, root=2),
+            made({"cart": {"sizes": [3, 2], "periodic": [True, True]}}, 2),
+            send(2),
+            send(0, tag=1 << 31),
+        )],
+    ],
+)  # fmt: skip
+def test_lint_finds_the_arguments_that_a_replay_refuses(one, other, kind: str, tmp_path: Path) -> None:
+    trace = write(tmp_path / "damaged.hct", [[one], [other]])
+    assert kind in [found["kind"] for found in core.trace_lint(str(trace))["findings"]]
+    with pytest.raises(hopcast.ProgramFailure, match=r"uses MPI wrongly|mismatched collectives|deadlock"):
+        hopcast.run("crossbar", trace)
+
+
 def test_persistent_requests_are_used_again_and_again(tmp_path: Path) -> None:
     rounds = [START, receive(0), complete(0)] * 3
     free = {"call": "MPI_Request_free", "did": "free", "request": 0}

@@ -96,16 +96,18 @@ ANOTHER_ORDER = (
 def test_a_replay_is_held_to_the_logical_clocks(tmp_path: Path) -> None:
     def warnings(trace: Path, **how) -> list[str]:
         (tmp_path / "slow.toml").write_text(NETWORK)
-        report = hopcast.run(tmp_path / "slow.toml", trace, model="flow", check_clocks=True, **how)
+        report = hopcast.run(tmp_path / "slow.toml", trace, model="flow", **how)
         return report.summary["warnings"]
 
     whole = wildcards(tmp_path / "whole.hct", (1, 2))
     assert ANOTHER_ORDER not in warnings(whole)
     assert ANOTHER_ORDER in warnings(whole, rematch=True)
+    assert ANOTHER_ORDER not in warnings(whole, rematch=True, check_clocks=False)
     # A damaged recording, which does not say what came: the replay takes what comes.
     assert ANOTHER_ORDER in warnings(wildcards(tmp_path / "damaged.hct", (None, None)))
     with pytest.raises(InputError, match="--check-clocks: a replay without dependencies has no order"):
-        warnings(whole, mode="none")
+        warnings(whole, mode="none", check_clocks=True)
+    assert ANOTHER_ORDER not in warnings(whole, mode="none")
 
 
 def test_what_was_cancelled_is_not_waited_for(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_a_slice_drops_what_only_some_ranks_do_in_it(tmp_path: Path) -> None:
     out = tmp_path / "part.hct"
     written, _ = sliced(str(whole), str(out), False, None, "1ms", None)
     # The first allreduce is cut; the split is made by both, as rank 0 has it in the window.
-    assert written["cut"] == {"sends": 0, "receives": 0, "collectives": 1}
+    assert {what: count for what, count in written["cut"].items() if count} == {"collectives": 1}
     assert written["calls"] == (1 + 1 + 1) + (1 + 1)
     assert core.trace_lint(str(out))["findings"] == []
     assert seconds(out) < 1e-3

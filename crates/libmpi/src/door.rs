@@ -144,7 +144,7 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
         .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace();
     allow_files();
-    one_thread();
+    tell_libraries();
     if clock.sampled().is_some() {
         callers::want();
     }
@@ -231,12 +231,21 @@ fn environment() -> impl Iterator<Item = Vec<u8>> {
     std::env::vars_os().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
 }
 
-/// Libraries that would begin threads of themselves are told not to, before they are loaded: a rank has none, unless
-/// it is a process and begins them itself.
-fn one_thread() {
+/// What libraries read of the environment when they are loaded. Those that would begin threads of themselves are told not to:
+/// a rank has none, unless it is a process and begins them itself. That of Fortran is told to hold back nothing of what a
+/// rank prints, which would be lost where the rank stands still or another one aborts.
+fn tell_libraries() {
     // SAFETY: this process has one thread yet, and nobody holds a value of its environment.
-    unsafe { std::env::set_var("OMP_NUM_THREADS", "1") };
+    unsafe {
+        std::env::set_var("OMP_NUM_THREADS", "1");
+        if std::env::var_os(UNBUFFERED).is_none() {
+            std::env::set_var(UNBUFFERED, "y");
+        }
+    }
 }
+
+/// Of GNU Fortran: units 0, 5 and 6 read and write at once.
+const UNBUFFERED: &str = "GFORTRAN_UNBUFFERED_PRECONNECTED";
 
 /// All ranks' files are open in one process: as many as it may have.
 fn allow_files() {

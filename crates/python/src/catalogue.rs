@@ -86,11 +86,13 @@ pub fn trace_slice(
     py: Python<'_>,
     path: &str,
     out: &str,
-    from: Option<String>,
-    to: Option<String>,
+    times: (Option<String>, Option<String>),
     meetings: Option<(u64, u64)>,
+    ranks: Option<Vec<u32>>,
+    outside: Option<String>,
 ) -> PyResult<String> {
-    let part = sim::trace::Part { from, to, meetings };
+    let (from, to) = times;
+    let part = sim::trace::Part { from, to, meetings, ranks, outside };
     interruptible(py, |stop| Ok(sim::trace::slice(path, out, &part, stop)?.to_string()))
 }
 

@@ -7,12 +7,13 @@ mod stop;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mpi::Rank;
 use serde_json::{Value, json};
+use workload::trace::causality::Check;
 use workload::trace::{
     self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile, Wildcards,
 };
@@ -67,7 +68,11 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
     if files.is_empty() {
         return Err(error("this folder holds no files; name the folder of a trace".to_string()));
     }
-    trace::recognise(files).map_err(|reason| input_error(&reason))
+    let executable = metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
+    trace::recognise(files).map_err(|error| match executable {
+        false => input_error(&error),
+        true => InputError::whole(path, format!("not a compiled program, and {}", error.reason)),
+    })
 }
 
 /// How a user asks for a replay: the flags of the command line, `None` where they are not given.
@@ -81,7 +86,7 @@ pub struct Flags {
     pub ignore: Option<String>,
     /// Whether receives from any source are matched anew.
     pub rematch: Option<bool>,
-    /// Whether the replay is held to the logical clocks of the recorded run.
+    /// Whether the replay is held to the logical clocks of the recorded run; that of a short one if there is none.
     pub check_clocks: Option<bool>,
 }
 
@@ -89,8 +94,12 @@ impl Flags {
     /// What they mean, or which of them cannot be.
     pub fn options(&self) -> Result<ReplayOptions, InputError> {
         let wildcards = if self.rematch == Some(true) { Wildcards::Anew } else { Wildcards::Recorded };
-        let recorded = (self.check_clocks == Some(true)).then(Arc::default);
-        Ok(ReplayOptions { mode: self.mode()?, clocks: Clocks::default(), wildcards, recorded })
+        let check = match self.check_clocks {
+            None => Check::Short(Arc::default()),
+            Some(true) => Check::On(Arc::default()),
+            Some(false) => Check::Off,
+        };
+        Ok(ReplayOptions { mode: self.mode()?, clocks: Clocks::default(), wildcards, check })
     }
 
     fn mode(&self) -> Result<Mode, InputError> {
@@ -191,14 +200,15 @@ pub fn input_error(error: &TraceError) -> InputError {
     InputError::whole(error.file.clone(), format!("{place}{}", error.reason))
 }
 
-/// The files of a folder with their sizes, by name.
+/// The files of a folder with their sizes, by name; links that lead nowhere are none.
 fn files_of(folder: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        let metadata = std::fs::metadata(&path)?;
-        if metadata.is_file() {
-            files.push((path, metadata.len()));
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => files.push((path, metadata.len())),
+            Err(reason) if reason.kind() != io::ErrorKind::NotFound => return Err(reason),
+            Ok(_) | Err(_) => {}
         }
     }
     files.sort();

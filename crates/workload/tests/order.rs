@@ -30,9 +30,31 @@ fn receive(from: u32, comm: u32) -> (&'static str, Did) {
 }
 
 fn together(kind: &str, root: u32) -> (&'static str, Did) {
-    let (kind, sizes) = (kind.to_string(), Amount::Equal(8));
-    let collected = Collected { kind, comm: 0, root, sizes, element: 8, commutative: true, request: None };
+    sized(kind, root, 0, Amount::Equal(8))
+}
+
+/// A collective over a communicator, with sizes.
+fn sized(kind: &str, root: u32, comm: u32, sizes: Amount) -> (&'static str, Did) {
+    let kind = kind.to_string();
+    let collected = Collected { kind, comm, root, sizes, element: 8, commutative: true, request: None };
     ("MPI_A_collective", Did::Collective(collected))
+}
+
+fn by_rank(sizes: &[u64]) -> Amount {
+    Amount::ByRank(sizes.to_vec())
+}
+
+fn own(send: &[u64], receive: &[u64]) -> Amount {
+    Amount::Own { send: send.to_vec(), receive: receive.to_vec() }
+}
+
+/// Makes communicator 2 out of the world.
+fn making(how: How) -> (&'static str, Did) {
+    ("MPI_Comm_made", Did::NewComm(Made { parent: 0, comm: Some(2), how, members: Vec::new() }))
+}
+
+fn grid(sizes: &[u32], periodic: bool) -> (&'static str, Did) {
+    making(How::Cart { sizes: sizes.to_vec(), periodic: vec![periodic; sizes.len()] })
 }
 
 fn part(colour: i64, key: i64) -> (&'static str, Did) {
@@ -140,7 +162,7 @@ fn what_is_wrong_is_named_with_rank_call_and_cause() {
     assert_eq!(causes(&findings), [(Kind::UnmatchedSend, 0, 2, cause)]);
 
     let (_, findings) = ordered(&[vec![together("bcast", 0)], vec![together("bcast", 1)]]);
-    let cause = "does not go with MPI_A_collective (call #1 of rank 0)";
+    let cause = "has root 1, and MPI_A_collective (call #1 of rank 0) has root 0";
     assert_eq!(causes(&findings), [(Kind::Mismatch, 1, 1, cause)]);
 
     let circle = |to, from| vec![synchronous(to), receive(from, 0)];
@@ -154,4 +176,114 @@ fn what_is_wrong_is_named_with_rank_call_and_cause() {
     let (_, findings) = ordered(&[late, vec![receive(0, 0)]]);
     let [(Kind::ClockInversion, 1, 1, cause)] = causes(&findings)[..] else { panic!("{findings:?}") };
     assert!(cause.starts_with("returns 0.000003 s before MPI_Send (call #4 of rank 0) begins"), "{cause}");
+}
+
+/// What one of two ranks calls, another what goes with it or not, and why that is so, of which rank.
+#[test]
+fn sizes_that_must_agree_do() {
+    const FIRST: &str = "MPI_A_collective (call #1 of rank 0)";
+    const SECOND: &str = "MPI_A_collective (call #1 of rank 1)";
+    let of = |kind: &'static str, one: Amount, other: Amount| {
+        let (_, findings) = ordered(&[vec![sized(kind, 0, 0, one)], vec![sized(kind, 0, 0, other)]]);
+        let found: Vec<_> = causes(&findings)
+            .iter()
+            .map(|(kind, rank, _, cause)| (*kind, *rank, cause.to_string()))
+            .collect();
+        found
+    };
+    let wrong = |rank, cause: String| vec![(Kind::Mismatch, rank, cause)];
+    for kind in ["bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "scan"] {
+        assert_eq!(of(kind, Amount::Equal(8), Amount::Equal(8)), []);
+        let expected = wrong(1, format!("has 16 bytes, and {FIRST} has 8"));
+        assert_eq!(of(kind, Amount::Equal(8), Amount::Equal(16)), expected, "{kind}");
+    }
+    for kind in ["allgatherv", "reduce_scatter"] {
+        assert_eq!(of(kind, by_rank(&[8, 16]), by_rank(&[8, 16])), []);
+        let expected = wrong(1, format!("has 24 bytes for rank 1, and {FIRST} has 16"));
+        assert_eq!(of(kind, by_rank(&[8, 16]), by_rank(&[8, 24])), expected, "{kind}");
+    }
+    // Only the root knows all sizes, and its own block is nobody's business.
+    for kind in ["gatherv", "scatterv"] {
+        assert_eq!(of(kind, by_rank(&[8, 16]), by_rank(&[0, 16])), []);
+        let expected = wrong(1, format!("has 24 bytes, for which {FIRST} has 16"));
+        assert_eq!(of(kind, by_rank(&[8, 16]), by_rank(&[0, 24])), expected, "{kind}");
+    }
+    for kind in ["alltoallv", "alltoallw"] {
+        assert_eq!(of(kind, own(&[1, 2], &[1, 3]), own(&[3, 4], &[2, 4])), []);
+        let expected = wrong(0, format!("takes 3 bytes of {SECOND}, which sends 5"));
+        assert_eq!(of(kind, own(&[1, 2], &[1, 3]), own(&[5, 4], &[2, 4])), expected, "{kind}");
+    }
+    assert_eq!(
+        of("allgatherv", by_rank(&[8, 8]), Amount::Equal(8)),
+        wrong(1, format!("has sizes of another sort than {FIRST}"))
+    );
+}
+
+#[test]
+fn neighbours_agree_with_each_other_only() {
+    let of = |sizes: [u64; 4]| {
+        // A row of four: a rank talks to the one before and the one after.
+        let calls = |bytes| vec![grid(&[4], false), sized("neighbor_alltoall", 0, 2, Amount::Equal(bytes))];
+        ordered(&sizes.map(calls)).1
+    };
+    assert_eq!(causes(&of([8; 4])), []);
+    let cause = "takes 8 bytes of MPI_A_collective (call #2 of rank 3), which sends 16";
+    assert_eq!(causes(&of([8, 8, 8, 16])), [(Kind::Mismatch, 2, 2, cause)]);
+
+    // A ring of two: each is the other's neighbour on both sides, in either order.
+    let sizes = [own(&[1, 2], &[4, 3]), own(&[3, 4], &[2, 1])];
+    let calls = |sizes| vec![grid(&[2], true), sized("neighbor_alltoallv", 0, 2, sizes)];
+    assert_eq!(causes(&ordered(&sizes.map(calls)).1), []);
+}
+
+#[test]
+fn what_names_nothing_is_not_followed() {
+    let call = |call: (&'static str, Did), cause: &str| {
+        let (_, findings) = ordered(&[vec![call.clone()], vec![call], Vec::new()]);
+        let found = causes(&findings);
+        assert!(found.contains(&(Kind::NotFollowed, 1, 1, cause)), "{found:?} instead of {cause}");
+    };
+    call(together("bcast", 3), "has root 3 in communicator 0, which has 3 ranks");
+    call(
+        sized("allgatherv", 0, 0, by_rank(&[8, 8])),
+        "has a list of 2 sizes for communicator 0, which has 3 ranks",
+    );
+    call(
+        sized("neighbor_allgather", 0, 0, Amount::Equal(8)),
+        "is among neighbours, but communicator 0 has no topology",
+    );
+    call(send(3, 0), "names rank 3 of communicator 0, which has 3 ranks");
+    call(receive(7, 0), "names rank 7 of communicator 0, which has 3 ranks");
+    let Did::Receive(mut looks) = receiving(7, 0, None) else { unreachable!() };
+    call(("MPI_Probe", Did::Probe(looks.clone())), "names rank 7 of communicator 0, which has 3 ranks");
+    (looks.from, looks.tag) = (From::Any, Some(1 << 31));
+    call(("MPI_Recv", Did::Receive(looks)), "has tag 2147483648, above the largest, 2147483647");
+    let tagged = |tag| Sent { to: Some(0), tag, comm: 0, bytes: 8, mode: Mode::Standard, request: None };
+    call(("MPI_Send", Did::Send(tagged(u32::MAX))), "has tag 4294967295, above the largest, 2147483647");
+}
+
+#[test]
+fn a_grid_fits_its_communicator() {
+    let of = |calls: [(&'static str, Did); 2]| ordered(&calls.map(|call| vec![call])).1;
+    assert_eq!(causes(&of([grid(&[2, 1], true), grid(&[2, 1], true)])), []);
+    // One rank remains outside, which is no error.
+    assert_eq!(causes(&of([grid(&[1], true), grid(&[1], true)])), []);
+    for (sizes, said) in [(&[2, 2][..], "2 x 2"), (&[2, 0], "2 x 0"), (&[1 << 16, 1 << 16], "65536 x 65536")]
+    {
+        let cause = format!("asks for a grid of {said} ranks in communicator 0, which has 2 ranks");
+        let expected = [(Kind::NotFollowed, 0, 1, &*cause), (Kind::NotFollowed, 1, 1, &*cause)];
+        assert_eq!(causes(&of([grid(sizes, true), grid(sizes, true)])), expected);
+    }
+    let cause = "asks for a grid of [1, 2], and MPI_Comm_made (call #1 of rank 0) for one of [2, 1]";
+    assert_eq!(causes(&of([grid(&[2, 1], true), grid(&[1, 2], true)])), [(Kind::Mismatch, 1, 1, cause)]);
+    let cause =
+        "asks for a grid of [2], and MPI_Comm_made (call #1 of rank 0) for one of [2], with other periods";
+    assert_eq!(causes(&of([grid(&[2], true), grid(&[2], false)])), [(Kind::Mismatch, 1, 1, cause)]);
+    let of = |how: How| of([making(how.clone()), making(how)]);
+    let found = of(How::CartSub { keep: vec![true] });
+    assert_eq!(found.first[0].cause, "takes a part of a grid, but this communicator is none");
+    let found = of(How::Create { members: vec![0, 5] });
+    assert_eq!(found.first[0].cause, "names rank 5 of communicator 0, which has 2 ranks");
+    let found = of(How::Graph { sources: vec![], destinations: vec![2] });
+    assert_eq!(found.first[0].cause, "names rank 2 of communicator 0, which has 2 ranks");
 }

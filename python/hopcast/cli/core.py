@@ -98,13 +98,18 @@ def trace_scale(path: str, out: str, grid: list[int] | None, to: list[int], tall
 
 
 def trace_slice(
-    path: str, out: str, start: str | None, end: str | None, meetings: tuple[int, int] | None
+    path: str,
+    out: str,
+    times: tuple[str | None, str | None],
+    meetings: tuple[int, int] | None,
+    ranks: list[int] | None,
+    outside: str | None,
 ) -> dict:
     """Writes into the folder `out` a part of a recorded run, see `sim::trace::slice`."""
     from hopcast.archive import opened
 
     with opened(path) as place:
-        return json.loads(_core.trace_slice(place, out, start, end, meetings))
+        return json.loads(_core.trace_slice(place, out, times, meetings, ranks, outside))
 
 
 def platform_schema() -> str:

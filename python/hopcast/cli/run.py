@@ -103,11 +103,10 @@ _AS_THEY_ARE = (
     "source.",
 )
 @click.option(
-    "--check-clocks",
-    is_flag=True,
+    "--check-clocks/--no-check-clocks",
     default=None,
     help="Warn where a replay receives a message that in the recorded run was not sent yet, by its logical "
-    "clocks.",
+    "clocks. Default: of traces of no more than a million calls.",
 )
 @click.option(
     "--compute-scale",

@@ -243,6 +243,24 @@ class _Meetings(click.ParamType):
         return int(words[0]), int(words[1])
 
 
+class _Ranks(click.ParamType):
+    """`0-15`, `0,4,8`, or both."""
+
+    name = "ranks"
+
+    def convert(self, value, param, ctx) -> list[int]:
+        if not isinstance(value, str):
+            return value
+        ranks: set[int] = set()
+        for word in value.split(","):
+            first, _, last = word.partition("-")
+            ends = [first, last if "-" in word else first]
+            if not all(end.isdecimal() and len(end) <= 9 for end in ends) or int(ends[0]) > int(ends[1]):
+                self.fail(f"'{value}' is not a list of ranks, such as 0-15 or 0,4,8")
+            ranks.update(range(int(ends[0]), int(ends[1]) + 1))
+        return sorted(ranks)
+
+
 @command.command()
 @click.argument("path")
 @click.option("-o", "--out", type=click.Path(), required=True, help="What to write: a folder, NAME.hct.")
@@ -255,20 +273,25 @@ class _Meetings(click.ParamType):
     help="Calls after the A-th call in which all ranks wait for each other (barrier, allreduce, …), up to "
     "and with the B-th: iterations A to B of a loop with one.",
 )
+@click.option("--ranks", type=_Ranks(), metavar="RANKS", help="Of these ranks only: 0-15, or 0,4,8.")
+@click.option(
+    "--outside",
+    type=click.Choice(["refuse", "drop"]),
+    help="What becomes of messages with ranks that are not kept. Default: refuse.",
+)
 @click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
-def slice(
-    path: str, out: str, start: str | None, end: str | None, meetings: tuple[int, int] | None, one_file: bool
-) -> None:
-    """Write a part of the trace at PATH: a window of its time, or some of its iterations.
+def slice(path: str, out: str, one_file: bool, **part) -> None:
+    """Write a part of the trace at PATH: a window of its time, some of its iterations, or some of its ranks.
 
     What is written replays: a message into the window, or out of it, goes from or to nobody
     (MPI_PROC_NULL), and a collective that is not in it on all ranks does nothing. Communicators and
-    persistent requests that were made before are made at the begin.
+    persistent requests that were made before are made at the begin. Ranks that are kept have collectives
+    among themselves; messages with others are refused, or dropped: such calls take their recorded time.
     """
     from hopcast.record.files import sliced
     from hopcast.report import units
 
-    written, size = sliced(path, out, one_file, start, end, meetings)
+    written, size = sliced(path, out, one_file, **part)
     ranks = units.things(written["ranks"], "rank")
     click.echo(
         f"{ranks}, {written['calls']:,} calls in {out} ({units.size(size)}), "
@@ -281,12 +304,15 @@ def slice(
     ]
     if cut:
         click.echo(f"cut: {', '.join(cut)}")
+    if written["cut"]["restricted"]:
+        click.echo(f"among the kept ranks only: {units.things(written['cut']['restricted'], 'collective')}")
 
 
 _CUT = (
     ("sends", "message", "received after it or before it"),
     ("receives", "message", "sent before it or after it"),
     ("collectives", "collective", "that some ranks did outside"),
+    ("outside", "operation", "with ranks that are not kept"),
 )
 """What a slice may cut, as it is said."""
 

@@ -32,9 +32,15 @@ def sliced(
     start: str | None,
     end: str | None,
     meetings: tuple[int, int] | None,
+    ranks: list[int] | None = None,
+    outside: str | None = None,
 ) -> tuple[dict, int]:
     """The same of a part of the run at `path`: see `sim::trace::slice`."""
-    return _written(out, one_file, lambda folder: core.trace_slice(path, folder, start, end, meetings))
+
+    def write(folder: str) -> dict:
+        return core.trace_slice(path, folder, (start, end), meetings, ranks, outside)
+
+    return _written(out, one_file, write)
 
 
 def _written(out: str, one_file: bool, write: Callable[[str], dict]) -> tuple[dict, int]:

@@ -310,7 +310,9 @@ pub fn fault(rank: u32, now: Time) -> Fault {
         Pointer::Within => format!("rank {rank} was ended by {name} ({what}) {there}"),
         Pointer::Elsewhere(bytes) => {
             let bytes = Bytes(bytes as u64);
-            let stack = format!("the stack pointer is outside of the rank's stack of {bytes}");
+            let stack = format!(
+                "the stack pointer is outside of the rank's stack of {bytes}, which --stack-size enlarges"
+            );
             format!("rank {rank} was ended by {name} ({what}; {stack}) {there}")
         }
     };

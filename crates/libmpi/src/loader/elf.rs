@@ -18,6 +18,8 @@ const E_TYPE: usize = 16;
 const STATIC: &str = "statically linked, so that the MPI library that it was linked with is part of it and no other can \
                       be put in its place: link it dynamically";
 
+const LIBRARY: &str = "a shared library, and no program that could be run: link it into one";
+
 /// Why a program cannot be loaded: a sentence about it.
 pub type Refusal = String;
 
@@ -143,7 +145,13 @@ impl Elf {
 
     /// The same of a program, which asks for a loader.
     pub fn program(path: &Path) -> Result<Elf, Refusal> {
-        Elf::read(path).and_then(|elf| if elf.interpreter.is_some() { Ok(elf) } else { Err(STATIC.into()) })
+        let elf = Elf::read(path)?;
+        let flags = elf.dynamic.get(elf::DT_FLAGS_1).unwrap_or(0) as u32;
+        match elf.interpreter {
+            Some(_) => Ok(elf),
+            None if elf.fixed || flags & elf::DF_1_PIE != 0 => Err(STATIC.into()),
+            None => Err(LIBRARY.into()),
+        }
     }
 
     fn read_dynamic(&self, place: Segment) -> Dynamic {

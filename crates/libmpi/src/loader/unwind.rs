@@ -3,6 +3,9 @@
 //! The unwinder asks `_dl_find_object` of the C library (since version 2.35), which knows what it has loaded, the
 //! template among it, but not the copies. The launcher, whose functions are found before those of
 //! libraries, defines that function and asks here first.
+//!
+//! A program may have an unwinder of its own (`-static-libgcc`), which asks frames of this library in turn; they ask the
+//! shared one, whose tables are empty until it has unwound something.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -25,8 +28,23 @@ static COPIES: OnceLock<Copies> = OnceLock::new();
 
 /// Makes the copies known. A process runs one program.
 pub fn set(copies: Copies) {
+    extern "C" fn enough(_frame: *mut c_void, _: *mut c_void) -> c_int {
+        END_OF_STACK
+    }
+    // SAFETY: looks at this function's own frame, and has enough.
+    unsafe { _Unwind_Backtrace(enough, std::ptr::null_mut()) };
     let known = COPIES.set(copies);
     assert!(known.is_ok(), "a process runs one program");
+}
+
+/// `_URC_END_OF_STACK`: look no further.
+const END_OF_STACK: c_int = 5;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        see: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
 }
 
 /// `struct dl_find_object` of the C library on x86-64 (dlfcn.h).

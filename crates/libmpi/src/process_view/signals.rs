@@ -28,7 +28,13 @@ pub struct Signals {
     /// A bit for each signal that is to wait, and for each that waits.
     blocked: u64,
     waiting: u64,
+    /// The stack that it has named for handlers.
+    stack: libc::stack_t,
 }
+
+/// No stack for handlers.
+const NO_STACK: libc::stack_t =
+    libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
 
 /// Of a rank: nothing until it says what it wants.
 pub type Lazy = RefCell<Option<Box<Signals>>>;
@@ -57,7 +63,7 @@ fn with<R>(me: &Process, work: impl FnOnce(&mut Signals) -> R) -> R {
     let fresh = || {
         // SAFETY: numbers and pointers, of which zeros are the default.
         let actions = unsafe { std::mem::zeroed() };
-        Box::new(Signals { actions, blocked: 0, waiting: 0 })
+        Box::new(Signals { actions, blocked: 0, waiting: 0, stack: NO_STACK })
     };
     work(me.view.signals.borrow_mut().get_or_insert_with(fresh))
 }
@@ -221,11 +227,28 @@ unsafe extern "C" fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc
     0
 }
 
-/// Handlers of faults have a stack of their own already.
-unsafe extern "C" fn alternative_stack(_new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
-    // SAFETY: the program's place, or null.
-    if let Some(old) = unsafe { old.as_mut() } {
-        *old = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+/// Handlers of faults have a stack of their own already: the rank's is only remembered.
+unsafe extern "C" fn alternative_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    let Some(me) = Process::running() else {
+        // SAFETY: the program's own call.
+        return unsafe { libc::sigaltstack(new, old) };
+    };
+    // SAFETY: the program's places, or null.
+    let (new, old) = unsafe { (new.as_ref(), old.as_mut()) };
+    let after = match new {
+        Some(new) if new.ss_flags & !libc::SS_ONSTACK & !libc::SS_DISABLE != 0 => return fail(libc::EINVAL),
+        Some(new) if new.ss_flags & libc::SS_DISABLE != 0 => Some(NO_STACK),
+        Some(new) if new.ss_size < libc::MINSIGSTKSZ => return fail(libc::ENOMEM),
+        Some(new) => Some(libc::stack_t { ss_flags: 0, ..*new }),
+        None => None,
+    };
+    let before = with(me, |signals| {
+        let before = signals.stack;
+        signals.stack = after.unwrap_or(before);
+        before
+    });
+    if let Some(old) = old {
+        *old = before;
     }
     0
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use workload::trace::hct::rank::End;
 use workload::trace::hct::write::{self, ConvertError};
 use workload::trace::scale::Scaled;
-use workload::trace::slice::{Cut, Slice, Window};
+use workload::trace::slice::{Among, Cut, Outside, Slice, Window};
 
 use super::stop::Stop;
 use super::{input_error, open};
@@ -59,26 +59,34 @@ pub fn scale(
 }
 
 /// Writes into the folder `out` the part of the recorded run at `path` that lies in `window`, and says what was `cut`.
-pub fn slice(path: &str, out: &str, window: &Part, stop: &Stop) -> Result<Value, InputError> {
-    let window = window.window()?;
+pub fn slice(path: &str, out: &str, part: &Part, stop: &Stop) -> Result<Value, InputError> {
+    let (window, among) = (part.window()?, part.among()?);
     let recording = stop.stopping(open(path)?);
     recording.replayable().map_err(|error| input_error(&error))?;
     let hosts = recording.hosts();
-    let slice =
-        Slice::new(recording.clone(), window).map_err(|error| InputError::whole(path, error.reason))?;
+    let slice = Slice::new(recording.clone(), window, among.as_ref())
+        .map_err(|error| InputError::whole(path, error.reason))?;
     let begin_ns = slice.begin().0 / 1000;
-    let mut written = write_all(recording.ranks(), out, &|rank, file| {
-        let mut head = recording.head(Rank(rank), &hosts[rank as usize]);
+    let mut written = write_all(slice.ranks(), out, &|rank, file| {
+        let recorded = slice.recorded(Rank(rank));
+        let mut head = recording.head(recorded, &hosts[recorded.0 as usize]);
+        (head.rank, head.ranks) = (rank, slice.ranks());
         head.start_unix_ns = head.start_unix_ns.saturating_add(begin_ns);
         write::write(slice.events(Rank(rank))?, &head, file)
     })?;
-    let Cut { sends, receives, collectives } = slice.cut();
+    let Cut { sends, receives, collectives, outside, restricted } = slice.cut();
     written["begin_s"] = json!(slice.begin().seconds());
-    written["cut"] = json!({"sends": sends, "receives": receives, "collectives": collectives});
+    written["cut"] = json!({
+        "sends": sends,
+        "receives": receives,
+        "collectives": collectives,
+        "outside": outside,
+        "restricted": restricted,
+    });
     Ok(written)
 }
 
-/// Which part of a run a user wants: between times or meetings of all ranks, not both.
+/// Which part of a run a user wants: between times or meetings of all ranks, not both; of all ranks, or some.
 #[derive(Debug, Default, Clone)]
 pub struct Part {
     /// From this time on, such as "1.5 s".
@@ -87,6 +95,10 @@ pub struct Part {
     pub to: Option<String>,
     /// After so many meetings, up to and with the one of that number.
     pub meetings: Option<(u64, u64)>,
+    /// Of these ranks only, in any order.
+    pub ranks: Option<Vec<u32>>,
+    /// What becomes of what they have to do with others: a name of [`Outside::ALL`]; the first if there is none.
+    pub outside: Option<String>,
 }
 
 impl Part {
@@ -102,14 +114,35 @@ impl Part {
                 "--meetings",
                 "says where the part begins and ends, and so do --from and --to",
             )),
-            (None, None, None) => {
-                Err(InputError::whole("--from, --to, --meetings", "which part? None of these is given"))
-            }
+            (None, None, None) if self.ranks.is_some() => Ok(Window::Whole),
+            (None, None, None) => Err(InputError::whole(
+                "--from, --to, --meetings, --ranks",
+                "which part? None of these is given",
+            )),
             (None, ..) if times.0 >= times.1 => {
                 Err(InputError::whole("--from, --to", "the part ends before it begins"))
             }
             (None, ..) => Ok(Window::Times(times.0, times.1)),
         }
+    }
+
+    fn among(&self) -> Result<Option<Among>, InputError> {
+        let name = self.outside.as_deref().unwrap_or("refuse");
+        let Some((_, outside)) = Outside::ALL.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<_> = Outside::ALL.iter().map(|(name, _)| *name).collect();
+            let reason = format!("unknown: '{name}'; known: {}", known.join(", "));
+            return Err(InputError::whole("--outside", reason));
+        };
+        let Some(mut ranks) = self.ranks.clone() else {
+            let alone = || InputError::whole("--outside", "is for --ranks, of which none are given");
+            return self.outside.as_ref().map_or(Ok(None), |_| Err(alone()));
+        };
+        ranks.sort_unstable();
+        ranks.dedup();
+        if ranks.is_empty() {
+            return Err(InputError::whole("--ranks", "names no rank"));
+        }
+        Ok(Some(Among { ranks, outside: *outside }))
     }
 }
 

@@ -19,28 +19,45 @@ use mpi::source::Status;
 use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
-use super::order::order;
+use super::order::order_first;
 use super::set::{RecordedCall, TraceSet};
 
-/// The logical clock of each call of a recorded run, by rank: found when it is first asked for.
+/// Whether a replay is held to the order of the recorded run.
+#[derive(Debug, Default, Clone)]
+pub enum Check {
+    /// It is not.
+    #[default]
+    Off,
+    /// If the run has an order, of no more than [`SHORT`] calls, and the replay has one.
+    Short(Arc<Logical>),
+    /// It is, or an error says why it cannot be.
+    On(Arc<Logical>),
+}
+
+/// The most calls of a recorded run, of all ranks together, whose order is found without being asked for.
+pub const SHORT: u64 = 1_000_000;
+
+/// The logical clock of each call of a recorded run, by rank: found when it is first asked for; none of a run that is
+/// too long.
 #[derive(Debug, Default)]
-pub struct Logical(OnceLock<Vec<Vec<u64>>>);
+pub struct Logical(OnceLock<Option<Vec<Vec<u64>>>>);
 
 impl Logical {
-    /// Goes through the whole of `set`, unless that has been done.
-    pub fn find(&self, set: &dyn TraceSet) -> Result<(), TraceError> {
+    /// Goes through the whole of `set`, unless that has been done, or it has more than `most` calls. Whether it has the
+    /// clocks.
+    pub fn find(&self, set: &dyn TraceSet, most: u64) -> Result<bool, TraceError> {
         if self.0.get().is_none() {
             let mut clocks = vec![Vec::new(); set.ranks() as usize];
-            order(set, &mut |rank: Rank, clock| clocks[rank.0 as usize].push(clock))?;
+            let found = order_first(set, most, &mut |rank: Rank, clock| clocks[rank.0 as usize].push(clock))?;
             // Whoever was faster has found the same.
-            let _ = self.0.set(clocks);
+            let _ = self.0.set(found.map(|_| clocks));
         }
-        Ok(())
+        Ok(self.0.get().is_some_and(Option::is_some))
     }
 
     /// That of a rank's call, from 1; none of those that the recorded run's order does not come to.
     fn of(&self, rank: Rank, number: u64) -> Option<u64> {
-        self.0.get()?.get(rank.0 as usize)?.get(number.checked_sub(1)? as usize).copied()
+        self.0.get()?.as_ref()?.get(rank.0 as usize)?.get(number.checked_sub(1)? as usize).copied()
     }
 }
 

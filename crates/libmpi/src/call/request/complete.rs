@@ -19,7 +19,8 @@ struct Thrown<'a> {
 impl Drop for Thrown<'_> {
     fn drop(&mut self) {
         if let Some(pending) = self.me.requests.borrow_mut().get_mut(handle::number(self.place)) {
-            pending.state = State::Complete(Status::EMPTY, None);
+            // A persistent one can be started again; another one has its handle yet, which a wait takes.
+            pending.state = if pending.kept { State::Inactive } else { State::Complete(Status::EMPTY, None) };
         }
     }
 }

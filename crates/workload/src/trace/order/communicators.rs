@@ -69,6 +69,11 @@ impl Comm {
         self.sides(me).1.member(rank)
     }
 
+    /// How many ranks it can mean.
+    pub fn peers(&self, me: u32) -> u32 {
+        self.sides(me).1.size()
+    }
+
     /// All members, those of the first group first.
     pub fn members(&self) -> &Arc<[u32]> {
         &self.members
@@ -80,65 +85,59 @@ impl Comm {
         self.local.rank_of(rank).or_else(in_remote).map(|place| place as usize)
     }
 
-    /// Who sends to the member at `place` in a collective over neighbours.
-    pub fn sources(&self, place: u32) -> Vec<u32> {
+    /// Whether it is an inter-communicator.
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// The grid that it is, if it is one.
+    pub fn grid(&self) -> Option<&CartGrid> {
         match &self.topology {
-            Topology::None => Vec::new(),
-            Topology::Graph(all) => {
-                all.get(place as usize).map_or(Vec::new(), |around| around.sources.clone())
-            }
-            Topology::Grid(grid) => {
-                let here = coordinates(place, &grid.sizes);
-                let mut around = Vec::new();
-                for (dimension, (&size, &periodic)) in grid.sizes.iter().zip(&grid.periodic).enumerate() {
-                    for step in [size - 1, 1] {
-                        let to = here[dimension] + step;
-                        let inside = if step == 1 { to < size } else { here[dimension] > 0 };
-                        if periodic || inside {
-                            let mut there = here.clone();
-                            there[dimension] = to % size;
-                            around.push(place_of(&there, &grid.sizes));
-                        }
-                    }
-                }
-                around
-            }
+            Topology::Grid(grid) => Some(grid),
+            _ => None,
         }
     }
 
-    /// What its members make together, who `asked` by place.
-    pub fn make(&self, asked: &[NewComm], hosts: &[String]) -> Result<Vec<Comm>, String> {
+    /// With whom the member at `place` talks in a collective over neighbours; `None` without a topology.
+    pub fn around(&self, place: usize) -> Option<Arc<Neighbours>> {
+        match &self.topology {
+            Topology::None => None,
+            Topology::Graph(all) => all.get(place).cloned(),
+            Topology::Grid(grid) => Some(Arc::new(grid.neighbours(place as u32))),
+        }
+    }
+
+    /// What its members make together, who `asked` by place; nothing where `check::of_new` has something to say.
+    pub fn make(&self, asked: &[NewComm], hosts: &[String]) -> Vec<Comm> {
         match asked {
-            [NewComm::Dup, ..] => return Ok(vec![self.clone()]),
-            [NewComm::Inter(groups, _), ..] => return Ok(vec![Comm::two(&groups.local, &groups.remote)]),
+            [NewComm::Dup, ..] => return vec![self.clone()],
+            [NewComm::Inter(groups, _), ..] => return vec![Comm::two(&groups.local, &groups.remote)],
             [NewComm::Merge { high }, ..] => {
-                let Some(remote) = &self.remote else { return Err("merges a single group".into()) };
+                let Some(remote) = &self.remote else { return Vec::new() };
                 let other = asked.get(self.local.size() as usize);
                 let swapped = *high && matches!(other, Some(NewComm::Merge { high: false }));
                 let (first, last) = if swapped { (remote, &self.local) } else { (&self.local, remote) };
-                return Ok(vec![Comm::of(first.members().chain(last.members()).collect())]);
+                return vec![Comm::of(first.members().chain(last.members()).collect())];
             }
-            _ if self.remote.is_some() => {
-                return Err("makes a part of an inter-communicator, which is not followed".into());
-            }
+            _ if self.is_inter() => return Vec::new(),
             _ => {}
         }
         let mut parts: BTreeMap<i64, Vec<(i64, u32)>> = BTreeMap::new();
         for (one, place) in asked.iter().zip(0..) {
-            if let Some((colour, key)) = self.part(one, place, hosts)? {
+            if let Some((colour, key)) = self.part(one, place, hosts) {
                 parts.entry(colour).or_default().push((key, place));
             }
         }
-        Ok(parts.into_values().map(|part| self.made(part, asked)).collect())
+        parts.into_values().map(|part| self.made(part, asked)).collect()
     }
 
     /// Which of the new communicators the member at `place` is in, and its order there.
-    fn part(&self, asked: &NewComm, place: u32, hosts: &[String]) -> Result<Option<(i64, i64)>, String> {
+    fn part(&self, asked: &NewComm, place: u32, hosts: &[String]) -> Option<(i64, i64)> {
         let position = |list: &[u32]| {
             let at = list.iter().position(|&member| member == place)?;
             Some((i64::from(list[0]), at as i64))
         };
-        Ok(match asked {
+        match asked {
             NewComm::Split { colour, key } => colour.map(|colour| (colour, *key)),
             NewComm::SplitHost { key } => {
                 let host = |place| self.local.member(place).and_then(|rank| hosts.get(rank as usize));
@@ -147,24 +146,17 @@ impl Comm {
             }
             NewComm::Create(list) | NewComm::CreateGroup(list, _) => position(list),
             NewComm::Cart(grid) => {
-                let count = grid.sizes.iter().fold(1_u64, |count, &size| count.saturating_mul(size.into()));
-                (u64::from(place) < count).then_some((0, place.into()))
+                let size = grid.size().filter(|size| *size <= self.local.size())?;
+                (place < size).then_some((0, place.into()))
             }
             NewComm::CartSub(keep) => {
-                let Topology::Grid(grid) = &self.topology else {
-                    return Err("takes a part of a grid, but this communicator is none".into());
-                };
-                let here = coordinates(place, &grid.sizes);
-                let index = |kept: bool| {
-                    let of = here.iter().zip(&grid.sizes).zip(keep.iter().chain(std::iter::repeat(&false)));
-                    of.filter(|(_, keep)| **keep == kept)
-                        .fold(0, |index, ((&at, &size), _)| index * i64::from(size) + i64::from(at))
-                };
-                Some((index(false), index(true)))
+                let grid = self.grid().filter(|grid| grid.sizes.len() == keep.len())?;
+                let (_, colour, key) = grid.sub(place, keep);
+                Some((colour, key))
             }
             NewComm::Graph(_) => Some((0, place.into())),
             NewComm::OutsideGraph | NewComm::Dup | NewComm::Inter(..) | NewComm::Merge { .. } => None,
-        })
+        }
     }
 
     fn made(&self, mut part: Vec<(i64, u32)>, asked: &[NewComm]) -> Comm {
@@ -172,9 +164,9 @@ impl Comm {
         let places = || part.iter().map(|(_, place)| *place);
         let topology = match places().next().map(|place| &asked[place as usize]) {
             Some(NewComm::Cart(grid)) => Topology::Grid(grid.clone()),
-            Some(NewComm::CartSub(keep)) => match &self.topology {
-                Topology::Grid(grid) => Topology::Grid(Arc::new(kept(grid, keep))),
-                _ => Topology::None,
+            Some(NewComm::CartSub(keep)) => match self.grid() {
+                Some(grid) => Topology::Grid(Arc::new(grid.sub(0, keep).0)),
+                None => Topology::None,
             },
             Some(NewComm::Graph(_)) => {
                 let around = places().filter_map(|place| match &asked[place as usize] {
@@ -188,32 +180,4 @@ impl Comm {
         let members = places().filter_map(|place| self.local.member(place)).collect();
         Comm { topology, ..Comm::of(members) }
     }
-}
-
-fn kept(grid: &CartGrid, keep: &[bool]) -> CartGrid {
-    let kept = |at: &usize| keep.get(*at).copied().unwrap_or(false);
-    let dimensions = || (0..grid.sizes.len()).filter(kept);
-    CartGrid {
-        sizes: dimensions().map(|at| grid.sizes[at]).collect(),
-        periodic: dimensions().map(|at| grid.periodic.get(at).copied().unwrap_or(false)).collect(),
-    }
-}
-
-/// Row-major: the last dimension is the fastest.
-fn coordinates(mut place: u32, sizes: &[u32]) -> Vec<u32> {
-    let mut here: Vec<u32> = sizes
-        .iter()
-        .rev()
-        .map(|&size| {
-            let at = place % size.max(1);
-            place /= size.max(1);
-            at
-        })
-        .collect();
-    here.reverse();
-    here
-}
-
-fn place_of(here: &[u32], sizes: &[u32]) -> u32 {
-    here.iter().zip(sizes).fold(0, |place, (&at, &size)| place * size + at)
 }

@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use engine::hash::Map;
 use mpi::Rank;
-use mpi::collective::Kind;
-use mpi::operation::NewComm;
+use mpi::collective::{Collective, Kind};
+use mpi::operation::{Neighbours, NewComm};
 
 use super::mail::Place;
-use super::{By, Purpose};
+use super::{By, Purpose, agree};
 
 /// Who meets: the members of a communicator, or some of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,10 +35,10 @@ pub struct Meeting {
 pub type Which = (Meeting, u64);
 
 /// What a member comes for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum What {
-    /// A collective, with its root.
-    Collective(Kind, u32),
+    /// A collective.
+    Collective(Arc<Collective>),
     /// To make a communicator.
     Make(NewComm),
     /// MPI_Finalize.
@@ -46,24 +46,16 @@ pub enum What {
 }
 
 impl What {
-    /// Whether two members may come for these to one meeting.
-    fn agrees(&self, other: &What) -> bool {
-        match (self, other) {
-            (What::Make(one), What::Make(other)) => {
-                let topology = |how: &NewComm| matches!(how, NewComm::Graph(_) | NewComm::OutsideGraph);
-                std::mem::discriminant(one) == std::mem::discriminant(other)
-                    || topology(one) && topology(other)
-            }
-            _ => self == other,
-        }
-    }
-
-    fn rooted(&self) -> Rooted {
-        match self {
-            What::Collective(Kind::Bcast | Kind::Scatter | Kind::Scatterv, root) => Rooted::From(*root),
-            What::Collective(Kind::Reduce | Kind::Gather | Kind::Gatherv, root) => Rooted::To(*root),
-            What::Collective(Kind::Scan | Kind::Exscan, _) => Rooted::Before,
-            What::Collective(kind, _) if kind.name().starts_with("neighbor") => Rooted::Around,
+    /// For whom a member waits, one of `members`. A root that is none of them has been found elsewhere.
+    fn rooted(&self, members: usize) -> Rooted {
+        let What::Collective(call) = self else { return Rooted::All };
+        let root = call.root;
+        match call.kind {
+            _ if root as usize >= members => Rooted::All,
+            Kind::Bcast | Kind::Scatter | Kind::Scatterv => Rooted::From(root),
+            Kind::Reduce | Kind::Gather | Kind::Gatherv => Rooted::To(root),
+            Kind::Scan | Kind::Exscan => Rooted::Before,
+            kind if kind.among_neighbours() => Rooted::Around,
             _ => Rooted::All,
         }
     }
@@ -86,8 +78,8 @@ pub struct Entry {
     pub clock: u64,
     /// For what.
     pub what: What,
-    /// Whose calls it waits for in a collective over neighbours, by place.
-    pub sources: Arc<[u32]>,
+    /// With whom it talks in a collective over neighbours, by place.
+    pub around: Option<Arc<Neighbours>>,
     /// Under which request.
     pub request: u32,
 }
@@ -103,6 +95,8 @@ pub struct Instance {
     came: usize,
     left: usize,
     latest: u64,
+    /// Whether all that came so far go together.
+    agree: bool,
     /// What all have made, by place.
     pub made: Vec<u32>,
 }
@@ -111,11 +105,16 @@ impl Instance {
     /// Who came, for those who watch.
     pub fn met(&self) -> (Purpose, impl Iterator<Item = By>) {
         let entries = || self.entries.iter().flatten();
-        let purpose = match entries().next().map(|entry| (&entry.what, entry.what.rooted())) {
+        let first = entries().next().map(|entry| (&entry.what, entry.what.rooted(self.members.len())));
+        let purpose = match first {
             Some((What::Make(_), _)) => Purpose::Communicator,
             Some((What::Finalize, _)) => Purpose::Finalize,
-            Some((_, Rooted::All)) => Purpose::Together,
-            _ => Purpose::Partly,
+            Some((_, Rooted::From(root) | Rooted::To(root))) => {
+                Purpose::Rooted(Rank(self.members[root as usize]))
+            }
+            Some((_, Rooted::Before)) => Purpose::Scan,
+            Some((_, Rooted::Around)) => Purpose::Around,
+            Some((_, Rooted::All)) | None => Purpose::Together,
         };
         (purpose, entries().map(|entry| entry.by.beginning(entry.request)))
     }
@@ -127,8 +126,8 @@ pub struct Arrived {
     pub complete: bool,
     /// Who may go on now.
     pub wake: Vec<Rank>,
-    /// A call that another one does not go with.
-    pub mismatch: Option<Place>,
+    /// Which call does not go with another one, and why.
+    pub mismatch: Option<(Place, String)>,
 }
 
 /// All meetings that are going on.
@@ -136,8 +135,14 @@ pub struct Arrived {
 pub struct Meetings(Map<Which, Instance>);
 
 impl Meetings {
-    /// A member comes to the meeting of `members`, in its `place`.
-    pub fn arrive(&mut self, which: &Which, members: &Arc<[u32]>, place: usize, entry: Entry) -> Arrived {
+    /// A member comes to the meeting of `members`, in its `place`; of two groups if `inter`.
+    pub fn arrive(
+        &mut self,
+        which: &Which,
+        members: &Arc<[u32]>,
+        (place, inter): (usize, bool),
+        entry: Entry,
+    ) -> Arrived {
         let instance = self.0.entry(which.clone()).or_insert_with(|| Instance {
             members: members.clone(),
             entries: vec![None; members.len()],
@@ -145,20 +150,25 @@ impl Meetings {
             came: 0,
             left: 0,
             latest: 0,
+            agree: true,
             made: Vec::new(),
         });
         let first = instance.entries[instance.first].as_ref();
-        let mismatch = first.filter(|first| !first.what.agrees(&entry.what)).map(|first| first.by);
+        let mut mismatch = first.and_then(|first| Some((entry.by, agree::differs(&entry, first, inter)?)));
         instance.came += 1;
         instance.latest = instance.latest.max(entry.clock);
         let complete = instance.came == members.len();
-        let wake = match entry.what.rooted() {
+        let wake = match entry.what.rooted(members.len()) {
             Rooted::All => complete,
             Rooted::From(root) => place == root as usize,
             Rooted::To(_) => complete,
             Rooted::Before | Rooted::Around => true,
         };
         instance.entries[place] = Some(entry);
+        instance.agree &= mismatch.is_none();
+        if complete && instance.agree && !inter {
+            mismatch = agree::in_all(&instance.entries);
+        }
         let came = instance.entries.iter().flatten().map(|entry| entry.by.rank);
         Arrived { complete, wake: if wake { came.collect() } else { Vec::new() }, mismatch }
     }
@@ -175,7 +185,7 @@ impl Meetings {
         let clock_of = |place: usize| instance.entries.get(place)?.as_ref().map(|entry| entry.clock);
         let of_all = || (instance.came == instance.members.len()).then_some(Some(instance.latest));
         let others = instance.members.len() > 1;
-        match own.what.rooted() {
+        match own.what.rooted(instance.members.len()) {
             _ if !others => Some(None),
             Rooted::All => of_all(),
             Rooted::From(root) if place == root as usize => Some(None),
@@ -185,11 +195,13 @@ impl Meetings {
             Rooted::Before => {
                 (0..place).map(clock_of).try_fold(None, |latest, clock| Some(latest.max(Some(clock?))))
             }
-            Rooted::Around => own
-                .sources
-                .iter()
-                .map(|&source| clock_of(source as usize))
-                .try_fold(None, |latest, clock| Some(latest.max(Some(clock?)))),
+            Rooted::Around => {
+                let sources = own.around.iter().flat_map(|around| &around.sources);
+                let there = sources.filter(|source| (**source as usize) < instance.members.len());
+                there
+                    .map(|&source| clock_of(source as usize))
+                    .try_fold(None, |latest, clock| Some(latest.max(Some(clock?))))
+            }
         }
     }
 

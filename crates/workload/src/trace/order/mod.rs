@@ -15,6 +15,8 @@
 //!
 //! Source: Lamport, "Time, clocks, and the ordering of events in a distributed system" (CACM 21(7), 1978).
 
+mod agree;
+mod check;
 mod communicators;
 mod findings;
 mod mail;
@@ -46,6 +48,17 @@ pub trait Watch {
     fn probe(&mut self, _sent: By, _probe: By) {}
     /// All members have come to a meeting.
     fn meeting(&mut self, _purpose: Purpose, _calls: &mut dyn Iterator<Item = By>) {}
+    /// What was made at a meeting of this purpose.
+    fn made(&mut self, _calls: &[(By, Option<Members>)]) {}
+}
+
+/// Who is in a communicator, ranks of the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Members {
+    /// In order; of two groups, those of the first first.
+    pub ranks: Arc<[u32]>,
+    /// Whether they are two groups.
+    pub inter: bool,
 }
 
 impl<F: FnMut(Rank, u64)> Watch for F {
@@ -70,8 +83,12 @@ pub struct By {
 pub enum Purpose {
     /// A collective in which nobody returns before all have come.
     Together,
-    /// Another collective.
-    Partly,
+    /// A collective with a root.
+    Rooted(Rank),
+    /// A scan.
+    Scan,
+    /// A collective over neighbours.
+    Around,
     /// A new communicator.
     Communicator,
     /// The end.
@@ -80,6 +97,15 @@ pub enum Purpose {
 
 /// Goes through the calls of all ranks, and tells `watch`.
 pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, TraceError> {
+    Ok(order_first(set, u64::MAX, watch)?.unwrap_or_default())
+}
+
+/// The same, until more than `most` calls have returned: then there is nothing to be said.
+pub fn order_first(
+    set: &dyn TraceSet,
+    most: u64,
+    watch: &mut dyn Watch,
+) -> Result<Option<Findings>, TraceError> {
     if !set.ordered() {
         let reason = "its calls stand in no order, but wait for each other: they have no logical clocks";
         return Err(TraceError::new(set.format(), reason));
@@ -93,14 +119,17 @@ pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, Trac
         meetings: Meetings::default(),
         queue: (0..set.ranks()).map(Rank).collect(),
         findings: Findings::default(),
+        left: most,
         watch,
     };
     while let Some(rank) = order.queue.pop_front() {
         order.ranks[rank.0 as usize].queued = false;
-        order.advance(rank)?;
+        if !order.advance(rank)? {
+            return Ok(None);
+        }
     }
     findings::at_the_end(&mut order);
-    Ok(order.findings)
+    Ok(Some(order.findings))
 }
 
 /// Where the ranks stand.
@@ -115,6 +144,8 @@ struct Order<'a> {
     /// Ranks that may be able to go on.
     queue: VecDeque<Rank>,
     findings: Findings,
+    /// How many calls may return yet.
+    left: u64,
     watch: &'a mut dyn Watch,
 }
 
@@ -138,6 +169,14 @@ impl Order<'_> {
         self.comms.get(comm.0 as usize)?.peer(rank.0, peer).map(Rank)
     }
 
+    /// How many ranks it can mean.
+    fn peers(&self, rank: Rank, comm: CommId) -> usize {
+        if comm == CommId::SELF {
+            return 1;
+        }
+        self.comms.get(comm.0 as usize).map_or(0, |comm| comm.peers(rank.0) as usize)
+    }
+
     fn rank_of(&self, rank: Rank, comm: CommId) -> Option<u32> {
         if comm == CommId::SELF {
             return Some(0);
@@ -145,7 +184,7 @@ impl Order<'_> {
         self.comms.get(comm.0 as usize)?.rank_of(rank.0)
     }
 
-    /// Comes to a meeting; which, and in which place. None if the call cannot be followed.
+    /// Comes to a meeting; which, and in which place. None if there is no such meeting for the rank.
     fn meet(
         &mut self,
         by: Place,
@@ -155,26 +194,25 @@ impl Order<'_> {
         request: u32,
     ) -> Option<(Which, usize)> {
         let rank = by.rank;
-        let Some((meeting, members, place)) = self.meeting(rank, comm, &what) else {
-            let cause = format!("names communicator {}, of which its rank is no member", comm.0);
+        if let Some(cause) = check::of_meeting(self, rank, comm, &what) {
             self.findings.add(Kind::NotFollowed, by, cause);
-            return None;
+        }
+        let (meeting, members, place) = self.meeting(rank, comm, &what)?;
+        let of = self.comms.get(comm.0 as usize).filter(|_| comm != CommId::SELF);
+        let around = match &what {
+            What::Collective(call) if call.kind.among_neighbours() => of.and_then(|of| of.around(place)),
+            _ => None,
         };
-        let sources = match &what {
-            What::Collective(kind, _) if kind.name().starts_with("neighbor") => {
-                self.comms[comm.0 as usize].sources(place as u32).into()
-            }
-            _ => Arc::from([]),
-        };
+        let inter = of.is_some_and(Comm::is_inter);
         let which = (meeting.clone(), self.state(rank).count(meeting));
         let made = matches!(what, What::Make(_));
-        let arrived =
-            self.meetings.arrive(&which, &members, place, Entry { by, clock, what, sources, request });
-        if let Some(other) = arrived.mismatch {
-            self.findings.add(Kind::Mismatch, by, format!("does not go with {other}"));
+        let entry = Entry { by, clock, what, around, request };
+        let arrived = self.meetings.arrive(&which, &members, (place, inter), entry);
+        if let Some((by, cause)) = arrived.mismatch {
+            self.findings.add(Kind::Mismatch, by, cause);
         }
         if arrived.complete && made {
-            self.make(by, comm, &which);
+            self.make(comm, &which);
         }
         if let Some(met) = self.meetings.get_mut(&which).filter(|_| arrived.complete) {
             let (purpose, mut calls) = met.met();
@@ -212,7 +250,7 @@ impl Order<'_> {
     }
 
     /// All are there: what they asked for is made.
-    fn make(&mut self, by: Place, comm: CommId, which: &Which) {
+    fn make(&mut self, comm: CommId, which: &Which) {
         let Some(instance) = self.meetings.get_mut(which) else { return };
         let asked = instance.entries.iter().flatten().filter_map(|entry| match &entry.what {
             What::Make(how) => Some(how.clone()),
@@ -222,22 +260,26 @@ impl Order<'_> {
         let members = instance.members.clone();
         let made = match &asked[..] {
             // Not all came to make one: that has been found already.
-            few if few.len() < members.len() => Ok(Vec::new()),
-            [NewComm::CreateGroup(..), ..] => Ok(vec![Comm::of(members.to_vec())]),
+            few if few.len() < members.len() => Vec::new(),
+            [NewComm::CreateGroup(..), ..] => vec![Comm::of(members.to_vec())],
             all if comm == CommId::SELF => Comm::of(members.to_vec()).make(all, &self.hosts),
             all => self.comms[comm.0 as usize].make(all, &self.hosts),
         };
-        match made {
-            Ok(made) => {
-                let first = self.comms.len() as u32;
-                let number = |rank: &u32| {
-                    let at = made.iter().position(|comm| comm.place_of(*rank).is_some());
-                    at.map_or(CommId::NULL.0, |at| first + at as u32)
-                };
-                instance.made = members.iter().map(number).collect();
-                self.comms.extend(made);
-            }
-            Err(cause) => self.findings.add(Kind::NotFollowed, by, cause),
-        }
+        let first = self.comms.len() as u32;
+        let number = |rank: &u32| {
+            let at = made.iter().position(|comm| comm.place_of(*rank).is_some());
+            at.map_or(CommId::NULL.0, |at| first + at as u32)
+        };
+        instance.made = members.iter().map(number).collect();
+        self.comms.extend(made);
+        let entries = instance.entries.iter().flatten().zip(&instance.made);
+        let calls: Vec<_> = entries
+            .map(|(entry, made)| {
+                let of = self.comms.get(*made as usize);
+                let members = of.map(|of| Members { ranks: of.members().clone(), inter: of.is_inter() });
+                (entry.by.beginning(entry.request), members)
+            })
+            .collect();
+        self.watch.made(&calls);
     }
 }

@@ -2,9 +2,10 @@
 
 use engine::Time;
 use engine::hash::Map;
-use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Until};
+use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until};
 use mpi::{Op, Rank};
 
+use super::check;
 use super::findings::Kind;
 use super::mail::{BLOCKING, Mailbox, Message, Place, Posted};
 use super::meeting::{Meeting, What, Which};
@@ -136,8 +137,8 @@ impl RankState {
 }
 
 impl Order<'_> {
-    /// Lets a rank go on as far as it can.
-    pub fn advance(&mut self, rank: Rank) -> Result<(), TraceError> {
+    /// Lets a rank go on as far as it can; whether no more calls have returned than may.
+    pub fn advance(&mut self, rank: Rank) -> Result<bool, TraceError> {
         while !self.state(rank).over {
             let state = self.state(rank);
             if state.standing.is_none() {
@@ -154,11 +155,15 @@ impl Order<'_> {
                 self.begin(rank, op);
             }
             let Some(waited) = self.waited(rank) else { break };
+            if self.left == 0 {
+                return Ok(false);
+            }
+            self.left -= 1;
             self.finish(rank, waited);
             let clock = self.state(rank).clock;
             self.watch.call(rank, clock);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Starts what a call does; its rank stands in it.
@@ -182,10 +187,14 @@ impl Order<'_> {
                 self.receive(rank, clock, receive, BLOCKING);
             }
             Op::Collective(call, start) => {
-                self.come(rank, clock, call.comm, What::Collective(call.kind, call.root), number(start));
+                self.come(rank, clock, call.comm, What::Collective(call), number(start));
             }
             Op::NewComm(parent, how) => self.come(rank, clock, parent, What::Make(how), BLOCKING),
             Op::Finalize => self.come(rank, clock, CommId::WORLD, What::Finalize, BLOCKING),
+            Op::Probe(receive) => {
+                let by = self.state(rank).place(rank);
+                let _ = self.senders(by, &receive);
+            }
             Op::Start(requests) => requests.iter().for_each(|request| self.start(rank, *request)),
             Op::Cancel(request) if self.state(rank).mail.cancel(request.0) => {
                 self.state(rank).set(request.0, State::Done(Waited::default()));
@@ -202,7 +211,7 @@ impl Order<'_> {
             Some(Op::Send(send, _)) => self.send(rank, clock, &send, request.0),
             Some(Op::Receive(receive, _)) => self.receive(rank, clock, receive, request.0),
             Some(Op::Collective(call, _)) => {
-                self.come(rank, clock, call.comm, What::Collective(call.kind, call.root), request.0);
+                self.come(rank, clock, call.comm, What::Collective(call), request.0);
             }
             _ => {}
         }
@@ -212,9 +221,11 @@ impl Order<'_> {
         self.state(rank).set(request, State::Done(Waited::default()));
         let Peer::Rank(to) = send.to else { return };
         let by = self.state(rank).place(rank);
+        if let Some(cause) = check::of_message(self, rank, send.comm, Some(to), Some(send.tag)) {
+            self.findings.add(Kind::NotFollowed, by, cause);
+        }
         let (Some(to), Some(from)) = (self.peer(rank, send.comm, to), self.rank_of(rank, send.comm)) else {
-            let cause = format!("sends to rank {to} of communicator {}, which is not there", send.comm.0);
-            return self.findings.add(Kind::NotFollowed, by, cause);
+            return;
         };
         let answer = (send.mode == SendMode::Synchronous).then_some(request);
         if answer.is_some() {
@@ -230,16 +241,33 @@ impl Order<'_> {
     }
 
     fn receive(&mut self, rank: Rank, clock: u64, receive: Receive, request: u32) {
-        let from = match receive.from {
-            Peer::Null => return self.state(rank).set(request, State::Done(Waited::default())),
-            Peer::Any => None,
-            Peer::Rank(from) => self.peer(rank, receive.comm, from),
+        let by = self.state(rank).place(rank);
+        let from = match self.senders(by, &receive) {
+            None => return self.state(rank).set(request, State::Done(Waited::default())),
+            Some(from) => from,
         };
         self.state(rank).set(request, State::Waits(from));
-        let posted = Posted { receive, request, by: self.state(rank).place(rank), clock };
+        let posted = Posted { receive, request, by, clock };
         if let Some(message) = self.state(rank).mail.post(posted) {
             self.matched(rank, posted, message);
         }
+    }
+
+    /// Who may send what a call takes: anyone, or one; `None` for nobody, MPI_PROC_NULL or a rank that is not there.
+    fn senders(&mut self, by: Place, receive: &Receive) -> Option<Option<Rank>> {
+        let from = match receive.from {
+            Peer::Null => return None,
+            Peer::Any => None,
+            Peer::Rank(from) => Some(from),
+        };
+        let tag = match receive.tag {
+            TagMatch::Tag(tag) => Some(tag),
+            TagMatch::Any => None,
+        };
+        if let Some(cause) = check::of_message(self, by.rank, receive.comm, from, tag) {
+            self.findings.add(Kind::NotFollowed, by, cause);
+        }
+        from.map_or(Some(None), |from| self.peer(by.rank, receive.comm, from).map(Some))
     }
 
     /// A message and a receive of `rank` have met.
@@ -291,7 +319,11 @@ impl Order<'_> {
                 return done.next();
             }
             Op::Probe(receive) => {
-                let from_nobody = receive.from == Peer::Null;
+                let from_nobody = match receive.from {
+                    Peer::Null => true,
+                    Peer::Any => false,
+                    Peer::Rank(from) => self.peer(rank, receive.comm, from).is_none(),
+                };
                 let found =
                     state.mail.look(receive).map(|found| Waited { clock: Some(found.clock), sent: None });
                 return if from_nobody { Some(Waited::default()) } else { found };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Row;
 use super::crossing::Cuts;
+use super::within::Within;
 use crate::trace::error::TraceError;
 use crate::trace::hct::rank::Event;
 use crate::trace::hct::shape::{Begun, Did, From, Received, Sent, Shape};
@@ -16,11 +17,15 @@ pub struct Cutting {
     row: Row,
     origin_ns: u64,
     cuts: Cuts,
+    /// Numbers of ranks, if not all are kept.
+    within: Option<Within>,
     /// The number of the call before.
     number: u64,
     /// Requests under way that the slice has begun, and its persistent ones.
     open: BTreeSet<u32>,
     persistent: BTreeSet<u32>,
+    /// Requests under way that it has not begun, with ranks that are not kept.
+    dropped: BTreeSet<u32>,
     /// What stands before the window, until that begins.
     before: VecDeque<Arc<Shape>>,
     /// When the slice's last call has returned.
@@ -29,15 +34,17 @@ pub struct Cutting {
 
 impl Cutting {
     /// The calls of `row` among `events`.
-    pub fn new(events: Events, row: Row, origin_ns: u64, cuts: Cuts) -> Cutting {
+    pub fn new(events: Events, row: Row, origin_ns: u64, cuts: Cuts, within: Option<Within>) -> Cutting {
         Cutting {
             events,
             row,
             origin_ns,
             cuts,
+            within,
             number: 0,
             open: BTreeSet::new(),
             persistent: BTreeSet::new(),
+            dropped: BTreeSet::new(),
             before: VecDeque::new(),
             now_ns: 0,
         }
@@ -59,18 +66,30 @@ impl Cutting {
             self.number += 1;
             if self.number < self.row.first {
                 if self.needed(&event.shape) {
-                    self.before.push_back(event.shape);
+                    let shape = self.among_kept(event.shape)?;
+                    self.before.push_back(shape);
                 }
                 self.now_ns = event.end_ns.saturating_sub(self.origin_ns);
             } else if self.number <= self.row.last {
                 let [begin_ns, end_ns] =
                     [event.begin_ns, event.end_ns].map(|ns| ns.saturating_sub(self.origin_ns));
                 self.now_ns = end_ns;
-                return Ok(Some(Event { shape: self.kept(event.shape), begin_ns, end_ns }));
+                let kept = self.kept(event.shape);
+                return Ok(Some(Event { shape: self.among_kept(kept)?, begin_ns, end_ns }));
             } else if let Some(shape) = self.after(&event.shape) {
-                return Ok(Some(self.now(Arc::new(shape))));
+                let shape = self.among_kept(Arc::new(shape))?;
+                return Ok(Some(self.now(shape)));
             }
         }
+    }
+
+    /// The call with the numbers that ranks have among those that are kept.
+    fn among_kept(&mut self, shape: Arc<Shape>) -> Result<Arc<Shape>, TraceError> {
+        let Some(within) = &mut self.within else { return Ok(shape) };
+        let call = shape.call.0;
+        within
+            .shape(shape, self.cuts.made.get(&self.number))
+            .map_err(|reason| TraceError::new("--ranks", format!("call #{} {call} {reason}", self.number)))
     }
 
     /// A call without time.
@@ -94,6 +113,9 @@ impl Cutting {
     /// A call in the window, without what is cut.
     fn kept(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
         let number = self.number;
+        if let Some(did) = self.outside(&shape.did) {
+            return Arc::new(Shape { call: shape.call, did });
+        }
         let did = match &shape.did {
             Did::Send(send) => Did::Send(self.sent(send, begun(&shape.did))),
             Did::Receive(receive) => Did::Receive(self.received(receive, begun(&shape.did))),
@@ -101,10 +123,17 @@ impl Cutting {
                 Did::SendReceive { send: self.sent(send, None), receive: self.received(receive, None) }
             }
             Did::Probe(_) if self.cuts.probes.contains(&number) => nothing(),
-            Did::Complete { .. } => self.completed(&shape.did).unwrap_or_else(nothing),
+            Did::Complete { requests, .. } => {
+                let dropped = requests.iter().filter(|request| self.dropped.remove(request)).count();
+                let time = if dropped > 0 { Did::Overhead } else { nothing() };
+                self.completed(&shape.did).unwrap_or(time)
+            }
             Did::Start { requests } => {
                 let goes_on = |request: &u32| !self.is_cut((number, Some(*request)));
-                let requests: Vec<u32> = requests.iter().copied().filter(goes_on).collect();
+                let (requests, cut): (Vec<u32>, Vec<u32>) = requests.iter().copied().partition(goes_on);
+                let left: Vec<u32> =
+                    cut.into_iter().filter(|request| self.leaves((number, Some(*request)))).collect();
+                self.dropped.extend(left);
                 self.open.extend(&requests);
                 Did::Start { requests }
             }
@@ -125,6 +154,35 @@ impl Cutting {
             _ => return shape,
         };
         Arc::new(Shape { call: shape.call, did })
+    }
+
+    /// What becomes of a call that has to do with nobody but ranks that are not kept: it takes its time.
+    fn outside(&mut self, did: &Did) -> Option<Did> {
+        let begun = begun(did);
+        if let Some(Begun::Persistent(_)) = begun {
+            return None;
+        }
+        let (operation, outside) = ((self.number, begun.map(request)), &self.cuts.outside);
+        let is_outside = match did {
+            Did::Send(_) => outside.sends.contains(&operation),
+            Did::Receive(_) => outside.receives.contains(&operation),
+            Did::SendReceive { send, receive } => {
+                let sends = send.to.is_some() && !outside.sends.contains(&operation);
+                let receives = receive.from != From::Null && !outside.receives.contains(&operation);
+                !sends && !receives && self.leaves(operation)
+            }
+            Did::Collective(_) => outside.collectives.contains(&operation),
+            Did::Probe(_) => outside.probes.contains(&self.number),
+            _ => false,
+        };
+        self.dropped.extend(begun.map(request).filter(|_| is_outside));
+        is_outside.then_some(Did::Overhead)
+    }
+
+    /// Whether an operation has to do with ranks that are not kept.
+    fn leaves(&self, operation: (u64, Option<u32>)) -> bool {
+        let outside = &self.cuts.outside;
+        [&outside.sends, &outside.receives, &outside.collectives].iter().any(|set| set.contains(&operation))
     }
 
     /// What of a call after the window ends what began in it.
@@ -150,13 +208,15 @@ impl Cutting {
 
     fn sent(&mut self, send: &Sent, begun: Option<Begun>) -> Sent {
         self.begin(begun);
-        let cut = self.cuts.sends.contains(&(self.number, begun.map(request)));
+        let operation = (self.number, begun.map(request));
+        let cut = self.cuts.sends.contains(&operation) || self.cuts.outside.sends.contains(&operation);
         Sent { to: send.to.filter(|_| !cut), ..send.clone() }
     }
 
     fn received(&mut self, receive: &Received, begun: Option<Begun>) -> Received {
         self.begin(begun);
-        if self.cuts.receives.contains(&(self.number, begun.map(request))) {
+        let operation = (self.number, begun.map(request));
+        if self.cuts.receives.contains(&operation) || self.cuts.outside.receives.contains(&operation) {
             return Received { from: From::Null, matched: None, ..receive.clone() };
         }
         receive.clone()
@@ -164,7 +224,10 @@ impl Cutting {
 
     fn begin(&mut self, begun: Option<Begun>) {
         match begun {
-            Some(Begun::Active(request)) => drop(self.open.insert(request)),
+            Some(Begun::Active(request)) => {
+                self.open.insert(request);
+                self.dropped.remove(&request);
+            }
             Some(Begun::Persistent(request)) => drop(self.persistent.insert(request)),
             None => {}
         }
@@ -173,7 +236,7 @@ impl Cutting {
     /// Whether the start of a persistent request is cut.
     fn is_cut(&self, operation: (u64, Option<u32>)) -> bool {
         let Cuts { sends, receives, collectives, .. } = &self.cuts;
-        [sends, receives, collectives].iter().any(|cut| cut.contains(&operation))
+        [sends, receives, collectives].iter().any(|cut| cut.contains(&operation)) || self.leaves(operation)
     }
 }
 

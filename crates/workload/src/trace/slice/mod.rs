@@ -1,4 +1,5 @@
-//! A part of a recorded run: what its ranks did within a window of time, or between two of the calls in which all meet.
+//! A part of a recorded run: what its ranks did within a window of time, or between two of the calls in which all meet;
+//! or some of its ranks.
 //!
 //! Each rank keeps a row of its calls. Whatever goes between a call that is kept and one that is not would leave a
 //! replay waiting, so it is cut:
@@ -14,11 +15,25 @@
 //! freed. So a slice is a run that could have happened: a part of the recorded messages and collectives, in the recorded
 //! order.
 //!
+//! Of some of the ranks ([`Among`]), those are kept with new numbers, in their order, and so are the communicators that
+//! they make, of those members (`within.rs`). What they have to do with other ranks is refused, or dropped:
+//!
+//! | what | where it is dropped |
+//! | --- | --- |
+//! | a message with a rank that is not kept; a collective with a root, or over neighbours, that are not all kept | a call that takes its recorded time; so does a wait for nothing else |
+//! | the other half of such a `MPI_Sendrecv`; the rest of a wait for several | stays, and takes the time that it needs |
+//! | another collective with ranks that are not kept | the kept ones do it |
+//!
+//! The latter is so in any case. An inter-communicator whose members are not all kept is always refused.
+//!
 //! Time in a slice counts from its begin. A call that had begun before is not in it; its rank does nothing until the
 //! recorded return of that call.
 
 mod calls;
 mod crossing;
+mod within;
+
+use std::sync::Arc;
 
 use engine::Time;
 use mpi::Rank;
@@ -26,19 +41,46 @@ use mpi::Rank;
 use super::SharedSet;
 use super::error::TraceError;
 use super::order::{self, By, Purpose, Watch};
-use super::set::{Clocks, Events, until_error};
+use super::set::{Clocks, Events, TraceSet, until_error};
 use calls::Cutting;
-use crossing::Crossing;
+use crossing::{Crossing, Leaving, What};
+use within::Within;
 
 pub use crossing::Cut;
 
 /// What a slice is to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
+    /// All calls.
+    Whole,
     /// Calls that begin at the first time or later, and before the second.
     Times(Time, Time),
     /// Calls after that many calls in which all ranks meet, up to and with the one of the second number.
     Meetings(u64, u64),
+}
+
+/// Some of the ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Among {
+    /// Which, ascending, each once, at least one.
+    pub ranks: Vec<u32>,
+    /// What becomes of what they have to do with others.
+    pub outside: Outside,
+}
+
+/// What becomes of what kept ranks have to do with others.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    /// There may be none.
+    #[default]
+    Refuse,
+    /// It is dropped.
+    Drop,
+}
+
+impl Outside {
+    /// Each with its name.
+    pub const ALL: &[(&str, Outside)] = &[("refuse", Outside::Refuse), ("drop", Outside::Drop)];
 }
 
 /// Which calls of a rank are kept: from the first number to the last, counted from 1.
@@ -61,27 +103,63 @@ pub struct Slice {
     /// When each rank's part begins, on the clock of its calls \[ns\].
     origins_ns: Vec<u64>,
     crossing: Crossing,
+    /// Which ranks are kept, if that was asked for.
+    kept: Option<Kept>,
+}
+
+/// The ranks that are kept, ascending, and the new number of each recorded one.
+struct Kept {
+    ranks: Vec<u32>,
+    numbers: Arc<[Option<u32>]>,
 }
 
 impl Slice {
-    /// The part of `of` in `window`.
-    pub fn new(of: SharedSet, window: Window) -> Result<Slice, TraceError> {
-        let (rows, origins_ns) = match window {
-            Window::Times(from, to) => (times(&of, from, to)?, vec![from.0 / 1000; of.ranks() as usize]),
+    /// The part of `of` in `window`, of all ranks or `among` some.
+    pub fn new(of: SharedSet, window: Window, among: Option<&Among>) -> Result<Slice, TraceError> {
+        let error = |reason: String| TraceError::new(of.format(), reason);
+        let kept = among.map(|among| kept(&among.ranks, of.ranks()));
+        let kept = kept.transpose().map_err(error)?;
+        let (mut rows, origins_ns) = match window {
+            Window::Whole => (times(&of, Time::ZERO, Time::NEVER)?, vec![0; of.ranks() as usize]),
+            Window::Times(from, to) => {
+                if !of.common_time() {
+                    return Err(error(NO_COMMON_TIME.into()));
+                }
+                (times(&of, from, to)?, vec![from.0 / 1000; of.ranks() as usize])
+            }
             Window::Meetings(after, last) => meetings(&of, after, last)?,
         };
-        if rows.iter().all(|row| row.first > row.last) {
-            return Err(TraceError::new(of.format(), "no call begins in this window"));
+        if let Some(kept) = &kept {
+            let others = rows.iter_mut().zip(&*kept.numbers).filter(|(_, number)| number.is_none());
+            others.for_each(|(row, _)| *row = Row { first: 1, last: 0 });
         }
-        let mut crossing = Crossing::new(rows.clone());
+        if rows.iter().all(|row| row.first > row.last) {
+            return Err(error("no call begins in this window".into()));
+        }
+        let is_kept = kept.as_ref().map(|kept| kept.numbers.iter().map(Option::is_some).collect());
+        let mut crossing = Crossing::new(rows.clone(), is_kept);
         order::order(&*of, &mut crossing)?;
         crossing.close().map_err(|(rank, number)| {
-            let reason = format!(
+            error(format!(
                 "rank {rank} stands still in call #{number}, within the window; 'hopcast trace lint' says why"
-            );
-            TraceError::new(of.format(), reason)
+            ))
         })?;
-        Ok(Slice { of, rows, origins_ns, crossing })
+        let refused =
+            crossing.leaving().filter(|_| among.is_some_and(|among| among.outside == Outside::Refuse));
+        if let Some(leaving) = crossing.impossible().or(refused) {
+            return Err(error(reason(&*of, leaving)?));
+        }
+        Ok(Slice { of, rows, origins_ns, crossing, kept })
+    }
+
+    /// How many ranks it has.
+    pub fn ranks(&self) -> u32 {
+        self.kept.as_ref().map_or(self.of.ranks(), |kept| kept.ranks.len() as u32)
+    }
+
+    /// The recorded rank that one of its ranks was.
+    pub fn recorded(&self, rank: Rank) -> Rank {
+        self.kept.as_ref().map_or(rank, |kept| Rank(kept.ranks[rank.0 as usize]))
     }
 
     /// How many calls are in the window.
@@ -91,7 +169,8 @@ impl Slice {
 
     /// When it begins, in the recorded run.
     pub fn begin(&self) -> Time {
-        Time(self.origins_ns.iter().min().map_or(0, |first| first.saturating_mul(1000)))
+        let first = (0..self.ranks()).map(|rank| self.origins_ns[self.recorded(Rank(rank)).0 as usize]).min();
+        Time(first.map_or(0, |first| first.saturating_mul(1000)))
     }
 
     /// What was cut.
@@ -99,22 +178,56 @@ impl Slice {
         self.crossing.cut()
     }
 
-    /// The calls of a rank. Ends after an error.
+    /// The calls of one of its ranks. Ends after an error.
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
+        let rank = self.recorded(rank);
         let at = rank.0 as usize;
         let events = self.of.events(rank, Clocks::Aligned)?;
-        let mut calls =
-            Cutting::new(events, self.rows[at], self.origins_ns[at], self.crossing.of_rank(rank).clone());
+        let within = self.kept.as_ref().map(|kept| Within::new(kept.numbers.clone()));
+        let cuts = self.crossing.of_rank(rank).clone();
+        let mut calls = Cutting::new(events, self.rows[at], self.origins_ns[at], cuts, within);
         Ok(Box::new(until_error(move || calls.read())))
     }
 }
 
+const NO_COMMON_TIME: &str =
+    "its ranks have no common time (--clock cpu), so a part of it lies between --meetings";
+
+/// These of `all` ranks.
+fn kept(ranks: &[u32], all: u32) -> Result<Kept, String> {
+    if let Some(unknown) = ranks.iter().find(|rank| **rank >= all) {
+        return Err(format!("rank {unknown} is not there: it has {all} ranks"));
+    }
+    let number = |rank| ranks.binary_search(&rank).ok().map(|number| number as u32);
+    Ok(Kept { ranks: ranks.to_vec(), numbers: (0..all).map(number).collect() })
+}
+
+/// Why what leaves the ranks that are kept is refused.
+fn reason(of: &dyn TraceSet, leaving: Leaving) -> Result<String, TraceError> {
+    let Leaving { by, other, what } = leaving;
+    let event = of.events(by.rank, Clocks::Aligned)?.nth(by.number as usize - 1).transpose()?;
+    let call = event.map_or("", |event| event.shape.call.0);
+    let Rank(other) = other;
+    let does = match what {
+        What::Send => format!("sends to rank {other}"),
+        What::Receive => format!("receives from rank {other}"),
+        What::Collective => format!("needs rank {other}"),
+        What::Groups => {
+            return Ok(format!(
+                "call #{} {call} of rank {} makes an inter-communicator with rank {other}, which is not kept",
+                by.number, by.rank.0
+            ));
+        }
+    };
+    Ok(format!(
+        "call #{} {call} of rank {} {does}, which is not kept; --outside drop leaves out what the kept ranks have to \
+         do with others",
+        by.number, by.rank.0
+    ))
+}
+
 /// The calls that begin between two times.
 fn times(of: &SharedSet, from: Time, to: Time) -> Result<Vec<Row>, TraceError> {
-    if !of.common_time() {
-        let reason = "its ranks have no common time (--clock cpu), so a part of it lies between --meetings";
-        return Err(TraceError::new(of.format(), reason));
-    }
     let row = |rank| {
         let mut row = Row { first: 1, last: 0 };
         for (number, event) in (1..).zip(of.events(Rank(rank), Clocks::Aligned)?) {
