@@ -56,7 +56,10 @@ def test_flags_of_run_are_told_from_the_arguments_of_the_workload(line: str, fla
 
 
 def test_an_unknown_flag_before_the_workload_is_an_error_that_lists_the_known() -> None:
-    with pytest.raises(InputError, match=r"unknown flag '--rank' before the workload; known: .*--placement"):
+    with pytest.raises(
+        InputError,
+        match=r"unknown flag '--rank' before the workload; known: .*--no-check-clocks.*--placement",
+    ):
         arguments.split(["hopper", "--rank", "4", "ring"], run_command.params)
 
 

@@ -30,7 +30,7 @@ def split(args: Sequence[str], params: Sequence[click.Parameter]) -> tuple[list[
         name: not option.is_flag
         for option in params
         if isinstance(option, click.Option)
-        for name in option.opts
+        for name in (*option.opts, *option.secondary_opts)
     }
     values |= {"-h": False, "--help": False}
     flags: list[str] = []
