@@ -44,6 +44,10 @@ int main(int argc, char **argv) {
         MPI_Irecv(&in, 1, MPI_INT, 0, 2, comm, &both[0]); MPI_Isend(&rank, 1, MPI_INT, 0, 2, comm, &both[1]);
         MPI_Waitall(2, both, MPI_STATUSES_IGNORE))
     MEASURE("MPI_Allreduce", MPI_Allreduce(&rank, &in, 1, MPI_INT, MPI_SUM, comm))
+    MPI_Irecv(&in, 1, MPI_INT, 0, 3, comm, &both[0]);
+    MEASURE("MPI_Test(nothing)", MPI_Test(&both[0], &rank, MPI_STATUS_IGNORE))
+    MPI_Cancel(&both[0]);
+    MPI_Wait(&both[0], MPI_STATUS_IGNORE);
     MPI_Finalize();
     return 0;
 }

@@ -196,6 +196,28 @@ def test_loops_are_folded(mpi: Mpi, tmp_path: Path) -> None:
     assert sizes[1] < sizes[0] + 3_000, sizes
 
 
+def test_polling_alone_is_waiting_and_work_between_polls_is_computing(mpi: Mpi, tmp_path: Path) -> None:
+    """Against what the program has measured of itself."""
+    out = tmp_path / "polls.hct"
+    words = ("trace", "record", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--times", "tallied")
+    done = hopcast(*words, "--", *mpi.command(2, "polls.c", "300"))
+    polls, worked_ns, waited_ns = map(int, done.stdout.split())
+    irecv, test = (
+        call for call in dumped(out, 0) if call["call"] in ("MPI_Irecv", "MPI_Test", "MPI_Testany")
+    )
+    assert (irecv["request"], test["requests"]) == ({"active": 0}, [0])
+    assert test["polls"] == polls
+    # Less than a tenth is taken for the other, however busy the machine is, and no time is lost.
+    between_ns = test["begin_ns"] - irecv["end_ns"]
+    assert between_ns == pytest.approx(worked_ns + waited_ns, rel=0.05)
+    assert test["waited_ns"] == pytest.approx(waited_ns, abs=0.1 * between_ns)
+    # Of all that, a replay that leaves computing out has nothing, and one on the same machine has all.
+    ignoring = json.loads(hopcast("run", "crossbar", "--json", "--ignore", "compute", out).stdout)
+    assert ignoring["makespan_s"] < 0.01
+    report = json.loads(hopcast("run", "crossbar", "--json", out).stdout)
+    assert report["makespan_s"] == pytest.approx(0.3, rel=0.1)
+
+
 def test_where_ranks_share_a_core_the_time_of_the_processor_counts(mpi: Mpi, tmp_path: Path) -> None:
     computed = {}
     for clock in ("wall", "cpu"):

@@ -207,6 +207,8 @@ pub enum Work {
     Time(Duration),
     /// A time as recorded elsewhere, to be scaled by the run's compute scale.
     Recorded(Duration),
+    /// The same, with tests and probes all through it, so that the rank makes progress meanwhile.
+    Polled(Duration),
     /// Floating-point operations, and bytes moved through memory (0: not the limit).
     Flops {
         /// Operations.

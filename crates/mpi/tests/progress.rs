@@ -8,7 +8,7 @@ use common::*;
 use engine::Duration;
 use engine::random::stream;
 use mpi::collective::Kind;
-use mpi::operation::{CommId, NewComm, Op, Request, SendMode, Start, Until};
+use mpi::operation::{CommId, NewComm, Op, Request, SendMode, Start, Until, Work};
 use mpi::{Progress, Protocol, Setup};
 use rand_chacha::rand_core::RngCore;
 
@@ -44,6 +44,7 @@ fn calls_that_wait_test_or_probe_answer_and_others_do_not() {
         (Op::Call("MPI_Wtime", Duration(1)), false),
         (Op::Receive(never(), Start::Persistent(Request(1))), false),
         (compute(1), false),
+        (Op::Compute(Work::Polled(Duration(1))), true),
     ];
     for (call, answers) in cases {
         let text = format!("{call:?}");

@@ -20,6 +20,8 @@ pub struct Call {
     pub begin_ns: u64,
     /// When it returned \[ns\].
     pub end_ns: u64,
+    /// How long the name is \[bytes\].
+    pub name_length: u64,
 }
 
 /// A request that a call leaves behind.
@@ -149,6 +151,13 @@ pub extern "C" fn hct_close() {
     recording::close();
 }
 
+/// What came before the next call: so many tests and probes that found nothing, and so long \[ns\] in which the rank
+/// did nothing else, so that it waited, if that call finds something.
+#[unsafe(no_mangle)]
+pub extern "C" fn hct_polled(polls: u64, idle_ns: u64) {
+    recording::polled(polls, idle_ns);
+}
+
 /// A call that only took time.
 ///
 /// # Safety
@@ -276,15 +285,15 @@ pub unsafe extern "C" fn hct_collective(call: Call, together: &Together) {
     // SAFETY: the caller's text and lists.
     let (kind, sizes, from) = unsafe {
         let sizes = list(together.sizes, together.count);
-        (text(together.kind), sizes.to_vec(), list(together.received, together.count_received).to_vec())
+        (text(together.kind), sizes, list(together.received, together.count_received))
     };
     let sizes = match together.amount {
         0 => Amount::Equal(sizes.first().copied().unwrap_or(0)),
-        1 => Amount::ByRank(sizes),
-        _ => Amount::Own { send: sizes, receive: from },
+        1 => Amount::ByRank(sizes.to_vec()),
+        _ => Amount::Own { send: sizes.to_vec(), receive: from.to_vec() },
     };
     let did = Did::Collective(Collected {
-        kind: kind.to_string(),
+        kind: kind.into(),
         comm: together.comm,
         root: together.root,
         sizes,
@@ -335,10 +344,13 @@ pub unsafe extern "C" fn hct_free_comm(call: Call, comm: u32) {
 }
 
 /// # Safety
-/// The name is a literal.
+/// The name is a literal, of ASCII.
 unsafe fn push(call: Call, did: Did) {
     // SAFETY: the caller's name lives as long as the program.
-    let name = unsafe { text(call.name) };
+    let name = unsafe {
+        let bytes = std::slice::from_raw_parts(call.name.cast::<u8>(), call.name_length as usize);
+        std::str::from_utf8_unchecked(bytes)
+    };
     recording::push(&Shape { call: Name(name), did }, call.begin_ns, call.end_ns);
 }
 

@@ -186,6 +186,8 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
         "longest_rank_s": summary.longest().seconds(),
         "in_mpi_s": ranks.iter().map(|rank| rank.in_mpi.seconds()).sum::<f64>(),
         "wall_s": ranks.iter().map(|rank| rank.wall().seconds()).sum::<f64>(),
+        "polls": sum(|rank| rank.polls),
+        "waited_s": ranks.iter().map(|rank| rank.waited.seconds()).sum::<f64>(),
         "messages": sum(|rank| rank.messages),
         "bytes": sum(|rank| rank.bytes),
         "calls": summary.calls.iter().map(|(call, count)| json!({"call": call, "count": count})).collect::<Vec<_>>(),

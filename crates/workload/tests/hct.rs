@@ -3,7 +3,10 @@
 mod common;
 
 use common::drive;
-use mpi::Rank;
+use engine::Duration;
+use mpi::operation::Work;
+use mpi::{Op, Rank};
+use workload::trace::hct::between::Between;
 use workload::trace::hct::name::Name;
 use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
@@ -49,8 +52,10 @@ fn ring(rank: u32, rounds: u64, tallied: bool) -> Vec<u8> {
     writer.push(&shape("MPI_Init", Did::Overhead), 0, 0).unwrap();
     let mut now = 10;
     for at in 0..rounds {
-        for call in &round {
-            writer.push(call, now, now + 100 + at % 7).unwrap();
+        for (call, polls) in round.iter().zip([0, 0, 3 + at % 2]) {
+            // Of the gap before MPI_Waitall 400 ns were waiting.
+            let before = Between { polls, waited_ns: if polls > 0 { 400 } else { 0 } };
+            writer.push_after(&before, call, now, now + 100 + at % 7).unwrap();
             now += 1000;
         }
         writer.push(&shape("MPI_Allreduce", sum.clone()), now, now + 5).unwrap();
@@ -77,6 +82,8 @@ fn a_ring_comes_back_and_replays() {
     assert_eq!(calls.len(), 82);
     // The third round's MPI_Isend: after two rounds of 3,500 ns, and one call.
     assert_eq!((calls[10].name, calls[10].begin.0, calls[10].end.0), ("MPI_Isend", 8_010_000, 8_112_000));
+    let (polls, waited) = (summary.ranks[1].polls, summary.ranks[1].waited);
+    assert_eq!((polls, waited), (10 * 3 + 10 * 4, Duration(20 * 400_000)));
     for (name, mode) in Mode::ALL {
         let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned, ..ReplayOptions::default() };
         let mut source = trace::replay(set.clone(), options).unwrap();
@@ -84,6 +91,17 @@ fn a_ring_comes_back_and_replays() {
         assert_eq!(source.take_error(), None, "{name}");
         assert!(run.stuck.is_empty() && run.left_over == 0, "{name}: {:?}", run.stuck);
     }
+}
+
+/// In the third round calls take 102 ns: between MPI_Isend and MPI_Waitall lie 898 ns, of which 400 were waiting.
+#[test]
+fn what_was_waited_in_polls_is_no_computing() {
+    let mut source =
+        trace::replay(trace::recognise(files(5, false)).unwrap(), ReplayOptions::default()).unwrap();
+    let ops = drive::run(&mut source, 3).ops;
+    let waits: Vec<usize> = (0..ops[1].len()).filter(|at| matches!(ops[1][*at], Op::Wait(..))).collect();
+    assert_eq!(waits.len(), 5);
+    assert_eq!(ops[1][waits[2] - 1], Op::Compute(Work::Polled(Duration(498_000))));
 }
 
 #[test]

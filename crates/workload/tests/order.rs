@@ -35,7 +35,7 @@ fn together(kind: &str, root: u32) -> (&'static str, Did) {
 
 /// A collective over a communicator, with sizes.
 fn sized(kind: &str, root: u32, comm: u32, sizes: Amount) -> (&'static str, Did) {
-    let kind = kind.to_string();
+    let kind = kind.to_string().into();
     let collected = Collected { kind, comm, root, sizes, element: 8, commutative: true, request: None };
     ("MPI_A_collective", Did::Collective(collected))
 }

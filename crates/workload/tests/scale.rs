@@ -58,7 +58,7 @@ fn stencil(grid: &CartGrid, rank: u32, offsets: &[Vec<i64>], root: u32) -> Vec<S
         calls.push(shape("MPI_Isend", Did::Send(send)));
     }
     calls.push(shape("MPI_Waitall", Did::Complete { requests, matched: Vec::new() }));
-    let (kind, sizes) = ("reduce".to_string(), Amount::Equal(8));
+    let (kind, sizes) = ("reduce".into(), Amount::Equal(8));
     let sum = Collected { kind, comm: 2, root, sizes, element: 8, commutative: true, request: None };
     calls.push(shape("MPI_Reduce", Did::Collective(sum)));
     calls

@@ -73,6 +73,9 @@ def _show(path: str, summary: dict) -> None:
         facts.add_row("in MPI", f"{units.percent(share)} of the ranks' time")
     else:
         facts.add_row("time", "not recorded: the trace says what is computed, not when")
+    if summary["polls"]:
+        waited = units.seconds(summary["waited_s"])
+        facts.add_row("polls", f"{units.count(summary['polls'])} that found nothing, {waited} of waiting")
     if not summary["ordered"]:
         facts.add_row("order", "a graph of dependencies")
     messages = f"{units.count(summary['messages'])}, {units.size(summary['bytes'])}, collectives not counted"

@@ -62,8 +62,8 @@ static void seen_send_receive(struct hct_call call, struct hct_message send, str
     hct_send_receive(call, send, receive);
 }
 
-static void seen_probe(struct hct_call call, int from, int tag, MPI_Comm comm, int found, const MPI_Status *status) {
-    if (!found || comm_number(comm) == UNKNOWN) {
+static void seen_probe(struct hct_call call, int from, int tag, MPI_Comm comm, const MPI_Status *status) {
+    if (comm_number(comm) == UNKNOWN) {
         hct_overhead(call);
         return;
     }
@@ -78,16 +78,16 @@ struct found { uintptr_t key; struct hct_came came; uint32_t comm; };
 static struct found *found;
 static uint32_t found_held, found_room;
 
-static void seen_mprobe(struct hct_call call, int from, int tag, MPI_Comm comm, int any, MPI_Message handle,
+static void seen_mprobe(struct hct_call call, int from, int tag, MPI_Comm comm, MPI_Message handle,
                         const MPI_Status *status) {
-    if (any && handle != MPI_MESSAGE_NO_PROC && handle != MPI_MESSAGE_NULL) {
+    if (handle != MPI_MESSAGE_NO_PROC && handle != MPI_MESSAGE_NULL) {
         if (found_held == found_room) {
             found_room = found_room ? 2 * found_room : 16;
             found = memory(found, found_room * sizeof *found);
         }
         found[found_held++] = (struct found){KEY(handle), came(0, status), comm_number(comm)};
     }
-    seen_probe(call, from, tag, comm, any, status);
+    seen_probe(call, from, tag, comm, status);
 }
 
 static void seen_mrecv(struct hct_call call, MPI_Count count, MPI_Datatype type, uintptr_t key, enum left left,
@@ -111,11 +111,14 @@ static void seen_mrecv(struct hct_call call, MPI_Count count, MPI_Datatype type,
     hct_receive(call, receive);
 }
 
+/* So many requests of one call are looked at without asking for memory. */
+#define FEW 16
+
 /* Numbers of the requests `indices` (all if NULL), which are complete; statuses in the same order. */
 static void seen_complete(struct hct_call call, const uintptr_t *before, int count, const int *indices,
                           const MPI_Status *statuses) {
-    uint32_t *numbers = memory(NULL, (size_t)(count > 0 ? count : 1) * sizeof *numbers), done = 0, open = 0;
-    struct hct_came *all = memory(NULL, (size_t)(count > 0 ? count : 1) * sizeof *all);
+    uint32_t few[FEW], *numbers = count > FEW ? memory(NULL, (size_t)count * sizeof *numbers) : few, done = 0, open = 0;
+    struct hct_came few_came[FEW], *all = count > FEW ? memory(NULL, (size_t)count * sizeof *all) : few_came;
     for (int at = 0; at < count; at++) {
         int32_t number = request_find(before[indices ? indices[at] : at]);
         if (number < 0) continue;
@@ -133,18 +136,19 @@ static void seen_complete(struct hct_call call, const uintptr_t *before, int cou
     }
     if (done || count == 0) hct_complete(call, done, numbers, open, all);
     else hct_overhead(call);
-    free(numbers);
-    free(all);
+    if (numbers != few) free(numbers);
+    if (all != few_came) free(all);
 }
 
-static uintptr_t *keys_of(int count, const MPI_Request *handles) {
-    uintptr_t *keys = memory(NULL, (size_t)(count > 0 ? count : 1) * sizeof *keys);
+/* The keys of handles, in `few` if there is room. */
+static uintptr_t *keys_of(int count, const MPI_Request *handles, uintptr_t *few) {
+    uintptr_t *keys = count > FEW ? memory(NULL, (size_t)count * sizeof *keys) : few;
     for (int at = 0; at < count; at++) keys[at] = KEY(handles[at]);
     return keys;
 }
 
 static void seen_requests(struct hct_call call, unsigned what, int count, const uintptr_t *keys) {
-    uint32_t *numbers = memory(NULL, (size_t)(count > 0 ? count : 1) * sizeof *numbers), known = 0;
+    uint32_t few[FEW], *numbers = count > FEW ? memory(NULL, (size_t)count * sizeof *numbers) : few, known = 0;
     for (int at = 0; at < count; at++) {
         int32_t number = request_find(keys[at]);
         if (number < 0) continue;
@@ -153,7 +157,7 @@ static void seen_requests(struct hct_call call, unsigned what, int count, const 
     }
     if (known) hct_requests(call, what, known, numbers);
     else hct_overhead(call);
-    free(numbers);
+    if (numbers != few) free(numbers);
 }
 
 static void seen_free_comm(struct hct_call call, uint32_t number) {

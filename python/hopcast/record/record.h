@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-struct hct_call { const char *name; uint64_t begin_ns, end_ns; };
+struct hct_call { const char *name; uint64_t begin_ns, end_ns, name_length; };
 struct hct_left { int32_t number, persistent; };
 struct hct_came { uint32_t request; int32_t source, tag; };
 struct hct_message {
@@ -40,6 +40,7 @@ struct hct_new {
 void hct_open(const char *folder, uint32_t rank, uint32_t ranks, const char *const *texts, uint64_t start_unix_ns,
               int tallied, int cpu, uint64_t block_ns);
 void hct_close(void);
+void hct_polled(uint64_t polls, uint64_t idle_ns);
 void hct_overhead(struct hct_call call);
 void hct_access(struct hct_call call, int32_t to, uint64_t bytes, uint64_t answer);
 void hct_finalize(struct hct_call call);

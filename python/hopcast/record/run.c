@@ -53,9 +53,12 @@ static void seen_init(const char *name) {
     origin_ns = clock_ns(ticking);
     hct_open(folder, (uint32_t)world_rank, (uint32_t)world_size, texts, origin_unix_ns(),
              atoi(setting("HOPCAST_TRACE_TALLIED", "0")), cpu, strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10));
+    int level = MPI_THREAD_MULTIPLE;
+    PMPI_Query_thread(&level);
+    several = level == MPI_THREAD_MULTIPLE;
     owner = getpid();
     live = 1;
-    hct_overhead((struct hct_call){name, 0, 0});
+    hct_overhead((struct hct_call){name, 0, 0, strlen(name)});
 }
 
 /* A program that ends without MPI_Finalize. */
@@ -71,15 +74,41 @@ __attribute__((destructor)) static void ended(void) {
     if (!real) real = (__typeof__(real))dlsym(RTLD_NEXT, "PMPI_" #NAME);
 #define ALSO(NAME) extern __typeof__(MPI_##NAME) PMPI_##NAME __attribute__((alias("MPI_" #NAME)));
 
-/* Each wrapper is between these two: the time of a call that is the program's own, and not made while another is. */
-#define ENTER(NAME) \
-    struct hct_call call = {NAME, 0, 0}; \
+static inline void lock(void) {
+    if (several) pthread_mutex_lock(&recording);
+}
+static inline void unlock(void) {
+    if (several) pthread_mutex_unlock(&recording);
+}
+
+/* Each wrapper is between two of these: the time of a call that is the program's own, and not made while another is. */
+#define SEEN(NAME) \
+    struct hct_call call = {NAME, 0, 0, sizeof NAME - 1}; \
     int seen = live && !inside; \
-    inside++; \
+    inside++;
+#define ENTER(NAME) \
+    SEEN(NAME) \
     if (seen) call.begin_ns = now_ns();
-#define LOCK if (seen) pthread_mutex_lock(&recording);
+/* The same of a test or probe. */
+#define ENTER_POLL(NAME) \
+    SEEN(NAME) \
+    int timed = 1; \
+    if (seen) { \
+        lock(); \
+        timed = poll_begins(&call); \
+        unlock(); \
+    }
+#define IN_VAIN \
+    lock(); \
+    poll_in_vain(&call, timed); \
+    unlock();
+#define LOCK(TIMED) \
+    if (seen) { \
+        lock(); \
+        if (polls.count) polls_end(&call, TIMED); \
+    }
 #define DONE \
-    if (seen) pthread_mutex_unlock(&recording); \
+    if (seen) unlock(); \
     inside--; \
     return result;
 
@@ -111,6 +140,7 @@ int MPI_Finalize(void) {
     int result = real();
     if (seen) {
         call.end_ns = now_ns();
+        if (polls.count) polls_end(&call, 1);
         hct_finalize(call);
         hct_close();
         live = 0;
@@ -126,6 +156,7 @@ int MPI_Abort(MPI_Comm comm, int code) {
     ENTER("MPI_Abort")
     if (seen) {
         call.end_ns = call.begin_ns;
+        if (polls.count) polls_end(&call, 1);
         hct_abort(call, code);
         hct_close();
         live = 0;

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 class Told:
     """What a wrapper tells: C before the call, and after it, if the function succeeded. `status` (or `statuses`, of
     `$1` requests) is the argument that the library writes to, which is looked at even where the program ignores it;
-    `agree` is what all members of a communicator do together after the call."""
+    `agree` is what all members of a communicator do together after the call, and `found` whether a test or probe found
+    anything: if it did not, it is only counted."""
 
     after: str
     before: str = ""
     status: int = 0
     statuses: int = 0
     agree: str = ""
+    found: str = ""
 
 
 def _sends() -> dict[str, Told]:
@@ -43,36 +45,43 @@ def _receives() -> dict[str, Told]:
         "Sendrecv_replace": Told(
             "seen_send_receive(call, message($2, $3, $4, $5, $8), message($2, $3, $6, $7, $8), $9);", status=9
         ),
-        "Probe": Told("seen_probe(call, $1, $2, $3, 1, $4);", status=4),
-        "Iprobe": Told("seen_probe(call, $1, $2, $3, *$4, $5);", status=5),
-        "Mprobe": Told("seen_mprobe(call, $1, $2, $3, 1, *$4, $5);", status=5),
-        "Improbe": Told("seen_mprobe(call, $1, $2, $3, *$4, *$5, $6);", status=6),
+        "Probe": Told("seen_probe(call, $1, $2, $3, $4);", status=4),
+        "Iprobe": Told("seen_probe(call, $1, $2, $3, $5);", status=5, found="*$4"),
+        "Mprobe": Told("seen_mprobe(call, $1, $2, $3, *$4, $5);", status=5),
+        "Improbe": Told("seen_mprobe(call, $1, $2, $3, *$5, $6);", status=6, found="*$4"),
         "Mrecv": Told("seen_mrecv(call, $2, $3, key, NONE, NULL);", "uintptr_t key = KEY(*$4);"),
         "Imrecv": Told("seen_mrecv(call, $2, $3, key, ACTIVE, $5);", "uintptr_t key = KEY(*$4);"),
     }
 
 
 def _completions() -> dict[str, Told]:
-    one, all_of = "uintptr_t key = KEY(*$1);", "uintptr_t *keys = seen ? keys_of($1, $2) : NULL;"
+    one, all_of = (
+        "uintptr_t key = KEY(*$1);",
+        "uintptr_t few[FEW], *keys = seen ? keys_of($1, $2, few) : NULL;",
+    )
     overhead = "else hct_overhead(call);"
     return {
         "Wait": Told("seen_complete(call, &key, 1, NULL, $2);", one, status=2),
-        "Test": Told(f"if (*$2) seen_complete(call, &key, 1, NULL, $3); {overhead}", one, status=3),
+        "Test": Told("seen_complete(call, &key, 1, NULL, $3);", one, status=3, found="*$2"),
         "Waitall": Told("seen_complete(call, keys, $1, NULL, $3);", all_of, statuses=3),
-        "Testall": Told(f"if (*$3) seen_complete(call, keys, $1, NULL, $4); {overhead}", all_of, statuses=4),
+        "Testall": Told("seen_complete(call, keys, $1, NULL, $4);", all_of, statuses=4, found="*$3"),
         "Waitany": Told(
             f"if (*$3 != MPI_UNDEFINED) seen_complete(call, keys, 1, $3, $4); {overhead}", all_of, status=4
         ),
         "Testany": Told(
-            f"if (*$4 && *$3 != MPI_UNDEFINED) seen_complete(call, keys, 1, $3, $5); {overhead}",
+            f"if (*$3 != MPI_UNDEFINED) seen_complete(call, keys, 1, $3, $5); {overhead}",
             all_of,
             status=5,
+            found="*$4",
         ),
         "Waitsome": Told(
             f"if (*$3 > 0) seen_complete(call, keys, *$3, $4, $5); {overhead}", all_of, statuses=5
         ),
         "Testsome": Told(
-            f"if (*$3 > 0) seen_complete(call, keys, *$3, $4, $5); {overhead}", all_of, statuses=5
+            f"if (*$3 > 0) seen_complete(call, keys, *$3, $4, $5); {overhead}",
+            all_of,
+            statuses=5,
+            found="*$3 != 0",
         ),
         "Start": Told("seen_requests(call, 0, 1, &key);", one),
         "Startall": Told("seen_requests(call, 0, $1, keys);", all_of),

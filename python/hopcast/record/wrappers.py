@@ -85,9 +85,8 @@ def wrapper(function: Prototype) -> str:
     if told.statuses:
         statuses = names[told.statuses - 1]
         lines.append(
-            f"MPI_Status *own_statuses = {statuses} == MPI_STATUSES_IGNORE && a1 > 0 ?"
-            " memory(NULL, (size_t)a1 * sizeof(MPI_Status)) : NULL,"
-            f" *status = own_statuses ? own_statuses : {statuses};"
+            f"MPI_Status few_own[FEW], *own = {statuses} != MPI_STATUSES_IGNORE ? NULL : a1 <= FEW ? few_own"
+            f" : memory(NULL, (size_t)a1 * sizeof(MPI_Status)), *status = own ? own : {statuses};"
         )
         given[told.statuses - 1] = "status"
     call = f"real({', '.join(given)})"
@@ -95,25 +94,37 @@ def wrapper(function: Prototype) -> str:
     def filled(text: str) -> str:
         return re.sub(r"\$(\d+)", lambda found: given[int(found.group(1)) - 1], text)
 
+    freed = [
+        *(["    if (own != few_own) free(own);"] if told.statuses else []),
+        *(["    if (keys != few) free(keys);"] if "*keys" in told.before else []),
+    ]
+    in_vain = [
+        f"    if (seen && result == MPI_SUCCESS && !({filled(told.found)})) {{",
+        "        IN_VAIN",
+        *(f"    {line}" for line in freed),
+        "        inside--;",
+        "        return result;",
+        "    }",
+    ]
     return "\n".join(
         [
             f"int MPI_{function.name}({declared}) {{",
             f"    REAL({function.name})",
-            f'    ENTER("MPI_{function.name}")',
+            f'    {"ENTER_POLL" if told.found else "ENTER"}("MPI_{function.name}")',
             *(f"    {line}" for line in lines),
             *([f"    {filled(told.before)}"] if told.before else []),
             f"    int result = {call};",
+            *(in_vain if told.found else []),
             "    if (seen) call.end_ns = now_ns();",
             *(
                 [f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.agree)} call.end_ns = now_ns(); }}"]
                 if told.agree
                 else []
             ),
-            "    LOCK",
+            f"    LOCK({'timed' if told.found else '1'})",
             f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.after)} }}",
             "    else if (seen) hct_overhead(call);",
-            *(["    free(own_statuses);"] if told.statuses else []),
-            *(["    free(keys);"] if "*keys" in told.before else []),
+            *freed,
             "    DONE",
             "}",
             f"ALSO({function.name})",

@@ -28,7 +28,7 @@ impl Processor {
     pub fn time(&self, work: Work) -> Duration {
         match work {
             Work::Time(time) => time,
-            Work::Recorded(time) => time.scaled(self.scale),
+            Work::Recorded(time) | Work::Polled(time) => time.scaled(self.scale),
             Work::Flops { flops, bytes } => {
                 self.flop_rate.compute(flops).max(self.memory_bandwidth.transfer(bytes))
             }

@@ -6,7 +6,7 @@
 //!
 //! Under [`Progress::Asynchronous`] that is a itself. Under [`Progress::Calls`] a rank makes progress
 //! while it is inside a call that may block (for as long as it is in it), at a test or probe, and from
-//! its MPI_Finalize on; not while it computes, nor in calls that only start an operation (MPI_Isend,
+//! its MPI_Finalize on; not while it computes (but where it polls meanwhile, [`Work::Polled`]), nor in calls that only start an operation (MPI_Isend,
 //! MPI_Irecv, MPI_Start), that are local, or that do not communicate. Answered are requests to send
 //! that meet a posted receive (with the clearance), clearances (with the data), messages that are called back, and
 //! rounds of non-blocking collectives whose messages are there (with the next round). What is answered in a test
@@ -37,7 +37,7 @@
 
 use engine::Time;
 
-use crate::operation::Op;
+use crate::operation::{Op, Work};
 use crate::world::cargo::Parcel;
 use crate::world::process::Process;
 use crate::world::{Context, Outcome, World, text};
@@ -140,5 +140,7 @@ impl World {
 
 /// Does a call look for messages of others?
 fn makes_progress(op: &Op) -> bool {
-    text::blocks(op) || matches!(op, Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(..) | Op::Finish)
+    text::blocks(op)
+        || matches!(op, Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(..) | Op::Finish)
+        || matches!(op, Op::Compute(Work::Polled(_)))
 }

@@ -4,6 +4,7 @@ use mpi::Rank;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use workload::trace::hct::between::Between;
 use workload::trace::hct::rank::Event;
 use workload::trace::hct::shape::Shape;
 use workload::trace::order::{self, Findings, Kind};
@@ -22,7 +23,16 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<u64>,
     #[serde(flatten)]
+    before: Option<Polled>,
+    #[serde(flatten)]
     shape: &'a Shape,
+}
+
+/// What a rank did before a call, where it polled.
+#[derive(Serialize)]
+struct Polled {
+    polls: u64,
+    waited_ns: u64,
 }
 
 /// Lists the calls of `ranks` (of all if there are none) at `path`, with their logical clocks if `clocks`: lines of
@@ -78,15 +88,21 @@ fn dump_rank(
         let _ = writeln!(text, "rank {rank}\n       #         begin [s]           end [s]{clock}  call");
     }
     for (event, number) in recording.events(Rank(rank), Clocks::default())?.zip(1..) {
-        let Event { shape, begin_ns, end_ns } = event?;
+        let Event { shape, begin_ns, end_ns, between } = event?;
+        let Between { polls, waited_ns } = between;
         let clock = clocks.get(number as usize - 1).copied();
         let _ = if as_json {
-            let line = Line { rank, number, begin_ns, end_ns, clock, shape: &shape };
+            let before = (polls > 0).then_some(Polled { polls, waited_ns });
+            let line = Line { rank, number, begin_ns, end_ns, clock, before, shape: &shape };
             writeln!(text, "{}", serde_json::to_string(&line).expect("a call is plain data"))
         } else {
             let clock = clock.map_or(String::new(), |clock| format!(" {clock:>8}"));
             let (begin, end) = (seconds(begin_ns), seconds(end_ns));
             let (call, did) = (shape.call.0, shape.did.to_string());
+            if polls > 0 {
+                let waited = seconds(waited_ns);
+                let _ = writeln!(text, "{:>8} {polls} polls found nothing, {waited} s of waiting", "");
+            }
             let line = format!("{number:>8} {begin:>17} {end:>17}{clock}  {call:<24} {did}");
             writeln!(text, "{}", line.trim_end())
         };

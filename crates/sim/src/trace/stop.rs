@@ -7,7 +7,7 @@ use mpi::operation::CommId;
 use mpi::{Completion, Rank};
 
 use workload::trace::hct::rank::Head;
-use workload::trace::set::{Clocks, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet};
+use workload::trace::set::{Before, Clocks, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet};
 use workload::trace::{SharedSet, TraceError};
 
 /// Whether those who read recorded runs are to stop. Clones are the same one.
@@ -99,6 +99,9 @@ impl RankCalls for StoppableCalls {
     fn next(&mut self) -> Result<Option<Step>, TraceError> {
         self.stop.check()?;
         self.of.next()
+    }
+    fn before(&self) -> Before {
+        self.of.before()
     }
     fn made(&mut self, comm: CommId) {
         self.of.made(comm);

@@ -155,7 +155,9 @@ impl AtOnce {
             return None;
         }
         let before = self.call.replace(step.call);
-        self.computed += before.map_or(Duration::ZERO, |before| step.call.begin.since(before.end));
+        let waited = self.calls.before().waited;
+        let gap = before.map_or(Duration::ZERO, |before| step.call.begin.since(before.end));
+        self.computed += gap.saturating_sub(waited);
         match &step.op {
             Op::Compute(Work::Recorded(time)) => {
                 self.computed += *time;

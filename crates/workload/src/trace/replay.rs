@@ -14,6 +14,8 @@
 //! With the time shift of `timestamps`, a rank that comes late to a recorded start moves all of its
 //! later starts by the delay, so that one slow call does not lengthen those after it.
 //!
+//! What was waited in tests and probes that found nothing is no computing: the call after them waits for what it found.
+//!
 //! A receive from any source takes the message of the recorded source, or what comes first here
 //! ([`Wildcards`]). With the recorded run's logical clocks ([`ReplayOptions::check`]) it is checked that
 //! no message comes from a call that was not before the receiving one there, see `causality.rs`.
@@ -29,7 +31,7 @@ use mpi::{Completion, Op, Rank, Source};
 use super::at_once::AtOnce;
 use super::causality::{Causality, Check, Logical, SHORT};
 use super::error::TraceError;
-use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
+use super::set::{Before, Clocks, RankCalls, RecordedCall, Step, TraceSet};
 
 /// What decides when a recorded call starts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -288,6 +290,7 @@ impl RankReplay {
                 Some(step) => break step,
             }
         };
+        let Before { polls, waited } = calls.before();
         self.makes_comm = matches!(step.op, Op::NewComm(..));
         let before = self.call.replace(step.call);
         self.number += u64::from(step.is_call());
@@ -300,8 +303,9 @@ impl RankReplay {
             // The ranks of a run do not start at the same time: that is no computing to be scaled.
             (Mode::Dependencies, None) => sleep(step.call.begin, done.now),
             (Mode::Dependencies, Some(before)) => {
-                let gap = step.call.begin.since(before.end);
-                (gap > Duration::ZERO).then_some(Op::Compute(Work::Recorded(gap)))
+                let gap = step.call.begin.since(before.end).saturating_sub(waited);
+                let work = if polls > 0 { Work::Polled(gap) } else { Work::Recorded(gap) };
+                (gap > Duration::ZERO).then_some(Op::Compute(work))
             }
             _ => {
                 let start = Time(step.call.begin.0.saturating_add(self.shift.0));

@@ -47,10 +47,24 @@ impl Step {
     }
 }
 
+/// What is known of the time between two recorded calls, besides how long it was.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Before {
+    /// Tests and probes that found nothing, and are no calls.
+    pub polls: u64,
+    /// How much of it was waiting, in tests and probes that found nothing: all else was computing.
+    pub waited: Duration,
+}
+
 /// The calls of one rank, in order, translated as they are read.
 pub trait RankCalls: Send {
     /// The next call; `None` at the end. The operation before has been done.
     fn next(&mut self) -> Result<Option<Step>, TraceError>;
+    /// What is known of the time before the call that [`RankCalls::next`] gave last. Of most formats nothing: all of
+    /// it was computing.
+    fn before(&self) -> Before {
+        Before::default()
+    }
     /// What the [`Op::NewComm`] that [`RankCalls::next`] gave last has made.
     fn made(&mut self, comm: CommId);
     /// What the operation that [`RankCalls::next`] gave last has given. For those whose next call depends on it;
@@ -81,6 +95,10 @@ pub struct RankSummary {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Tests and probes that found nothing, where they are not among its calls.
+    pub polls: u64,
+    /// How long it waited in those: neither in its calls nor computing.
+    pub waited: Duration,
 }
 
 impl RankSummary {
@@ -94,6 +112,8 @@ impl RankSummary {
             calls,
             messages,
             bytes,
+            polls: 0,
+            waited: Duration::ZERO,
         }
     }
 

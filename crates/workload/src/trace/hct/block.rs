@@ -8,15 +8,17 @@
 //!          shapes that are new: how many; each a length and a JSON text. They count on from the blocks before
 //!          bodies of loops: how many; each a number of items, and the items
 //!          the sequence: a number of items, and the items
-//!          1 if times are tallied; then
+//!          the sort of times, 1 if they are tallied, and 2 more if columns follow; then
 //!            0: for each call its gap; for each call its length [ns]
 //!            1: for each place of the sequence with bodies written out the tally of gaps, and that of lengths
+//!          columns: how many; each: its kind; a number for each call, or a tally for each place
 //! item     2 x shape, or 2 x body + 1; how many times
 //! tally    how many bins; each: bin, count, sum [ns]
 //! ```
 
 use std::io::Read;
 
+use super::between::{Columns, KINDS};
 use super::fold::{Folded, Item};
 use super::shape::Shape;
 use super::times::{Bin, Span, Spread, Tally};
@@ -50,10 +52,22 @@ pub struct Block {
 /// When the calls of a block happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Times {
-    /// Each call.
-    Exact(Vec<Span>),
+    /// Each call; what else is known of the time before it.
+    Exact(Vec<Span>, Columns),
     /// By place.
     Tallied(Vec<Spread>),
+}
+
+impl Times {
+    /// Whether anything is known of the time before calls, besides how long it was.
+    pub fn know_between(&self) -> bool {
+        match self {
+            Times::Exact(_, columns) => columns.iter().any(|column| !column.is_empty()),
+            Times::Tallied(spreads) => {
+                spreads.iter().any(|spread| spread.between.iter().any(|tally| !tally.0.is_empty()))
+            }
+        }
+    }
 }
 
 impl Block {
@@ -71,17 +85,25 @@ impl Block {
         self.sequence.bodies.iter().for_each(|body| put_items(&mut payload, body));
         put_items(&mut payload, &self.sequence.items);
         match &self.times {
-            Times::Exact(spans) => {
-                put(&mut payload, 0);
+            Times::Exact(spans, columns) => {
+                let kinds = kinds(|kind| !columns[kind].is_empty());
+                put(&mut payload, if kinds.is_empty() { 0 } else { COLUMNS });
                 spans.iter().for_each(|span| put(&mut payload, span.gap_ns));
                 spans.iter().for_each(|span| put(&mut payload, span.length_ns));
+                put_columns(&mut payload, &kinds, |payload, kind| {
+                    columns[kind].iter().for_each(|number| put(payload, *number));
+                });
             }
             Times::Tallied(spreads) => {
-                put(&mut payload, 1);
+                let kinds = kinds(|kind| spreads.iter().any(|spread| !spread.between[kind].0.is_empty()));
+                put(&mut payload, TALLIED + if kinds.is_empty() { 0 } else { COLUMNS });
                 for spread in spreads {
                     put_tally(&mut payload, &spread.gap);
                     put_tally(&mut payload, &spread.length);
                 }
+                put_columns(&mut payload, &kinds, |payload, kind| {
+                    spreads.iter().for_each(|spread| put_tally(payload, &spread.between[kind]));
+                });
             }
         }
         let packed = zstd::bulk::compress(&payload, 3).expect("memory suffices for a block");
@@ -129,24 +151,58 @@ impl Block {
         }
         let items = get_items(bytes, shapes_known, bodies.len())?;
         let size = Size::of(&items, &sizes)?;
-        let times = match get(bytes, "the sort of times")? {
-            0 => {
-                let calls = at_most(size.calls, bytes.len() / 2, "calls")?;
-                let gaps: Vec<u64> = (0..calls).map(|_| get(bytes, "a gap")).collect::<Result<_, _>>()?;
-                let spans =
-                    gaps.into_iter().map(|gap_ns| Ok(Span { gap_ns, length_ns: get(bytes, "a length")? }));
-                Times::Exact(spans.collect::<Result<_, String>>()?)
-            }
-            1 => {
-                let places = at_most(size.places, bytes.len() / 2, "places")?;
-                let spread = |_| Ok(Spread { gap: get_tally(bytes)?, length: get_tally(bytes)? });
-                Times::Tallied((0..places).map(spread).collect::<Result<_, String>>()?)
-            }
-            other => return Err(format!("has times of sort {other}, where 0 and 1 are known")),
-        };
+        let times = read_times(bytes, size)?;
         let sequence = Folded { items, bodies, sums: Vec::new() };
         Ok(Block { start_ns, shapes, sequence, times })
     }
+}
+
+/// Of the sort of times: they are tallied; columns follow.
+const TALLIED: u64 = 1;
+const COLUMNS: u64 = 2;
+
+/// The kinds of columns that are there.
+fn kinds(is_there: impl Fn(usize) -> bool) -> Vec<usize> {
+    (0..KINDS).filter(|kind| is_there(*kind)).collect()
+}
+
+/// The times of a sequence of this size.
+fn read_times(bytes: &mut &[u8], size: Size) -> Result<Times, String> {
+    let sort = get(bytes, "the sort of times")?;
+    let mut times = match sort & !COLUMNS {
+        0 => {
+            let calls = at_most(size.calls, bytes.len() / 2, "calls")?;
+            let gaps: Vec<u64> = (0..calls).map(|_| get(bytes, "a gap")).collect::<Result<_, _>>()?;
+            let spans =
+                gaps.into_iter().map(|gap_ns| Ok(Span { gap_ns, length_ns: get(bytes, "a length")? }));
+            Times::Exact(spans.collect::<Result<_, String>>()?, Columns::default())
+        }
+        TALLIED => {
+            let places = at_most(size.places, bytes.len() / 2, "places")?;
+            let spread =
+                |_| Ok(Spread { gap: get_tally(bytes)?, length: get_tally(bytes)?, ..Spread::default() });
+            Times::Tallied((0..places).map(spread).collect::<Result<_, String>>()?)
+        }
+        _ => return Err(format!("has times of sort {sort}, where 0 to 3 are known")),
+    };
+    let columns = if sort & COLUMNS == 0 { 0 } else { get(bytes, "the number of columns")? };
+    for _ in 0..at_most(columns, KINDS, "columns")? {
+        let kind = get(bytes, "the kind of a column")?;
+        let kind = usize::try_from(kind).ok().filter(|kind| *kind < KINDS);
+        let kind = kind.ok_or_else(|| format!("has a column of a kind that is not 0 to {}", KINDS - 1))?;
+        match &mut times {
+            Times::Exact(spans, columns) => {
+                let calls = at_most(spans.len() as u64, bytes.len(), "numbers in a column")?;
+                columns[kind] = (0..calls).map(|_| get(bytes, "a column")).collect::<Result<_, _>>()?;
+            }
+            Times::Tallied(spreads) => {
+                for spread in spreads {
+                    spread.between[kind] = get_tally(bytes)?;
+                }
+            }
+        }
+    }
+    Ok(times)
 }
 
 /// What a stretch of items comes to.
@@ -198,6 +254,16 @@ fn put_items(bytes: &mut Vec<u8>, items: &[Item]) {
         };
         put(bytes, number);
         put(bytes, count);
+    }
+}
+
+fn put_columns(bytes: &mut Vec<u8>, kinds: &[usize], column: impl Fn(&mut Vec<u8>, usize)) {
+    if !kinds.is_empty() {
+        put(bytes, kinds.len() as u64);
+    }
+    for kind in kinds {
+        put(bytes, *kind as u64);
+        column(bytes, *kind);
     }
 }
 

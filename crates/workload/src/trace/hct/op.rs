@@ -242,7 +242,7 @@ fn collected_of(collective: &Collective, request: Option<Begun>) -> Collected {
         Sizes::Own { send, receive } => Amount::Own { send: send.to_vec(), receive: receive.to_vec() },
     };
     Collected {
-        kind: collective.kind.name().to_string(),
+        kind: collective.kind.name().into(),
         comm: collective.comm.0,
         root: collective.root,
         sizes,

@@ -1,7 +1,7 @@
 //! The file of one rank: a head, blocks, an end.
 //!
 //! ```text
-//! head    "HCT1", the length of a JSON text (u32, little-endian), the text: a Head
+//! head    "HCT2", the length of a JSON text (u32, little-endian), the text: a Head
 //! blocks  as in `block.rs`, in the order of time
 //! end     "HCTE", the length of a JSON text (u32), the text: an End. Absent if the program was killed
 //! ```
@@ -12,18 +12,26 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use engine::hash::{Digest, Map};
+use engine::hash::Map;
 use serde::{Deserialize, Serialize};
 
+use super::between::{self, Between, Columns};
 use super::block::{self, Block, Times};
-use super::fold::{Folded, Folding, Walk};
+pub use super::calls::{Calls, Event, Numbered};
+use super::fold::{Folded, Folding};
 use super::shape::{Begun, Collected, Did, Received, Sent, Shape};
 use super::times::{Span, Spread};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// How a file begins. The digit is the version of the layout.
-pub const MAGIC: &[u8; 4] = b"HCT1";
+/// How a file begins. The digit is the version of the layout: what is written has 2, and 1 is read, too.
+pub const MAGIC: &[u8; 4] = b"HCT2";
+
+/// Whether a file that begins so is one of a rank.
+pub fn is_magic(start: &[u8]) -> bool {
+    start.starts_with(MAGIC) || start.starts_with(b"HCT1")
+}
+
 /// How its end begins.
 const END: &[u8; 4] = b"HCTE";
 /// No JSON text of a head or an end is longer \[bytes\].
@@ -80,6 +88,12 @@ pub struct End {
     pub last_ns: u64,
     /// The time in its calls \[ns\].
     pub in_mpi_ns: u64,
+    /// Tests and probes that found nothing, which are no calls.
+    #[serde(default)]
+    pub polls: u64,
+    /// How long it waited in them \[ns\].
+    #[serde(default)]
+    pub waited_ns: u64,
     /// Whether it came to MPI_Finalize.
     pub finalized: bool,
 }
@@ -94,9 +108,11 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Takes a call in.
-    pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) {
+    /// Takes a call in, and what was before it.
+    pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64, between: &Between) {
         self.end.count(shape, begin_ns, end_ns);
+        self.end.polls = self.end.polls.saturating_add(between.polls);
+        self.end.waited_ns = self.end.waited_ns.saturating_add(between.waited_ns);
         match &shape.did {
             Did::Send(Sent { to, bytes, request: Some(Begun::Persistent(number)), .. }) => {
                 self.persistent.insert(*number, to.map(|_| *bytes));
@@ -147,17 +163,50 @@ fn sent(did: &Did) -> Option<u64> {
     }
 }
 
+/// Shapes by number, with the one that came after each the last time: mostly it does so again, and is not looked up.
+#[derive(Default)]
+struct Shapes {
+    numbers: Map<Arc<Shape>, u32>,
+    all: Vec<Arc<Shape>>,
+    after: Vec<u32>,
+    last: usize,
+}
+
+impl Shapes {
+    /// The number of a shape that is known, which comes now.
+    fn number(&mut self, shape: &Shape) -> Option<u32> {
+        let after = self.after.get_mut(self.last)?;
+        if *self.all[*after as usize] != *shape {
+            *after = *self.numbers.get(shape)?;
+        }
+        self.last = *after as usize;
+        Some(*after)
+    }
+
+    /// The number of a new one, which comes now.
+    fn add(&mut self, shape: &Shape) -> u32 {
+        let (number, shape) = (self.all.len() as u32, Arc::new(shape.clone()));
+        self.numbers.insert(shape.clone(), number);
+        self.all.push(shape);
+        self.after.push(number);
+        self.after[self.last] = number;
+        self.last = number as usize;
+        number
+    }
+}
+
 /// Writes a rank's file.
 pub struct RankWriter<W: Write> {
     to: W,
     tallied: bool,
     /// A block is written when it is this long \[ns\].
     longest_ns: u64,
-    shapes: Map<Shape, u32>,
+    shapes: Shapes,
     new: Vec<Shape>,
     /// The sequence, and the times of calls if each has its own.
     exact: Folding<()>,
     spans: Vec<Span>,
+    columns: Columns,
     spreads: Folding<Spread>,
     in_block: u64,
     block_start_ns: u64,
@@ -179,10 +228,11 @@ impl<W: Write> RankWriter<W> {
             to,
             tallied: head.tallied,
             longest_ns,
-            shapes: Map::default(),
+            shapes: Shapes::default(),
             new: Vec::new(),
             exact: Folding::default(),
             spans: Vec::new(),
+            columns: Columns::default(),
             spreads: Folding::default(),
             in_block: 0,
             block_start_ns: 0,
@@ -192,30 +242,38 @@ impl<W: Write> RankWriter<W> {
 
     /// Appends a call; times go up, on the rank's clock.
     pub fn push(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) -> io::Result<()> {
-        let number = match self.shapes.get(shape) {
-            Some(number) => *number,
-            None => {
-                let number = self.shapes.len() as u32;
-                self.shapes.insert(shape.clone(), number);
-                self.new.push(shape.clone());
-                number
-            }
-        };
+        self.push_after(&Between::default(), shape, begin_ns, end_ns)
+    }
+
+    /// The same, with what is known of the time before it.
+    pub fn push_after(
+        &mut self,
+        between: &Between,
+        shape: &Shape,
+        begin_ns: u64,
+        end_ns: u64,
+    ) -> io::Result<()> {
+        let number = self.shapes.number(shape).unwrap_or_else(|| {
+            self.new.push(shape.clone());
+            self.shapes.add(shape)
+        });
         let before = self.counting.end.last_ns;
         let begin_ns = begin_ns.max(before);
         let end_ns = end_ns.max(begin_ns);
         if self.in_block == 0 {
             self.block_start_ns = before;
         }
-        let span = Span { gap_ns: begin_ns - before, length_ns: end_ns - begin_ns };
+        let between = Between { polls: between.polls, waited_ns: between.waited_ns.min(begin_ns - before) };
+        let span = Span { gap_ns: begin_ns - before - between.waited_ns, length_ns: end_ns - begin_ns };
         if self.tallied {
-            self.spreads.push(number, Spread::of(span));
+            self.spreads.push(number, Spread::of(span, &between));
         } else {
             self.exact.push(number, ());
+            between::push(&mut self.columns, self.spans.len(), &between);
             self.spans.push(span);
         }
         self.in_block += 1;
-        self.counting.count(shape, begin_ns, end_ns);
+        self.counting.count(shape, begin_ns, end_ns, &between);
         let held = if self.tallied { self.spreads.held() } else { self.exact.held() };
         let full = held > MOST_ITEMS || self.spans.len() >= MOST_SPANS || self.new.len() >= MOST_SHAPES;
         if full || end_ns - self.block_start_ns > self.longest_ns {
@@ -234,7 +292,8 @@ impl<W: Write> RankWriter<W> {
             (Folded { items, bodies, sums: Vec::new() }, Times::Tallied(sums))
         } else {
             let Folded { items, bodies, .. } = std::mem::take(&mut self.exact).finish();
-            (Folded { items, bodies, sums: Vec::new() }, Times::Exact(std::mem::take(&mut self.spans)))
+            let (spans, columns) = (std::mem::take(&mut self.spans), std::mem::take(&mut self.columns));
+            (Folded { items, bodies, sums: Vec::new() }, Times::Exact(spans, columns))
         };
         let shapes = std::mem::take(&mut self.new);
         let block = Block { start_ns: self.block_start_ns, shapes, sequence, times };
@@ -276,8 +335,8 @@ pub enum Next {
 pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     let error = |reason: String| TraceError::new(&*file.name, reason);
     let start = file.peek(0, 8)?;
-    if start.len() < 8 || !start.starts_with(MAGIC) {
-        return Err(error("does not begin with \"HCT1\": no file of a rank".into()));
+    if start.len() < 8 || !is_magic(&start) {
+        return Err(error("begins with neither \"HCT2\" nor \"HCT1\": no file of a rank".into()));
     }
     let length = word(&start[4..]);
     let text = file.peek(8, length.min(LONGEST_TEXT))?;
@@ -356,144 +415,5 @@ impl Blocks {
     /// How much of the file has been read \[0..1\].
     pub fn share_read(&self) -> f64 {
         self.at as f64 / self.file.bytes.size().max(1) as f64
-    }
-}
-
-/// The calls of one rank, in order.
-#[derive(Clone)]
-pub struct Calls {
-    blocks: Blocks,
-    shapes: Vec<Arc<Shape>>,
-    current: Option<Current>,
-    /// When the call before returned \[ns\].
-    now_ns: u64,
-    /// Of the draws of tallied times.
-    rank: u32,
-    end: Option<End>,
-}
-
-#[derive(Clone)]
-struct Current {
-    sequence: Arc<Folded<()>>,
-    walk: Walk,
-    times: Times,
-    at: usize,
-    /// Calls that have been unfolded, the next one last. A rank's turns are far apart, and what unfolds them
-    /// lies in many places of memory by then: so that is done for some at a time.
-    ahead: Vec<(u32, Span)>,
-}
-
-/// So many calls are unfolded at a time.
-const AHEAD: usize = 32;
-
-impl Current {
-    fn new(sequence: Folded<()>, times: Times) -> Current {
-        let walk = Walk::new(&sequence);
-        Current { sequence: Arc::new(sequence), walk, times, at: 0, ahead: Vec::with_capacity(AHEAD) }
-    }
-
-    /// The next call's shape and times.
-    #[inline]
-    fn next(&mut self, rank: u32) -> Option<(u32, Span)> {
-        if self.ahead.is_empty() {
-            self.unfold(rank);
-        }
-        self.ahead.pop()
-    }
-
-    fn unfold(&mut self, rank: u32) {
-        while self.ahead.len() < AHEAD
-            && let Some((shape, place)) = self.walk.next(&self.sequence)
-        {
-            let span = match &mut self.times {
-                Times::Exact(spans) => spans[self.at],
-                Times::Tallied(spreads) => {
-                    let mut number = Digest::default();
-                    for word in [rank.into(), place as u64, self.at as u64] {
-                        number.fold(word);
-                    }
-                    spreads[place].draw(number.value())
-                }
-            };
-            self.at += 1;
-            self.ahead.push((shape, span));
-        }
-        self.ahead.reverse();
-    }
-}
-
-/// One call as the file has it, on the rank's clock.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// What it was.
-    pub shape: Arc<Shape>,
-    /// When it began \[ns\].
-    pub begin_ns: u64,
-    /// When it returned \[ns\].
-    pub end_ns: u64,
-}
-
-/// The same, with the number of its shape.
-#[derive(Debug, Clone, Copy)]
-pub struct Numbered {
-    /// For [`Calls::shape`].
-    pub shape: u32,
-    /// When it began \[ns\].
-    pub begin_ns: u64,
-    /// When it returned \[ns\].
-    pub end_ns: u64,
-}
-
-impl Calls {
-    /// Of an opened file.
-    pub fn new(head: &Head, blocks: Blocks) -> Calls {
-        Calls { blocks, shapes: Vec::new(), current: None, now_ns: 0, rank: head.rank, end: None }
-    }
-
-    /// The next call; `None` at the end, or where the file was cut off.
-    pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
-        let Some(Numbered { shape, begin_ns, end_ns }) = self.read_number()? else { return Ok(None) };
-        Ok(Some(Event { shape: self.shape(shape).clone(), begin_ns, end_ns }))
-    }
-
-    /// The shape of a call that was read.
-    pub fn shape(&self, number: u32) -> &Arc<Shape> {
-        &self.shapes[number as usize]
-    }
-
-    /// The next call, as [`Calls::read`] gives it.
-    pub fn read_number(&mut self) -> Result<Option<Numbered>, TraceError> {
-        loop {
-            if let Some(current) = &mut self.current {
-                if let Some((shape, span)) = current.next(self.rank) {
-                    let begin_ns = self.now_ns.saturating_add(span.gap_ns);
-                    self.now_ns = begin_ns.saturating_add(span.length_ns);
-                    return Ok(Some(Numbered { shape, begin_ns, end_ns: self.now_ns }));
-                }
-                self.current = None;
-            }
-            match self.blocks.read()? {
-                Next::Block(block) => {
-                    self.shapes.extend(block.shapes.into_iter().map(Arc::new));
-                    self.now_ns = block.start_ns;
-                    self.current = Some(Current::new(block.sequence, block.times));
-                }
-                Next::End(end) => {
-                    self.end = Some(end);
-                    return Ok(None);
-                }
-                Next::Cut => return Ok(None),
-            }
-        }
-    }
-
-    /// What the end of the file says, once it has been read.
-    pub fn end(&self) -> Option<&End> {
-        self.end.as_ref()
-    }
-
-    /// How much of the file has been read \[0..1\].
-    pub fn share_read(&self) -> f64 {
-        self.blocks.share_read()
     }
 }

@@ -9,6 +9,7 @@ use engine::{Duration, Time};
 use mpi::operation::CommId;
 use mpi::{Op, Rank};
 
+use super::between::Between;
 use super::op::{Came, Comms, operation};
 use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head, Numbered};
 use super::shape::{Begun, Did, From, Matched, Received};
@@ -17,7 +18,8 @@ use crate::trace::error::TraceError;
 use crate::trace::input::{ReadAt, TraceFile};
 use crate::trace::replay::Wildcards;
 use crate::trace::set::{
-    Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet, until_error,
+    Before, Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet,
+    until_error,
 };
 
 /// The entry of this format.
@@ -33,7 +35,7 @@ pub const FORMAT: Entry<Format> = Entry {
 const TAR: (u64, &[u8]) = (257, b"ustar");
 
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
-    Ok(file.peek(0, 4)? == rank::MAGIC || is_archive(file)?)
+    Ok(rank::is_magic(&file.peek(0, 4)?) || is_archive(file)?)
 }
 
 fn is_archive(file: &TraceFile) -> Result<bool, TraceError> {
@@ -67,7 +69,7 @@ impl HctSet {
         }
         let mut ranks: Vec<One> = Vec::new();
         for file in inside.into_iter().chain(files) {
-            if file.peek(0, 4)? == rank::MAGIC {
+            if rank::is_magic(&file.peek(0, 4)?) {
                 let (head, blocks) = rank::open(&file)?;
                 let end = blocks.end()?;
                 ranks.push(One { head, blocks, file, end, start_on_host_ns: 0 });
@@ -255,7 +257,7 @@ impl TraceSet for HctSet {
             let mut calls = self.calls_of(Rank(rank as u32))?;
             let mut counting = Counting::default();
             while let Some(event) = calls.read()? {
-                counting.count(&event.shape, event.begin_ns, event.end_ns);
+                counting.count(&event.shape, event.begin_ns, event.end_ns, &event.between);
                 *counts.entry(event.shape.call.0).or_insert(0) += 1;
             }
             let all = counting.end;
@@ -269,6 +271,8 @@ impl TraceSet for HctSet {
                 calls: all.calls,
                 messages: all.messages,
                 bytes: all.bytes,
+                polls: all.polls,
+                waited: Duration(all.waited_ns.saturating_mul(1000)),
             });
         }
         Ok(Summary { ranks, calls: counts.into_iter().collect() })
@@ -396,6 +400,11 @@ impl RankCalls for Replayed {
             return Ok(Some(Step { call, op: op.clone() }));
         }
         self.translate(call).map(Some)
+    }
+
+    fn before(&self) -> Before {
+        let Between { polls, waited_ns } = *self.calls.between();
+        Before { polls, waited: Duration(waited_ns.saturating_mul(1000)) }
     }
 
     fn made(&mut self, id: CommId) {

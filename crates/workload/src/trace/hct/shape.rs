@@ -1,5 +1,7 @@
 //! What a call was, without when: calls with equal shapes are stored once.
 
+use std::borrow::Cow;
+
 #[cfg(doc)]
 use mpi::collective::Sizes;
 #[cfg(doc)]
@@ -179,7 +181,7 @@ impl Mode {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collected {
     /// Which: "allreduce".
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// Over whom.
     pub comm: u32,
     /// Who starts or collects.

@@ -5,12 +5,13 @@
 //! to the nanosecond. Valid where the order of a loop's times does not matter: a slow iteration may come back at
 //! another round than it was recorded at, and on different ranks at different rounds.
 
+use super::between::{Between, KINDS};
 use super::fold::Sum;
 
 /// What lies between the call before and this one, and how long this one took \[ns\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// From the return of the call before.
+    /// From the return of the call before, without what was waited in polls ([`Between::waited_ns`]).
     pub gap_ns: u64,
     /// In the call.
     pub length_ns: u64,
@@ -58,7 +59,16 @@ impl Tally {
 
     /// One of the times that are left, drawn by `number`, any number.
     fn draw(&mut self, number: u64) -> u64 {
-        let left: u64 = self.0.iter().map(|bin| bin.count).sum();
+        self.draw_of(number, self.left())
+    }
+
+    /// How many times are left.
+    fn left(&self) -> u64 {
+        self.0.iter().map(|bin| bin.count).sum()
+    }
+
+    /// One of `left` times, of which those that are not in a bin are 0.
+    fn draw_of(&mut self, number: u64, left: u64) -> u64 {
         if left == 0 {
             return 0;
         }
@@ -73,7 +83,7 @@ impl Tally {
             }
             at -= bin.count;
         }
-        unreachable!("at is below the sum of the counts")
+        0
     }
 }
 
@@ -84,17 +94,28 @@ pub struct Spread {
     pub gap: Tally,
     /// Of the calls.
     pub length: Tally,
+    /// What else is known of the time before them; what is 0 is in no bin.
+    pub between: [Tally; KINDS],
 }
 
 impl Spread {
     /// Of one call.
-    pub fn of(span: Span) -> Spread {
-        Spread { gap: Tally::of(span.gap_ns), length: Tally::of(span.length_ns) }
+    pub fn of(span: Span, between: &Between) -> Spread {
+        let tally = |number| if number == 0 { Tally::default() } else { Tally::of(number) };
+        let between = between.numbers().map(tally);
+        Spread { gap: Tally::of(span.gap_ns), length: Tally::of(span.length_ns), between }
     }
 
     /// The times of one call, drawn by `number`.
-    pub fn draw(&mut self, number: u64) -> Span {
-        Span { gap_ns: self.gap.draw(number), length_ns: self.length.draw(number.rotate_left(32)) }
+    pub fn draw(&mut self, number: u64) -> (Span, Between) {
+        let left = self.gap.left();
+        let between = self
+            .between
+            .each_mut()
+            .map(|tally| if tally.0.is_empty() { 0 } else { tally.draw_of(number.rotate_left(16), left) });
+        let span =
+            Span { gap_ns: self.gap.draw(number), length_ns: self.length.draw(number.rotate_left(32)) };
+        (span, Between::of(between))
     }
 }
 
@@ -102,6 +123,9 @@ impl Sum for Spread {
     fn add(&mut self, later: &Spread) {
         self.gap.add(&later.gap);
         self.length.add(&later.length);
+        for (tally, later) in self.between.iter_mut().zip(&later.between) {
+            tally.add(later);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use engine::Time;
 use mpi::operation::{CommId, Work};
 use mpi::{Op, Rank};
 
+use super::between::Between;
 use super::op::shape;
 use super::rank::{End, Event, Head, RankWriter};
 use super::shape::{Did, How};
@@ -56,8 +57,8 @@ pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, C
 pub fn write(events: Events, head: &Head, to: impl Write) -> Result<End, ConvertError> {
     let mut writer = RankWriter::new(to, head, BLOCK_NS)?;
     for event in events {
-        let Event { shape, begin_ns, end_ns } = event?;
-        writer.push(&shape, begin_ns, end_ns)?;
+        let Event { shape, begin_ns, end_ns, between } = event?;
+        writer.push_after(&between, &shape, begin_ns, end_ns)?;
     }
     Ok(writer.finish()?)
 }
@@ -83,7 +84,7 @@ impl Translated {
             let Some(step) = self.calls.next()? else { return Ok(None) };
             match step.op {
                 Op::Finish => return Ok(None),
-                Op::Compute(Work::Time(time) | Work::Recorded(time)) => {
+                Op::Compute(Work::Time(time) | Work::Recorded(time) | Work::Polled(time)) => {
                     self.computed_ps = self.computed_ps.saturating_add(time.0);
                 }
                 Op::Compute(Work::Flops { .. }) => {
@@ -104,6 +105,6 @@ impl Translated {
         }
         let ns = |time: Time| time.0.saturating_add(self.computed_ps) / 1000;
         let (begin_ns, end_ns) = (ns(step.call.begin), ns(step.call.end));
-        Ok(Some(Event { shape: Arc::new(shape), begin_ns, end_ns }))
+        Ok(Some(Event { shape: Arc::new(shape), begin_ns, end_ns, between: Between::default() }))
     }
 }

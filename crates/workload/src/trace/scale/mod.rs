@@ -95,16 +95,16 @@ impl Scaled {
         let goal = self.plan.to.clone();
         let mut known: Map<Arc<Shape>, Arc<Shape>> = Map::default();
         Ok(Box::new(events.map(move |event| {
-            let Event { shape, begin_ns, end_ns } = event?;
+            let Event { shape, begin_ns, end_ns, between } = event?;
             if let Some(moved) = known.get(&shape) {
-                return Ok(Event { shape: moved.clone(), begin_ns, end_ns });
+                return Ok(Event { shape: moved.clone(), begin_ns, end_ns, between });
             }
             let moved = walk.moved(&shape, &mut partner, &goal);
             let moved = moved.map_err(|reason| TraceError::new(shape.call.0, reason)).map(Arc::new)?;
             if !walk.depends_on_order(&shape) {
                 known.insert(shape, moved.clone());
             }
-            Ok(Event { shape: moved, begin_ns, end_ns })
+            Ok(Event { shape: moved, begin_ns, end_ns, between })
         })))
     }
 }

@@ -7,6 +7,7 @@ use super::Row;
 use super::crossing::Cuts;
 use super::within::Within;
 use crate::trace::error::TraceError;
+use crate::trace::hct::between::Between;
 use crate::trace::hct::rank::Event;
 use crate::trace::hct::shape::{Begun, Did, From, Received, Sent, Shape};
 use crate::trace::set::Events;
@@ -74,8 +75,8 @@ impl Cutting {
                 let [begin_ns, end_ns] =
                     [event.begin_ns, event.end_ns].map(|ns| ns.saturating_sub(self.origin_ns));
                 self.now_ns = end_ns;
-                let kept = self.kept(event.shape);
-                return Ok(Some(Event { shape: self.among_kept(kept)?, begin_ns, end_ns }));
+                let (kept, between) = (self.kept(event.shape), event.between);
+                return Ok(Some(Event { shape: self.among_kept(kept)?, begin_ns, end_ns, between }));
             } else if let Some(shape) = self.after(&event.shape) {
                 let shape = self.among_kept(Arc::new(shape))?;
                 return Ok(Some(self.now(shape)));
@@ -94,7 +95,7 @@ impl Cutting {
 
     /// A call without time.
     fn now(&self, shape: Arc<Shape>) -> Event {
-        Event { shape, begin_ns: self.now_ns, end_ns: self.now_ns }
+        Event { shape, begin_ns: self.now_ns, end_ns: self.now_ns, between: Between::default() }
     }
 
     /// Whether the window needs a call before it.

@@ -1,0 +1,173 @@
+//! The calls of a rank's file, one after the other.
+
+use std::sync::Arc;
+
+use engine::hash::Digest;
+
+use super::between::{self, Between};
+use super::block::Times;
+use super::fold::{Folded, Walk};
+use super::rank::{Blocks, End, Head, Next};
+use super::shape::Shape;
+use super::times::Span;
+use crate::trace::error::TraceError;
+
+/// The calls of one rank, in order.
+#[derive(Clone)]
+pub struct Calls {
+    blocks: Blocks,
+    shapes: Vec<Arc<Shape>>,
+    current: Option<Current>,
+    /// When the call before returned \[ns\].
+    now_ns: u64,
+    /// What was before the call that was read last.
+    between: Between,
+    /// Of the draws of tallied times.
+    rank: u32,
+    end: Option<End>,
+}
+
+#[derive(Clone)]
+struct Current {
+    sequence: Arc<Folded<()>>,
+    walk: Walk,
+    times: Times,
+    at: usize,
+    /// Calls that have been unfolded, the next one last. A rank's turns are far apart, and what unfolds them
+    /// lies in many places of memory by then: so that is done for some at a time.
+    ahead: Vec<(u32, Span)>,
+    /// What was before them; empty if nothing is known of any call of the block.
+    ahead_between: Vec<Between>,
+    known: bool,
+}
+
+/// So many calls are unfolded at a time.
+const AHEAD: usize = 32;
+
+impl Current {
+    fn new(sequence: Folded<()>, times: Times) -> Current {
+        let walk = Walk::new(&sequence);
+        let (ahead, known) = (Vec::with_capacity(AHEAD), times.know_between());
+        Current { sequence: Arc::new(sequence), walk, times, at: 0, ahead, ahead_between: Vec::new(), known }
+    }
+
+    /// The next call's shape and times, and what was before it.
+    #[inline]
+    fn next(&mut self, rank: u32) -> Option<(u32, Span, Between)> {
+        if self.ahead.is_empty() {
+            self.unfold(rank);
+        }
+        let (shape, span) = self.ahead.pop()?;
+        Some((shape, span, self.ahead_between.pop().unwrap_or_default()))
+    }
+
+    fn unfold(&mut self, rank: u32) {
+        while self.ahead.len() < AHEAD
+            && let Some((shape, place)) = self.walk.next(&self.sequence)
+        {
+            let (span, between) = match &mut self.times {
+                Times::Exact(spans, columns) => (spans[self.at], between::read(columns, self.at)),
+                Times::Tallied(spreads) => {
+                    let mut number = Digest::default();
+                    for word in [rank.into(), place as u64, self.at as u64] {
+                        number.fold(word);
+                    }
+                    spreads[place].draw(number.value())
+                }
+            };
+            self.at += 1;
+            self.ahead.push((shape, span));
+            if self.known {
+                self.ahead_between.push(between);
+            }
+        }
+        self.ahead.reverse();
+        self.ahead_between.reverse();
+    }
+}
+
+/// One call as the file has it, on the rank's clock.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// What it was.
+    pub shape: Arc<Shape>,
+    /// When it began \[ns\].
+    pub begin_ns: u64,
+    /// When it returned \[ns\].
+    pub end_ns: u64,
+    /// What was before it.
+    pub between: Between,
+}
+
+/// The same, with the number of its shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbered {
+    /// For [`Calls::shape`].
+    pub shape: u32,
+    /// When it began \[ns\].
+    pub begin_ns: u64,
+    /// When it returned \[ns\].
+    pub end_ns: u64,
+}
+
+impl Calls {
+    /// Of an opened file.
+    pub fn new(head: &Head, blocks: Blocks) -> Calls {
+        let (shapes, between) = (Vec::new(), Between::default());
+        Calls { blocks, shapes, current: None, now_ns: 0, between, rank: head.rank, end: None }
+    }
+
+    /// The next call; `None` at the end, or where the file was cut off.
+    pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
+        let Some(Numbered { shape, begin_ns, end_ns }) = self.read_number()? else { return Ok(None) };
+        Ok(Some(Event { shape: self.shape(shape).clone(), begin_ns, end_ns, between: self.between }))
+    }
+
+    /// The shape of a call that was read.
+    pub fn shape(&self, number: u32) -> &Arc<Shape> {
+        &self.shapes[number as usize]
+    }
+
+    /// The next call, as [`Calls::read`] gives it.
+    pub fn read_number(&mut self) -> Result<Option<Numbered>, TraceError> {
+        loop {
+            if let Some(current) = &mut self.current {
+                if let Some((shape, span, between)) = current.next(self.rank) {
+                    let gap_ns = span.gap_ns.saturating_add(between.waited_ns);
+                    let begin_ns = self.now_ns.saturating_add(gap_ns);
+                    self.between = between;
+                    self.now_ns = begin_ns.saturating_add(span.length_ns);
+                    return Ok(Some(Numbered { shape, begin_ns, end_ns: self.now_ns }));
+                }
+                self.current = None;
+            }
+            match self.blocks.read()? {
+                Next::Block(block) => {
+                    self.shapes.extend(block.shapes.into_iter().map(Arc::new));
+                    self.now_ns = block.start_ns;
+                    self.current = Some(Current::new(block.sequence, block.times));
+                }
+                Next::End(end) => {
+                    self.end = Some(end);
+                    return Ok(None);
+                }
+                Next::Cut => return Ok(None),
+            }
+        }
+    }
+
+    /// What was before the call that was read last.
+    pub fn between(&self) -> &Between {
+        &self.between
+    }
+
+    /// What the end of the file says, once it has been read.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// How much of the file has been read \[0..1\].
+    pub fn share_read(&self) -> f64 {
+        self.blocks.share_read()
+    }
+}
