@@ -177,6 +177,20 @@ static void taking_back(void) {
 }
 #endif
 
+/* What becomes of a message to oneself is known when the cancelling returns. */
+static void taking_back_ones_own(void) {
+    int out = 1, flag = 0, taken = 0;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Issend(&out, 1, MPI_INT, 0, 95, MPI_COMM_SELF, &request);
+    MPI_Cancel(&request);
+    MPI_Request_get_status(request, &flag, &status);
+    CHECK(flag && MPI_Test_cancelled(&status, &taken) == MPI_SUCCESS && taken);
+    MPI_Request_free(&request);
+    MPI_Iprobe(0, 95, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+}
+
 static void cancelling(void) {
     int got = -1, flag, out = rank;
     MPI_Request request;
@@ -203,6 +217,7 @@ static void cancelling(void) {
 #if MPI_VERSION >= 5
     taking_back();
 #endif
+    taking_back_ones_own();
     MPI_Status_set_cancelled(&status, 1);
     MPI_Test_cancelled(&status, &flag);
     CHECK(flag);

@@ -138,6 +138,14 @@ fn a_request_can_be_freed_while_it_waits_for_its_answer() {
     assert_eq!(run.at(0, 1), AWAY + LATENCY + LONG * BYTE);
 }
 
+/// Who cancels a message to itself need not make progress elsewhere to hear of it.
+#[test]
+fn a_message_to_oneself_is_taken_back_without_another_call() {
+    let run = calls(vec![vec![isend(0, LONG, 0, 0), Op::Cancel(Request(0)), wait(0)]]);
+    assert!(run.done[0][2].status.cancelled);
+    assert_eq!(run.at(0, 1), run.at(0, 2));
+}
+
 /// Programs of blocking calls, at random: the same digest either way. Ranks pair up anew in every step,
 /// the lower one sends first, and each computes for a random time before; now and then all meet in a
 /// collective.

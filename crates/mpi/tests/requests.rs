@@ -208,6 +208,24 @@ fn a_message_is_taken_back_before_it_matches() {
     assert!([42, 46, 49].iter().all(|taken| run.done[0][*taken].status.cancelled));
 }
 
+/// A rank hears at once what becomes of a message to itself: the cancelling returns with the answer.
+#[test]
+fn a_message_to_oneself_is_taken_back_before_the_cancelling_returns() {
+    let synchronous = Send { mode: SendMode::Synchronous, ..to(0, 8, 5) };
+    let run = succeed(vec![vec![
+        Op::Send(synchronous, Start::Request(Request(0))),
+        Op::Cancel(Request(0)),
+        test(&[0], Until::All),
+        Op::Send(synchronous, Start::Request(Request(0))),
+        ireceive(0, 5, 1),
+        Op::Cancel(Request(0)),
+        wait_for(&[0, 1], Until::All),
+    ]]);
+    assert!(run.done[0][2].flag && run.done[0][2].done[0].1.cancelled);
+    assert_eq!(bytes(&run.done[0][6].done), [(0, 0), (1, 8)]);
+    assert!(!run.done[0][6].done[0].1.cancelled);
+}
+
 /// A message that has matched is delivered; its request is complete when that is known, or its data has left.
 #[test]
 fn a_message_is_not_taken_back_after_it_has_matched() {

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Assumptions: what has matched when the question comes is delivered; under [`Progress::Calls`] the answer waits until
-//! the receiver makes progress. A clearance that is here shows that the message has matched: nothing is asked.
+//! the receiver makes progress. A clearance that is here shows that the message has matched: nothing is asked. Who
+//! cancels a message to itself is its receiver, too: the cancelling returns when that is answered.
 //!
 //! Source: MPI 5.0, 3.8.4 (a message is either received or cancelled; the wait for a cancelled request is local, in
 //! that it needs no call of the receiver's program that matches it); MPICH's packets of the same kind in ch3.
@@ -77,6 +78,10 @@ impl World {
         };
         let message = self.message(&parcel, Bytes(0), false);
         self.transmit(&message, at, false, context);
+        if sent.dest == rank {
+            self.processes[rank as usize].call.outstanding = 1;
+            return Flow::Block;
+        }
         Flow::Return(at)
     }
 
@@ -97,7 +102,7 @@ impl World {
             sent: context.now,
             ..*parcel
         };
-        if process.has_seen(context.now) {
+        if process.has_seen(context.now) || parcel.source == parcel.dest {
             self.answer_recall(&answer, context);
         } else {
             process.answer_later(Unanswered::Recall { answer });
@@ -145,7 +150,10 @@ impl World {
             self.complete(rank, Target::Call, arrival.injected, at, None, context)?;
         }
         if is_over {
-            return self.complete(rank, target, arrival.injected, at, Some(status), context);
+            self.complete(rank, target, arrival.injected, at, Some(status), context)?;
+        }
+        if parcel.source == rank {
+            return self.complete(rank, Target::Call, arrival.injected, at, None, context);
         }
         Ok(())
     }
