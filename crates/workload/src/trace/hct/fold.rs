@@ -6,7 +6,7 @@
 //!
 //! When an element of the sequence is complete, the end of the sequence is compared with what stands before it: with
 //! the body of a loop there, which then has one round more, or with an equal stretch, which becomes a loop of two
-//! rounds. Loops nest, as a loop is equal to another of the same body and count. What is folded is unfolded to the very
+//! rounds. While what comes is the body of the loop at the end once more, it is only counted along. Loops nest, as a loop is equal to another of the same body and count. What is folded is unfolded to the very
 //! sequence that was pushed, whatever it was; a program whose iterations are alike takes memory for one of them.
 //!
 //! What is known of each element besides (its times, say) is summed up over the rounds of the loops it stands in.
@@ -55,6 +55,8 @@ pub struct Folding<S> {
     last: Map<Item, usize>,
     /// Where loops stand in `items`, ascending.
     loops: Vec<usize>,
+    /// What is known of the items after `items`: the first ones of the body of the loop that is last there.
+    following: Vec<S>,
     /// The run of equal numbers at the end.
     run: Option<(u32, u64, S)>,
     /// Items in `bodies`.
@@ -81,6 +83,7 @@ impl<S> Default for Folding<S> {
             known: Map::default(),
             last: Map::default(),
             loops: Vec::new(),
+            following: Vec::new(),
             run: None,
             in_bodies: 0,
         }
@@ -106,6 +109,7 @@ impl<S: Sum> Folding<S> {
     pub fn finish(mut self) -> Folded<S> {
         let ended = self.run.take();
         self.take_in(ended);
+        self.place_following();
         Folded {
             sums: self.items.iter_mut().flat_map(|placed| std::mem::take(&mut placed.sums)).collect(),
             items: self.items.iter().map(|placed| placed.item).collect(),
@@ -119,10 +123,36 @@ impl<S: Sum> Folding<S> {
     }
 
     fn take_in(&mut self, run: Option<(u32, u64, S)>) {
-        if let Some((number, count, sum)) = run {
-            self.append(Item::One(number, count), vec![sum]);
-            while self.lengthen() || self.pair() {}
+        let Some((number, count, sum)) = run else { return };
+        let item = Item::One(number, count);
+        if let Some(&Placed { item: Item::Loop(body, rounds), .. }) = self.items.last()
+            && self.bodies[body as usize].get(self.following.len()) == Some(&item)
+        {
+            self.following.push(sum);
+            if self.following.len() == self.bodies[body as usize].len() {
+                let mut sums = self.take_off(self.items.len() - 1);
+                sums.iter_mut().zip(&self.following).for_each(|(sum, later)| sum.add(later));
+                self.following.clear();
+                self.place(Item::Loop(body, rounds + 1), sums);
+            }
+            return;
         }
+        self.place_following();
+        self.place(item, vec![sum]);
+    }
+
+    /// The loop at the end does not go on: what came after it are items as any.
+    fn place_following(&mut self) {
+        let Some(&Placed { item: Item::Loop(body, _), .. }) = self.items.last() else { return };
+        for (at, sum) in std::mem::take(&mut self.following).into_iter().enumerate() {
+            self.place(self.bodies[body as usize][at], vec![sum]);
+        }
+    }
+
+    /// Appends an item, and folds what it completes.
+    fn place(&mut self, item: Item, sums: Vec<S>) {
+        self.append(item, sums);
+        while self.lengthen() || self.pair() {}
     }
 
     fn append(&mut self, item: Item, sums: Vec<S>) {
