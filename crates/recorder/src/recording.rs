@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use workload::trace::hct::between::{self, Between};
-use workload::trace::hct::rank::{Head, RankWriter};
+use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::shape::Shape;
 
 struct Recording {
@@ -13,6 +14,36 @@ struct Recording {
     writer: RankWriter<File>,
     /// What has happened since the last call.
     between: Between,
+    /// Where the rank's clock stands still while others work: when blocks are due.
+    due: Option<Due>,
+}
+
+/// Blocks are written after so much physical time.
+struct Due {
+    longest: Duration,
+    /// When the last one was.
+    since: Instant,
+}
+
+impl Due {
+    /// For a clock that says less of physical time; the writer itself goes by the others.
+    fn of(clock: Clock, block_ns: u64) -> Option<Due> {
+        (clock == Clock::Cpu).then(|| Due { longest: Duration::from_nanos(block_ns), since: now() })
+    }
+
+    /// Is a block due? Begins to count anew then.
+    fn is_over(&mut self) -> bool {
+        let over = self.since.elapsed() >= self.longest;
+        if over {
+            self.since = now();
+        }
+        over
+    }
+}
+
+fn now() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "how much may be lost is physical time")]
+    Instant::now()
 }
 
 static RECORDING: Mutex<Option<Recording>> = Mutex::new(None);
@@ -23,7 +54,10 @@ pub fn open(folder: &str, head: &Head, block_ns: u64) {
     guarded(|recording| {
         let begun = File::create(&path).and_then(|file| RankWriter::new(file, head, block_ns));
         match begun {
-            Ok(writer) => *recording = Some(Recording { path, writer, between: Between::default() }),
+            Ok(writer) => {
+                let (between, due) = (Between::default(), Due::of(head.clock, block_ns));
+                *recording = Some(Recording { path, writer, between, due });
+            }
             Err(error) => eprintln!("hopcast trace: rank {} is not recorded: {path}: {error}", head.rank),
         }
     });
@@ -41,12 +75,16 @@ pub fn polled(polls: u64, idle_ns: u64) {
 /// Appends a call.
 pub fn push(shape: &Shape, begin_ns: u64, end_ns: u64) {
     guarded(|recording| {
-        let Some(Recording { path, writer, between }) = recording else { return };
+        let Some(Recording { path, writer, between, due }) = recording else { return };
         let mut before = std::mem::take(between);
         if !between::finds(&shape.did) {
             before.waited_ns = 0;
         }
-        if let Err(error) = writer.push_after(&before, shape, begin_ns, end_ns) {
+        let mut written = writer.push_after(&before, shape, begin_ns, end_ns);
+        if due.as_mut().is_some_and(Due::is_over) {
+            written = written.and_then(|()| writer.flush());
+        }
+        if let Err(error) = written {
             eprintln!("hopcast trace: the recording of this rank ends here: {path}: {error}");
             *recording = None;
         }

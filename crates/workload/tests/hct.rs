@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::drive;
-use engine::Duration;
+use engine::{Duration, Time};
 use mpi::operation::Work;
 use mpi::{Op, Rank};
 use workload::trace::hct::between::Between;
@@ -12,6 +14,7 @@ use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
 use workload::trace::hct::shape::{Begun, Collected, Did, From, Matched, Received, Sent, Shape};
 use workload::trace::hct::write::{convert, file_name};
+use workload::trace::slice::{Slice, Window};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile, TraceSet};
 
 fn shape(call: &'static str, did: Did) -> Shape {
@@ -117,6 +120,27 @@ fn iterations_cost_next_to_nothing() {
 fn tallied_times_have_the_same_sums() {
     let of = |tallied| HctSet::open(files(50, tallied)).unwrap().summary(Clocks::Aligned).unwrap();
     assert_eq!(of(false), of(true));
+}
+
+/// A file that is nothing any more is named, and not the next one, as of the wrong rank.
+#[test]
+fn a_rank_file_without_content_is_named() {
+    let mut all = files(20, false);
+    all[1] = TraceFile::new(file_name(1), Vec::new());
+    let error = HctSet::open(all).err().unwrap().to_string();
+    assert!(error.starts_with("rank-000001.hct: begins with neither"), "{error}");
+}
+
+/// Tallied times are drawn, so no call has one of its own that could be within a window.
+#[test]
+fn a_window_of_time_needs_times_of_each_call() {
+    let slice = |tallied| {
+        let set: Arc<dyn TraceSet> = Arc::new(HctSet::open(files(20, tallied)).unwrap());
+        Slice::new(set, Window::Times(Time::ZERO, Time(20_000_000)), None).map(|_| ())
+    };
+    assert!(slice(false).is_ok());
+    let error = slice(true).unwrap_err().to_string();
+    assert!(error.contains("between --meetings"), "{error}");
 }
 
 #[test]

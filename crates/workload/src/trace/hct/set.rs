@@ -13,6 +13,7 @@ use super::between::Between;
 use super::op::{Came, Comms, operation};
 use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head, Numbered};
 use super::shape::{Begun, Did, From, Matched, Received};
+use super::write;
 use crate::trace::Format;
 use crate::trace::error::TraceError;
 use crate::trace::input::{ReadAt, TraceFile};
@@ -69,7 +70,7 @@ impl HctSet {
         }
         let mut ranks: Vec<One> = Vec::new();
         for file in inside.into_iter().chain(files) {
-            if rank::is_magic(&file.peek(0, 4)?) {
+            if rank::is_magic(&file.peek(0, 4)?) || write::is_rank_file(&file.name) {
                 let (head, blocks) = rank::open(&file)?;
                 let end = blocks.end()?;
                 ranks.push(One { head, blocks, file, end, start_on_host_ns: 0 });

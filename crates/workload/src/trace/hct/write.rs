@@ -43,6 +43,13 @@ pub fn file_name(rank: u32) -> String {
     format!("rank-{rank:06}.hct")
 }
 
+/// Is a file called like one that [`file_name`] names?
+pub fn is_rank_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().expect("a text has a last part");
+    let number = name.strip_prefix("rank-").and_then(|rest| rest.strip_suffix(".hct"));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Writes what was recorded of the rank of `head`, with times as `head` says.
 pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, ConvertError> {
     if !set.ordered() {

@@ -125,6 +125,9 @@ impl Slice {
                 if !of.common_time() {
                     return Err(error(NO_COMMON_TIME.into()));
                 }
+                if of.head(Rank(0), "").tallied {
+                    return Err(error(TALLIED.into()));
+                }
                 (times(&of, from, to)?, vec![from.0 / 1000; of.ranks() as usize])
             }
             Window::Meetings(after, last) => meetings(&of, after, last)?,
@@ -192,6 +195,9 @@ impl Slice {
 
 const NO_COMMON_TIME: &str =
     "its ranks have no common time (--clock cpu), so a part of it lies between --meetings";
+
+const TALLIED: &str = "recorded with --times tallied, its calls have no recorded times, so a part of it lies between \
+                       --meetings";
 
 /// These of `all` ranks.
 fn kept(ranks: &[u32], all: u32) -> Result<Kept, String> {
