@@ -324,6 +324,9 @@ pub enum Op {
     Test(Arc<[Request]>, Until),
     /// Starts persistent requests.
     Start(Arc<[Request]>),
+    /// The same, of receives that take whatever comes: each request with whose message it takes this time, if that
+    /// is not what it was made with.
+    StartAs(Arc<[Request]>, Arc<[Option<(Peer, TagMatch)>]>),
     /// Cancels a receive that has not matched, or calls a message back: its request is complete when that is known.
     Cancel(Request),
     /// Forgets a request; its operation completes without being waited for.

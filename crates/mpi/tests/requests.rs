@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::*;
-use mpi::operation::{CommId, Draining, Op, Receive, Request, Send, SendMode, Start, Until};
+use mpi::operation::{CommId, Draining, Op, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until};
 use mpi::source::Status;
 
 /// Three receives whose messages come one after the other, in the order 2, 0, 1.
@@ -143,6 +145,25 @@ fn persistent_requests_start_again() {
         let period = LATENCY + 8 * BYTE + LATENCY + 2 * EAGER * BYTE;
         assert_eq!(done.now.0, (round as u64 + 1) * period + LATENCY);
     }
+}
+
+/// A persistent receive of whatever comes can be started for a certain message: here for the one that comes last.
+#[test]
+fn a_persistent_receive_is_started_for_a_message() {
+    let any = Op::Receive(from_any(), Start::Persistent(Request(0)));
+    let of_two = Some((Peer::Rank(2), TagMatch::Tag(7)));
+    let run = succeed(vec![
+        vec![
+            any,
+            Op::StartAs(requests(&[0]), Arc::new([of_two])),
+            wait(0),
+            Op::Start(requests(&[0])),
+            wait(0),
+        ],
+        vec![send(0, 1, 7)],
+        vec![compute(10 * LATENCY), send(0, 2, 7)],
+    ]);
+    assert_eq!([run.done[0][2].status.source, run.done[0][4].status.source], [2, 1]);
 }
 
 /// Cancelling takes a receive back that has not matched; one that has matched goes on.

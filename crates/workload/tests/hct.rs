@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::drive;
 use engine::{Duration, Time};
-use mpi::operation::Work;
+use mpi::operation::{Peer, Request, TagMatch, Work};
 use mpi::{Op, Rank};
 use workload::trace::hct::between::Between;
 use workload::trace::hct::name::Name;
@@ -14,6 +14,7 @@ use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
 use workload::trace::hct::shape::{Begun, Collected, Did, From, Matched, Received, Sent, Shape};
 use workload::trace::hct::write::{convert, file_name};
+use workload::trace::set::RankCalls;
 use workload::trace::slice::{Slice, Window};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile, TraceSet};
 
@@ -120,6 +121,53 @@ fn iterations_cost_next_to_nothing() {
 fn tallied_times_have_the_same_sums() {
     let of = |tallied| HctSet::open(files(50, tallied)).unwrap().summary(Clocks::Aligned).unwrap();
     assert_eq!(of(false), of(true));
+}
+
+/// A persistent receive of whatever comes takes what came at that start: here first from rank 2, then from rank 1.
+#[test]
+fn a_persistent_receive_takes_what_came_at_each_start() {
+    let receive = Received { request: Some(Begun::Persistent(3)), tag: None, ..received(From::Any) };
+    let round = |source| {
+        let matched = vec![(3, Matched { source, tag: 7 })];
+        [
+            shape("MPI_Start", Did::Start { requests: vec![3] }),
+            shape("MPI_Wait", Did::Complete { requests: vec![3], matched }),
+        ]
+    };
+    let mut calls =
+        vec![shape("MPI_Init", Did::Overhead), shape("MPI_Recv_init", Did::Receive(receive.clone()))];
+    calls.extend([2, 1].into_iter().flat_map(round));
+    calls.push(shape("MPI_Request_free", Did::Free { request: 3 }));
+    // The same number again, for one that knows whose message it wants.
+    calls.push(shape(
+        "MPI_Recv_init",
+        Did::Receive(Received { from: From::Rank(1), tag: Some(7), ..receive }),
+    ));
+    calls.extend(round(1));
+    let mut file = Vec::new();
+    let (host, text) = (String::new(), String::new());
+    let (program, library) = (text.clone(), text);
+    let clock = Clock::Wall;
+    let head = Head { rank: 0, ranks: 1, host, start_unix_ns: 0, program, library, tallied: false, clock };
+    let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
+    (0..).zip(&calls).for_each(|(at, call)| writer.push(call, at, at).unwrap());
+    writer.finish().unwrap();
+    let set = HctSet::open(vec![TraceFile::new(file_name(0), file)]).unwrap();
+    let started = |mut calls: Box<dyn RankCalls>| {
+        let steps = std::iter::from_fn(|| calls.next().unwrap());
+        let started = steps.filter(|step| step.call.name == "MPI_Start");
+        started.map(|step| step.op).collect::<Vec<_>>()
+    };
+    let request: Arc<[Request]> = Arc::new([Request(3)]);
+    let of = |rank| {
+        let whose = Some((Peer::Rank(rank), TagMatch::Tag(7)));
+        Op::StartAs(request.clone(), Arc::new([whose]))
+    };
+    let plain = Op::Start(request.clone());
+    let recorded = set.calls(Rank(0), Clocks::Aligned).unwrap();
+    assert_eq!(started(recorded), [of(2), of(1), plain.clone()]);
+    let anew = set.calls_matched_anew(Rank(0), Clocks::Aligned).unwrap();
+    assert_eq!(started(anew), [plain.clone(), plain.clone(), plain]);
 }
 
 /// A file that is nothing any more is named, and not the next one, as of the wrong rank.

@@ -143,7 +143,8 @@ impl World {
             Op::Wait(requests, until) => self.wait(rank, requests, *until, context),
             Op::WaitOne(request) => self.wait(rank, std::slice::from_ref(request), Until::All, context),
             Op::Test(requests, until) => self.test(rank, requests, *until, context),
-            Op::Start(requests) => self.start_requests(rank, requests, context),
+            Op::Start(requests) => self.start_requests(rank, requests, &[], context),
+            Op::StartAs(requests, whose) => self.start_requests(rank, requests, whose, context),
             Op::Cancel(request) => self.cancel(rank, *request, context),
             Op::Free(request) => self.free_request(rank, *request, context),
             Op::Access(access, start) => self.issue_access(rank, access, *start, context),
@@ -361,7 +362,8 @@ impl World {
     /// The requests that a call names.
     pub(super) fn requests_of(op: &Op) -> &[Request] {
         match op {
-            Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => requests,
+            Op::Wait(requests, _) | Op::Test(requests, _) => requests,
+            Op::Start(requests) | Op::StartAs(requests, _) => requests,
             Op::WaitOne(request) => std::slice::from_ref(request),
             _ => &[],
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Time;
 
 use crate::collective::Collective;
-use crate::operation::{Rank, Receive, Request, Send};
+use crate::operation::{Peer, Rank, Receive, Request, Send, TagMatch};
 use crate::source::Status;
 use crate::world::calls::Flow;
 use crate::world::process::Target;
@@ -136,17 +136,19 @@ impl World {
         Ok(&mut self.processes[rank as usize].requests[request.0 as usize])
     }
 
-    /// Starts persistent requests (MPI_Start, MPI_Startall).
+    /// Starts persistent requests (MPI_Start, MPI_Startall); receives take the message of `whose`, as far as that says.
     pub(super) fn start_requests(
         &mut self,
         rank: u32,
         requests: &[Request],
+        whose: &[Option<(Peer, TagMatch)>],
         context: &mut Context,
     ) -> Outcome<Flow> {
         let mut at = context.now;
-        for request in requests {
+        let whose = whose.iter().copied().chain(std::iter::repeat(None));
+        for (request, whose) in requests.iter().zip(whose) {
             let slot = self.slot(rank, *request)?;
-            let template = match (slot.state, &slot.template) {
+            let mut template = match (slot.state, &slot.template) {
                 (State::Inactive, Some(template)) => Template::clone(template),
                 (_, None) => {
                     return Err(self.misuse(rank, format!("request {} is not persistent", request.0)));
@@ -155,6 +157,9 @@ impl World {
             };
             slot.state = State::Active;
             let target = Target::Request(request.0);
+            if let (Template::Receive(receive), Some((from, tag))) = (&mut template, whose) {
+                (receive.from, receive.tag) = (from, tag);
+            }
             match &template {
                 Template::Send(send) => at = at.max(self.send(rank, send, target, false, context)?.at),
                 Template::Receive(receive) => self.receive(rank, receive, target, context)?,

@@ -34,8 +34,8 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::Test(_, Until::All) => "MPI_Testall",
         Op::Test(_, Until::Any) => "MPI_Testany",
         Op::Test(_, Until::Some) => "MPI_Testsome",
-        Op::Start(requests) if requests.len() == 1 => "MPI_Start",
-        Op::Start(_) => "MPI_Startall",
+        Op::Start(requests) | Op::StartAs(requests, _) if requests.len() == 1 => "MPI_Start",
+        Op::Start(_) | Op::StartAs(..) => "MPI_Startall",
         Op::Cancel(_) => "MPI_Cancel",
         Op::Free(_) | Op::LetGo(_) => "MPI_Request_free",
         Op::Drain(_) => "MPI_Buffer_flush",
@@ -144,7 +144,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::Wait(..) => 9,
         Op::WaitOne(_) => 10,
         Op::Test(..) => 11,
-        Op::Start(_) => 12,
+        Op::Start(_) | Op::StartAs(..) => 12,
         Op::Cancel(_) => 13,
         Op::Free(_) => 14,
         Op::NewComm(..) => 15,
@@ -186,7 +186,7 @@ pub(super) fn describe(op: &Op) -> String {
         }
         Op::File(access, _) => format!("{name}(bytes={})", access.work.bytes().0),
         Op::WaitOne(request) => format!("{name}(request={})", request.0),
-        Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) => {
+        Op::Wait(requests, _) | Op::Test(requests, _) | Op::Start(requests) | Op::StartAs(requests, _) => {
             format!("{name}({} requests)", requests.len())
         }
         Op::Cancel(request) | Op::Free(request) | Op::LetGo(request) => {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use engine::Duration;
 use engine::hash::Map;
 use mpi::collective::Collective;
-use mpi::operation::{CommId, Request, Start, Until, Work};
+use mpi::operation::{CommId, Peer, Request, Start, TagMatch, Until, Work};
 use mpi::{Completion, Op};
 
 use super::error::TraceError;
@@ -194,14 +194,26 @@ impl AtOnce {
                 None
             }
             (_, Op::Start(requests)) => {
-                for request in requests.iter().rev() {
-                    let started = self.persistent.get(request).cloned().and_then(|op| self.start(op));
-                    self.more.extend(started);
-                }
+                requests.iter().rev().for_each(|request| self.start_persistent(*request, None));
+                None
+            }
+            (_, Op::StartAs(requests, whose)) => {
+                let all = requests.iter().zip(&*whose).rev();
+                all.for_each(|(request, whose)| self.start_persistent(*request, *whose));
                 None
             }
             (_, op) => self.start(op),
         }
+    }
+
+    /// Starts what a persistent request is for; a receive of `whose`, if that is said.
+    fn start_persistent(&mut self, request: Request, whose: Option<(Peer, TagMatch)>) {
+        let mut op = self.persistent.get(&request).cloned();
+        if let (Some(Op::Receive(receive, _)), Some((from, tag))) = (&mut op, whose) {
+            (receive.from, receive.tag) = (from, tag);
+        }
+        let started = op.and_then(|op| self.start(op));
+        self.more.extend(started);
     }
 
     /// Starts an operation under a request of its own, if it belongs into the pass.

@@ -7,6 +7,7 @@
 pub mod between;
 pub mod block;
 pub mod calls;
+mod came;
 pub mod fold;
 pub mod name;
 pub mod op;

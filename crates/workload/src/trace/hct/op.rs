@@ -114,6 +114,19 @@ fn send_of(send: &Sent, comms: &Comms) -> Result<Send, Reason> {
     Ok(Send { to, tag: send.tag, comm, bytes: Bytes(send.bytes), mode, via: Via::PLATFORM, data: 0 })
 }
 
+/// Starts persistent requests; of the receives among them, those take what `came` that would take whatever comes.
+pub fn start_as(requests: &[u32], came: &[Option<(Received, Matched)>]) -> Result<Op, Reason> {
+    let whose = |(receive, came): &(Received, Matched)| {
+        let from = match receive.from {
+            From::Rank(rank) => Peer::Rank(rank),
+            From::Any => Peer::Rank(came.source),
+            From::Null => Peer::Null,
+        };
+        (from, TagMatch::Tag(receive.tag.unwrap_or(came.tag)))
+    };
+    Ok(Op::StartAs(all(requests)?, came.iter().map(|came| came.as_ref().map(whose)).collect()))
+}
+
 fn receive_of(receive: &Received, came: Came, comms: &Comms) -> Result<Receive, Reason> {
     let came = match came {
         Came::Recorded(came) => receive.matched.or(came),
@@ -192,7 +205,7 @@ pub fn shape(name: &'static str, op: &Op) -> Shape {
             Did::Complete { requests: all(requests), matched: Vec::new() }
         }
         Op::WaitOne(request) => Did::Complete { requests: vec![request.0], matched: Vec::new() },
-        Op::Start(requests) => Did::Start { requests: all(requests) },
+        Op::Start(requests) | Op::StartAs(requests, _) => Did::Start { requests: all(requests) },
         Op::Cancel(request) => Did::Cancel { request: request.0 },
         Op::Free(request) => Did::Free { request: request.0 },
         Op::Collective(collective, start) => Did::Collective(collected_of(collective, begun(start))),

@@ -1,6 +1,6 @@
 //! A recording in hopcast's own format: the files of all ranks.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -10,9 +10,10 @@ use mpi::operation::CommId;
 use mpi::{Op, Rank};
 
 use super::between::Between;
-use super::op::{Came, Comms, operation};
+use super::came::{Open, Scout, is_open};
+use super::op::{Came, Comms, operation, start_as};
 use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head, Numbered};
-use super::shape::{Begun, Did, From, Matched, Received};
+use super::shape::{Did, Matched, Received};
 use super::write;
 use crate::trace::Format;
 use crate::trace::error::TraceError;
@@ -325,6 +326,7 @@ impl HctSet {
             calls: self.calls_of(rank)?,
             ready: Vec::new(),
             scout: None,
+            open: Open::default(),
             comms: Comms::default(),
             shift_ns: self.shift(rank.0 as usize, clocks),
             making: None,
@@ -349,6 +351,7 @@ struct Replayed {
     /// communicators that have not changed since.
     ready: Vec<Option<(&'static str, Op)>>,
     scout: Option<Scout>,
+    open: Open,
     comms: Comms,
     shift_ns: i64,
     /// The number of the communicator that the last call makes.
@@ -363,10 +366,7 @@ impl Replayed {
         let name = shape.call.0;
         let recorded = recorded(name, call.begin_ns, call.end_ns, self.shift_ns);
         let came = match &shape.did {
-            Did::Receive(receive) if is_open(receive) && self.wildcards == Wildcards::Recorded => {
-                let start = &self.start;
-                self.scout.get_or_insert_with(|| Scout::new(start.clone())).next()?
-            }
+            Did::Receive(receive) if is_open(receive) => self.came()?,
             _ => None,
         };
         let lasted = match shape.did {
@@ -377,18 +377,53 @@ impl Replayed {
             Wildcards::Recorded => Came::Recorded(came),
             Wildcards::Anew => Came::Anything,
         };
-        let op = operation(&shape, lasted, came, &self.comms);
+        let op = match &shape.did {
+            Did::Start { requests } if self.starts_open(requests) => {
+                start_as(requests, &self.came_of(requests)?)
+            }
+            _ => operation(&shape, lasted, came, &self.comms),
+        };
         let op = op.map_err(|reason| TraceError::new(&*self.file, format!("{name}: {reason}")))?;
         self.making = match &shape.did {
             Did::NewComm(made) => made.comm,
             _ => None,
         };
-        if is_steady(&shape.did) {
+        if self.open.see(&shape.did) {
+            // What starts it is another operation each time.
+            self.ready.clear();
+        } else if is_steady(&shape.did) && !matches!(op, Op::StartAs(..)) {
             let number = call.shape as usize;
             self.ready.resize(self.ready.len().max(number + 1), None);
             self.ready[number] = Some((name, op.clone()));
         }
         Ok(Step { call: recorded, op })
+    }
+
+    /// What came for the next receive that takes whatever comes, if it is to have that again.
+    fn came(&mut self) -> Result<Option<Matched>, TraceError> {
+        if self.wildcards == Wildcards::Anew {
+            return Ok(None);
+        }
+        let start = &self.start;
+        self.scout.get_or_insert_with(|| Scout::new(start.clone())).next()
+    }
+
+    /// Are there receives among persistent requests that are to have again what came?
+    fn starts_open(&self, requests: &[u32]) -> bool {
+        self.wildcards == Wildcards::Recorded
+            && requests.iter().any(|request| self.open.get(*request).is_some())
+    }
+
+    /// They, and what came for each.
+    fn came_of(&mut self, requests: &[u32]) -> Result<Vec<Option<(Received, Matched)>>, TraceError> {
+        let mut all = Vec::with_capacity(requests.len());
+        for request in requests {
+            all.push(match self.open.get(*request).cloned() {
+                Some(receive) => self.came()?.map(|came| (receive, came)),
+                None => None,
+            });
+        }
+        Ok(all)
     }
 }
 
@@ -436,57 +471,5 @@ fn is_steady(did: &Did) -> bool {
         Did::Receive(receive) => !is_open(receive),
         Did::Collective(_) => true,
         _ => false,
-    }
-}
-
-/// Whether a receive that began here takes whatever comes, so that what came is told by what completes it.
-fn is_open(receive: &Received) -> bool {
-    let any = receive.from == From::Any || receive.from != From::Null && receive.tag.is_none();
-    any && receive.matched.is_none() && matches!(receive.request, Some(Begun::Active(_)))
-}
-
-/// Reads ahead: what came for each receive that takes whatever comes, in the order in which they begin.
-struct Scout {
-    calls: Calls,
-    /// What has come for those that have begun; the request, while it has not.
-    begun: VecDeque<Result<Option<Matched>, u32>>,
-}
-
-impl Scout {
-    fn new(calls: Calls) -> Scout {
-        Scout { calls, begun: VecDeque::new() }
-    }
-
-    /// What came for the next one; `None` if it was cancelled, or never completed.
-    fn next(&mut self) -> Result<Option<Matched>, TraceError> {
-        loop {
-            if let Some(Ok(_)) = self.begun.front() {
-                return Ok(self.begun.pop_front().and_then(Result::ok).flatten());
-            }
-            let Some(event) = self.calls.read()? else {
-                self.begun.pop_front();
-                return Ok(None);
-            };
-            match &event.shape.did {
-                Did::Receive(receive) if is_open(receive) => {
-                    let Some(Begun::Active(request)) = receive.request else { unreachable!("it is open") };
-                    self.begun.push_back(Err(request));
-                }
-                Did::Complete { requests, matched } => {
-                    for request in requests {
-                        let came = matched.iter().find(|(of, _)| of == request).map(|(_, came)| *came);
-                        self.end(*request, came);
-                    }
-                }
-                Did::Free { request } => self.end(*request, None),
-                _ => {}
-            }
-        }
-    }
-
-    fn end(&mut self, request: u32, came: Option<Matched>) {
-        if let Some(one) = self.begun.iter_mut().find(|one| **one == Err(request)) {
-            *one = Ok(came);
-        }
     }
 }

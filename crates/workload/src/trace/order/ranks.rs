@@ -124,7 +124,7 @@ impl RankState {
             }
             Op::WaitOne(request) | Op::Cancel(request) | Op::Free(request) => absent(request),
             Op::Wait(requests, _) => requests.iter().find_map(absent),
-            Op::Start(requests) => {
+            Op::Start(requests) | Op::StartAs(requests, _) => {
                 requests.iter().find_map(|request| absent(request).or_else(|| unfit(request)))
             }
             _ => None,
@@ -195,7 +195,10 @@ impl Order<'_> {
                 let by = self.state(rank).place(rank);
                 let _ = self.senders(by, &receive);
             }
-            Op::Start(requests) => requests.iter().for_each(|request| self.start(rank, *request)),
+            Op::Start(requests) => requests.iter().for_each(|request| self.start(rank, *request, None)),
+            Op::StartAs(requests, whose) => {
+                requests.iter().zip(&*whose).for_each(|(request, whose)| self.start(rank, *request, *whose));
+            }
             Op::Cancel(request) if self.state(rank).mail.cancel(request.0) => {
                 self.state(rank).set(request.0, State::Done(Waited::default()));
             }
@@ -204,12 +207,15 @@ impl Order<'_> {
         }
     }
 
-    fn start(&mut self, rank: Rank, request: Request) {
+    fn start(&mut self, rank: Rank, request: Request, whose: Option<(Peer, TagMatch)>) {
         let template = self.state(rank).slots.get(&request.0).and_then(|slot| slot.template.clone());
         let clock = self.state(rank).clock + 1;
         match template {
             Some(Op::Send(send, _)) => self.send(rank, clock, &send, request.0),
-            Some(Op::Receive(receive, _)) => self.receive(rank, clock, receive, request.0),
+            Some(Op::Receive(receive, _)) => {
+                let (from, tag) = whose.unwrap_or((receive.from, receive.tag));
+                self.receive(rank, clock, Receive { from, tag, ..receive }, request.0);
+            }
             Some(Op::Collective(call, _)) => {
                 self.come(rank, clock, call.comm, What::Collective(call), request.0);
             }
