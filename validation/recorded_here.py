@@ -10,8 +10,8 @@ Source: none; the bounds are hopcast's own, 10 % for the prediction and 5 % for 
 Expected: a prediction follows from recorded computing and simulated messages, so what a program waits for
 or copies inside MPI must come from the platform. HPCC's RandomAccess asks 17 million times whether anything
 has come (MPI_Testany), and mostly nothing has: such calls are counted, and not recorded one by one.
-On a machine that does other work meanwhile, neither bound means anything: where the table was measured,
-before polls were counted so, runs without the recorder were up to 50 % apart.
+On a machine that does other work meanwhile, neither bound means anything: runs without the recorder have
+been up to 50 % apart.
 
 Run it as `python validation/recorded_here.py [--quick]`; quick has one run of each, and of hydro and the heat
 equation only.

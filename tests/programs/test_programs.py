@@ -38,7 +38,11 @@ def compiled(source: Path, folder: Path, *flags: str) -> Path:
     """The program of a source, for hopcast."""
     target = folder / source.stem
     compiler = COMPILERS[source.suffix][0]
-    strict = ("-w",) if compiler == "fc" else ("-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized")
+    strict = (
+        ("-w", f"-J{folder}")
+        if compiler == "fc"
+        else ("-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized")
+    )
     done = hopcast(compiler, *strict, "-O2", *flags, source, "-o", target)
     assert done.returncode == 0, done.stderr
     return target
@@ -73,7 +77,8 @@ def test_a_program_is_right_under_hopcast(programs, source, ranks, model) -> Non
 def test_a_program_prints_what_it_prints_under_a_real_mpi(programs, source, tmp_path) -> None:
     real = tmp_path / "real"
     compiler = COMPILERS[source.suffix][1]
-    subprocess.run([compiler, "-O2", source, "-o", real], check=True)
+    # Where it writes what modules have, too.
+    subprocess.run([compiler, "-O2", source.resolve(), "-o", real], cwd=real.parent, check=True)
     words = ARGUMENTS.get(source.stem, [])
     native = subprocess.run(
         launch("mpich", 3, real, *words), capture_output=True, text=True, env=ENVIRONMENT, timeout=300
