@@ -294,18 +294,8 @@ def test_what_fortran_has_printed_is_there_however_it_ends(tmp_path) -> None:
     program = compiled(source, tmp_path)
     for words in ((), ("stand",)):
         with (tmp_path / "printed").open("w+") as printed:
-            command = [
-                sys.executable,
-                "-m",
-                "hopcast",
-                "run",
-                "hopper",
-                "-n",
-                "2",
-                "--quiet",
-                program,
-                *words,
-            ]
+            line = "-m hopcast run hopper -n 2 --quiet"
+            command = [sys.executable, *line.split(), program, *words]
             subprocess.run(command, stdout=printed, check=False, env=ENVIRONMENT, timeout=300)
             printed.seek(0)
             assert {"rank 0\n", "rank 1\n"} <= set(printed)

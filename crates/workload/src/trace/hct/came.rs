@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use engine::hash::Map;
 
-use super::rank::Calls;
+use super::calls::Calls;
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::error::TraceError;
 

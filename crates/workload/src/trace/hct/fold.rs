@@ -6,8 +6,9 @@
 //!
 //! When an element of the sequence is complete, the end of the sequence is compared with what stands before it: with
 //! the body of a loop there, which then has one round more, or with an equal stretch, which becomes a loop of two
-//! rounds. While what comes is the body of the loop at the end once more, it is only counted along. Loops nest, as a loop is equal to another of the same body and count. What is folded is unfolded to the very
-//! sequence that was pushed, whatever it was; a program whose iterations are alike takes memory for one of them.
+//! rounds. While what comes is the body of the loop at the end once more, it is only counted along. Loops nest, as a
+//! loop is equal to another of the same body and count. What is folded is unfolded to the very sequence that was
+//! pushed, whatever it was; a program whose iterations are alike takes memory for one of them.
 //!
 //! What is known of each element besides (its times, say) is summed up over the rounds of the loops it stands in.
 //!
