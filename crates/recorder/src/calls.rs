@@ -140,7 +140,9 @@ pub unsafe extern "C" fn hct_open(
     // SAFETY: the caller gives three texts: host, program, library.
     let [host, program, library] = [0, 1, 2].map(|at| unsafe { text(*texts.add(at)) }.to_string());
     let clock = if cpu == 0 { Clock::Wall } else { Clock::Cpu };
-    let head = Head { rank, ranks, host, start_unix_ns, program, library, tallied: tallied != 0, clock };
+    let counts = Vec::new();
+    let head =
+        Head { rank, ranks, host, start_unix_ns, program, library, tallied: tallied != 0, clock, counts };
     // SAFETY: as above.
     recording::open(unsafe { text(folder) }, &head, block_ns);
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use mpi::Rank;
 use serde_json::{Value, json};
 use workload::trace::causality::Check;
+use workload::trace::hct::between::Count;
 use workload::trace::{
     self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile, Wildcards,
 };
@@ -188,6 +189,10 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
         "wall_s": ranks.iter().map(|rank| rank.wall().seconds()).sum::<f64>(),
         "polls": sum(|rank| rank.polls),
         "waited_s": ranks.iter().map(|rank| rank.waited.seconds()).sum::<f64>(),
+        "counts": recording.counts().iter().enumerate().map(|(at, Count { name, unit })| {
+            let total = ranks.iter().map(|rank| rank.counts[at]).fold(0, u64::saturating_add);
+            json!({"name": name, "unit": unit, "total": total})
+        }).collect::<Vec<_>>(),
         "messages": sum(|rank| rank.messages),
         "bytes": sum(|rank| rank.bytes),
         "calls": summary.calls.iter().map(|(call, count)| json!({"call": call, "count": count})).collect::<Vec<_>>(),

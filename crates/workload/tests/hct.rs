@@ -8,7 +8,7 @@ use common::drive;
 use engine::{Duration, Time};
 use mpi::operation::{Peer, Request, TagMatch, Work};
 use mpi::{Op, Rank};
-use workload::trace::hct::between::Between;
+use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::name::Name;
 use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
@@ -33,10 +33,18 @@ fn received(from: From) -> Received {
 
 /// A rank of a ring of three that goes on for `rounds`, receiving from whoever sends.
 fn ring(rank: u32, rounds: u64, tallied: bool) -> Vec<u8> {
+    counted_ring(rank, rounds, tallied, &[])
+}
+
+/// The same, in which these things are counted.
+fn counted_ring(rank: u32, rounds: u64, tallied: bool, counted: &[&str]) -> Vec<u8> {
     let mut file = Vec::new();
     let host = format!("host{}", rank / 2);
     let (program, library) = ("ring".to_string(), String::new());
-    let head = Head { rank, ranks: 3, host, start_unix_ns: 5, program, library, tallied, clock: Clock::Wall };
+    let (clock, count) =
+        (Clock::Wall, |name: &&str| Count { name: name.to_string(), unit: name.to_string() });
+    let counts = counted.iter().map(count).collect();
+    let head = Head { rank, ranks: 3, host, start_unix_ns: 5, program, library, tallied, clock, counts };
     let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
     let came = vec![(0, Matched { source: (rank + 2) % 3, tag: 7 })];
     let round = [
@@ -58,7 +66,9 @@ fn ring(rank: u32, rounds: u64, tallied: bool) -> Vec<u8> {
     for at in 0..rounds {
         for (call, polls) in round.iter().zip([0, 0, 3 + at % 2]) {
             // Of the gap before MPI_Waitall 400 ns were waiting.
-            let before = Between { polls, waited_ns: if polls > 0 { 400 } else { 0 } };
+            let waited_ns = if polls > 0 { 400 } else { 0 };
+            let counts = std::array::from_fn(|of| if of < counted.len() { 500 + at % 3 } else { 0 });
+            let before = Between { polls, waited_ns, counts };
             writer.push_after(&before, call, now, now + 100 + at % 7).unwrap();
             now += 1000;
         }
@@ -147,8 +157,9 @@ fn a_persistent_receive_takes_what_came_at_each_start() {
     let mut file = Vec::new();
     let (host, text) = (String::new(), String::new());
     let (program, library) = (text.clone(), text);
-    let clock = Clock::Wall;
-    let head = Head { rank: 0, ranks: 1, host, start_unix_ns: 0, program, library, tallied: false, clock };
+    let (clock, counts) = (Clock::Wall, Vec::new());
+    let head =
+        Head { rank: 0, ranks: 1, host, start_unix_ns: 0, program, library, tallied: false, clock, counts };
     let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
     (0..).zip(&calls).for_each(|(at, call)| writer.push(call, at, at).unwrap());
     writer.finish().unwrap();
@@ -176,7 +187,7 @@ fn a_rank_file_without_content_is_named() {
     let mut all = files(20, false);
     all[1] = TraceFile::new(file_name(1), Vec::new());
     let error = HctSet::open(all).err().unwrap().to_string();
-    assert!(error.starts_with("rank-000001.hct: begins with neither"), "{error}");
+    assert!(error.starts_with("rank-000001.hct: begins with none of"), "{error}");
 }
 
 /// Tallied times are drawn, so no call has one of its own that could be within a window.
@@ -273,7 +284,9 @@ fn hostile_blocks_give_errors() {
     let mut state = 7_u64;
     let mut refused = 0;
     for round in 0..1_500 {
-        let whole = ring(0, 8, round % 2 == 0);
+        let counted: &[&str] = if round % 3 == 0 { &["instructions", "flops"] } else { &[] };
+        let of = |rank| counted_ring(rank, 8, round % 2 == 0, counted);
+        let whole = of(0);
         let head = 8 + u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
         let packed = u32::from_le_bytes(whole[head + 8..head + 12].try_into().unwrap()) as usize;
         let mut payload = zstd::stream::decode_all(&whole[head + 16..head + 16 + packed]).unwrap();
@@ -287,7 +300,7 @@ fn hostile_blocks_give_errors() {
         let block =
             [b"HCTB".to_vec(), words.iter().flat_map(|word| word.to_le_bytes()).collect(), packed].concat();
         let content = [&whole[..head], &block].concat();
-        let all = [content, ring(1, 8, false), ring(2, 8, false)];
+        let all = [content, of(1), of(2)];
         let all = all.into_iter().zip(0..).map(|(content, rank)| TraceFile::new(file_name(rank), content));
         let set = HctSet::open(all.collect()).unwrap();
         let read: Vec<_> = set.events(Rank(0), Clocks::Aligned).unwrap().take(1_000).collect();

@@ -77,6 +77,7 @@ fn ordered(ranks: &[Vec<(&'static str, Did)>]) -> (Vec<Vec<u64>>, Findings) {
             library,
             tallied: false,
             clock: Clock::Wall,
+            counts: Vec::new(),
         };
         let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
         for ((name, did), at) in calls.iter().zip(0..) {

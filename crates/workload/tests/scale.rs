@@ -27,6 +27,7 @@ fn head(rank: u32, ranks: u32) -> Head {
         library,
         tallied: false,
         clock: Clock::Wall,
+        counts: Vec::new(),
     }
 }
 

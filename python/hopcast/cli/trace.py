@@ -76,6 +76,9 @@ def _show(path: str, summary: dict) -> None:
     if summary["polls"]:
         waited = units.seconds(summary["waited_s"])
         facts.add_row("polls", f"{units.count(summary['polls'])} that found nothing, {waited} of waiting")
+    if summary["counts"]:
+        counted = ", ".join(f"{one['total']:,} {one['unit']}" for one in summary["counts"])
+        facts.add_row("between calls", counted)
     if not summary["ordered"]:
         facts.add_row("order", "a graph of dependencies")
     messages = f"{units.count(summary['messages'])}, {units.size(summary['bytes'])}, collectives not counted"

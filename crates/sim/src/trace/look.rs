@@ -2,9 +2,9 @@
 
 use mpi::Rank;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
-use workload::trace::hct::between::Between;
+use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::rank::Event;
 use workload::trace::hct::shape::Shape;
 use workload::trace::order::{self, Findings, Kind};
@@ -24,6 +24,8 @@ struct Line<'a> {
     clock: Option<u64>,
     #[serde(flatten)]
     before: Option<Polled>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    counts: Map<String, Value>,
     #[serde(flatten)]
     shape: &'a Shape,
 }
@@ -83,17 +85,20 @@ fn dump_rank(
     write: &mut dyn FnMut(&str) -> bool,
 ) -> Result<bool, TraceError> {
     let mut text = String::new();
+    let counted = recording.counts();
     if !as_json {
         let clock = if clocks.is_empty() { "" } else { "    clock" };
         let _ = writeln!(text, "rank {rank}\n       #         begin [s]           end [s]{clock}  call");
     }
     for (event, number) in recording.events(Rank(rank), Clocks::default())?.zip(1..) {
         let Event { shape, begin_ns, end_ns, between } = event?;
-        let Between { polls, waited_ns } = between;
+        let Between { polls, waited_ns, counts } = between;
+        let counts = || counted.iter().zip(counts);
         let clock = clocks.get(number as usize - 1).copied();
         let _ = if as_json {
             let before = (polls > 0).then_some(Polled { polls, waited_ns });
-            let line = Line { rank, number, begin_ns, end_ns, clock, before, shape: &shape };
+            let counts = counts().map(|(Count { name, .. }, count)| (name.clone(), count.into())).collect();
+            let line = Line { rank, number, begin_ns, end_ns, clock, before, counts, shape: &shape };
             writeln!(text, "{}", serde_json::to_string(&line).expect("a call is plain data"))
         } else {
             let clock = clock.map_or(String::new(), |clock| format!(" {clock:>8}"));
@@ -102,6 +107,12 @@ fn dump_rank(
             if polls > 0 {
                 let waited = seconds(waited_ns);
                 let _ = writeln!(text, "{:>8} {polls} polls found nothing, {waited} s of waiting", "");
+            }
+            let some = counts().filter(|(_, count)| *count > 0);
+            let some: Vec<String> =
+                some.map(|(Count { unit, .. }, count)| format!("{count} {unit}")).collect();
+            if !some.is_empty() {
+                let _ = writeln!(text, "{:>8} {}", "", some.join(", "));
             }
             let line = format!("{number:>8} {begin:>17} {end:>17}{clock}  {call:<24} {did}");
             writeln!(text, "{}", line.trim_end())

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpi::operation::CommId;
 use mpi::{Completion, Rank};
 
+use workload::trace::hct::between::Count;
 use workload::trace::hct::rank::Head;
 use workload::trace::set::{Before, Clocks, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet};
 use workload::trace::{SharedSet, TraceError};
@@ -61,6 +62,9 @@ impl TraceSet for Stoppable {
     }
     fn common_time(&self) -> bool {
         self.of.common_time()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.of.counts()
     }
     fn ordered(&self) -> bool {
         self.of.ordered()

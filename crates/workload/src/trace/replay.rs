@@ -290,7 +290,7 @@ impl RankReplay {
                 Some(step) => break step,
             }
         };
-        let Before { polls, waited } = calls.before();
+        let Before { polls, waited, .. } = calls.before();
         self.makes_comm = matches!(step.op, Op::NewComm(..));
         let before = self.call.replace(step.call);
         self.number += u64::from(step.is_call());

@@ -5,6 +5,7 @@ use mpi::operation::CommId;
 use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
+use super::hct::between::{Count, MOST_COUNTS};
 use super::hct::rank::{Clock, Event, Head};
 use super::hct::write::Translated;
 
@@ -54,6 +55,8 @@ pub struct Before {
     pub polls: u64,
     /// How much of it was waiting, in tests and probes that found nothing: all else was computing.
     pub waited: Duration,
+    /// What was counted, in the order of [`TraceSet::counts`].
+    pub counts: [u64; MOST_COUNTS],
 }
 
 /// The calls of one rank, in order, translated as they are read.
@@ -99,6 +102,8 @@ pub struct RankSummary {
     pub polls: u64,
     /// How long it waited in those: neither in its calls nor computing.
     pub waited: Duration,
+    /// How much was counted between its calls, in the order of [`TraceSet::counts`].
+    pub counts: Vec<u64>,
 }
 
 impl RankSummary {
@@ -114,6 +119,7 @@ impl RankSummary {
             bytes,
             polls: 0,
             waited: Duration::ZERO,
+            counts: Vec::new(),
         }
     }
 
@@ -186,6 +192,10 @@ pub trait TraceSet: Send + Sync {
     fn common_time(&self) -> bool {
         true
     }
+    /// What was counted between calls, besides time; the same of all ranks.
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
     /// Whether the calls of a rank are made in the order in which they stand. Where they are not, the replay finds
     /// the order by what each depends on.
     fn ordered(&self) -> bool {
@@ -222,6 +232,7 @@ pub trait TraceSet: Send + Sync {
             library: format!("converted from {}", self.format()),
             tallied: false,
             clock: Clock::Wall,
+            counts: Vec::new(),
         }
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! A test or probe that found nothing (a *poll*) is no call of its own in a file: there may be millions of them between two
 //! calls that did something. The call after them says how many there were, and how much of the time was spent in waiting
-//! for what that call found; the rest is computing. docs/traces.md says which is which.
+//! for what that call found; the rest is computing. docs/traces.md says which is which. What a recorder counts (the
+//! instructions of the program, say) stands there, too: so much of it was between the two calls.
+
+use serde::{Deserialize, Serialize};
 
 use super::shape::Did;
 
@@ -13,25 +16,64 @@ pub struct Between {
     pub polls: u64,
     /// How long the rank waited in them \[ns\]: this is no computing.
     pub waited_ns: u64,
+    /// What was counted, in the order of the head's `counts`; 0 beyond those.
+    pub counts: [u64; MOST_COUNTS],
 }
 
-/// How many numbers that are.
-pub const KINDS: usize = 2;
+/// One thing that a recording counts between calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Such as "instructions".
+    pub name: String,
+    /// What one of it is called, such as "page faults".
+    pub unit: String,
+}
+
+/// No recording counts more things.
+pub const MOST_COUNTS: usize = 8;
+
+/// How many numbers there are, besides those that are counted.
+const OWN: usize = 2;
+
+/// How many numbers there are of each call, where so many things are counted.
+pub fn kinds(counts: usize) -> usize {
+    OWN + counts
+}
+
+/// Whether a recording may count these.
+pub fn check(counts: &[Count]) -> Result<(), String> {
+    if counts.len() > MOST_COUNTS {
+        return Err(format!("counts {} things, more than {MOST_COUNTS}", counts.len()));
+    }
+    let again = |at: usize| counts[..at].iter().any(|count| count.name == counts[at].name);
+    match (0..counts.len()).find(|at| counts[*at].name.is_empty() || again(*at)) {
+        Some(at) => Err(format!("counts '{}' twice, or something without a name", counts[at].name)),
+        None => Ok(()),
+    }
+}
 
 impl Between {
-    /// As numbers, in the order of the format.
-    pub fn numbers(&self) -> [u64; KINDS] {
-        [self.polls, self.waited_ns]
+    /// The number of a kind, in the order of the format.
+    pub fn number(&self, kind: usize) -> u64 {
+        match kind {
+            0 => self.polls,
+            1 => self.waited_ns,
+            _ => self.counts[kind - OWN],
+        }
     }
 
-    /// Of numbers in the order of the format.
-    pub fn of([polls, waited_ns]: [u64; KINDS]) -> Between {
-        Between { polls, waited_ns }
+    /// Of numbers by kind.
+    pub fn of(kinds: usize, mut number: impl FnMut(usize) -> u64) -> Between {
+        let mut between = Between { polls: number(0), waited_ns: number(1), ..Between::default() };
+        (OWN..kinds).for_each(|kind| between.counts[kind - OWN] = number(kind));
+        between
     }
 
-    /// Whether there is nothing.
-    pub fn is_nothing(&self) -> bool {
-        *self == Between::default()
+    /// What was counted in a part of the time, `part` of `whole` \[ns\], as if it had come evenly.
+    pub fn count_part(&mut self, part: u64, whole: u64) {
+        for count in &mut self.counts {
+            *count = (u128::from(*count) * u128::from(part) / u128::from(whole.max(1))) as u64;
+        }
     }
 }
 
@@ -46,14 +88,12 @@ pub fn finds(did: &Did) -> bool {
 }
 
 /// For each kind a number for each call of a block; none where all are 0.
-pub type Columns = [Vec<u64>; KINDS];
+pub type Columns = Vec<Vec<u64>>;
 
 /// Appends the numbers of a call, the `at`-th of its block.
 pub fn push(columns: &mut Columns, at: usize, between: &Between) {
-    if between.is_nothing() && columns.iter().all(Vec::is_empty) {
-        return;
-    }
-    for (column, number) in columns.iter_mut().zip(between.numbers()) {
+    for (kind, column) in columns.iter_mut().enumerate() {
+        let number = between.number(kind);
         if number > 0 || !column.is_empty() {
             column.resize(at, 0);
             column.push(number);
@@ -63,5 +103,5 @@ pub fn push(columns: &mut Columns, at: usize, between: &Between) {
 
 /// The numbers of the `at`-th call.
 pub fn read(columns: &Columns, at: usize) -> Between {
-    Between::of(columns.each_ref().map(|column| column.get(at).copied().unwrap_or(0)))
+    Between::of(columns.len(), |kind| columns[kind].get(at).copied().unwrap_or(0))
 }

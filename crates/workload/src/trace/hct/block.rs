@@ -13,12 +13,12 @@
 //!            1: for each place of the sequence with bodies written out the tally of gaps, and that of lengths
 //!          columns: how many; each: its kind; a number for each call, or a tally for each place
 //! item     2 x shape, or 2 x body + 1; how many times
-//! tally    how many bins; each: bin, count, sum [ns]
+//! tally    how many bins; each: bin, count, sum
 //! ```
 
 use std::io::Read;
 
-use super::between::{Columns, KINDS};
+use super::between::Columns;
 use super::fold::{Folded, Item};
 use super::shape::Shape;
 use super::times::{Bin, Span, Spread, Tally};
@@ -86,7 +86,8 @@ impl Block {
         put_items(&mut payload, &self.sequence.items);
         match &self.times {
             Times::Exact(spans, columns) => {
-                let kinds = kinds(|kind| !columns[kind].is_empty());
+                let kinds: Vec<usize> =
+                    (0..columns.len()).filter(|kind| !columns[*kind].is_empty()).collect();
                 put(&mut payload, if kinds.is_empty() { 0 } else { COLUMNS });
                 spans.iter().for_each(|span| put(&mut payload, span.gap_ns));
                 spans.iter().for_each(|span| put(&mut payload, span.length_ns));
@@ -95,14 +96,19 @@ impl Block {
                 });
             }
             Times::Tallied(spreads) => {
-                let kinds = kinds(|kind| spreads.iter().any(|spread| !spread.between[kind].0.is_empty()));
+                let widest = spreads.iter().map(|spread| spread.between.len()).max().unwrap_or(0);
+                let kinds: Vec<usize> =
+                    (0..widest).filter(|kind| spreads.iter().any(|spread| spread.has(*kind))).collect();
                 put(&mut payload, TALLIED + if kinds.is_empty() { 0 } else { COLUMNS });
                 for spread in spreads {
                     put_tally(&mut payload, &spread.gap);
                     put_tally(&mut payload, &spread.length);
                 }
                 put_columns(&mut payload, &kinds, |payload, kind| {
-                    spreads.iter().for_each(|spread| put_tally(payload, &spread.between[kind]));
+                    let nothing = Tally::default();
+                    let of =
+                        |spread: &Spread| put_tally(payload, spread.between.get(kind).unwrap_or(&nothing));
+                    spreads.iter().for_each(of);
                 });
             }
         }
@@ -116,8 +122,9 @@ impl Block {
         block
     }
 
-    /// Reads the payload of a block, of `length` bytes when unpacked; `known` shapes are in blocks before.
-    pub fn decode(packed: &[u8], length: usize, known: usize) -> Result<Block, String> {
+    /// Reads the payload of a block, of `length` bytes when unpacked; `known` shapes are in blocks before, and of each
+    /// call there are so many numbers (`between::kinds`).
+    pub fn decode(packed: &[u8], length: usize, known: usize, kinds: usize) -> Result<Block, String> {
         let mut payload = Vec::with_capacity(length);
         let decoder = zstd::stream::read::Decoder::new(packed).map_err(|error| error.to_string())?;
         decoder
@@ -128,11 +135,11 @@ impl Block {
             return Err(format!("unpacks to {} bytes instead of {length}", payload.len()));
         }
         let mut bytes = &payload[..];
-        let block = Block::read(&mut bytes, known)?;
+        let block = Block::read(&mut bytes, known, kinds)?;
         if bytes.is_empty() { Ok(block) } else { Err(format!("has {} bytes too many", bytes.len())) }
     }
 
-    fn read(bytes: &mut &[u8], known: usize) -> Result<Block, String> {
+    fn read(bytes: &mut &[u8], known: usize, kinds: usize) -> Result<Block, String> {
         let start_ns = get(bytes, "the start")?;
         let shapes = (0..count(bytes, 2, "shapes")?).map(|_| {
             let length = count(bytes, 1, "a shape")?;
@@ -151,7 +158,7 @@ impl Block {
         }
         let items = get_items(bytes, shapes_known, bodies.len())?;
         let size = Size::of(&items, &sizes)?;
-        let times = read_times(bytes, size)?;
+        let times = read_times(bytes, size, kinds)?;
         let sequence = Folded { items, bodies, sums: Vec::new() };
         Ok(Block { start_ns, shapes, sequence, times })
     }
@@ -161,13 +168,8 @@ impl Block {
 const TALLIED: u64 = 1;
 const COLUMNS: u64 = 2;
 
-/// The kinds of columns that are there.
-fn kinds(is_there: impl Fn(usize) -> bool) -> Vec<usize> {
-    (0..KINDS).filter(|kind| is_there(*kind)).collect()
-}
-
-/// The times of a sequence of this size.
-fn read_times(bytes: &mut &[u8], size: Size) -> Result<Times, String> {
+/// The times of a sequence of this size, with columns of so many kinds.
+fn read_times(bytes: &mut &[u8], size: Size, kinds: usize) -> Result<Times, String> {
     let sort = get(bytes, "the sort of times")?;
     let mut times = match sort & !COLUMNS {
         0 => {
@@ -175,7 +177,7 @@ fn read_times(bytes: &mut &[u8], size: Size) -> Result<Times, String> {
             let gaps: Vec<u64> = (0..calls).map(|_| get(bytes, "a gap")).collect::<Result<_, _>>()?;
             let spans =
                 gaps.into_iter().map(|gap_ns| Ok(Span { gap_ns, length_ns: get(bytes, "a length")? }));
-            Times::Exact(spans.collect::<Result<_, String>>()?, Columns::default())
+            Times::Exact(spans.collect::<Result<_, String>>()?, vec![Vec::new(); kinds])
         }
         TALLIED => {
             let places = at_most(size.places, bytes.len() / 2, "places")?;
@@ -186,10 +188,10 @@ fn read_times(bytes: &mut &[u8], size: Size) -> Result<Times, String> {
         _ => return Err(format!("has times of sort {sort}, where 0 to 3 are known")),
     };
     let columns = if sort & COLUMNS == 0 { 0 } else { get(bytes, "the number of columns")? };
-    for _ in 0..at_most(columns, KINDS, "columns")? {
+    for _ in 0..at_most(columns, kinds, "columns")? {
         let kind = get(bytes, "the kind of a column")?;
-        let kind = usize::try_from(kind).ok().filter(|kind| *kind < KINDS);
-        let kind = kind.ok_or_else(|| format!("has a column of a kind that is not 0 to {}", KINDS - 1))?;
+        let kind = usize::try_from(kind).ok().filter(|kind| *kind < kinds);
+        let kind = kind.ok_or_else(|| format!("has a column of a kind that is not 0 to {}", kinds - 1))?;
         match &mut times {
             Times::Exact(spans, columns) => {
                 let calls = at_most(spans.len() as u64, bytes.len(), "numbers in a column")?;
@@ -197,6 +199,7 @@ fn read_times(bytes: &mut &[u8], size: Size) -> Result<Times, String> {
             }
             Times::Tallied(spreads) => {
                 for spread in spreads {
+                    spread.between.resize_with(spread.between.len().max(kind + 1), Tally::default);
                     spread.between[kind] = get_tally(bytes)?;
                 }
             }
@@ -272,7 +275,7 @@ fn put_tally(bytes: &mut Vec<u8>, tally: &Tally) {
     for bin in &tally.0 {
         put(bytes, bin.bin.into());
         put(bytes, bin.count);
-        put(bytes, bin.sum_ns);
+        put(bytes, bin.sum);
     }
 }
 
@@ -324,11 +327,11 @@ fn get_items(bytes: &mut &[u8], shapes: usize, bodies: usize) -> Result<Vec<Item
 fn get_tally(bytes: &mut &[u8]) -> Result<Tally, String> {
     let bins = (0..at_most(get(bytes, "bins")?, MOST_BINS, "bins")?).map(|_| {
         let bin = u8::try_from(get(bytes, "a bin")?).map_err(|_| "has a bin above 255".to_string())?;
-        let (count, sum_ns) = (get(bytes, "a count")?, get(bytes, "a sum")?);
+        let (count, sum) = (get(bytes, "a count")?, get(bytes, "a sum")?);
         if count > MOST_CALLS {
             return Err(format!("counts {count} times in a bin, more than {MOST_CALLS}"));
         }
-        Ok(Bin { bin, count, sum_ns })
+        Ok(Bin { bin, count, sum })
     });
     Ok(Tally(bins.collect::<Result<_, _>>()?))
 }

@@ -51,14 +51,16 @@ impl Current {
         Current { sequence: Arc::new(sequence), walk, times, at: 0, ahead, ahead_between: Vec::new(), known }
     }
 
-    /// The next call's shape and times, and what was before it.
+    /// The next call's shape and times; what was before it, if that is known of any, in `between`.
     #[inline]
-    fn next(&mut self, rank: u32) -> Option<(u32, Span, Between)> {
+    fn next(&mut self, rank: u32, between: &mut Between) -> Option<(u32, Span)> {
         if self.ahead.is_empty() {
             self.unfold(rank);
         }
-        let (shape, span) = self.ahead.pop()?;
-        Some((shape, span, self.ahead_between.pop().unwrap_or_default()))
+        if let Some(known) = self.ahead_between.pop() {
+            *between = known;
+        }
+        self.ahead.pop()
     }
 
     fn unfold(&mut self, rank: u32) {
@@ -66,6 +68,7 @@ impl Current {
             && let Some((shape, place)) = self.walk.next(&self.sequence)
         {
             let (span, between) = match &mut self.times {
+                Times::Exact(spans, _) if !self.known => (spans[self.at], Between::default()),
                 Times::Exact(spans, columns) => (spans[self.at], between::read(columns, self.at)),
                 Times::Tallied(spreads) => {
                     let mut number = Digest::default();
@@ -132,10 +135,9 @@ impl Calls {
     pub fn read_number(&mut self) -> Result<Option<Numbered>, TraceError> {
         loop {
             if let Some(current) = &mut self.current {
-                if let Some((shape, span, between)) = current.next(self.rank) {
-                    let gap_ns = span.gap_ns.saturating_add(between.waited_ns);
+                if let Some((shape, span)) = current.next(self.rank, &mut self.between) {
+                    let gap_ns = span.gap_ns.saturating_add(self.between.waited_ns);
                     let begin_ns = self.now_ns.saturating_add(gap_ns);
-                    self.between = between;
                     self.now_ns = begin_ns.saturating_add(span.length_ns);
                     return Ok(Some(Numbered { shape, begin_ns, end_ns: self.now_ns }));
                 }
@@ -145,6 +147,7 @@ impl Calls {
                 Next::Block(block) => {
                     self.shapes.extend(block.shapes.into_iter().map(Arc::new));
                     self.now_ns = block.start_ns;
+                    self.between = Between::default();
                     self.current = Some(Current::new(block.sequence, block.times));
                 }
                 Next::End(end) => {

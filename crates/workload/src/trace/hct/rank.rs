@@ -1,7 +1,7 @@
 //! The file of one rank: a head, blocks, an end.
 //!
 //! ```text
-//! head    "HCT2", the length of a JSON text (u32, little-endian), the text: a Head
+//! head    "HCT2", or "HCT3" where something is counted; the length of a JSON text (u32, little-endian), the text: a Head
 //! blocks  as in `block.rs`, in the order of time
 //! end     "HCTE", the length of a JSON text (u32), the text: an End. Absent if the program was killed
 //! ```
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use engine::hash::Map;
 use serde::{Deserialize, Serialize};
 
-use super::between::{self, Between, Columns};
+use super::between::{self, Between, Columns, Count};
 use super::block::{self, Block, Times};
 pub use super::calls::{Calls, Event, Numbered};
 use super::fold::{Folded, Folding};
@@ -24,12 +24,13 @@ use super::times::{Span, Spread};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// How a file begins. The digit is the version of the layout: what is written has 2, and 1 is read, too.
-pub const MAGIC: &[u8; 4] = b"HCT2";
+/// How a file begins. The digit is the version of the layout: 3 is written where something is counted between calls, which
+/// readers of version 2 would not understand, and 2 elsewhere; 1 is read, too.
+const MAGICS: [&[u8; 4]; 3] = [b"HCT1", b"HCT2", b"HCT3"];
 
 /// Whether a file that begins so is one of a rank.
 pub fn is_magic(start: &[u8]) -> bool {
-    start.starts_with(MAGIC) || start.starts_with(b"HCT1")
+    MAGICS.iter().any(|magic| start.starts_with(*magic))
 }
 
 /// How its end begins.
@@ -59,6 +60,9 @@ pub struct Head {
     /// What its times count.
     #[serde(default)]
     pub clock: Clock,
+    /// What is counted between its calls, besides time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Count>,
 }
 
 /// What the times of a rank count.
@@ -94,12 +98,15 @@ pub struct End {
     /// How long it waited in them \[ns\].
     #[serde(default)]
     pub waited_ns: u64,
+    /// How much was counted between its calls, in the order of the head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<u64>,
     /// Whether it came to MPI_Finalize.
     pub finalized: bool,
 }
 
 /// Sums up the calls of a rank.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub struct Counting {
     /// What they come to so far.
     pub end: End,
@@ -108,11 +115,20 @@ pub struct Counting {
 }
 
 impl Counting {
+    /// Of no calls, between which so many things are counted.
+    pub fn of(counts: usize) -> Counting {
+        let end = End { counts: vec![0; counts], ..End::default() };
+        Counting { end, persistent: Map::default() }
+    }
+
     /// Takes a call in, and what was before it.
     pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64, between: &Between) {
         self.end.count(shape, begin_ns, end_ns);
         self.end.polls = self.end.polls.saturating_add(between.polls);
         self.end.waited_ns = self.end.waited_ns.saturating_add(between.waited_ns);
+        for (sum, count) in self.end.counts.iter_mut().zip(&between.counts) {
+            *sum = sum.saturating_add(*count);
+        }
         match &shape.did {
             Did::Send(Sent { to, bytes, request: Some(Begun::Persistent(number)), .. }) => {
                 self.persistent.insert(*number, to.map(|_| *bytes));
@@ -199,6 +215,8 @@ impl Shapes {
 pub struct RankWriter<W: Write> {
     to: W,
     tallied: bool,
+    /// How many numbers there are of what was before a call.
+    kinds: usize,
     /// A block is written when it is this long \[ns\].
     longest_ns: u64,
     shapes: Shapes,
@@ -223,20 +241,24 @@ impl<W: Write> RankWriter<W> {
     /// Begins a file; a block is written after `longest_ns` of the rank's time at the latest.
     pub fn new(mut to: W, head: &Head, longest_ns: u64) -> io::Result<RankWriter<W>> {
         let text = serde_json::to_vec(head).expect("a head is plain data");
-        to.write_all(&[&MAGIC[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
+        between::check(&head.counts).expect("what is counted has names");
+        let magic = if head.counts.is_empty() { MAGICS[1] } else { MAGICS[2] };
+        let kinds = between::kinds(head.counts.len());
+        to.write_all(&[&magic[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
         Ok(RankWriter {
             to,
             tallied: head.tallied,
+            kinds,
             longest_ns,
             shapes: Shapes::default(),
             new: Vec::new(),
             exact: Folding::default(),
             spans: Vec::new(),
-            columns: Columns::default(),
+            columns: vec![Vec::new(); kinds],
             spreads: Folding::default(),
             in_block: 0,
             block_start_ns: 0,
-            counting: Counting::default(),
+            counting: Counting::of(head.counts.len()),
         })
     }
 
@@ -263,10 +285,10 @@ impl<W: Write> RankWriter<W> {
         if self.in_block == 0 {
             self.block_start_ns = before;
         }
-        let between = Between { polls: between.polls, waited_ns: between.waited_ns.min(begin_ns - before) };
+        let between = Between { waited_ns: between.waited_ns.min(begin_ns - before), ..*between };
         let span = Span { gap_ns: begin_ns - before - between.waited_ns, length_ns: end_ns - begin_ns };
         if self.tallied {
-            self.spreads.push(number, Spread::of(span, &between));
+            self.spreads.push(number, Spread::of(span, &between, self.kinds));
         } else {
             self.exact.push(number, ());
             between::push(&mut self.columns, self.spans.len(), &between);
@@ -292,7 +314,8 @@ impl<W: Write> RankWriter<W> {
             (Folded { items, bodies, sums: Vec::new() }, Times::Tallied(sums))
         } else {
             let Folded { items, bodies, .. } = std::mem::take(&mut self.exact).finish();
-            let (spans, columns) = (std::mem::take(&mut self.spans), std::mem::take(&mut self.columns));
+            let columns = std::mem::replace(&mut self.columns, vec![Vec::new(); self.kinds]);
+            let spans = std::mem::take(&mut self.spans);
             (Folded { items, bodies, sums: Vec::new() }, Times::Exact(spans, columns))
         };
         let shapes = std::mem::take(&mut self.new);
@@ -319,6 +342,8 @@ pub struct Blocks {
     /// Where the next block begins.
     at: u64,
     shapes: usize,
+    /// How many numbers there are of what was before a call.
+    kinds: usize,
 }
 
 /// What comes next in a rank's file.
@@ -336,7 +361,7 @@ pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     let error = |reason: String| TraceError::new(&*file.name, reason);
     let start = file.peek(0, 8)?;
     if start.len() < 8 || !is_magic(&start) {
-        return Err(error("begins with neither \"HCT2\" nor \"HCT1\": no file of a rank".into()));
+        return Err(error("begins with none of \"HCT1\", \"HCT2\", \"HCT3\": no file of a rank".into()));
     }
     let length = word(&start[4..]);
     let text = file.peek(8, length.min(LONGEST_TEXT))?;
@@ -345,7 +370,9 @@ pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     }
     let head: Head = serde_json::from_slice(&text)
         .map_err(|reason| error(format!("its head is not understood: {reason}")))?;
-    Ok((head, Blocks { file: file.clone(), at: 8 + length as u64, shapes: 0 }))
+    between::check(&head.counts).map_err(|reason| error(format!("its head {reason}")))?;
+    let kinds = between::kinds(head.counts.len());
+    Ok((head, Blocks { file: file.clone(), at: 8 + length as u64, shapes: 0, kinds }))
 }
 
 fn word(bytes: &[u8]) -> usize {
@@ -389,7 +416,7 @@ impl Blocks {
         if crc32fast::hash(&content) as usize != sum {
             return Err(error("the block's checksum is wrong: the file is damaged".into()));
         }
-        let block = Block::decode(&content, length, self.shapes)
+        let block = Block::decode(&content, length, self.shapes, self.kinds)
             .map_err(|reason| error(format!("the block {reason}")))?;
         self.shapes += block.shapes.len();
         self.at = at + (block::HEAD + packed) as u64;

@@ -9,7 +9,7 @@ use engine::{Duration, Time};
 use mpi::operation::CommId;
 use mpi::{Op, Rank};
 
-use super::between::Between;
+use super::between::{Between, Count};
 use super::came::{Open, Scout, is_open};
 use super::op::{Came, Comms, operation, start_as};
 use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head, Numbered};
@@ -93,6 +93,10 @@ impl HctSet {
         if ranks.len() != count as usize {
             let reason = format!("rank {} of {count} is missing", ranks.len());
             return Err(TraceError::new(&*first.file.name, reason));
+        }
+        if let Some(other) = ranks.iter().find(|one| one.head.counts != ranks[0].head.counts) {
+            let reason = format!("counts other things than {}", ranks[0].file.name);
+            return Err(TraceError::new(&*other.file.name, reason));
         }
         let mut first: BTreeMap<String, u64> = BTreeMap::new();
         for One { head, .. } in &ranks {
@@ -248,6 +252,9 @@ impl TraceSet for HctSet {
     fn common_time(&self) -> bool {
         self.ranks.iter().all(|one| one.head.clock == Clock::Wall)
     }
+    fn counts(&self) -> Vec<Count> {
+        self.ranks[0].head.counts.clone()
+    }
     fn replayable(&self) -> Result<(), TraceError> {
         Ok(())
     }
@@ -257,7 +264,7 @@ impl TraceSet for HctSet {
         let mut ranks = Vec::with_capacity(self.ranks.len());
         for (rank, one) in self.ranks.iter().enumerate() {
             let mut calls = self.calls_of(Rank(rank as u32))?;
-            let mut counting = Counting::default();
+            let mut counting = Counting::of(one.head.counts.len());
             while let Some(event) = calls.read()? {
                 counting.count(&event.shape, event.begin_ns, event.end_ns, &event.between);
                 *counts.entry(event.shape.call.0).or_insert(0) += 1;
@@ -275,6 +282,7 @@ impl TraceSet for HctSet {
                 bytes: all.bytes,
                 polls: all.polls,
                 waited: Duration(all.waited_ns.saturating_mul(1000)),
+                counts: all.counts,
             });
         }
         Ok(Summary { ranks, calls: counts.into_iter().collect() })
@@ -439,8 +447,8 @@ impl RankCalls for Replayed {
     }
 
     fn before(&self) -> Before {
-        let Between { polls, waited_ns } = *self.calls.between();
-        Before { polls, waited: Duration(waited_ns.saturating_mul(1000)) }
+        let Between { polls, waited_ns, counts } = *self.calls.between();
+        Before { polls, waited: Duration(waited_ns.saturating_mul(1000)), counts }
     }
 
     fn made(&mut self, id: CommId) {

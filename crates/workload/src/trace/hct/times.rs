@@ -1,11 +1,12 @@
-//! When calls happened: each time as it was, or how often which times happened at one place of a loop.
+//! When calls happened: each time as it was, or how often which times happened at one place of a loop; so, too, what was
+//! counted before them.
 //!
 //! A [`Tally`] counts times in bins of a quarter octave, with their sum. What it gives back has the same number of
 //! times in each bin, each the mean of those left in the bin, in an order that is drawn; the sum is the recorded one
 //! to the nanosecond. Valid where the order of a loop's times does not matter: a slow iteration may come back at
 //! another round than it was recorded at, and on different ranks at different rounds.
 
-use super::between::{Between, KINDS};
+use super::between::Between;
 use super::fold::Sum;
 
 /// What lies between the call before and this one, and how long this one took \[ns\].
@@ -24,8 +25,8 @@ pub struct Bin {
     pub bin: u8,
     /// How many times.
     pub count: u64,
-    /// Their sum \[ns\].
-    pub sum_ns: u64,
+    /// Their sum, in the unit of what is tallied.
+    pub sum: u64,
 }
 
 /// How often which times happened.
@@ -42,7 +43,7 @@ fn bin(ns: u64) -> u8 {
 impl Tally {
     /// Of one time.
     pub fn of(ns: u64) -> Tally {
-        Tally(vec![Bin { bin: bin(ns), count: 1, sum_ns: ns }])
+        Tally(vec![Bin { bin: bin(ns), count: 1, sum: ns }])
     }
 
     fn add(&mut self, later: &Tally) {
@@ -50,7 +51,7 @@ impl Tally {
             match self.0.binary_search_by_key(&one.bin, |bin| bin.bin) {
                 Ok(at) => {
                     self.0[at].count += one.count;
-                    self.0[at].sum_ns += one.sum_ns;
+                    self.0[at].sum = self.0[at].sum.saturating_add(one.sum);
                 }
                 Err(at) => self.0.insert(at, *one),
             }
@@ -76,9 +77,9 @@ impl Tally {
         let mut at = ((u128::from(number) * u128::from(left)) >> 64) as u64;
         for bin in &mut self.0 {
             if at < bin.count {
-                let ns = bin.sum_ns / bin.count;
+                let ns = bin.sum / bin.count;
                 bin.count -= 1;
-                bin.sum_ns -= ns;
+                bin.sum -= ns;
                 return ns;
             }
             at -= bin.count;
@@ -94,28 +95,36 @@ pub struct Spread {
     pub gap: Tally,
     /// Of the calls.
     pub length: Tally,
-    /// What else is known of the time before them; what is 0 is in no bin.
-    pub between: [Tally; KINDS],
+    /// What else is known of the time before them, by kind; what is 0 is in no bin, and kinds beyond are all 0.
+    pub between: Vec<Tally>,
 }
 
 impl Spread {
-    /// Of one call.
-    pub fn of(span: Span, between: &Between) -> Spread {
-        let tally = |number| if number == 0 { Tally::default() } else { Tally::of(number) };
-        let between = between.numbers().map(tally);
+    /// Of one call, of which there are so many numbers.
+    pub fn of(span: Span, between: &Between, kinds: usize) -> Spread {
+        let number = |kind: usize| between.number(kind);
+        let tally = |kind| if number(kind) == 0 { Tally::default() } else { Tally::of(number(kind)) };
+        let known = (0..kinds).rev().find(|kind| number(*kind) > 0).map_or(0, |last| last + 1);
+        let between = (0..known).map(tally).collect();
         Spread { gap: Tally::of(span.gap_ns), length: Tally::of(span.length_ns), between }
+    }
+
+    /// Whether there are numbers of this kind.
+    pub fn has(&self, kind: usize) -> bool {
+        self.between.get(kind).is_some_and(|tally| !tally.0.is_empty())
     }
 
     /// The times of one call, drawn by `number`.
     pub fn draw(&mut self, number: u64) -> (Span, Between) {
         let left = self.gap.left();
-        let between = self
-            .between
-            .each_mut()
-            .map(|tally| if tally.0.is_empty() { 0 } else { tally.draw_of(number.rotate_left(16), left) });
+        let kinds = &mut self.between;
+        let between = Between::of(kinds.len(), |kind| match kinds.get_mut(kind) {
+            Some(tally) if !tally.0.is_empty() => tally.draw_of(number.rotate_left(16), left),
+            _ => 0,
+        });
         let span =
             Span { gap_ns: self.gap.draw(number), length_ns: self.length.draw(number.rotate_left(32)) };
-        (span, Between::of(between))
+        (span, between)
     }
 }
 
@@ -123,6 +132,9 @@ impl Sum for Spread {
     fn add(&mut self, later: &Spread) {
         self.gap.add(&later.gap);
         self.length.add(&later.length);
+        if self.between.len() < later.between.len() {
+            self.between.resize_with(later.between.len(), Tally::default);
+        }
         for (tally, later) in self.between.iter_mut().zip(&later.between) {
             tally.add(later);
         }

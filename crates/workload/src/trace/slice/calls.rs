@@ -31,6 +31,8 @@ pub struct Cutting {
     before: VecDeque<Arc<Shape>>,
     /// When the slice's last call has returned.
     now_ns: u64,
+    /// When the call before has, on the clock of the recording.
+    returned_ns: u64,
 }
 
 impl Cutting {
@@ -48,6 +50,7 @@ impl Cutting {
             dropped: BTreeSet::new(),
             before: VecDeque::new(),
             now_ns: 0,
+            returned_ns: 0,
         }
     }
 
@@ -65,6 +68,7 @@ impl Cutting {
             }
             let Some(event) = self.events.next().transpose()? else { return Ok(None) };
             self.number += 1;
+            let returned_ns = std::mem::replace(&mut self.returned_ns, event.end_ns);
             if self.number < self.row.first {
                 if self.needed(&event.shape) {
                     let shape = self.among_kept(event.shape)?;
@@ -75,7 +79,11 @@ impl Cutting {
                 let [begin_ns, end_ns] =
                     [event.begin_ns, event.end_ns].map(|ns| ns.saturating_sub(self.origin_ns));
                 self.now_ns = end_ns;
-                let (kept, between) = (self.kept(event.shape), event.between);
+                let (kept, mut between) = (self.kept(event.shape), event.between);
+                if returned_ns < self.origin_ns {
+                    // The part began while the rank computed.
+                    between.count_part(begin_ns, event.begin_ns.saturating_sub(returned_ns));
+                }
                 return Ok(Some(Event { shape: self.among_kept(kept)?, begin_ns, end_ns, between }));
             } else if let Some(shape) = self.after(&event.shape) {
                 let shape = self.among_kept(Arc::new(shape))?;
