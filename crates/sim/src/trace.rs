@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use engine::Duration;
 use mpi::Rank;
 use serde_json::{Value, json};
 use workload::trace::causality::Check;
@@ -175,6 +176,8 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
     let ranks = &summary.ranks;
     let sum = |of: fn(&RankSummary) -> u64| ranks.iter().map(of).fold(0, u64::saturating_add);
+    let starts_apart = (0..recording.ranks()).map(|rank| recording.starts_after(Rank(rank))).max();
+    let starts_apart = starts_apart.unwrap_or(Duration::ZERO);
     let hosts: BTreeSet<_> = ranks.iter().map(|rank| &rank.host).filter(|host| !host.is_empty()).collect();
     Ok(json!({
         "format": recording.format(),
@@ -184,6 +187,7 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
         "common_time": recording.common_time(),
         "ordered": recording.ordered(),
         "total_s": summary.total().seconds(),
+        "starts_apart_s": starts_apart.seconds(),
         "longest_rank_s": summary.longest().seconds(),
         "in_mpi_s": ranks.iter().map(|rank| rank.in_mpi.seconds()).sum::<f64>(),
         "wall_s": ranks.iter().map(|rank| rank.wall().seconds()).sum::<f64>(),

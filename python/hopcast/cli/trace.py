@@ -69,6 +69,9 @@ def _show(path: str, summary: dict) -> None:
     if summary["timed"]:
         of = "that of the longest rank" if summary["common_time"] else "the processor's for the busiest rank"
         facts.add_row("time", f"{units.seconds(summary['longest_rank_s'])}, {of}")
+        if summary["starts_apart_s"]:
+            apart = units.seconds(summary["starts_apart_s"])
+            facts.add_row("starts", f"up to {apart} apart on a host, which a replay leaves out")
         share = summary["in_mpi_s"] / summary["wall_s"] if summary["wall_s"] else 0.0
         facts.add_row("in MPI", f"{units.percent(share)} of the ranks' time")
     else:

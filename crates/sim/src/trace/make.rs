@@ -49,7 +49,7 @@ pub fn scale(
     let mut written = write_all(scaled.ranks(), out, &|rank, file| {
         let mut head = recording.head(scaled.repeats(Rank(rank)), "");
         head.tallied = tallied.unwrap_or(head.tallied);
-        (head.rank, head.ranks, head.start_unix_ns) = (rank, scaled.ranks(), 0);
+        (head.rank, head.ranks) = (rank, scaled.ranks());
         write::write(scaled.events(Rank(rank))?, &head, file)
     })?;
     let (from, to) = scaled.grids();
@@ -66,12 +66,11 @@ pub fn slice(path: &str, out: &str, part: &Part, stop: &Stop) -> Result<Value, I
     let hosts = recording.hosts();
     let slice = Slice::new(recording.clone(), window, among.as_ref())
         .map_err(|error| InputError::whole(path, error.reason))?;
-    let begin_ns = slice.begin().0 / 1000;
     let mut written = write_all(slice.ranks(), out, &|rank, file| {
         let recorded = slice.recorded(Rank(rank));
         let mut head = recording.head(recorded, &hosts[recorded.0 as usize]);
         (head.rank, head.ranks) = (rank, slice.ranks());
-        head.start_unix_ns = head.start_unix_ns.saturating_add(begin_ns);
+        head.start_unix_ns = head.start_unix_ns.saturating_add(slice.clock_starts_later_ns(Rank(rank)));
         write::write(slice.events(Rank(rank))?, &head, file)
     })?;
     let Cut { sends, receives, collectives, outside, restricted } = slice.cut();

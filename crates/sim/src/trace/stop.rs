@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use engine::Duration;
 use mpi::operation::CommId;
 use mpi::{Completion, Rank};
 
@@ -96,6 +97,9 @@ impl TraceSet for Stoppable {
     }
     fn head(&self, rank: Rank, host: &str) -> Head {
         self.of.head(rank, host)
+    }
+    fn starts_after(&self, rank: Rank) -> Duration {
+        self.of.starts_after(rank)
     }
 }
 

@@ -164,7 +164,7 @@ impl AtOnce {
                 None
             }
             Op::Compute(other) => Some(Op::Compute(*other)),
-            _ if before.is_none() => sleep(step.call.begin, done.now),
+            _ if before.is_none() => sleep(self.open.first(step.call.begin), done.now),
             _ => None,
         }
     }

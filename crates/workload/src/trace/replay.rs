@@ -111,6 +111,8 @@ struct RankReplay {
     shift: Duration,
     /// Whether the operation before makes a communicator.
     makes_comm: bool,
+    /// How much later its clock starts than the first one of its host.
+    starts_after: Duration,
     /// What is held to the recorded run's logical clocks.
     causality: Option<Box<Causality>>,
 }
@@ -145,6 +147,7 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         number: 0,
         shift: Duration::ZERO,
         makes_comm: false,
+        starts_after: set.starts_after(Rank(number)),
         causality: logical.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
     };
     let ranks = (0..set.ranks()).map(rank).collect();
@@ -226,6 +229,11 @@ pub(super) struct Opening {
 }
 
 impl Opening {
+    /// When its first call, at `begin`, is made: on the rank's own clock.
+    pub(super) fn first(&self, begin: Time) -> Time {
+        Time(begin.0.saturating_sub(self.set.starts_after(self.rank).0))
+    }
+
     /// Its calls, from the first one on.
     pub(super) fn calls(&self) -> Result<Box<dyn RankCalls>, TraceError> {
         match self.options.wildcards {
@@ -268,6 +276,11 @@ impl Source for Replay {
 }
 
 impl RankReplay {
+    /// A time of the recorded run, on the rank's own clock.
+    fn on_own_clock(&self, time: Time) -> Time {
+        Time(time.0.saturating_sub(self.starts_after.0))
+    }
+
     /// What the call that has returned says against the recorded order.
     fn contradiction(&mut self, done: &Completion) -> Option<String> {
         let causality = self.causality.as_mut().filter(|_| self.held.is_none())?;
@@ -300,8 +313,9 @@ impl RankReplay {
         };
         let pause = match (mode, before) {
             (Mode::NoCompute, _) => None,
-            // The ranks of a run do not start at the same time: that is no computing to be scaled.
-            (Mode::Dependencies, None) => sleep(step.call.begin, done.now),
+            // When its own clock says. How late that starts is how late MPI_Init ended there: no computing, and not the
+            // machine that is simulated.
+            (Mode::Dependencies, None) => sleep(self.on_own_clock(step.call.begin), done.now),
             (Mode::Dependencies, Some(before)) => {
                 let gap = step.call.begin.since(before.end).saturating_sub(waited);
                 let work = if polls > 0 { Work::Polled(gap) } else { Work::Recorded(gap) };

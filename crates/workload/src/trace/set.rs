@@ -216,10 +216,27 @@ pub trait TraceSet: Send + Sync {
         self.calls(rank, clocks)
     }
 
+    /// How much later the clock of `rank` starts than the first one of its host: what its times have besides those of
+    /// its own clock, if clocks are aligned. Only of a format whose ranks have clocks of their own.
+    fn starts_after(&self, rank: Rank) -> Duration {
+        let _ = rank;
+        Duration::ZERO
+    }
+
     /// The calls of `rank` as hopcast's own format has them. Ends after an error.
     fn events(&self, rank: Rank, clocks: Clocks) -> Result<Events, TraceError> {
         let mut calls = Translated::new(self.calls(rank, clocks)?);
         Ok(Box::new(until_error(move || calls.read())))
+    }
+    /// The same on the rank's own clock, which is that of [`TraceSet::head`].
+    fn events_on_own_clock(&self, rank: Rank) -> Result<Events, TraceError> {
+        let after_ns = self.starts_after(rank).0 / 1000;
+        let own = move |event: Event| Event {
+            begin_ns: event.begin_ns.saturating_sub(after_ns),
+            end_ns: event.end_ns.saturating_sub(after_ns),
+            ..event
+        };
+        Ok(Box::new(self.events(rank, Clocks::Aligned)?.map(move |event| event.map(own))))
     }
     /// What hopcast's own format says of a rank on `host`, with times of each call.
     fn head(&self, rank: Rank, host: &str) -> Head {

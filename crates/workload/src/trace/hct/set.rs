@@ -305,10 +305,12 @@ impl TraceSet for HctSet {
     }
 
     fn head(&self, rank: Rank, _: &str) -> Head {
-        let One { head, start_on_host_ns, .. } = &self.ranks[rank.0 as usize];
-        // The clock of its host, on which its events are given.
-        let start_unix_ns = head.start_unix_ns.saturating_add_signed(-start_on_host_ns);
-        Head { start_unix_ns, ..head.clone() }
+        self.ranks[rank.0 as usize].head.clone()
+    }
+
+    fn starts_after(&self, rank: Rank) -> Duration {
+        let ns = self.ranks[rank.0 as usize].start_on_host_ns;
+        Duration(ns.unsigned_abs().saturating_mul(1000))
     }
 
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {

@@ -12,7 +12,7 @@ use super::op::shape;
 use super::rank::{End, Event, Head, RankWriter};
 use super::shape::{Did, How};
 use crate::trace::error::TraceError;
-use crate::trace::set::{Clocks, Events, RankCalls, TraceSet};
+use crate::trace::set::{Events, RankCalls, TraceSet};
 
 /// A block is this long where nothing is lost by waiting \[ns\].
 const BLOCK_NS: u64 = 600_000_000_000;
@@ -57,7 +57,7 @@ pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, C
             "its calls stand in no order, but wait for each other; the format .hct keeps calls in order";
         return Err(TraceError::new(set.format(), reason).into());
     }
-    write(set.events(Rank(head.rank), Clocks::Aligned)?, head, to)
+    write(set.events_on_own_clock(Rank(head.rank))?, head, to)
 }
 
 /// Writes the calls of the rank of `head`, with times as `head` says.

@@ -83,11 +83,11 @@ impl Scaled {
         Rank(self.plan.repeats(rank.0))
     }
 
-    /// The calls of a rank. Ends after an error.
+    /// The calls of a rank, on its own clock. Ends after an error.
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
         let Plan { from, to, .. } = self.plan.clone();
         let recorded = self.repeats(rank);
-        let events = self.of.events(recorded, Clocks::Aligned)?;
+        let events = self.of.events_on_own_clock(recorded)?;
         let (old, new) = (place(&from, recorded.0), place(&to, rank.0));
         let mut partner =
             move |offset: &[i64]| to.rank(&sum(&new, offset)).expect("a rank of this place has it");

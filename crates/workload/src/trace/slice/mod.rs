@@ -26,8 +26,9 @@
 //!
 //! The latter is so in any case. An inter-communicator whose members are not all kept is always refused.
 //!
-//! Time in a slice counts from its begin. A call that had begun before is not in it; its rank does nothing until the
-//! recorded return of that call.
+//! Time in a slice counts from its begin, or of a rank whose clock starts later, from there: in the slice, too, it starts
+//! with the others. A call that had begun before is not in it; its rank does nothing until the recorded return of that
+//! call.
 
 mod calls;
 mod crossing;
@@ -100,7 +101,9 @@ impl Row {
 pub struct Slice {
     of: SharedSet,
     rows: Vec<Row>,
-    /// When each rank's part begins, on the clock of its calls \[ns\].
+    /// When the part begins \[ns\].
+    begin_ns: u64,
+    /// When each rank's part begins, on the clock of its calls \[ns\]: with its own clock, if that starts later.
     origins_ns: Vec<u64>,
     crossing: Crossing,
     /// Which ranks are kept, if that was asked for.
@@ -119,7 +122,7 @@ impl Slice {
         let error = |reason: String| TraceError::new(of.format(), reason);
         let kept = among.map(|among| kept(&among.ranks, of.ranks()));
         let kept = kept.transpose().map_err(error)?;
-        let (mut rows, origins_ns) = match window {
+        let (mut rows, mut origins_ns) = match window {
             Window::Whole => (times(&of, Time::ZERO, Time::NEVER)?, vec![0; of.ranks() as usize]),
             Window::Times(from, to) => {
                 if !of.common_time() {
@@ -132,6 +135,10 @@ impl Slice {
             }
             Window::Meetings(after, last) => meetings(&of, after, last)?,
         };
+        let begin_ns = origins_ns.iter().copied().min().unwrap_or(0);
+        for (origin_ns, rank) in origins_ns.iter_mut().zip(0..) {
+            *origin_ns = (*origin_ns).max(of.starts_after(Rank(rank)).0 / 1000);
+        }
         if let Some(kept) = &kept {
             let others = rows.iter_mut().zip(&*kept.numbers).filter(|(_, number)| number.is_none());
             others.for_each(|(row, _)| *row = Row { first: 1, last: 0 });
@@ -152,7 +159,7 @@ impl Slice {
         if let Some(leaving) = crossing.impossible().or(refused) {
             return Err(error(reason(&*of, leaving)?));
         }
-        Ok(Slice { of, rows, origins_ns, crossing, kept })
+        Ok(Slice { of, rows, begin_ns, origins_ns, crossing, kept })
     }
 
     /// How many ranks it has.
@@ -172,8 +179,13 @@ impl Slice {
 
     /// When it begins, in the recorded run.
     pub fn begin(&self) -> Time {
-        let first = (0..self.ranks()).map(|rank| self.origins_ns[self.recorded(Rank(rank)).0 as usize]).min();
-        Time(first.map_or(0, |first| first.saturating_mul(1000)))
+        Time(self.begin_ns.saturating_mul(1000))
+    }
+
+    /// How much later the clock of one of its ranks starts than that of the recorded one did \[ns\].
+    pub fn clock_starts_later_ns(&self, rank: Rank) -> u64 {
+        let recorded = self.recorded(rank);
+        self.origins_ns[recorded.0 as usize].saturating_sub(self.of.starts_after(recorded).0 / 1000)
     }
 
     /// What was cut.
@@ -181,7 +193,7 @@ impl Slice {
         self.crossing.cut()
     }
 
-    /// The calls of one of its ranks. Ends after an error.
+    /// The calls of one of its ranks, on its own clock. Ends after an error.
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
         let rank = self.recorded(rank);
         let at = rank.0 as usize;
