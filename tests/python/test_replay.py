@@ -63,6 +63,21 @@ def test_what_is_ignored_costs_nothing(question: Path, how: dict, expected_s: fl
     assert seconds(question, **how) == pytest.approx(expected_s, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    "how, expected_s",
+    [({}, 8.5e-3), ({"ignore": "compute"}, 2e-3), ({"ignore": "dependencies,compute"}, 1e-3)],
+)
+def test_without_computing_what_is_not_simulated_takes_no_time(
+    how: dict, expected_s: float, tmp_path: Path
+) -> None:
+    """The question and its answer, of which rank 0 writes a file for 5 ms before it asks."""
+    file = {"call": "MPI_File_write", "did": "overhead", "length_us": 5000}
+    asks = [file, send(1, 1000, gap_us=1000), receive(1)]
+    answers = [receive(0), send(0, 1000, gap_us=500)]
+    recording = write(tmp_path / "writes.hct", [asks, answers])
+    assert seconds(recording, **how) == pytest.approx(expected_s, rel=0.01)
+
+
 def test_what_cannot_be_ignored_is_refused(question: Path) -> None:
     with pytest.raises(InputError, match="'compute time' cannot be ignored; known: dependencies, compute"):
         seconds(question, ignore="compute time")

@@ -7,9 +7,11 @@
 //! | --- | --- | --- |
 //! | `dependencies` | the recorded gap is computed, calls take their simulated time | how long on that machine |
 //! | `timestamps` | the rank sleeps until the recorded start | how long each call takes there |
-//! | `no-compute` | nothing: only calls take time | what communication alone takes |
+//! | `no-compute` | nothing: only calls that are simulated take time | what communication alone takes |
 //! | `no-dependencies` | the recorded gap is computed; no call waits for anything | what ignoring dependencies gets wrong |
 //! | `none` | nothing: all messages of the trace start at time zero | the same, of communication alone |
+//!
+//! Without computing, and without dependencies, calls of which a replay only has the recorded time take none.
 //!
 //! With the time shift of `timestamps`, a rank that comes late to a recorded start moves all of its
 //! later starts by the delay, so that one slow call does not lengthen those after it.
@@ -307,9 +309,14 @@ impl RankReplay {
         self.makes_comm = matches!(step.op, Op::NewComm(..));
         let before = self.call.replace(step.call);
         self.number += u64::from(step.is_call());
+        let op = match step.op {
+            // What is not simulated took its time on the recorded machine: none of it is communication here.
+            Op::Call(name, _) if mode == Mode::NoCompute => Op::Call(name, Duration::ZERO),
+            op => op,
+        };
         let op = match &self.causality {
-            Some(causality) => causality.carrying(step.op, self.number),
-            None => step.op,
+            Some(causality) => causality.carrying(op, self.number),
+            None => op,
         };
         let pause = match (mode, before) {
             (Mode::NoCompute, _) => None,
