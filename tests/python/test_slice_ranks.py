@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from test_replay import seconds
 from written_traces import allreduce, complete, made, receive, send, write
 
 from hopcast.cli import core
+from hopcast.cli.trace import command
 from hopcast.errors import InputError
 
 
@@ -17,7 +19,8 @@ def sliced(whole: Path, ranks: list[int], outside: str | None = None) -> tuple[P
     from hopcast.record.files import sliced
 
     out = whole.with_name("part.hct")
-    written, _ = sliced(str(whole), str(out), False, None, None, None, ranks, outside)
+    spans = [(rank, rank) for rank in ranks]
+    written, _ = sliced(str(whole), str(out), False, None, None, None, spans, outside)
     found = core.trace_lint(str(out))
     assert (found["ranks"], found["findings"]) == (len(ranks), [])
     return out, written["cut"]
@@ -86,11 +89,15 @@ def test_a_root_or_a_neighbour_is_needed(tmp_path: Path) -> None:
 def test_what_no_slice_of_ranks_can_have_is_refused(exchange: Path) -> None:
     with pytest.raises(InputError, match="rank 9 is not there: it has 3 ranks"):
         sliced(exchange, [0, 9])
+    # Before a list of them is made, which would take gigabytes.
+    run = CliRunner().invoke(command, ["slice", str(exchange), "--ranks", "0-999999999", "-o", "part.hct"])
+    assert isinstance(run.exception, InputError), run.output
+    assert "rank 999999999 is not there: it has 3 ranks" in str(run.exception)
     from hopcast.record.files import sliced as written
 
     for part, said in (
         ((None, "drop"), "--outside: is for --ranks"),
-        (([0], "keep"), "unknown: 'keep'; known: refuse, drop"),
+        (([(0, 0)], "keep"), "unknown: 'keep'; known: refuse, drop"),
     ):
         with pytest.raises(InputError, match=said):
             written(str(exchange), str(exchange.with_name("part.hct")), False, "0 s", None, None, *part)

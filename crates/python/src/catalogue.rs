@@ -88,7 +88,7 @@ pub fn trace_slice(
     out: &str,
     times: (Option<String>, Option<String>),
     meetings: Option<(u64, u64)>,
-    ranks: Option<Vec<u32>>,
+    ranks: Option<Vec<(u32, u32)>>,
     outside: Option<String>,
 ) -> PyResult<String> {
     let (from, to) = times;

@@ -102,7 +102,7 @@ def trace_slice(
     out: str,
     times: tuple[str | None, str | None],
     meetings: tuple[int, int] | None,
-    ranks: list[int] | None,
+    ranks: list[tuple[int, int]] | None,
     outside: str | None,
 ) -> dict:
     """Writes into the folder `out` a part of a recorded run, see `sim::trace::slice`."""

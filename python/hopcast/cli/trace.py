@@ -257,17 +257,17 @@ class _Ranks(click.ParamType):
 
     name = "ranks"
 
-    def convert(self, value, param, ctx) -> list[int]:
+    def convert(self, value, param, ctx) -> list[tuple[int, int]]:
         if not isinstance(value, str):
             return value
-        ranks: set[int] = set()
+        spans = []
         for word in value.split(","):
             first, _, last = word.partition("-")
             ends = [first, last if "-" in word else first]
             if not all(end.isdecimal() and len(end) <= 9 for end in ends) or int(ends[0]) > int(ends[1]):
                 self.fail(f"'{value}' is not a list of ranks, such as 0-15 or 0,4,8")
-            ranks.update(range(int(ends[0]), int(ends[1]) + 1))
-        return sorted(ranks)
+            spans.append((int(ends[0]), int(ends[1])))
+        return spans
 
 
 @command.command()

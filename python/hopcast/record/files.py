@@ -32,10 +32,13 @@ def sliced(
     start: str | None,
     end: str | None,
     meetings: tuple[int, int] | None,
-    ranks: list[int] | None = None,
+    ranks: list[tuple[int, int]] | None = None,
     outside: str | None = None,
 ) -> tuple[dict, int]:
-    """The same of a part of the run at `path`: see `sim::trace::slice`."""
+    """The same of a part of the run at `path`: see `sim::trace::slice`.
+
+    ranks: those from the first to the last of each pair.
+    """
 
     def write(folder: str) -> dict:
         return core.trace_slice(path, folder, (start, end), meetings, ranks, outside)

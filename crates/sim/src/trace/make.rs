@@ -1,5 +1,6 @@
 //! Makes recorded runs in hopcast's own format of others: converted, grown to more ranks, or a part of one.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -60,8 +61,9 @@ pub fn scale(
 
 /// Writes into the folder `out` the part of the recorded run at `path` that lies in `window`, and says what was `cut`.
 pub fn slice(path: &str, out: &str, part: &Part, stop: &Stop) -> Result<Value, InputError> {
-    let (window, among) = (part.window()?, part.among()?);
+    let window = part.window()?;
     let recording = stop.stopping(open(path)?);
+    let among = part.among(recording.ranks())?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let hosts = recording.hosts();
     let slice = Slice::new(recording.clone(), window, among.as_ref())
@@ -94,8 +96,8 @@ pub struct Part {
     pub to: Option<String>,
     /// After so many meetings, up to and with the one of that number.
     pub meetings: Option<(u64, u64)>,
-    /// Of these ranks only, in any order.
-    pub ranks: Option<Vec<u32>>,
+    /// Of these ranks only, from the first to the last of each pair, in any order.
+    pub ranks: Option<Vec<(u32, u32)>>,
     /// What becomes of what they have to do with others: a name of [`Outside::ALL`]; the first if there is none.
     pub outside: Option<String>,
 }
@@ -125,23 +127,28 @@ impl Part {
         }
     }
 
-    fn among(&self) -> Result<Option<Among>, InputError> {
+    /// Of a run of so many ranks.
+    fn among(&self, count: u32) -> Result<Option<Among>, InputError> {
         let name = self.outside.as_deref().unwrap_or("refuse");
         let Some((_, outside)) = Outside::ALL.iter().find(|(known, _)| *known == name) else {
             let known: Vec<_> = Outside::ALL.iter().map(|(name, _)| *name).collect();
             let reason = format!("unknown: '{name}'; known: {}", known.join(", "));
             return Err(InputError::whole("--outside", reason));
         };
-        let Some(mut ranks) = self.ranks.clone() else {
+        let Some(spans) = &self.ranks else {
             let alone = || InputError::whole("--outside", "is for --ranks, of which none are given");
             return self.outside.as_ref().map_or(Ok(None), |_| Err(alone()));
         };
-        ranks.sort_unstable();
-        ranks.dedup();
+        // Before they are listed: a slip of the finger names a billion.
+        if let Some((_, last)) = spans.iter().find(|(_, last)| *last >= count) {
+            let reason = format!("rank {last} is not there: it has {count} ranks");
+            return Err(InputError::whole("--ranks", reason));
+        }
+        let ranks: BTreeSet<u32> = spans.iter().flat_map(|(first, last)| *first..=*last).collect();
         if ranks.is_empty() {
             return Err(InputError::whole("--ranks", "names no rank"));
         }
-        Ok(Some(Among { ranks, outside: *outside }))
+        Ok(Some(Among { ranks: ranks.into_iter().collect(), outside: *outside }))
     }
 }
 
