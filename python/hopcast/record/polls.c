@@ -10,8 +10,8 @@
 /* A loop that only polls takes 5 ns besides, as the clock has it, and one that makes a random number and keeps it, as
  * HPCC's RandomAccess does, 35 ns and more. */
 #define IDLE_NS 25u
-/* About so long no poll is timed after a burst [ns]: then timing costs about a hundredth. */
-#define UNTIMED_NS 50000u
+/* About so long no poll is timed after a burst [ns]: then timing costs less than a hundredth. */
+#define UNTIMED_NS 200000u
 
 static struct {
     uint64_t count, counted;    /* since the last call that was recorded; those of them up to until_ns */
@@ -23,7 +23,7 @@ static struct {
     uint32_t timed, gaps;       /* of this burst so far: polls, and times between them that are known */
     uint64_t begin_ns, end_ns;  /* of its first and its last poll */
     uint64_t between_ns;        /* between its polls */
-    uint64_t reading_ns;        /* what reading the clock takes, for each of them: that is in the times between them, too */
+    uint64_t reading_ns;        /* what reading the clock takes: that is in each of the times between them, too */
 } polls = {.was_idle = -1};
 
 static uint64_t less(uint64_t from_ns, uint64_t by_ns) { return from_ns > by_ns ? from_ns - by_ns : 0; }
@@ -32,7 +32,7 @@ static uint64_t less(uint64_t from_ns, uint64_t by_ns) { return from_ns > by_ns 
 static void polls_account(uint64_t until_ns) {
     int idle = polls.was_idle == 1;
     if (polls.gaps) {
-        idle = less(polls.between_ns / polls.gaps, polls.reading_ns / polls.timed) < IDLE_NS;
+        idle = less(polls.between_ns / polls.gaps, polls.reading_ns) < IDLE_NS;
     }
     uint64_t pace_ns = polls.timed ? (polls.end_ns - polls.begin_ns) / polls.timed : polls.pace_ns;
     int first = polls.was_idle < 0;
@@ -58,33 +58,35 @@ static void polls_account(uint64_t until_ns) {
     polls.timed = polls.gaps = 0;
 }
 
-/* Before a test or probe; whether it is timed. */
-static int poll_begins(struct hct_call *call) {
-    if (polls.skip) {
-        polls.skip--;
-        return 0;
-    }
-    call->begin_ns = now_ns();
-    return 1;
+/* A test or probe that is going on: how it is looked at, and its begin if it is timed. */
+struct poll { enum { UNTIMED, TIMED, UNSEEN } how; uint64_t begin_ns; };
+
+/* Before a test or probe. */
+static struct poll poll_begins(void) {
+    if (!polls.skip) return (struct poll){TIMED, now_ns()};
+    polls.skip--;
+    return (struct poll){UNTIMED, 0};
 }
 
 /* After one that found nothing. */
-static void poll_in_vain(const struct hct_call *call, int timed) {
+static void poll_in_vain(struct poll poll) {
     polls.count++;
-    if (!timed) return;
-    uint64_t end_ns = now_ns(), again_ns = now_ns();
-    if (polls.count == 1) polls.until_ns = call->begin_ns;
+    if (poll.how == UNTIMED) return;
+    uint64_t end_ns = now_ns();
+    if (polls.count == 1) polls.until_ns = poll.begin_ns;
     if (polls.timed) {
-        polls.between_ns += less(call->begin_ns, polls.end_ns);
+        polls.between_ns += less(poll.begin_ns, polls.end_ns);
         polls.gaps++;
     } else {
-        polls.begin_ns = call->begin_ns;
-        polls.between_ns = polls.reading_ns = 0;
+        polls.begin_ns = poll.begin_ns;
+        polls.between_ns = 0;
+        uint64_t again_ns = now_ns();
+        polls.reading_ns = again_ns - end_ns;
+        end_ns = again_ns;
     }
-    polls.reading_ns += again_ns - end_ns;
-    polls.end_ns = again_ns;
+    polls.end_ns = end_ns;
     if (++polls.timed == BURST) {
-        polls_account(again_ns);
+        polls_account(end_ns);
         polls.skip = (uint32_t)(UNTIMED_NS / (polls.pace_ns + 1));
     }
 }

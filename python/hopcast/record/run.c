@@ -81,6 +81,20 @@ static inline void unlock(void) {
     if (several) pthread_mutex_unlock(&recording);
 }
 
+static struct poll poll_enters(void) {
+    if (!live || inside) return (struct poll){UNSEEN, 0};
+    lock();
+    struct poll poll = poll_begins();
+    unlock();
+    return poll;
+}
+static void poll_leaves(struct poll poll) {
+    if (poll.how == UNSEEN) return;
+    lock();
+    poll_in_vain(poll);
+    unlock();
+}
+
 /* Each wrapper is between two of these: the time of a call that is the program's own, and not made while another is. */
 #define SEEN(NAME) \
     struct hct_call call = {NAME, 0, 0, sizeof NAME - 1}; \
@@ -90,22 +104,25 @@ static inline void unlock(void) {
     SEEN(NAME) \
     if (seen) call.begin_ns = now_ns();
 /* The same of a test or probe. */
-#define ENTER_POLL(NAME) \
-    SEEN(NAME) \
-    int timed = 1; \
-    if (seen) { \
-        lock(); \
-        timed = poll_begins(&call); \
-        unlock(); \
-    }
-#define IN_VAIN \
+#define IS_UNTIMED __builtin_expect(real && polls.skip && !several && !inside, 1)
+#define ENTER_UNTIMED \
+    const int seen = 1; \
+    const struct poll poll = {UNTIMED, 0}; \
+    polls.skip--; \
+    inside++;
+#define ENTER_POLL \
+    struct poll poll = poll_enters(); \
+    int seen = poll.how != UNSEEN; \
+    inside++;
+#define APART __attribute__((noinline))
+#define FOUND(NAME) \
+    struct hct_call call = {NAME, poll.begin_ns, now_ns(), sizeof NAME - 1}; \
     lock(); \
-    poll_in_vain(&call, timed); \
-    unlock();
-#define LOCK(TIMED) \
+    if (polls.count) polls_end(&call, poll.how == TIMED);
+#define LOCK \
     if (seen) { \
         lock(); \
-        if (polls.count) polls_end(&call, TIMED); \
+        if (polls.count) polls_end(&call, 1); \
     }
 #define DONE \
     if (seen) unlock(); \

@@ -7,6 +7,7 @@ told to the recorder by a line of C (`told.py`); of all others, the name and the
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hopcast.record.told import TOLD, Told
@@ -98,35 +99,82 @@ def wrapper(function: Prototype) -> str:
         *(["    if (own != few_own) free(own);"] if told.statuses else []),
         *(["    if (keys != few) free(keys);"] if "*keys" in told.before else []),
     ]
-    in_vain = [
-        f"    if (seen && result == MPI_SUCCESS && !({filled(told.found)})) {{",
-        "        IN_VAIN",
-        *(f"    {line}" for line in freed),
-        "        inside--;",
-        "        return result;",
-        "    }",
-    ]
+    if told.found:
+        return _poll(function, told, lines, call, freed, filled)
     return "\n".join(
         [
             f"int MPI_{function.name}({declared}) {{",
             f"    REAL({function.name})",
-            f'    {"ENTER_POLL" if told.found else "ENTER"}("MPI_{function.name}")',
+            f'    ENTER("MPI_{function.name}")',
             *(f"    {line}" for line in lines),
             *([f"    {filled(told.before)}"] if told.before else []),
             f"    int result = {call};",
-            *(in_vain if told.found else []),
             "    if (seen) call.end_ns = now_ns();",
             *(
                 [f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.agree)} call.end_ns = now_ns(); }}"]
                 if told.agree
                 else []
             ),
-            f"    LOCK({'timed' if told.found else '1'})",
+            "    LOCK",
             f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.after)} }}",
             "    else if (seen) hct_overhead(call);",
             *freed,
             "    DONE",
             "}",
+            f"ALSO({function.name})",
+        ]
+    )
+
+
+def _poll(
+    function: Prototype,
+    told: Told,
+    lines: list[str],
+    call: str,
+    freed: list[str],
+    filled: Callable[[str], str],
+) -> str:
+    """A test or probe. Mostly it finds nothing and is not timed: this alone is in the function that a program
+    calls; what is timed or not seen, and what is done once it finds something, are apart."""
+    own = ", ".join(declaration for declaration, _ in function.parameters)
+    names = ", ".join(name for _, name in function.parameters)
+    kept = [("MPI_Status *status", "status")]
+    kept += [
+        (f"uintptr_t {name}", name.strip("*")) for name in ("key", "*keys") if f" {name} =" in told.before
+    ]
+    declared = ", ".join(declaration for declaration, _ in kept)
+    given = ", ".join(name for _, name in kept)
+
+    def body(begins: str, in_vain: str) -> list[str]:
+        return [
+            f"    {begins}",
+            *(f"    {line}" for line in (*lines, *filter(None, [filled(told.before)]))),
+            f"    int result = {call};",
+            f"    if (result == MPI_SUCCESS && !({filled(told.found)})) {{ {in_vain} }}",
+            f"    else if (seen) found_{function.name}(poll, result, {names}, {given});",
+            *freed,
+            "    inside--;",
+            "    return result;",
+            "}",
+        ]
+
+    return "\n".join(
+        [
+            f"static APART void found_{function.name}(struct poll poll, int result, {own}, {declared}) {{",
+            f'    FOUND("MPI_{function.name}")',
+            f"    if (result == MPI_SUCCESS) {{ {filled(told.after)} }}",
+            "    else hct_overhead(call);",
+            "    unlock();",
+            "}",
+            f"static __typeof__(&PMPI_{function.name}) real_{function.name};",
+            f"static APART int timed_{function.name}({own}) {{",
+            f"    REAL({function.name})",
+            f"    real_{function.name} = real;",
+            *body("ENTER_POLL", "poll_leaves(poll);"),
+            f"int MPI_{function.name}({own}) {{",
+            f"    __typeof__(&PMPI_{function.name}) real = real_{function.name};",
+            f"    if (!(IS_UNTIMED)) return timed_{function.name}({names});",
+            *body("ENTER_UNTIMED", "polls.count++;"),
             f"ALSO({function.name})",
         ]
     )
