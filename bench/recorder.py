@@ -1,5 +1,7 @@
 """What the recorder costs the program that it records: for each sort of call, its time with and without it;
-the share of a program's time; and bytes of the recording.
+the share of a program's time; and bytes of the recording. What counting costs (`--count`) is measured with
+$COUNT, by default page faults, which every kernel counts, and which a system call reads: what the processor
+counts may be read without one.
 
 The calls are those that cost the library least (messages to nobody, and to the rank itself), so that the
 recorder's own time shows. The program is a stencil whose part of the grid fits in a cache, with halos of
@@ -94,6 +96,8 @@ int main(int argc, char **argv) {
 RUNS = 7
 MPICC = os.environ.get("MPICC", "mpicc")
 MPIEXEC = os.environ.get("MPIEXEC", "mpiexec").split()
+HOW = ((), ("--count", os.environ.get("COUNT", "page_faults")))
+"""Flags of the recordings, after a run without one."""
 
 
 def compiled(folder: Path, name: str, text: str) -> Path:
@@ -110,20 +114,16 @@ def times(command: list[str]) -> dict[str, float]:
     return {name: float(ns) for name, ns in re.findall(r"^(\S+) ([\d.]+)$", printed, re.MULTILINE)}
 
 
-def best(folder: Path, command: list[str]) -> dict[str, tuple[float, float]]:
-    """The best of some runs without and with the recorder, in turns."""
-    without, recorded = [], []
+def best(folder: Path, command: list[str]) -> dict[str, tuple[float, ...]]:
+    """The best of some runs without the recorder, with it, and with it counting, in turns."""
+    all_runs = [[] for _ in range(1 + len(HOW))]
     for run in range(RUNS):
-        without.append(times(command))
-        out = folder / f"{Path(command[-1]).name}-{run}.hct"
-        recorded.append(
-            times(
-                [sys.executable, "-m", "hopcast", "trace", "-o", str(out), "--mpicc", MPICC, "--", *command]
-            )
-        )
-    return {
-        name: tuple(min(run[name] for run in runs) for runs in (without, recorded)) for name in without[0]
-    }
+        all_runs[0].append(times(command))
+        for at, flags in enumerate(HOW, 1):
+            out = folder / f"{Path(command[-1]).name}-{run}-{at}.hct"
+            record = ["trace", "record", "-o", str(out), "--mpicc", MPICC, *flags, "--", *command]
+            all_runs[at].append(times([sys.executable, "-m", "hopcast", *record]))
+    return {name: tuple(min(run[name] for run in runs) for runs in all_runs) for name in all_runs[0][0]}
 
 
 def main() -> None:
@@ -131,15 +131,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hopcast-recorder-") as name:
         folder = Path(name)
         calls = [*MPIEXEC, "-n", "1", str(compiled(folder, "calls", CALLS))]
-        for call, (alone, recorded) in best(folder, calls).items():
-            each = (recorded - alone) / (call.count("+") + 1)
-            print(f"{call:<24} {alone:7.0f} ns alone, {recorded:7.0f} ns recorded: {each:.0f} ns a call")
+        for call, (alone, recorded, counted) in best(folder, calls).items():
+            each, more = ((one - alone) / (call.count("+") + 1) for one in (recorded, counted))
+            print(
+                f"{call:<24} {alone:7.0f} ns alone, {recorded:7.0f} ns recorded: {each:.0f} ns a call, "
+                f"{more:.0f} ns counting"
+            )
         stencil = [*MPIEXEC, "-n", "1", str(compiled(folder, "stencil", STENCIL))]
-        ((alone, recorded),) = best(folder, stencil).values()
-        share = recorded / alone - 1
+        ((alone, recorded, counted),) = best(folder, stencil).values()
         seconds = f"{alone / 1e9:.4f} s alone, {recorded / 1e9:.4f} s recorded"
-        print(f"stencil                  {seconds}: {share:+.2%}")
-        size = sum(file.stat().st_size for file in (folder / "calls-0.hct").glob("rank-*"))
+        shares = f"{recorded / alone - 1:+.2%}, {counted / alone - 1:+.2%} counting"
+        print(f"stencil                  {seconds}: {shares}")
+        size = sum(file.stat().st_size for file in (folder / "calls-0-1.hct").glob("rank-*"))
         print(f"recording                {size / (200_000 * 7):.2f} bytes for each call, times exact")
 
 

@@ -8,6 +8,7 @@ use workload::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Matched, Mode, Received, Sent, Shape,
 };
 
+use crate::counts::Counting;
 use crate::recording;
 
 /// What a wrapper says of every call.
@@ -144,7 +145,39 @@ pub unsafe extern "C" fn hct_open(
     let head =
         Head { rank, ranks, host, start_unix_ns, program, library, tallied: tallied != 0, clock, counts };
     // SAFETY: as above.
-    recording::open(unsafe { text(folder) }, &head, block_ns);
+    recording::open(unsafe { text(folder) }, head, block_ns);
+}
+
+/// The recording that begins next counts this, names with commas, of the thread that calls; nothing if there are none. Not 0
+/// if that cannot be: then `why` says in no more than `room` bytes, the 0 at its end among them, what, and why.
+///
+/// # Safety
+/// The text ends with 0; there is such room.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hct_count(names: *const c_char, why: *mut c_char, room: u64) -> i32 {
+    // SAFETY: the caller's text.
+    let Err(reason) = recording::count(unsafe { text(names) }) else { return 0 };
+    let length = reason.len().min((room as usize).saturating_sub(1));
+    if room > 0 {
+        // SAFETY: the caller's room.
+        unsafe {
+            why.copy_from_nonoverlapping(reason.as_ptr().cast(), length);
+            why.add(length).write(0);
+        }
+    }
+    1
+}
+
+/// The thread that called [`hct_count`] comes to a call of MPI, if `polling` is not 0 after one that found nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hct_count_pause(polling: i32) {
+    recording::counting(|counting| counting.pause(polling != 0));
+}
+
+/// It goes on.
+#[unsafe(no_mangle)]
+pub extern "C" fn hct_count_go_on() {
+    recording::counting(Counting::go_on);
 }
 
 /// Ends the file.
@@ -153,11 +186,11 @@ pub extern "C" fn hct_close() {
     recording::close();
 }
 
-/// What came before the next call: so many tests and probes that found nothing, and so long \[ns\] in which the rank
-/// did nothing else, so that it waited, if that call finds something.
+/// What came before the next call: so many tests and probes that found nothing, `polled_ns` from the first one on, and so
+/// long \[ns\] in which the rank did nothing else, so that it waited, if that call finds something.
 #[unsafe(no_mangle)]
-pub extern "C" fn hct_polled(polls: u64, idle_ns: u64) {
-    recording::polled(polls, idle_ns);
+pub extern "C" fn hct_polled(polls: u64, idle_ns: u64, polled_ns: u64) {
+    recording::polled(polls, idle_ns, polled_ns);
 }
 
 /// A call that only took time.

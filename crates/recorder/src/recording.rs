@@ -9,11 +9,17 @@ use workload::trace::hct::between::{self, Between};
 use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::shape::Shape;
 
+use crate::counts::{Counters, Counting, TAKEN};
+
 struct Recording {
     path: String,
     writer: RankWriter<File>,
     /// What has happened since the last call.
     between: Between,
+    /// How long the rank has polled since then \[ns\].
+    polled_ns: u64,
+    /// What is counted, besides time.
+    counting: Option<Counting>,
     /// Where the rank's clock stands still while others work: when blocks are due.
     due: Option<Due>,
 }
@@ -47,38 +53,68 @@ fn now() -> Instant {
 }
 
 static RECORDING: Mutex<Option<Recording>> = Mutex::new(None);
+/// Of the recording that begins next.
+static COUNTERS: Mutex<Option<Counters>> = Mutex::new(None);
 
-/// Begins the file of a rank, in `folder`.
-pub fn open(folder: &str, head: &Head, block_ns: u64) {
+/// What the next recording counts, besides time: things whose names have commas between them, or nothing.
+pub fn count(names: &str) -> Result<(), String> {
+    let opened = catch_unwind(|| (!names.is_empty()).then(|| Counters::open(names)).transpose());
+    let opened = opened.unwrap_or_else(|_| Err(format!("{names}: opening the counters failed")))?;
+    if let Ok(mut counters) = COUNTERS.lock() {
+        *counters = opened;
+    }
+    Ok(())
+}
+
+/// Begins the file of a rank, in `folder`; `head` says all but what is counted.
+pub fn open(folder: &str, mut head: Head, block_ns: u64) {
     let path = format!("{folder}/{}", workload::trace::hct::write::file_name(head.rank));
     guarded(|recording| {
-        let begun = File::create(&path).and_then(|file| RankWriter::new(file, head, block_ns));
+        let counters = COUNTERS.lock().ok().and_then(|mut counters| counters.take());
+        head.counts = counters.as_ref().map_or(Vec::new(), |counters| counters.counts.clone());
+        let begun = File::create(&path).and_then(|file| RankWriter::new(file, &head, block_ns));
         match begun {
             Ok(writer) => {
                 let (between, due) = (Between::default(), Due::of(head.clock, block_ns));
-                *recording = Some(Recording { path, writer, between, due });
+                let counting = counters.map(Counting::new);
+                *recording = Some(Recording { path, writer, between, polled_ns: 0, counting, due });
             }
             Err(error) => eprintln!("hopcast trace: rank {} is not recorded: {path}: {error}", head.rank),
         }
     });
 }
 
-/// Before the next call, the rank has polled so often in vain, and did so long nothing else.
-pub fn polled(polls: u64, idle_ns: u64) {
+/// Before the next call, the rank has polled so often in vain, for so long, and did so long nothing else.
+pub fn polled(polls: u64, idle_ns: u64, for_ns: u64) {
     guarded(|recording| {
-        let Some(Recording { between, .. }) = recording else { return };
+        let Some(Recording { between, polled_ns, .. }) = recording else { return };
         between.polls += polls;
         between.waited_ns += idle_ns;
+        *polled_ns += for_ns;
+    });
+}
+
+/// Does `what` with what is counted, if anything is. Where nothing counts any more, the recording ends.
+pub fn counting(what: impl FnOnce(&mut Counting) -> Option<()>) {
+    guarded(|recording| {
+        let Some(Recording { path, counting: Some(counting), .. }) = recording else { return };
+        if what(counting).is_none() {
+            eprintln!("hopcast trace: the recording of this rank ends here: {path}: {TAKEN}");
+            *recording = None;
+        }
     });
 }
 
 /// Appends a call.
 pub fn push(shape: &Shape, begin_ns: u64, end_ns: u64) {
     guarded(|recording| {
-        let Some(Recording { path, writer, between, due }) = recording else { return };
+        let Some(Recording { path, writer, between, polled_ns, counting, due }) = recording else { return };
         let mut before = std::mem::take(between);
         if !between::finds(&shape.did) {
             before.waited_ns = 0;
+        }
+        if let Some(counting) = counting {
+            counting.take(&mut before, std::mem::take(polled_ns));
         }
         let mut written = writer.push_after(&before, shape, begin_ns, end_ns);
         if due.as_mut().is_some_and(Due::is_over) {

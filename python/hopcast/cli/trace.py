@@ -353,6 +353,14 @@ _CUT = (
     "any number of iterations.",
 )
 @click.option(
+    "--count",
+    metavar="NAMES",
+    default="",
+    help="Count what the rank does between calls, besides time, names with commas: instructions, cycles, "
+    "flops (floating-point operations), page_faults, context_switches. What this machine cannot count is "
+    "refused before anything runs.",
+)
+@click.option(
     "--block",
     type=click.FloatRange(min=0.001),
     default=5.0,
@@ -360,7 +368,7 @@ _CUT = (
     help="What a rank has recorded is written after so many seconds: what is lost if it is killed.",
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MPIRUN … PROGRAM …")
-def record(out: str | None, mpicc: str, clock: str, times: str, block: float, words: tuple[str, ...]) -> int:
+def record(out: str | None, words: tuple[str, ...], **how) -> int:
     """Run an MPI program and record it.
 
     The exit status is the command's.
@@ -371,12 +379,14 @@ def record(out: str | None, mpicc: str, clock: str, times: str, block: float, wo
     from hopcast.report import units
 
     folder = Path(out) if out else _free(f"{Path(_program(words)).stem}.hct")
-    recorded = record(list(words), folder, mpicc, clock, times == "tallied", block)
+    tallied = how["times"] == "tallied"
+    counts, mpicc = how["count"], how["mpicc"]
+    recorded = record(list(words), folder, mpicc, how["clock"], tallied, how["block"], counts)
     if not recorded.ranks:
         click.echo(
             f"hopcast: nothing was recorded in {folder}: no process of the command came to MPI_Init with the "
             f"recorder (an MPI other than that of {mpicc}? --mpicc names its compiler; or a launcher that "
-            "does not pass LD_PRELOAD on)",
+            "does not pass LD_PRELOAD on; or a host that cannot count, which has said so)",
             err=True,
         )
         return recorded.status or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import shlex
@@ -57,6 +58,15 @@ def made(compiler: str) -> Path:
         _run([*words, *options, "-o", str(built), str(source), *linking])
         built.replace(library)
     return library
+
+
+def check_counts(names: str) -> None:
+    """Refuses what the recorder cannot count on this machine; `names` have commas between them."""
+    core, why = ctypes.CDLL(str(CORE)), ctypes.create_string_buffer(1024)
+    room = ctypes.c_uint64(len(why))
+    if core.hct_count(names.encode(), why, room):
+        raise InputError(f"--count: {why.value.decode(errors='replace')}")
+    core.hct_count(b"", why, room)
 
 
 def _run(words: list[str], text: str = "") -> str:

@@ -15,6 +15,7 @@
 
 static struct {
     uint64_t count, counted;    /* since the last call that was recorded; those of them up to until_ns */
+    uint64_t since_ns;          /* when the first of them began */
     uint64_t until_ns, idle_ns; /* up to when it is known how much of the time was waiting, and how much was */
     uint64_t pace_ns;           /* time for each poll of the last burst, and whether the rank waited; -1 none */
     int was_idle;
@@ -73,7 +74,7 @@ static void poll_in_vain(struct poll poll) {
     polls.count++;
     if (poll.how == UNTIMED) return;
     uint64_t end_ns = now_ns();
-    if (polls.count == 1) polls.until_ns = poll.begin_ns;
+    if (polls.count == 1) polls.since_ns = polls.until_ns = poll.begin_ns;
     if (polls.timed) {
         polls.between_ns += less(poll.begin_ns, polls.end_ns);
         polls.gaps++;
@@ -101,7 +102,7 @@ static void polls_end(struct hct_call *call, int timed) {
         polls.gaps++;
     }
     polls_account(call->begin_ns);
-    hct_polled(polls.count, polls.idle_ns);
+    hct_polled(polls.count, polls.idle_ns, less(call->begin_ns, polls.since_ns));
     polls.count = polls.counted = polls.idle_ns = 0;
     polls.skip = 0;
     polls.was_idle = -1;

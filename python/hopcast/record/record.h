@@ -40,7 +40,10 @@ struct hct_new {
 void hct_open(const char *folder, uint32_t rank, uint32_t ranks, const char *const *texts, uint64_t start_unix_ns,
               int tallied, int cpu, uint64_t block_ns);
 void hct_close(void);
-void hct_polled(uint64_t polls, uint64_t idle_ns);
+int hct_count(const char *names, char *why, uint64_t room);
+void hct_count_pause(int polling);
+void hct_count_go_on(void);
+void hct_polled(uint64_t polls, uint64_t idle_ns, uint64_t polled_ns);
 void hct_overhead(struct hct_call call);
 void hct_access(struct hct_call call, int32_t to, uint64_t bytes, uint64_t answer);
 void hct_finalize(struct hct_call call);

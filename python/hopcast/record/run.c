@@ -7,13 +7,17 @@ static const char *setting(const char *name, const char *otherwise) {
     return value && *value ? value : otherwise;
 }
 
+static void path_of_first(const char *folder, char *path, size_t room) {
+    snprintf(path, room, "%s/rank-000000.hct", folder);
+}
+
 /* Whether the folder is this program's. A command may start several, one after the other or at once, or a program others:
  * the first that comes has it. */
 static int is_ours(const char *folder, int rank) {
     int ours = 1;
     if (rank == 0) {
         char first[4096];
-        snprintf(first, sizeof first, "%s/rank-000000.hct", folder);
+        path_of_first(folder, first, sizeof first);
         int file = open(first, O_CREAT | O_EXCL | O_WRONLY, 0666);
         ours = file >= 0 || errno != EEXIST;
         if (file >= 0) close(file);
@@ -24,6 +28,32 @@ static int is_ours(const char *folder, int rank) {
     }
     PMPI_Bcast(&ours, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return ours;
+}
+
+/* Of rank 0: what is_ours has left goes, as nothing is recorded. */
+static void is_not_ours(const char *folder) {
+    char first[4096];
+    path_of_first(folder, first, sizeof first);
+    unlink(first);
+}
+
+/* Something of this thread is counted while it is not in MPI: crates/recorder/src/counts. */
+static __thread int counted;
+/* No poll goes unseen: several threads may make them, or what lies between them is counted. */
+static int watched;
+
+/* Whether all ranks can count what they are to; the first of those that cannot says why. */
+static int can_count(const char *host, int rank, int ranks) {
+    const char *names = setting("HOPCAST_TRACE_COUNT", "");
+    if (!*names) return 1;
+    char why[1024] = "";
+    int cannot = hct_count(names, why, sizeof why) ? rank : ranks, first = ranks;
+    PMPI_Allreduce(&cannot, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    counted = first == ranks;
+    if (counted) return 1;
+    hct_count("", why, 0);
+    if (rank == first) fprintf(stderr, "hopcast trace: nothing is recorded: on %s, %s\n", host, why);
+    return 0;
 }
 
 /* All ranks' clocks start at the return of MPI_Init, where they have met. */
@@ -37,6 +67,10 @@ static void seen_init(const char *name) {
     PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
     if (!is_ours(folder, world_rank)) return;
     PMPI_Get_processor_name(host, &length);
+    if (!can_count(host, world_rank, world_size)) {
+        if (world_rank == 0) is_not_ours(folder);
+        return;
+    }
     PMPI_Get_library_version(library, &length);
     FILE *line = fopen("/proc/self/cmdline", "r");
     if (line) {
@@ -56,9 +90,11 @@ static void seen_init(const char *name) {
     int level = MPI_THREAD_MULTIPLE;
     PMPI_Query_thread(&level);
     several = level == MPI_THREAD_MULTIPLE;
+    watched = several || counted;
     owner = getpid();
     live = 1;
     hct_overhead((struct hct_call){name, 0, 0, strlen(name)});
+    if (counted) hct_count_go_on();
 }
 
 /* A program that ends without MPI_Finalize. */
@@ -85,12 +121,15 @@ static struct poll poll_enters(void) {
     if (!live || inside) return (struct poll){UNSEEN, 0};
     lock();
     struct poll poll = poll_begins();
+    if (counted) hct_count_pause(polls.count > 0);
     unlock();
     return poll;
 }
 static void poll_leaves(struct poll poll) {
     if (poll.how == UNSEEN) return;
     lock();
+    /* Before the time is taken: what counting costs is not the program's between two polls. */
+    if (counted) hct_count_go_on();
     poll_in_vain(poll);
     unlock();
 }
@@ -100,11 +139,23 @@ static void poll_leaves(struct poll poll) {
     struct hct_call call = {NAME, 0, 0, sizeof NAME - 1}; \
     int seen = live && !inside; \
     inside++;
+/* What the program does is counted up to here, and then from GO_ON on. */
+#define PAUSE \
+    if (counted) { \
+        lock(); \
+        hct_count_pause(polls.count > 0); \
+        unlock(); \
+    }
+#define GO_ON \
+    if (counted) hct_count_go_on();
 #define ENTER(NAME) \
     SEEN(NAME) \
-    if (seen) call.begin_ns = now_ns();
+    if (seen) { \
+        call.begin_ns = now_ns(); \
+        PAUSE \
+    }
 /* The same of a test or probe. */
-#define IS_UNTIMED __builtin_expect(real && polls.skip && !several && !inside, 1)
+#define IS_UNTIMED __builtin_expect(real && polls.skip && !watched && !inside, 1)
 #define ENTER_UNTIMED \
     const int seen = 1; \
     const struct poll poll = {UNTIMED, 0}; \
@@ -125,7 +176,10 @@ static void poll_leaves(struct poll poll) {
         if (polls.count) polls_end(&call, 1); \
     }
 #define DONE \
-    if (seen) unlock(); \
+    if (seen) { \
+        GO_ON \
+        unlock(); \
+    } \
     inside--; \
     return result;
 

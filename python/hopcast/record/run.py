@@ -31,9 +31,16 @@ class Recorded:
     """How large they are together [bytes]."""
 
 
-def record(command: list[str], out: Path, mpicc: str, clock: str, tallied: bool, block_s: float) -> Recorded:
-    """Runs `command` with the recorder preloaded; the ranks that it starts write into the folder `out`."""
+def record(
+    command: list[str], out: Path, mpicc: str, clock: str, tallied: bool, block_s: float, counts: str = ""
+) -> Recorded:
+    """Runs `command` with the recorder preloaded; the ranks that it starts write into the folder `out`.
+
+    counts: what they count between calls, names with commas, or nothing.
+    """
     preloaded = library.made(mpicc)
+    if counts:
+        library.check_counts(counts)
     try:
         out.mkdir(parents=True)
     except FileExistsError:
@@ -44,6 +51,7 @@ def record(command: list[str], out: Path, mpicc: str, clock: str, tallied: bool,
         "LD_PRELOAD": " ".join(filter(None, [str(preloaded), os.environ.get("LD_PRELOAD")])),
         "HOPCAST_TRACE": str(out.resolve()),
         "HOPCAST_TRACE_CLOCK": clock,
+        "HOPCAST_TRACE_COUNT": counts,
         "HOPCAST_TRACE_TALLIED": str(int(tallied)),
         "HOPCAST_TRACE_BLOCK_NS": str(round(min(1e9, block_s) * 1e9)),
     }

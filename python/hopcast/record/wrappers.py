@@ -164,6 +164,7 @@ def _poll(
             f'    FOUND("MPI_{function.name}")',
             f"    if (result == MPI_SUCCESS) {{ {filled(told.after)} }}",
             "    else hct_overhead(call);",
+            "    GO_ON",
             "    unlock();",
             "}",
             f"static __typeof__(&PMPI_{function.name}) real_{function.name};",
