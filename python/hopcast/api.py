@@ -48,6 +48,7 @@ def run(
     ignore: str | None = None,
     rematch: bool | None = None,
     check_clocks: bool | None = None,
+    compute_by: str | None = None,
     threads: int = 1,
     statistics: str | None = None,
     stop_at: str | None = None,
@@ -69,7 +70,7 @@ def run(
     placement, ppn: "linear", "random", "recorded", or a file; processes per host [as many as it has slots].
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale, records: factor on recorded compute times; how many MPI calls to keep, for the timeline.
-    mode to check_clocks (of a trace), live (of a compiled program): see `hopcast run --help`.
+    mode to compute_by (of a trace), live (of a compiled program): see `hopcast run --help`.
     only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
@@ -80,6 +81,7 @@ def run(
     fails (its `report` is the result until then); and `Interrupted` on Ctrl-C.
     """
     replay = {"mode": mode, "time_shift": time_shift, "ignore": ignore, "rematch": rematch}
+    replay |= {"check_clocks": check_clocks, "compute_by": compute_by}
     how = {"model": model, "seed": seed, "threads": threads, "statistics": statistics, "stop_at": stop_at}
     of_jobs = {"only": tuple(only), "alone": alone}
     job = Job(
@@ -93,7 +95,6 @@ def run(
         overrides=[(key, _toml(value)) for key, value in (set or {}).items()],
         compute_scale=compute_scale,
         records=records,
-        check_clocks=check_clocks,
         live=live or Options(),
         **(replay | how | of_jobs),
     )
@@ -139,6 +140,7 @@ class Job:
     ignore: str | None = None
     rematch: bool | None = None
     check_clocks: bool | None = None
+    compute_by: str | None = None
     threads: int = 1
     statistics: str | None = None
     stop_at: str | None = None
@@ -161,6 +163,8 @@ def simulate(
     _check_ranks(job.ranks)
     if not (math.isfinite(job.compute_scale) and job.compute_scale >= 0):
         raise InputError(f"compute-scale: a finite factor of 0 or more, not {job.compute_scale}")
+    if job.compute_by is not None and job.compute_scale != 1.0:
+        raise InputError("compute_scale: it is for recorded times, which compute_by replaces")
     _check_options(job)
     _check_text("the platform", job.platform)
     _check_text("placement", job.placement or "")

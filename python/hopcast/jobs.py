@@ -7,7 +7,7 @@
     start = "1 ms"                          # when its ranks begin [default: 0 s]
     hosts = "0-31"                          # hosts that it may have [default: those of no other job]
     placement = "random"                    # and ppn; of a trace mode, time_shift, ignore, rematch,
-                                            # check_clocks: as the flags of `hopcast run`
+                                            # check_clocks, compute_by: as the flags of `hopcast run`
 
 Relative paths are those beside the file.
 """
@@ -25,11 +25,11 @@ import tomllib
 from hopcast.archive import opened
 from hopcast.errors import InputError
 
-_TEXTS = ("name", "run", "start", "hosts", "placement", "mode", "ignore")
+_TEXTS = ("name", "run", "start", "hosts", "placement", "mode", "ignore", "compute_by")
 _NUMBERS = {"ranks": 2**31 - 1, "ppn": 65_535}
 _FLAGS = ("time_shift", "rematch", "check_clocks")
 _KEYS = (*_TEXTS, *_NUMBERS, *_FLAGS)
-OF_TRACES = ("mode", "time_shift", "ignore", "rematch", "check_clocks")
+OF_TRACES = ("mode", "time_shift", "ignore", "rematch", "check_clocks", "compute_by")
 """What says how a trace is replayed."""
 
 

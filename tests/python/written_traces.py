@@ -46,8 +46,16 @@ def made(how: object, comm: int | None, parent: int = 0, **more) -> dict:
     return call | more
 
 
-def write(folder: Path, calls_of_ranks: list[list[dict]], starts_ns: list[int] | None = None) -> Path:
-    """The recording of these calls of each rank, between MPI_Init and MPI_Finalize."""
+def write(
+    folder: Path,
+    calls_of_ranks: list[list[dict]],
+    starts_ns: list[int] | None = None,
+    counts: tuple[str, ...] = (),
+) -> Path:
+    """The recording of these calls of each rank, between MPI_Init and MPI_Finalize.
+
+    counts: what is counted between calls; how much before each call is in it, under that name [default: 0].
+    """
     folder.mkdir(parents=True)
     ranks = len(calls_of_ranks)
     for rank, calls in enumerate(calls_of_ranks):
@@ -57,6 +65,7 @@ def write(folder: Path, calls_of_ranks: list[list[dict]], starts_ns: list[int] |
             "host": "host",
             "start_unix_ns": starts_ns[rank] if starts_ns else 0,
             "tallied": False,
+            "counts": [{"name": name, "unit": name} for name in counts],
         }
         content = _rank(head, [INIT, *calls, FINALIZE])
         (folder / f"rank-{rank:06}.hct").write_bytes(content)
@@ -64,11 +73,12 @@ def write(folder: Path, calls_of_ranks: list[list[dict]], starts_ns: list[int] |
 
 
 def _rank(head: dict, calls: list[dict]) -> bytes:
+    counted = [count["name"] for count in head["counts"]]
     shapes: list[dict] = []
     sequence, gaps, lengths = b"", b"", b""
     now_ns = 0
     for call in calls:
-        shape = {key: value for key, value in call.items() if key not in _TIMES}
+        shape = {key: value for key, value in call.items() if key not in _TIMES and key not in counted}
         if shape not in shapes:
             shapes.append(shape)
         sequence += _number(2 * shapes.index(shape)) + _number(1)
@@ -77,7 +87,11 @@ def _rank(head: dict, calls: list[dict]) -> bytes:
         now_ns += gap_ns + length_ns
     texts = b"".join(_number(len(text)) + text for text in map(_text, shapes))
     payload = _number(0) + _number(len(shapes)) + texts + _number(0)
-    payload += _number(len(calls)) + sequence + _number(0) + gaps + lengths
+    payload += _number(len(calls)) + sequence + _number(2 if counted else 0) + gaps + lengths
+    if counted:
+        payload += _number(len(counted))
+    for kind, name in enumerate(counted, 2):
+        payload += _number(kind) + b"".join(_number(call.get(name, 0)) for call in calls)
     packed = _zstandard(payload)
     block = b"HCTB" + struct.pack("<III", len(payload), len(packed), zlib.crc32(packed)) + packed
     end = {
@@ -89,7 +103,7 @@ def _rank(head: dict, calls: list[dict]) -> bytes:
         "in_mpi_ns": 0,
         "finalized": calls[-1]["did"] == "finalize",
     }
-    return b"HCT1" + _sized(_text(head)) + block + b"HCTE" + _sized(_text(end))
+    return (b"HCT3" if counted else b"HCT1") + _sized(_text(head)) + block + b"HCTE" + _sized(_text(end))
 
 
 _TIMES = ("gap_us", "length_us")

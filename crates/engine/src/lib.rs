@@ -14,4 +14,4 @@ pub mod units;
 pub use observer::Observer;
 pub use prefetch::prefetch;
 pub use queue::{Event, Key, Lane, Owner, Queue, Token};
-pub use units::{Bandwidth, Bytes, Duration, FlopRate, Time};
+pub use units::{Bandwidth, Bytes, Duration, EventRate, FlopRate, Time};

@@ -1,4 +1,4 @@
-//! Quantities are types: `Time`, `Duration`, `Bytes`, `Bandwidth`, `FlopRate`.
+//! Quantities are types: `Time`, `Duration`, `Bytes`, `Bandwidth`, `FlopRate`, `EventRate`.
 //!
 //! Time is whole picoseconds. Sums that a type cannot hold stay at its largest value: a run that gets to
 //! [`Time::LAST`] (213 days) ends there with an error, and no event is ever in the past. In text every quantity carries its unit (`"635 ns"`, `"64 KiB"`,
@@ -30,6 +30,10 @@ pub struct Bandwidth(pub u64);
 /// A rate of floating-point operations \[flop/s\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlopRate(pub u64);
+
+/// A rate of anything that is counted \[1/s\], such as a processor's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventRate(pub u64);
 
 const PS_PER_S: f64 = 1e12;
 
@@ -124,6 +128,16 @@ impl FlopRate {
     pub fn compute(self, flops: f64) -> Duration {
         assert!(self.0 > 0, "computing needs a rate above zero");
         Duration::from_seconds(flops / self.0 as f64)
+    }
+}
+
+impl EventRate {
+    /// How long `count` of them take at this rate, rounded to the nearest picosecond.
+    pub fn time(self, count: u64) -> Duration {
+        assert!(self.0 > 0, "what is counted needs a rate above zero");
+        let rate = u128::from(self.0);
+        let ps = (u128::from(count) * 1_000_000_000_000 + rate / 2) / rate;
+        Duration(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 }
 
@@ -262,13 +276,15 @@ pub const RATE_UNITS: Units = &[
 /// Units of compute rate, in operations per second.
 pub const FLOP_UNITS: Units =
     &[("flop/s", 1.0), ("Mflop/s", 1e6), ("Gflop/s", 1e9), ("Tflop/s", 1e12), ("Pflop/s", 1e15)];
+/// Units of what is counted, per second.
+pub const EVENT_UNITS: Units = &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("G/s", 1e9)];
 
 /// Reads `"<number> <unit>"`, where the space may be missing.
 fn parse(text: &str, what: &str, units: Units, example: &str) -> Result<f64, QuantityError> {
     let text = text.trim();
     let split = text
         .char_indices()
-        .find(|(at, c)| c.is_alphabetic() && !exponent_at(text, *at))
+        .find(|(at, c)| *c == '/' || c.is_alphabetic() && !exponent_at(text, *at))
         .map_or(text.len(), |(at, _)| at);
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     let number: f64 = number
@@ -319,6 +335,7 @@ quantity_text!(Time, "time", TIME_UNITS, "635 ns");
 quantity_text!(Duration, "time", TIME_UNITS, "635 ns");
 quantity_text!(Bytes, "size", SIZE_UNITS, "64 KiB");
 quantity_text!(FlopRate, "compute rate", FLOP_UNITS, "10.5 Gflop/s");
+quantity_text!(EventRate, "rate", EVENT_UNITS, "2.4e9/s");
 
 impl FromStr for Bandwidth {
     type Err = QuantityError;
@@ -396,6 +413,8 @@ mod tests {
         assert_eq!("40 Gbit/s".parse(), Ok(Bandwidth(5_000_000_000)));
         assert_eq!("1e3 MB/s".parse(), Ok(Bandwidth(1_000_000_000)));
         assert_eq!("10.5 Gflop/s".parse(), Ok(FlopRate(10_500_000_000)));
+        assert_eq!("2.4e9/s".parse(), Ok(EventRate(2_400_000_000)));
+        assert_eq!("2.4 G/s".parse(), Ok(EventRate(2_400_000_000)));
     }
 
     #[test]

@@ -216,6 +216,8 @@ pub enum Work {
         /// Bytes of memory traffic.
         bytes: Bytes,
     },
+    /// Floating-point operations with tests and probes all through them, as [`Work::Polled`].
+    PolledFlops(f64),
 }
 
 /// How a new communicator is made.

@@ -45,6 +45,7 @@ fn calls_that_wait_test_or_probe_answer_and_others_do_not() {
         (Op::Receive(never(), Start::Persistent(Request(1))), false),
         (compute(1), false),
         (Op::Compute(Work::Polled(Duration(1))), true),
+        (Op::Compute(Work::PolledFlops(1.0)), true),
     ];
     for (call, answers) in cases {
         let text = format!("{call:?}");

@@ -24,12 +24,13 @@ pub struct Replay {
     ignore: Option<String>,
     rematch: Option<bool>,
     check_clocks: Option<bool>,
+    compute_by: Option<String>,
 }
 
 impl Replay {
     fn flags(self) -> Flags {
-        let Replay { mode, time_shift, ignore, rematch, check_clocks } = self;
-        Flags { mode, time_shift, ignore, rematch, check_clocks }
+        let Replay { mode, time_shift, ignore, rematch, check_clocks, compute_by } = self;
+        Flags { mode, time_shift, ignore, rematch, check_clocks, compute_by }
     }
 }
 

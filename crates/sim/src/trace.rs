@@ -11,10 +11,11 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::Duration;
+use engine::units::{Duration, EventRate, FlopRate, QuantityError};
 use mpi::Rank;
 use serde_json::{Value, json};
 use workload::trace::causality::Check;
+use workload::trace::computing::{Computing, Rate};
 use workload::trace::hct::between::Count;
 use workload::trace::{
     self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile, Wildcards,
@@ -90,6 +91,8 @@ pub struct Flags {
     pub rematch: Option<bool>,
     /// Whether the replay is held to the logical clocks of the recorded run; that of a short one if there is none.
     pub check_clocks: Option<bool>,
+    /// What computing between calls goes by instead of its time: `NAME=RATE`, or `flops`.
+    pub compute_by: Option<String>,
 }
 
 impl Flags {
@@ -101,7 +104,8 @@ impl Flags {
             Some(true) => Check::On(Arc::default()),
             Some(false) => Check::Off,
         };
-        Ok(ReplayOptions { mode: self.mode()?, clocks: Clocks::default(), wildcards, check })
+        let computing = self.compute_by.as_deref().map_or(Ok(Computing::Recorded), counted)?;
+        Ok(ReplayOptions { mode: self.mode()?, clocks: Clocks::default(), wildcards, check, computing })
     }
 
     fn mode(&self) -> Result<Mode, InputError> {
@@ -122,6 +126,28 @@ impl Flags {
             (Mode::Timestamps, _, None) | (_, None, None) => Ok(mode),
             _ => other("--time-shift", "timestamps"),
         }
+    }
+}
+
+/// Computing by what was counted: a name and its rate, which for floating-point operations may be the platform's.
+fn counted(text: &str) -> Result<Computing, InputError> {
+    let error = |reason: String| InputError::whole(format!("--compute-by {text}"), reason);
+    let (name, rate) = text.split_once('=').map_or((text, None), |(name, rate)| (name, Some(rate)));
+    let name = name.trim();
+    let rate = match (name, rate) {
+        ("flops", None) => Rate::Platform,
+        (_, None) => {
+            return Err(error(format!("how fast? Write {name}=2.4e9/s; of flops the platform has a rate")));
+        }
+        ("flops", Some(rate)) => {
+            let FlopRate(rate) = rate.parse().map_err(|QuantityError(reason)| error(reason))?;
+            Rate::Given(EventRate(rate))
+        }
+        (_, Some(rate)) => Rate::Given(rate.parse().map_err(|QuantityError(reason)| error(reason))?),
+    };
+    match rate {
+        Rate::Given(EventRate(0)) => Err(error("a rate is at least 1/s".into())),
+        rate => Ok(Computing::Counted(name.to_string(), rate)),
     }
 }
 

@@ -4,8 +4,11 @@ mod common;
 
 use std::sync::Arc;
 
-use engine::Time;
-use mpi::Rank;
+use common::drive;
+use engine::{Bytes, Duration, EventRate, Time};
+use mpi::operation::Work;
+use mpi::{Op, Rank};
+use workload::trace::computing::{Computing, Rate};
 use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::rank::{Clock, Event, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
@@ -13,7 +16,7 @@ use workload::trace::hct::shape::{Amount, Collected, Did, From, Received, Sent, 
 use workload::trace::hct::write::{convert, file_name, write};
 use workload::trace::scale::Scaled;
 use workload::trace::slice::{Slice, Window};
-use workload::trace::{Clocks, SharedSet, TraceFile, TraceSet};
+use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, TraceFile, TraceSet};
 
 const COUNTED: [&str; 2] = ["instructions", "page_faults"];
 
@@ -225,4 +228,65 @@ fn a_call_without_counts_has_none() {
     assert_eq!(writer.finish().unwrap().counts, [0, 0]);
     let set = HctSet::open(vec![TraceFile::new(file_name(0), content)]).unwrap();
     assert_eq!(sums(&set), [[0, 0]]);
+}
+
+fn by(name: &str, rate: Rate, mode: Mode) -> ReplayOptions {
+    ReplayOptions { mode, computing: Computing::Counted(name.to_string(), rate), ..ReplayOptions::default() }
+}
+
+/// What rank 0 computes in a replay.
+fn computed(set: SharedSet, options: ReplayOptions) -> Vec<Work> {
+    let ranks = set.ranks();
+    let mut source = trace::replay(set, options).unwrap();
+    let run = drive::run(&mut source, ranks);
+    assert_eq!(source.take_error(), None);
+    assert!(run.stuck.is_empty());
+    let work = |op: &Op| if let Op::Compute(work) = op { Some(*work) } else { None };
+    run.ops[0].iter().filter_map(work).collect()
+}
+
+/// 1,000, 1,100, 1,200 and 1,300 instructions at four a nanosecond, whatever time was recorded; where none were counted,
+/// before MPI_Allreduce, nothing is computed. Faults have another rate, and there are none in even rounds.
+#[test]
+fn a_gap_is_its_count_over_the_rate() {
+    let set: SharedSet = Arc::new(recorded(2, 4, false));
+    let rate = Rate::Given(EventRate(4_000_000_000));
+    let time = |ps| Work::Recorded(Duration(ps));
+    let instructions = [250_000, 275_000, 300_000, 325_000].map(time);
+    assert_eq!(computed(set.clone(), by("instructions", rate, Mode::Dependencies)), instructions);
+    assert_eq!(computed(set.clone(), by("page_faults", rate, Mode::Dependencies)), [time(750), time(750)]);
+    // Without dependencies all is computed that lies before a message.
+    assert_eq!(computed(set.clone(), by("instructions", rate, Mode::NoDependencies)), instructions);
+    assert_eq!(computed(set, ReplayOptions::default()), [time(1_000_000); 4]);
+}
+
+/// A rate that the platform knows is left to it; among polls the rank makes progress meanwhile, and polls that only
+/// waited have counted nothing, so that nothing is computed.
+#[test]
+fn operations_are_left_to_the_platform() {
+    let counted = |polls, flops| {
+        let mut events = calls(0, 1, 1);
+        events[1].between = Between { polls, waited_ns: 0, counts: [flops, 0, 0, 0, 0, 0, 0, 0] };
+        let set = HctSet::open(vec![file(events, &head(0, 1, false, &["flops"]))]).unwrap();
+        let work = |mode| computed(Arc::new(set), by("flops", Rate::Platform, mode));
+        work(Mode::Dependencies)
+    };
+    assert_eq!(counted(0, 5000), [Work::Flops { flops: 5000.0, bytes: Bytes(0) }]);
+    assert_eq!(counted(3, 5000), [Work::PolledFlops(5000.0)]);
+    assert_eq!(counted(3, 0), []);
+}
+
+#[test]
+fn what_was_not_counted_is_no_computing() {
+    let set: SharedSet = Arc::new(recorded(2, 4, false));
+    let rate = Rate::Given(EventRate(1));
+    let error = |set: &SharedSet, name, mode| trace::replay(set.clone(), by(name, rate, mode)).err().unwrap();
+    let unknown = error(&set, "cycles", Mode::Dependencies).to_string();
+    assert!(
+        unknown.starts_with("--compute-by: ") && unknown.ends_with("it counts instructions, page_faults")
+    );
+    for mode in [Mode::Timestamps, Mode::ShiftedTimestamps, Mode::NoCompute, Mode::None] {
+        let refused = error(&set, "instructions", mode).to_string();
+        assert!(refused.ends_with("is for the mode dependencies, with computing"), "{refused}");
+    }
 }

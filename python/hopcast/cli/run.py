@@ -109,6 +109,13 @@ _AS_THEY_ARE = (
     "clocks. Default: of traces of no more than a million calls.",
 )
 @click.option(
+    "--compute-by",
+    metavar="NAME[=RATE]",
+    help="Compute between the calls of a trace not as long as was recorded, but as much as was counted there "
+    "('hopcast trace record --count'): instructions=2.4e9/s. flops take the platform's compute.flop_rate if "
+    "no rate is given.",
+)
+@click.option(
     "--compute-scale",
     type=click.FloatRange(0),
     metavar="X",

@@ -32,6 +32,7 @@ impl Processor {
             Work::Flops { flops, bytes } => {
                 self.flop_rate.compute(flops).max(self.memory_bandwidth.transfer(bytes))
             }
+            Work::PolledFlops(flops) => self.flop_rate.compute(flops),
         }
     }
 }

@@ -142,5 +142,5 @@ impl World {
 fn makes_progress(op: &Op) -> bool {
     text::blocks(op)
         || matches!(op, Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(..) | Op::Finish)
-        || matches!(op, Op::Compute(Work::Polled(_)))
+        || matches!(op, Op::Compute(Work::Polled(_) | Work::PolledFlops(_)))
 }

@@ -155,9 +155,14 @@ impl AtOnce {
             return None;
         }
         let before = self.call.replace(step.call);
-        let waited = self.calls.before().waited;
         let gap = before.map_or(Duration::ZERO, |before| step.call.begin.since(before.end));
-        self.computed += gap.saturating_sub(waited);
+        let gap = before.and_then(|_| self.open.gaps.work(gap, &self.calls.before()));
+        match gap {
+            Some(Work::Recorded(time) | Work::Polled(time)) => self.computed += time,
+            // Those of the platform's time, in a recording whose calls are in order.
+            Some(work) => return Some(Op::Compute(work)),
+            None => {}
+        }
         match &step.op {
             Op::Compute(Work::Recorded(time)) => {
                 self.computed += *time;

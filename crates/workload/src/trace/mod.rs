@@ -25,6 +25,7 @@ pub mod bigsim;
 pub mod causality;
 pub mod chakra;
 pub mod clock;
+pub mod computing;
 pub mod dumpi;
 pub mod error;
 pub mod goal;

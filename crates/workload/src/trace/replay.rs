@@ -5,7 +5,7 @@
 //!
 //! | mode | between two calls | what it answers |
 //! | --- | --- | --- |
-//! | `dependencies` | the recorded gap is computed, calls take their simulated time | how long on that machine |
+//! | `dependencies` | the recorded gap is computed, or what was counted in it (`computing.rs`); calls take their simulated time | how long on that machine |
 //! | `timestamps` | the rank sleeps until the recorded start | how long each call takes there |
 //! | `no-compute` | nothing: only calls that are simulated take time | what communication alone takes |
 //! | `no-dependencies` | the recorded gap is computed; no call waits for anything | what ignoring dependencies gets wrong |
@@ -27,13 +27,13 @@
 use std::sync::Arc;
 
 use engine::{Duration, Time};
-use mpi::operation::Work;
 use mpi::{Completion, Op, Rank, Source};
 
 use super::at_once::AtOnce;
 use super::causality::{Causality, Check, Logical, SHORT};
+use super::computing::{Computing, Gaps};
 use super::error::TraceError;
-use super::set::{Before, Clocks, RankCalls, RecordedCall, Step, TraceSet};
+use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
 
 /// What decides when a recorded call starts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -86,12 +86,15 @@ pub struct ReplayOptions {
     pub wildcards: Wildcards,
     /// Whether the replay is held to the logical clocks of the recorded run.
     pub check: Check,
+    /// What is computed between calls, where anything is.
+    pub computing: Computing,
 }
 
 /// A source that replays a recorded run.
 pub struct Replay {
     set: Arc<dyn TraceSet>,
     options: ReplayOptions,
+    gaps: Gaps,
     ranks: Vec<RankReplay>,
     error: Option<TraceError>,
     /// Of the lowest ranks, with the rank, ascending.
@@ -141,6 +144,7 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
                       use dependencies or none";
         return Err(TraceError::new("--mode", reason));
     }
+    let gaps = Gaps::of(&*set, &options.computing, options.mode)?;
     let logical = logical(&*set, &options)?;
     let rank = |number| RankReplay {
         calls: Calls::Closed,
@@ -153,7 +157,7 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         causality: logical.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
     };
     let ranks = (0..set.ranks()).map(rank).collect();
-    Ok(Replay { set, options, ranks, error: None, warnings: Vec::new() })
+    Ok(Replay { set, options, gaps, ranks, error: None, warnings: Vec::new() })
 }
 
 /// The recorded run's logical clocks, if the replay is held to them.
@@ -194,7 +198,8 @@ impl Replay {
     fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
         let state = &mut self.ranks[rank.0 as usize];
         if let Calls::Closed = state.calls {
-            let open = Opening { set: self.set.clone(), rank, options: self.options.clone() };
+            let (set, options) = (self.set.clone(), self.options.clone());
+            let open = Opening { set, rank, options, gaps: self.gaps };
             state.calls = match self.options.mode {
                 Mode::None | Mode::NoDependencies => Calls::AtOnce(Box::new(AtOnce::new(open)?)),
                 _ => Calls::InOrder(open.calls()?),
@@ -205,7 +210,7 @@ impl Replay {
             _ => {
                 let found = state.contradiction(done);
                 self.warnings.extend(found.map(|warning| (rank, warning)));
-                state.next(self.options.mode, done)?
+                state.next(self.options.mode, self.gaps, done)?
             }
         };
         if matches!(op, Op::Finish) {
@@ -228,6 +233,7 @@ pub(super) struct Opening {
     rank: Rank,
     /// How it is replayed.
     pub(super) options: ReplayOptions,
+    pub(super) gaps: Gaps,
 }
 
 impl Opening {
@@ -289,7 +295,7 @@ impl RankReplay {
         causality.check(&self.call?, self.number, done)
     }
 
-    fn next(&mut self, mode: Mode, done: &Completion) -> Result<Op, TraceError> {
+    fn next(&mut self, mode: Mode, gaps: Gaps, done: &Completion) -> Result<Op, TraceError> {
         if let Some(op) = self.held.take() {
             return Ok(op);
         }
@@ -305,7 +311,7 @@ impl RankReplay {
                 Some(step) => break step,
             }
         };
-        let Before { polls, waited, .. } = calls.before();
+        let known = calls.before();
         self.makes_comm = matches!(step.op, Op::NewComm(..));
         let before = self.call.replace(step.call);
         self.number += u64::from(step.is_call());
@@ -324,9 +330,7 @@ impl RankReplay {
             // machine that is simulated.
             (Mode::Dependencies, None) => sleep(self.on_own_clock(step.call.begin), done.now),
             (Mode::Dependencies, Some(before)) => {
-                let gap = step.call.begin.since(before.end).saturating_sub(waited);
-                let work = if polls > 0 { Work::Polled(gap) } else { Work::Recorded(gap) };
-                (gap > Duration::ZERO).then_some(Op::Compute(work))
+                gaps.work(step.call.begin.since(before.end), &known).map(Op::Compute)
             }
             _ => {
                 let start = Time(step.call.begin.0.saturating_add(self.shift.0));
