@@ -5,9 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use common::drive;
-use engine::{Duration, Time};
+use engine::{Duration, EventRate, Time};
 use mpi::operation::{Peer, Request, TagMatch, Work};
 use mpi::{Op, Rank};
+use workload::trace::computing::{Computing, Rate};
 use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::name::Name;
 use workload::trace::hct::rank::{Clock, Head, RankWriter};
@@ -306,7 +307,13 @@ fn hostile_blocks_give_errors() {
         let read: Vec<_> = set.events(Rank(0), Clocks::Aligned).unwrap().take(1_000).collect();
         refused += u32::from(read.iter().any(Result::is_err));
         if read.len() < 1_000 {
-            let mut source = trace::replay(std::sync::Arc::new(set), ReplayOptions::default()).unwrap();
+            // Where something was counted, by numbers of any size, at the slowest rate.
+            let computing = match counted.first() {
+                Some(name) => Computing::Counted(name.to_string(), Rate::Given(EventRate(1))),
+                None => Computing::Recorded,
+            };
+            let options = ReplayOptions { computing, ..ReplayOptions::default() };
+            let mut source = trace::replay(std::sync::Arc::new(set), options).unwrap();
             drive::run(&mut source, 3);
         }
     }
