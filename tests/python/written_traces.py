@@ -51,10 +51,12 @@ def write(
     calls_of_ranks: list[list[dict]],
     starts_ns: list[int] | None = None,
     counts: tuple[str, ...] = (),
+    killed: dict[int, dict | None] | None = None,
 ) -> Path:
     """The recording of these calls of each rank, between MPI_Init and MPI_Finalize.
 
     counts: what is counted between calls; how much before each call is in it, under that name [default: 0].
+    killed: the ranks that were, and have no MPI_Finalize, with where they stood then.
     """
     folder.mkdir(parents=True)
     ranks = len(calls_of_ranks)
@@ -67,12 +69,17 @@ def write(
             "tallied": False,
             "counts": [{"name": name, "unit": name} for name in counts],
         }
-        content = _rank(head, [INIT, *calls, FINALIZE])
+        if rank in (killed or {}):
+            content, _ = _rank(head, [INIT, *calls])
+            content += b"HCTS" + _sized(_text(killed[rank]))
+        else:
+            content = b"".join(_rank(head, [INIT, *calls, FINALIZE]))
         (folder / f"rank-{rank:06}.hct").write_bytes(content)
     return folder
 
 
-def _rank(head: dict, calls: list[dict]) -> bytes:
+def _rank(head: dict, calls: list[dict]) -> tuple[bytes, bytes]:
+    """The file up to its end, and that."""
     counted = [count["name"] for count in head["counts"]]
     shapes: list[dict] = []
     sequence, gaps, lengths = b"", b"", b""
@@ -103,13 +110,14 @@ def _rank(head: dict, calls: list[dict]) -> bytes:
         "in_mpi_ns": 0,
         "finalized": calls[-1]["did"] == "finalize",
     }
-    return (b"HCT3" if counted else b"HCT1") + _sized(_text(head)) + block + b"HCTE" + _sized(_text(end))
+    magic = b"HCT3" if counted else b"HCT1"
+    return magic + _sized(_text(head)) + block, b"HCTE" + _sized(_text(end))
 
 
 _TIMES = ("gap_us", "length_us")
 
 
-def _text(value: dict) -> bytes:
+def _text(value: dict | None) -> bytes:
     return json.dumps(value).encode()
 
 

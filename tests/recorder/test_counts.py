@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from test_recorder import LIBRARIES, Mpi, dumped, hopcast, pytestmark  # noqa: F401
+from runs import RECORDS, Mpi, dumped, hopcast
 
 from hopcast.errors import InputError
 from hopcast.record import library
+
+pytestmark = RECORDS
 
 ROUNDS = (0, 1, 50, 400)
 """So many pages are touched in the rounds of pages.c after its first one."""
@@ -24,11 +26,6 @@ def refused(names: str) -> str:
     except InputError as error:
         return str(error)
     return ""
-
-
-@pytest.fixture(scope="module", params=LIBRARIES)
-def mpi(request, tmp_path_factory) -> Mpi:
-    return Mpi(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture

@@ -13,80 +13,16 @@ import time
 from pathlib import Path
 
 import pytest
-from real_mpi import ENVIRONMENT, launch, works
+from real_mpi import ENVIRONMENT
+from runs import RECORDS, Mpi, dumped, hopcast, of, processes
 
-from hopcast.record import library
-
-HERE = Path(__file__).parent
-LIBRARIES = [name for name in ("mpich", "openmpi") if works(name)]
-
-pytestmark = [
-    pytest.mark.skipif(
-        not LIBRARIES, reason="neither MPICH nor Open MPI (packages mpich, libopenmpi-dev) is installed"
-    ),
-    pytest.mark.skipif(not library.CORE.exists(), reason="built without the recorder"),
-]
-
-
-def hopcast(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess:
-    """The command, as a user calls it."""
-    command = [sys.executable, "-m", "hopcast", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
-    assert done.returncode == 0 or not check, done.stderr
-    return done
-
-
-class Mpi:
-    """One MPI library, and the programs that it has compiled."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
-
-    def program(self, source: str) -> Path:
-        """A program of this folder, compiled."""
-        built = self.folder / source.replace(".", "-")
-        if not built.exists():
-            compiler = f"mpif90.{self.name}" if source.endswith(".f90") else f"mpicc.{self.name}"
-            subprocess.run(
-                [compiler, "-O2", "-w", str(HERE / source), "-o", str(built)], check=True, env=ENVIRONMENT
-            )
-        return built
-
-    def command(self, ranks: int, source: str, *words: str) -> list[str]:
-        """What starts it."""
-        return launch(self.name, ranks, self.program(source), *words)
-
-    def record(self, out: Path, ranks: int, source: str, *words: str, flags: tuple[str, ...] = ()) -> Path:
-        """A recording of it."""
-        hopcast(
-            "trace", "record", "-o", out, "--mpicc", f"mpicc.{self.name}", *flags, "--",
-            *self.command(ranks, source, *words),
-        )  # fmt: skip
-        return out
-
-
-@pytest.fixture(scope="session", params=LIBRARIES)
-def mpi(request, tmp_path_factory) -> Mpi:
-    return Mpi(request.param, tmp_path_factory.mktemp(request.param))
+pytestmark = RECORDS
 
 
 @pytest.fixture(scope="session")
 def calls(mpi: Mpi) -> Path:
     """The recording of calls.c."""
     return mpi.record(mpi.folder / "calls.hct", 4, "calls.c")
-
-
-def dumped(recording: Path, rank: int) -> list[dict]:
-    lines = hopcast("trace", "dump", "--json", "--rank", str(rank), recording).stdout.splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def of(calls: list[dict], name: str) -> list[dict]:
-    """Those of a function, without what differs from run to run."""
-    when = ("rank", "number", "begin_ns", "end_ns", "clock", "call", "did")
-    return [
-        {key: value for key, value in one.items() if key not in when} for one in calls if one["call"] == name
-    ]
 
 
 def test_messages_are_recorded_with_peers_tags_bytes_and_requests(calls: Path) -> None:
@@ -238,7 +174,18 @@ def test_a_program_that_is_killed_loses_its_last_block(
 ) -> None:
     """What may be lost is physical time, whatever the rank's clock counts: most of this program is asleep."""
     out = tmp_path / "killed.hct"
-    words = ["trace", "record", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--block", "0.1", "--clock", clock]
+    words = [
+        "trace",
+        "record",
+        "-o",
+        out,
+        "--mpicc",
+        f"mpicc.{mpi.name}",
+        "--block",
+        "100ms",
+        "--clock",
+        clock,
+    ]
     program = mpi.command(2, "loop.c", "1000000", str(sleep_ms))
     command = [sys.executable, "-m", "hopcast", *map(str, words), "--", *program]
     with subprocess.Popen(
@@ -254,21 +201,9 @@ def test_a_program_that_is_killed_loses_its_last_block(
                 os.kill(pid, signal.SIGKILL)
         assert process.wait(60) != 0
     summary = json.loads(hopcast("trace", "info", "--json", out).stdout)
-    assert any("cut off" in warning for warning in summary["warnings"])
+    assert any("a partial recording" in warning for warning in summary["warnings"])
     assert summary["messages"] > 50
     hopcast("run", "crossbar", "--quiet", out, check=False)
-
-
-def processes(program: Path) -> list[int]:
-    """Those that run a program."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and (folder / "exe").resolve() == program.resolve():
-                found.append(int(folder.name))
-        except OSError:
-            continue  # it has ended meanwhile
-    return found
 
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no Fortran compiler is installed")

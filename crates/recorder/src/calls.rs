@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
+use workload::trace::hct::end::{Standing, Waited};
 use workload::trace::hct::name::Name;
 use workload::trace::hct::rank::{Clock, Head};
 use workload::trace::hct::shape::{
@@ -180,10 +181,49 @@ pub extern "C" fn hct_count_go_on() {
     recording::counting(Counting::go_on);
 }
 
-/// Ends the file.
+/// Ends the file; of a rank that ends without MPI_Finalize and MPI_Abort if `early` is not 0.
 #[unsafe(no_mangle)]
-pub extern "C" fn hct_close() {
-    recording::close();
+pub extern "C" fn hct_close(early: i32) {
+    recording::close(early != 0);
+}
+
+/// The call in which a rank stands.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The function's name, a literal.
+    pub name: *const c_char,
+    /// How long that is \[bytes\].
+    pub name_length: u64,
+    /// When it began \[ns\]; 0 for no call.
+    pub begin_ns: u64,
+    /// The other side of its message; -1 any, -2 nobody, -3 if it has no message, -4 if it finds nothing again and again.
+    pub peer: i32,
+    /// Its tag; -1 any.
+    pub tag: i32,
+    /// Its communicator; all ones if that has no number.
+    pub comm: u32,
+}
+
+/// Looks at where the rank stands, once a second or so, from a thread of the recorder's own.
+///
+/// # Safety
+/// The name is a literal, of ASCII.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hct_watch(place: Place) {
+    let Place { name, name_length, begin_ns, peer, tag, comm } = place;
+    let standing = (begin_ns > 0 && !name.is_null()).then(|| Standing {
+        // SAFETY: as the caller promises.
+        call: unsafe { literal(name, name_length) },
+        since_ns: begin_ns,
+        polls: peer == -4,
+        message: (peer > -3).then(|| Waited {
+            peer: from(peer),
+            tag: u32::try_from(tag).ok(),
+            comm: (comm != u32::MAX).then_some(comm),
+        }),
+    });
+    recording::watch(standing);
 }
 
 /// What came before the next call: so many tests and probes that found nothing, `polled_ns` from the first one on, and so
@@ -381,12 +421,19 @@ pub unsafe extern "C" fn hct_free_comm(call: Call, comm: u32) {
 /// # Safety
 /// The name is a literal, of ASCII.
 unsafe fn push(call: Call, did: Did) {
+    // SAFETY: as the caller promises.
+    let name = unsafe { literal(call.name, call.name_length) };
+    recording::push(&Shape { call: name, did }, call.begin_ns, call.end_ns);
+}
+
+/// # Safety
+/// The name is a literal, of ASCII, of so many bytes.
+unsafe fn literal(name: *const c_char, length: u64) -> Name {
     // SAFETY: the caller's name lives as long as the program.
-    let name = unsafe {
-        let bytes = std::slice::from_raw_parts(call.name.cast::<u8>(), call.name_length as usize);
-        std::str::from_utf8_unchecked(bytes)
-    };
-    recording::push(&Shape { call: Name(name), did }, call.begin_ns, call.end_ns);
+    unsafe {
+        let bytes = std::slice::from_raw_parts(name.cast::<u8>(), length as usize);
+        Name(std::str::from_utf8_unchecked(bytes))
+    }
 }
 
 /// # Safety
@@ -429,13 +476,16 @@ fn sent(send: Message) -> Sent {
     Sent { to, tag, comm: send.comm, bytes: send.bytes, mode, request: begun(send.request) }
 }
 
-fn received(receive: Message) -> Received {
-    let from = match receive.peer {
+fn from(peer: i32) -> From {
+    match peer {
         -1 => From::Any,
         peer => u32::try_from(peer).map_or(From::Null, From::Rank),
-    };
+    }
+}
+
+fn received(receive: Message) -> Received {
     Received {
-        from,
+        from: from(receive.peer),
         tag: u32::try_from(receive.tag).ok(),
         comm: receive.comm,
         capacity: receive.bytes,

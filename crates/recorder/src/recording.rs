@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use workload::trace::hct::between::{self, Between};
-use workload::trace::hct::rank::{Clock, Head, RankWriter};
+use workload::trace::hct::rank::{Clock, Head, RankWriter, Standing};
 use workload::trace::hct::shape::Shape;
 
 use crate::counts::{Counters, Counting, TAKEN};
@@ -22,6 +22,16 @@ struct Recording {
     counting: Option<Counting>,
     /// Where the rank's clock stands still while others work: when blocks are due.
     due: Option<Due>,
+    watched: Watched,
+}
+
+/// What was seen when the rank was looked at last.
+#[derive(Default)]
+struct Watched {
+    /// How many calls it had made.
+    calls: u64,
+    /// In which call it stood, if that has been written.
+    told: Option<Option<Standing>>,
 }
 
 /// Blocks are written after so much physical time.
@@ -77,7 +87,8 @@ pub fn open(folder: &str, mut head: Head, block_ns: u64) {
             Ok(writer) => {
                 let (between, due) = (Between::default(), Due::of(head.clock, block_ns));
                 let counting = counters.map(Counting::new);
-                *recording = Some(Recording { path, writer, between, polled_ns: 0, counting, due });
+                let watched = Watched::default();
+                *recording = Some(Recording { path, writer, between, polled_ns: 0, counting, due, watched });
             }
             Err(error) => eprintln!("hopcast trace: rank {} is not recorded: {path}: {error}", head.rank),
         }
@@ -108,7 +119,9 @@ pub fn counting(what: impl FnOnce(&mut Counting) -> Option<()>) {
 /// Appends a call.
 pub fn push(shape: &Shape, begin_ns: u64, end_ns: u64) {
     guarded(|recording| {
-        let Some(Recording { path, writer, between, polled_ns, counting, due }) = recording else { return };
+        let Some(Recording { path, writer, between, polled_ns, counting, due, watched }) = recording else {
+            return;
+        };
         let mut before = std::mem::take(between);
         if !between::finds(&shape.did) {
             before.waited_ns = 0;
@@ -120,19 +133,49 @@ pub fn push(shape: &Shape, begin_ns: u64, end_ns: u64) {
         if due.as_mut().is_some_and(Due::is_over) {
             written = written.and_then(|()| writer.flush());
         }
+        if watched.told.take().flatten().is_some() {
+            written = written.and_then(|()| writer.stand(None));
+        }
         if let Err(error) = written {
-            eprintln!("hopcast trace: the recording of this rank ends here: {path}: {error}");
+            lost(path, &error);
             *recording = None;
         }
     });
 }
 
-/// Ends the file.
-pub fn close() {
+fn lost(path: &str, error: &std::io::Error) {
+    eprintln!("hopcast trace: the recording of this rank ends here: {path}: {error}");
+}
+
+/// Looks at a rank that stands in a call, or in none. If no call has come since the last look, what has not been written
+/// is, and where the rank stands: it may stand there until it is killed.
+pub fn watch(standing: Option<Standing>) {
     guarded(|recording| {
-        if let Some(Recording { path, writer, .. }) = recording.take()
-            && let Err(error) = writer.finish()
-        {
+        let Some(Recording { path, writer, watched, .. }) = recording else { return };
+        let so_far = writer.so_far();
+        if std::mem::replace(&mut watched.calls, so_far.calls) != so_far.calls {
+            return;
+        }
+        // One that has returned meanwhile is among the calls.
+        let standing = standing.filter(|standing| standing.since_ns >= so_far.last_ns);
+        if watched.told.as_ref() == Some(&standing) {
+            return;
+        }
+        if let Err(error) = writer.stand(standing.as_ref()) {
+            lost(path, &error);
+            *recording = None;
+            return;
+        }
+        watched.told = Some(standing);
+    });
+}
+
+/// Ends the file; of a rank that has not come to its MPI_Finalize if it is `early`.
+pub fn close(early: bool) {
+    guarded(|recording| {
+        let Some(Recording { path, writer, .. }) = recording.take() else { return };
+        let ended = if early { writer.leave(None) } else { writer.finish() };
+        if let Err(error) = ended {
             eprintln!("hopcast trace: the end of this rank's recording is missing: {path}: {error}");
         }
     });

@@ -1,6 +1,7 @@
 //! From a workload in words to the operations of its ranks.
 
 use engine::registry::{Arguments, Entry, find};
+use mpi::{Blocked, Failure};
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{ReplayOptions, SharedSet};
 
@@ -8,6 +9,7 @@ use crate::blueprint::Feed;
 use crate::config::{self, Disk, InputError};
 use crate::jobs::{Jobs, Placed};
 use crate::request::{Sources, Workload};
+use crate::run::{End, Ended, MOST_BEHIND, Stop};
 use crate::trace;
 
 /// Where the operations come from.
@@ -99,6 +101,34 @@ fn operations(
 }
 
 impl Operations {
+    /// A run that has come to the end of a partial recording has stopped there: its ranks are done, or wait for what was
+    /// not recorded any more.
+    pub fn end_of_recording(&self, ended: &mut Ended) {
+        let partial = |rank: &Blocked| self.is_partial(Some(rank.rank.0));
+        match &mut ended.end {
+            End::Finished if self.is_partial(None) => {}
+            End::Failed(Failure::Deadlock(blocked)) if blocked.iter().all(partial) => {
+                ended.behind = std::mem::take(blocked);
+                ended.behind.sort_by_key(|behind| (behind.since, behind.rank));
+                ended.behind.truncate(MOST_BEHIND);
+            }
+            _ => return,
+        }
+        ended.end = End::Stopped(Stop::Recorded);
+    }
+
+    /// Whether the recording is partial that `rank` replays, or that any does.
+    fn is_partial(&self, rank: Option<u32>) -> bool {
+        match self {
+            Operations::Replay(recording, _) => recording.is_partial(),
+            Operations::Jobs(jobs) => jobs.iter().any(|(job, operations)| {
+                let own = rank.is_none_or(|rank| (job.first..job.first + job.ranks).contains(&rank));
+                own && operations.is_partial(rank)
+            }),
+            _ => false,
+        }
+    }
+
     /// A source for one domain; `None` where the caller brings it.
     pub fn feed(&self) -> Result<Option<Feed>, InputError> {
         Ok(Some(match self {

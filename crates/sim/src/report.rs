@@ -179,7 +179,7 @@ pub struct StuckRank {
 /// Where a run was stopped before its end.
 #[derive(Debug, Clone, Serialize)]
 pub struct StopReport {
-    /// "stop-at" for a time that was asked for, "interrupt" for a monitor.
+    /// "stop-at" for a time that was asked for, "interrupt" for a monitor, "recording" for the end of a partial one.
     pub by: &'static str,
     /// Up to when everything has happened \[s\].
     pub at_s: f64,
@@ -239,7 +239,11 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     hosts.dedup();
     let stopped = match ended.end {
         End::Stopped(stop) => Some(StopReport {
-            by: if stop == Stop::Asked { "interrupt" } else { "stop-at" },
+            by: match stop {
+                Stop::Asked => "interrupt",
+                Stop::At(_) => "stop-at",
+                Stop::Recorded => "recording",
+            },
             at_s: makespan.seconds(),
             behind: ended.behind.iter().map(stuck).collect(),
         }),
@@ -312,7 +316,7 @@ fn failure(fabric: &Fabric, ended: &Ended, jobs: &[Placed]) -> Option<FailureRep
 /// What to check before the numbers are trusted.
 fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) -> Vec<String> {
     let mut warnings = title.warnings.clone();
-    if matches!(ended.end, End::Stopped(_)) {
+    if matches!(ended.end, End::Stopped(Stop::Asked | Stop::At(_))) {
         warnings.push(format!(
             "the run was stopped at {}, when {ranks_finished} of {} ranks were done: this is a partial result",
             makespan(ended),
@@ -338,7 +342,10 @@ fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) 
 /// When the last rank was done; where not all are, the time of the last event.
 fn makespan(ended: &Ended) -> Time {
     match ended.end {
-        End::Finished => ended.views.ranks.totals().iter().map(|t| t.finish).max().unwrap_or(Time::ZERO),
+        End::Stopped(Stop::Recorded) if !ended.unfinished.is_empty() => ended.now,
+        End::Finished | End::Stopped(Stop::Recorded) => {
+            ended.views.ranks.totals().iter().map(|t| t.finish).max().unwrap_or(Time::ZERO)
+        }
         _ => ended.now,
     }
 }

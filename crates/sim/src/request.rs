@@ -349,7 +349,8 @@ impl Prepared {
             warnings.extend(more);
         }
         self.title.warnings.extend(Replay::first(warnings));
-        let Some(ended) = ended else { return Ok(None) };
+        let Some(mut ended) = ended else { return Ok(None) };
+        self.operations.end_of_recording(&mut ended);
         if ended.end == End::Uncountable {
             let reason = "takes more than 213 days of simulated time or moves more than 16 EiB, which is more \
                           than can be counted; are its sizes, times and counts in the units that you mean?";

@@ -24,7 +24,7 @@ use workload::trace::{
 use crate::config::InputError;
 use crate::table::{Column, Table};
 
-pub use look::{dump, lint};
+pub use look::{dump, lint, recorded};
 pub use make::{Part, convert, scale, slice};
 pub use stop::Stop;
 

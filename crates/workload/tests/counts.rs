@@ -78,7 +78,7 @@ fn calls(rank: u32, ranks: u32, rounds: u64) -> Vec<Event> {
 
 fn file(calls: Vec<Event>, head: &Head) -> TraceFile {
     let mut content = Vec::new();
-    write(Box::new(calls.into_iter().map(Ok)), head, &mut content).unwrap();
+    write(Box::new(calls.into_iter().map(Ok)), None, head, &mut content).unwrap();
     TraceFile::new(file_name(head.rank), content)
 }
 
@@ -124,7 +124,7 @@ fn counts_of_a_loop_cost_next_to_nothing() {
     let size = |rounds, tallied| {
         let mut content = Vec::new();
         let events = Box::new(calls(0, 2, rounds).into_iter().map(Ok));
-        write(events, &head(0, 2, tallied, &COUNTED), &mut content).unwrap();
+        write(events, None, &head(0, 2, tallied, &COUNTED), &mut content).unwrap();
         content.len()
     };
     assert!(size(100_000, true) < size(100, true) + 100);
@@ -211,7 +211,7 @@ fn more_ranks_count_as_much_each() {
         let of = set.head(scaled.repeats(Rank(rank)), "");
         let head = Head { rank, ranks: scaled.ranks(), ..of };
         let mut content = Vec::new();
-        write(scaled.events(Rank(rank)).unwrap(), &head, &mut content).unwrap();
+        write(scaled.events(Rank(rank)).unwrap(), None, &head, &mut content).unwrap();
         TraceFile::new(file_name(rank), content)
     });
     assert_eq!(sums(&HctSet::open(files.collect()).unwrap()), vec![vec![9_200, 12]; 8]);

@@ -10,6 +10,7 @@ use mpi::operation::{Peer, Request, TagMatch, Work};
 use mpi::{Op, Rank};
 use workload::trace::computing::{Computing, Rate};
 use workload::trace::hct::between::{Between, Count};
+use workload::trace::hct::end::Standing;
 use workload::trace::hct::name::Name;
 use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
@@ -30,6 +31,14 @@ fn sent(to: u32, bytes: u64) -> Sent {
 fn received(from: From) -> Received {
     let request = Some(Begun::Active(0));
     Received { from, tag: Some(7), comm: 0, capacity: 1 << 20, matched: None, request }
+}
+
+/// The head of a rank alone.
+fn alone() -> Head {
+    let (host, text) = (String::new(), String::new());
+    let (program, library) = (text.clone(), text);
+    let (clock, counts) = (Clock::Wall, Vec::new());
+    Head { rank: 0, ranks: 1, host, start_unix_ns: 0, program, library, tallied: false, clock, counts }
 }
 
 /// A rank of a ring of three that goes on for `rounds`, receiving from whoever sends.
@@ -156,12 +165,7 @@ fn a_persistent_receive_takes_what_came_at_each_start() {
     ));
     calls.extend(round(1));
     let mut file = Vec::new();
-    let (host, text) = (String::new(), String::new());
-    let (program, library) = (text.clone(), text);
-    let (clock, counts) = (Clock::Wall, Vec::new());
-    let head =
-        Head { rank: 0, ranks: 1, host, start_unix_ns: 0, program, library, tallied: false, clock, counts };
-    let mut writer = RankWriter::new(&mut file, &head, 1 << 40).unwrap();
+    let mut writer = RankWriter::new(&mut file, &alone(), 1 << 40).unwrap();
     (0..).zip(&calls).for_each(|(at, call)| writer.push(call, at, at).unwrap());
     writer.finish().unwrap();
     let set = HctSet::open(vec![TraceFile::new(file_name(0), file)]).unwrap();
@@ -182,13 +186,44 @@ fn a_persistent_receive_takes_what_came_at_each_start() {
     assert_eq!(started(anew), [plain.clone(), plain.clone(), plain]);
 }
 
-/// A file that is nothing any more is named, and not the next one, as of the wrong rank.
+/// A file with nothing in it is named, and not the next one, as of the wrong rank; so is a recording of no rank.
 #[test]
 fn a_rank_file_without_content_is_named() {
     let mut all = files(20, false);
     all[1] = TraceFile::new(file_name(1), Vec::new());
     let error = HctSet::open(all).err().unwrap().to_string();
-    assert!(error.starts_with("rank-000001.hct: begins with none of"), "{error}");
+    assert!(error.starts_with("rank-000001.hct: is empty: nothing of this rank was recorded"), "{error}");
+    let run = b"{\n  \"format\": \"hct\",\n  \"version\": 1\n}".to_vec();
+    let error = trace::recognise(vec![TraceFile::new("x.hct/run.json", run)]).err().unwrap().to_string();
+    assert!(error.starts_with("x.hct/run.json: is of a recording that has no file of a rank"), "{error}");
+}
+
+/// A rank stands in a call from when that is written to the next block, or until it says that it stands in none.
+#[test]
+fn a_rank_stands_in_a_call_until_it_goes_on() {
+    let standing = Standing { call: Name("MPI_Recv"), since_ns: 7, polls: false, message: None };
+    let cut_after = |steps: usize| {
+        let mut file = Vec::new();
+        let mut writer = RankWriter::new(&mut file, &alone(), 1 << 40).unwrap();
+        writer.push(&shape("MPI_Init", Did::Overhead), 0, 5).unwrap();
+        for step in 0..steps {
+            match step {
+                0 => writer.stand(Some(&standing)).unwrap(),
+                1 => writer.push(&shape("MPI_Recv", Did::Overhead), 7, 9).unwrap(),
+                2 => writer.flush().unwrap(),
+                _ => writer.stand(None).unwrap(),
+            }
+        }
+        drop(writer);
+        let set = HctSet::open(vec![TraceFile::new(file_name(0), file)]).unwrap();
+        let calls = set.recorded_calls(Rank(0), Clocks::Aligned).unwrap().map(Result::unwrap).count();
+        (calls, set.ends_early(Rank(0)).unwrap().standing)
+    };
+    let stands = Some(standing.clone());
+    assert_eq!(
+        [0, 1, 2, 3, 4].map(cut_after),
+        [(0, None), (1, stands.clone()), (1, stands), (2, None), (2, None)]
+    );
 }
 
 /// Tallied times are drawn, so no call has one of its own that could be within a window.

@@ -99,7 +99,7 @@ fn grid(sizes: &[u32], periodic: bool) -> CartGrid {
 fn written(scaled: &Scaled) -> SharedSet {
     let file = |rank| {
         let mut file = Vec::new();
-        write(scaled.events(Rank(rank)).unwrap(), &head(rank, scaled.ranks()), &mut file).unwrap();
+        write(scaled.events(Rank(rank)).unwrap(), None, &head(rank, scaled.ranks()), &mut file).unwrap();
         TraceFile::new(file_name(rank), file)
     };
     trace::recognise((0..scaled.ranks()).map(file).collect()).unwrap()

@@ -1,7 +1,7 @@
 /* What is known of handles while a program is recorded: communicators and requests have numbers here, and what a call
  * did is told to the recorder in those. A number is the lowest that is free, so that iterations of a loop look alike.
  *
- * The first part of one file: handles.c, calls.c, polls.c, run.c, and the wrappers of the functions themselves, which are
+ * The first part of one file: handles.c, calls.c, watch.c, polls.c, run.c, and the wrappers of the functions themselves, which are
  * generated (wrappers.py): each calls the library's function, and then one of the `seen_` functions. */
 
 #define _GNU_SOURCE
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #include "record.h"
 
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
-static int live;                /* from MPI_Init to MPI_Finalize */
+static volatile int live;       /* from MPI_Init to MPI_Finalize */
 static int several;             /* threads of the program may call MPI at once */
 static __thread int inside;     /* calls that the library makes of itself are its own affair */
 static clockid_t ticking = CLOCK_MONOTONIC; /* or that of the thread that called MPI_Init */

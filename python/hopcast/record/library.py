@@ -44,7 +44,10 @@ def made(compiler: str) -> Path:
             f"{CORE} is missing: this hopcast was built without its recorder, which 'make build' builds"
         )
     header = _run([*words, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
-    parts = [(_HERE / name).read_text() for name in ("handles.c", "calls.c", "polls.c", "run.c")]
+    parts = [
+        (_HERE / name).read_text()
+        for name in ("handles.c", "calls.c", "watch.c", "polls.c", "run.c")
+    ]
     text = "\n".join([*parts, wrappers(header), ""])
     options = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-ftls-model=initial-exec", f"-I{_HERE}"]
     # The core by its path: beside it are libraries with the names of MPICH's, which must not be found there.

@@ -70,11 +70,15 @@ static struct poll poll_begins(void) {
 }
 
 /* After one that found nothing. */
-static void poll_in_vain(struct poll poll) {
+static void poll_in_vain(struct poll poll, const char *name, uint64_t name_length) {
     polls.count++;
     if (poll.how == UNTIMED) return;
     uint64_t end_ns = now_ns();
-    if (polls.count == 1) polls.since_ns = polls.until_ns = poll.begin_ns;
+    if (polls.count == 1) {
+        polls.since_ns = polls.until_ns = poll.begin_ns;
+        stands(&(struct hct_call){name, poll.begin_ns, 0, name_length});
+        place.peer = POLLS;
+    }
     if (polls.timed) {
         polls.between_ns += less(poll.begin_ns, polls.end_ns);
         polls.gaps++;

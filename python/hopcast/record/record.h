@@ -5,6 +5,9 @@
 #include <stdint.h>
 
 struct hct_call { const char *name; uint64_t begin_ns, end_ns, name_length; };
+/* Where a rank stands; begin_ns 0: in no call; peer -3: its call has no message of its own;
+ * -4: it is one of the tests and probes that find nothing, the first of which began then. */
+struct hct_place { const char *name; uint64_t name_length, begin_ns; int32_t peer, tag; uint32_t comm; };
 struct hct_left { int32_t number, persistent; };
 struct hct_came { uint32_t request; int32_t source, tag; };
 struct hct_message {
@@ -39,7 +42,8 @@ struct hct_new {
 
 void hct_open(const char *folder, uint32_t rank, uint32_t ranks, const char *const *texts, uint64_t start_unix_ns,
               int tallied, int cpu, uint64_t block_ns);
-void hct_close(void);
+void hct_close(int early);
+void hct_watch(struct hct_place place);
 int hct_count(const char *names, char *why, uint64_t room);
 void hct_count_pause(int polling);
 void hct_count_go_on(void);

@@ -85,21 +85,23 @@ static void seen_init(const char *name) {
     int cpu = !strcmp(setting("HOPCAST_TRACE_CLOCK", "wall"), "cpu");
     if (cpu) cpu = !pthread_getcpuclockid(pthread_self(), &ticking);
     origin_ns = clock_ns(ticking);
+    uint64_t block_ns = strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10);
     hct_open(folder, (uint32_t)world_rank, (uint32_t)world_size, texts, origin_unix_ns(),
-             atoi(setting("HOPCAST_TRACE_TALLIED", "0")), cpu, strtoull(setting("HOPCAST_TRACE_BLOCK_NS", "5000000000"), NULL, 10));
+             atoi(setting("HOPCAST_TRACE_TALLIED", "0")), cpu, block_ns);
     int level = MPI_THREAD_MULTIPLE;
     PMPI_Query_thread(&level);
     several = level == MPI_THREAD_MULTIPLE;
     watched = several || counted;
     owner = getpid();
     live = 1;
+    watch_begin(block_ns);
     hct_overhead((struct hct_call){name, 0, 0, strlen(name)});
     if (counted) hct_count_go_on();
 }
 
 /* A program that ends without MPI_Finalize. */
 __attribute__((destructor)) static void ended(void) {
-    if (live && getpid() == owner) hct_close();
+    if (live && getpid() == owner) hct_close(1);
     live = 0;
 }
 
@@ -125,12 +127,12 @@ static struct poll poll_enters(void) {
     unlock();
     return poll;
 }
-static void poll_leaves(struct poll poll) {
+static void poll_leaves(struct poll poll, const char *name, uint64_t name_length) {
     if (poll.how == UNSEEN) return;
     lock();
     /* Before the time is taken: what counting costs is not the program's between two polls. */
     if (counted) hct_count_go_on();
-    poll_in_vain(poll);
+    poll_in_vain(poll, name, name_length);
     unlock();
 }
 
@@ -152,6 +154,7 @@ static void poll_leaves(struct poll poll) {
     SEEN(NAME) \
     if (seen) { \
         call.begin_ns = now_ns(); \
+        stands(&call); \
         PAUSE \
     }
 /* The same of a test or probe. */
@@ -168,10 +171,12 @@ static void poll_leaves(struct poll poll) {
 #define APART __attribute__((noinline))
 #define FOUND(NAME) \
     struct hct_call call = {NAME, poll.begin_ns, now_ns(), sizeof NAME - 1}; \
+    stands_in_none(); \
     lock(); \
     if (polls.count) polls_end(&call, poll.how == TIMED);
 #define LOCK \
     if (seen) { \
+        stands_in_none(); \
         lock(); \
         if (polls.count) polls_end(&call, 1); \
     }
@@ -213,7 +218,7 @@ int MPI_Finalize(void) {
         call.end_ns = now_ns();
         if (polls.count) polls_end(&call, 1);
         hct_finalize(call);
-        hct_close();
+        hct_close(0);
         live = 0;
     }
     inside--;
@@ -229,7 +234,7 @@ int MPI_Abort(MPI_Comm comm, int code) {
         call.end_ns = call.begin_ns;
         if (polls.count) polls_end(&call, 1);
         hct_abort(call, code);
-        hct_close();
+        hct_close(0);
         live = 0;
     }
     inside--;

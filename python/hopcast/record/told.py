@@ -14,7 +14,8 @@ class Told:
     """What a wrapper tells: C before the call, and after it, if the function succeeded. `status` (or `statuses`, of
     `$1` requests) is the argument that the library writes to, which is looked at even where the program ignores it;
     `agree` is what all members of a communicator do together after the call, and `found` whether a test or probe found
-    anything: if it did not, it is only counted."""
+    anything: if it did not, it is only counted. `stands` is the message that the call itself waits for or sends: peer,
+    tag and communicator."""
 
     after: str
     before: str = ""
@@ -22,13 +23,14 @@ class Told:
     statuses: int = 0
     agree: str = ""
     found: str = ""
+    stands: str = ""
 
 
 def _sends() -> dict[str, Told]:
     told = {}
     for mode, name in enumerate(("Send", "Bsend", "Ssend", "Rsend")):
         line = f"seen_send(call, $2, $3, $4, $5, $6, {mode}, "
-        told[name] = Told(line + "NONE, NULL);")
+        told[name] = Told(line + "NONE, NULL);", stands="$4, $5, $6")
         told[f"I{name.lower()}"] = Told(line + "ACTIVE, $7);")
         told[f"{name}_init"] = Told(line + "PERSISTENT, $7);")
     return told
@@ -38,16 +40,20 @@ def _receives() -> dict[str, Told]:
     line = "seen_receive(call, $2, $3, $4, $5, $6, "
     send, receive = "message($2, $3, $4, $5, ", "message($7, $8, $9, $10, "
     return {
-        "Recv": Told(line + "NONE, NULL, $7);", status=7),
+        "Recv": Told(line + "NONE, NULL, $7);", status=7, stands="$4, $5, $6"),
         "Irecv": Told(line + "ACTIVE, $7, NULL);"),
         "Recv_init": Told(line + "PERSISTENT, $7, NULL);"),
-        "Sendrecv": Told(f"seen_send_receive(call, {send}$11), {receive}$11), $12);", status=12),
-        "Sendrecv_replace": Told(
-            "seen_send_receive(call, message($2, $3, $4, $5, $8), message($2, $3, $6, $7, $8), $9);", status=9
+        "Sendrecv": Told(
+            f"seen_send_receive(call, {send}$11), {receive}$11), $12);", status=12, stands="$9, $10, $11"
         ),
-        "Probe": Told("seen_probe(call, $1, $2, $3, $4);", status=4),
+        "Sendrecv_replace": Told(
+            "seen_send_receive(call, message($2, $3, $4, $5, $8), message($2, $3, $6, $7, $8), $9);",
+            status=9,
+            stands="$6, $7, $8",
+        ),
+        "Probe": Told("seen_probe(call, $1, $2, $3, $4);", status=4, stands="$1, $2, $3"),
         "Iprobe": Told("seen_probe(call, $1, $2, $3, $5);", status=5, found="*$4"),
-        "Mprobe": Told("seen_mprobe(call, $1, $2, $3, *$4, $5);", status=5),
+        "Mprobe": Told("seen_mprobe(call, $1, $2, $3, *$4, $5);", status=5, stands="$1, $2, $3"),
         "Improbe": Told("seen_mprobe(call, $1, $2, $3, *$5, $6);", status=6, found="*$4"),
         "Mrecv": Told("seen_mrecv(call, $2, $3, key, NONE, NULL);", "uintptr_t key = KEY(*$4);"),
         "Imrecv": Told("seen_mrecv(call, $2, $3, key, ACTIVE, $5);", "uintptr_t key = KEY(*$4);"),

@@ -108,6 +108,7 @@ def wrapper(function: Prototype) -> str:
             f'    ENTER("MPI_{function.name}")',
             *(f"    {line}" for line in lines),
             *([f"    {filled(told.before)}"] if told.before else []),
+            *([f"    if (seen) stands_with({filled(told.stands)});"] if told.stands else []),
             f"    int result = {call};",
             "    if (seen) call.end_ns = now_ns();",
             *(
@@ -171,7 +172,7 @@ def _poll(
             f"static APART int timed_{function.name}({own}) {{",
             f"    REAL({function.name})",
             f"    real_{function.name} = real;",
-            *body("ENTER_POLL", "poll_leaves(poll);"),
+            *body("ENTER_POLL", f'poll_leaves(poll, "MPI_{function.name}", {len(function.name) + 4});'),
             f"int MPI_{function.name}({own}) {{",
             f"    __typeof__(&PMPI_{function.name}) real = real_{function.name};",
             f"    if (!(IS_UNTIMED)) return timed_{function.name}({names});",

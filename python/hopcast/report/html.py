@@ -82,7 +82,11 @@ def stop(summary: dict) -> str | None:
     stopped = summary.get("stopped")
     if not stopped:
         return None
-    words = {"stop-at": "as was asked for", "interrupt": "by an interrupt"}
+    words = {
+        "stop-at": "as was asked for",
+        "interrupt": "by an interrupt",
+        "recording": "at the end of a partial recording",
+    }
     done = f"{summary['ranks_finished']:,} of {units.things(summary['ranks'], 'rank')} done"
     return f"stopped at {units.seconds(stopped['at_s'])} {words[stopped['by']]}, {done}"
 

@@ -28,6 +28,7 @@ pub use domain::Domain;
 use end::ended;
 pub use peers::{Alone, Peers, domains_of};
 pub use progress::{Control, Look, Monitor, Progress, Stop, Until, Unwatched};
+pub use sum::MOST_BEHIND;
 use windows::Windows;
 
 /// How a run ended.

@@ -60,6 +60,8 @@ pub enum Stop {
     Asked,
     /// It has come to the time up to which it was to go.
     At(Time),
+    /// The ranks have done what was recorded of them, or wait for what was not.
+    Recorded,
 }
 
 /// Up to when a run goes that has ranks which are not done; `None` for no such time. What is due at that

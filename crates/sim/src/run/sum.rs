@@ -49,7 +49,7 @@ pub struct Sum {
 }
 
 /// More of the ranks that are furthest behind are in the table of ranks.
-const MOST_BEHIND: usize = 8;
+pub const MOST_BEHIND: usize = 8;
 
 impl Sum {
     /// Of one domain.

@@ -5,10 +5,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use workload::trace::hct::between::{Between, Count};
-use workload::trace::hct::rank::Event;
+use workload::trace::hct::rank::{Event, Standing};
 use workload::trace::hct::shape::Shape;
 use workload::trace::order::{self, Findings, Kind};
-use workload::trace::{Clocks, SharedSet, TraceError};
+use workload::trace::set::EndsEarly;
+use workload::trace::{Clocks, SharedSet, Summary, TraceError};
 
 use super::{input_error, open};
 use crate::config::InputError;
@@ -67,8 +68,8 @@ pub fn dump(
         order::order(&*recording, &mut see).map_err(|error| input_error(&error))?;
     }
     for rank in all {
-        if !dump_rank(&recording, rank, &times[rank as usize], as_json, write)
-            .map_err(|error| input_error(&error))?
+        let goes_on = dump_rank(&recording, rank, &times[rank as usize], as_json, write);
+        if !goes_on.map_err(|error| input_error(&error))? || !dump_standing(&recording, rank, as_json, write)
         {
             break;
         }
@@ -127,6 +128,23 @@ fn dump_rank(
     Ok(write(&text))
 }
 
+/// The call in which a rank stood when its recording ended early. Whether there is more to be written.
+fn dump_standing(
+    recording: &SharedSet,
+    rank: u32,
+    as_json: bool,
+    write: &mut dyn FnMut(&str) -> bool,
+) -> bool {
+    let Some(EndsEarly { standing: Some(standing) }) = recording.ends_early(Rank(rank)) else { return true };
+    let begin_ns = standing.since_ns.saturating_add(recording.starts_after(Rank(rank)).0 / 1000);
+    if as_json {
+        let Standing { call, polls, message, .. } = standing;
+        let line = json!({"rank": rank, "begin_ns": begin_ns, "call": call, "did": "standing", "polls": polls, "message": message});
+        return write(&format!("{line}\n"));
+    }
+    write(&format!("       - {:>17} {:>17}  {standing}\n", seconds(begin_ns), "not returned"))
+}
+
 /// Nanoseconds as seconds, all digits.
 fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
@@ -150,9 +168,12 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
             .filter(|finding| finding.kind == *kind)
             .map(|finding| json!({"rank": finding.rank.0, "call": finding.call, "number": finding.number, "cause": finding.cause}))
             .collect();
+        let partial = matches!(kind, Kind::Stuck | Kind::Cycle) && recording.is_partial();
+        let replay = if partial { PARTIAL } else { replay };
         json!({"kind": name, "count": findings.count(*kind), "replay": replay, "first": first})
     };
     let found = Kind::ALL.iter().filter(|(kind, ..)| findings.count(*kind) > 0).map(of_kind);
+    let found = ends_early(&recording, &summary).into_iter().chain(found);
     let only_time = summary.calls.iter().filter(|(call, _)| moves_data_unseen(call));
     let mut warnings = recording.warnings();
     if !recording.ordered() {
@@ -166,6 +187,47 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
         "not_replayable": not_replayable,
         "warnings": warnings,
     }))
+}
+
+/// What a replay makes of ranks that cannot go on, where that may be since what they wait for was not recorded.
+const PARTIAL: &str = "a replay stops there, with a partial result";
+
+/// The finding of ranks that have no MPI_Finalize, if there are some.
+fn ends_early(recording: &SharedSet, summary: &Summary) -> Option<Value> {
+    let ranks = (0..).zip(&summary.ranks);
+    let early: Vec<Value> = ranks
+        .filter_map(|(rank, of)| {
+            let EndsEarly { standing } = recording.ends_early(Rank(rank))?;
+            let (call, cause) = match standing {
+                None => ("", "its recording ends after that call, and has no MPI_Finalize".to_string()),
+                Some(standing) => {
+                    let after_ns = recording.starts_after(Rank(rank)).0 / 1000;
+                    let since = seconds(standing.since_ns.saturating_add(after_ns));
+                    let cause = format!("has not returned when the recording ends: {standing}, begun at {since} s");
+                    (standing.call.0, cause)
+                }
+            };
+            Some(json!({"rank": rank, "call": call, "number": of.calls + u64::from(!call.is_empty()), "cause": cause}))
+        })
+        .collect();
+    (!early.is_empty()).then(|| {
+        let (count, first) = (early.len(), early.into_iter().take(FEW).collect::<Vec<_>>());
+        json!({"kind": "missing MPI_Finalize", "count": count, "replay": PARTIAL, "first": first})
+    })
+}
+
+/// So many findings of a sort are named.
+const FEW: usize = 10;
+
+/// What a program that was just recorded into the folder `path` has left there: whether any call is in it, and what to
+/// check before it is trusted. Reads no more than the first block of a rank.
+pub fn recorded(path: &str) -> Result<Value, InputError> {
+    let recording = open(path)?;
+    let mut calls =
+        (0..recording.ranks()).map(|rank| recording.recorded_calls(Rank(rank), Clocks::default()));
+    let first = calls.find_map(|calls| calls.map(|mut calls| calls.next()).transpose());
+    let first = first.transpose().and_then(|first| first.transpose()).map_err(|error| input_error(&error))?;
+    Ok(json!({"ranks": recording.ranks(), "has_calls": first.is_some(), "warnings": recording.warnings()}))
 }
 
 /// Functions that move data or wait for others, of which a replay keeps the recorded time only.

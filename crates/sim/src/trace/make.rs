@@ -51,7 +51,8 @@ pub fn scale(
         let mut head = recording.head(scaled.repeats(Rank(rank)), "");
         head.tallied = tallied.unwrap_or(head.tallied);
         (head.rank, head.ranks) = (rank, scaled.ranks());
-        write::write(scaled.events(Rank(rank))?, &head, file)
+        let early = recording.ends_early(scaled.repeats(Rank(rank)));
+        write::write(scaled.events(Rank(rank))?, early.as_ref(), &head, file)
     })?;
     let (from, to) = scaled.grids();
     written["from"] = json!(from);
@@ -73,7 +74,7 @@ pub fn slice(path: &str, out: &str, part: &Part, stop: &Stop) -> Result<Value, I
         let mut head = recording.head(recorded, &hosts[recorded.0 as usize]);
         (head.rank, head.ranks) = (rank, slice.ranks());
         head.start_unix_ns = head.start_unix_ns.saturating_add(slice.clock_starts_later_ns(Rank(rank)));
-        write::write(slice.events(Rank(rank))?, &head, file)
+        write::write(slice.events(Rank(rank))?, slice.ends_early(Rank(rank)).as_ref(), &head, file)
     })?;
     let Cut { sends, receives, collectives, outside, restricted } = slice.cut();
     written["begin_s"] = json!(slice.begin().seconds());

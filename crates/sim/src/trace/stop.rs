@@ -9,7 +9,9 @@ use mpi::{Completion, Rank};
 
 use workload::trace::hct::between::Count;
 use workload::trace::hct::rank::Head;
-use workload::trace::set::{Before, Clocks, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet};
+use workload::trace::set::{
+    Before, Clocks, EndsEarly, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet,
+};
 use workload::trace::{SharedSet, TraceError};
 
 /// Whether those who read recorded runs are to stop. Clones are the same one.
@@ -100,6 +102,9 @@ impl TraceSet for Stoppable {
     }
     fn starts_after(&self, rank: Rank) -> Duration {
         self.of.starts_after(rank)
+    }
+    fn ends_early(&self, rank: Rank) -> Option<EndsEarly> {
+        self.of.ends_early(rank)
     }
 }
 

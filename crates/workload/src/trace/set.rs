@@ -6,7 +6,7 @@ use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
 use super::hct::between::{Count, MOST_COUNTS};
-use super::hct::rank::{Clock, Event, Head};
+use super::hct::rank::{Clock, Event, Head, Standing};
 use super::hct::write::Translated;
 
 /// How the clocks of different hosts are brought together.
@@ -156,6 +156,13 @@ impl Summary {
     }
 }
 
+/// A rank whose recording ends before its MPI_Finalize, as the program was killed or ended without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndsEarly {
+    /// In which call it stood then, which is not among those of the recording, if that is known.
+    pub standing: Option<Standing>,
+}
+
 /// The recorded calls of one rank, in order. Ends after an error.
 pub type RecordedCalls = Box<dyn Iterator<Item = Result<RecordedCall, TraceError>> + Send>;
 
@@ -221,6 +228,17 @@ pub trait TraceSet: Send + Sync {
     fn starts_after(&self, rank: Rank) -> Duration {
         let _ = rank;
         Duration::ZERO
+    }
+
+    /// Whether what `rank` did last may not be in it. Formats that cannot tell say no.
+    fn ends_early(&self, rank: Rank) -> Option<EndsEarly> {
+        let _ = rank;
+        None
+    }
+
+    /// Whether that is so of any rank.
+    fn is_partial(&self) -> bool {
+        (0..self.ranks()).any(|rank| self.ends_early(Rank(rank)).is_some())
     }
 
     /// The calls of `rank` as hopcast's own format has them. Ends after an error.

@@ -4,10 +4,12 @@
 //! times, in blocks that are packed and checked one by one: it can be written as a program runs, read as a stream, and
 //! read by as many at once as there are ranks. `docs/trace-format.md` specifies it.
 
+mod archive;
 pub mod between;
 pub mod block;
 pub mod calls;
 mod came;
+pub mod end;
 pub mod fold;
 pub mod name;
 pub mod op;

@@ -3,8 +3,13 @@
 //! ```text
 //! head    "HCT2", or "HCT3" where something is counted; the length of a JSON text (u32, little-endian), the text: a Head
 //! blocks  as in `block.rs`, in the order of time
-//! end     "HCTE", the length of a JSON text (u32), the text: an End. Absent if the program was killed
+//! stand   "HCTS", the length of a JSON text (u32), the text: a Standing, or null. Between blocks, or after the last
+//! end     "HCTE", the length of a JSON text (u32), the text: an End. Absent if the program was killed, or ended without
+//!         MPI_Finalize
 //! ```
+//!
+//! A rank from which no call has come for a while writes what it has, and in which call it stands; when it goes on, that it
+//! stands in none.
 //!
 //! A reader takes a file up to its last whole block, so a recording that was cut off loses no more than what had not been
 //! written.
@@ -18,8 +23,9 @@ use serde::{Deserialize, Serialize};
 use super::between::{self, Between, Columns, Count};
 use super::block::{self, Block, Times};
 pub use super::calls::{Calls, Event, Numbered};
+pub use super::end::{Counting, End, Standing};
 use super::fold::{Folded, Folding};
-use super::shape::{Begun, Collected, Did, Received, Sent, Shape};
+use super::shape::Shape;
 use super::times::{Span, Spread};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
@@ -33,8 +39,9 @@ pub fn is_magic(start: &[u8]) -> bool {
     MAGICS.iter().any(|magic| start.starts_with(*magic))
 }
 
-/// How its end begins.
+/// How its end begins, and where the rank stood.
 const END: &[u8; 4] = b"HCTE";
+const STAND: &[u8; 4] = b"HCTS";
 /// No JSON text of a head or an end is longer \[bytes\].
 const LONGEST_TEXT: usize = 1 << 20;
 
@@ -75,108 +82,6 @@ pub enum Clock {
     /// The time that the processor worked for the thread that called MPI_Init: on processors that ranks share, what
     /// a rank computes is counted, and not what others do meanwhile.
     Cpu,
-}
-
-/// What a rank has done, at the end of its file.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    /// How many calls it made.
-    pub calls: u64,
-    /// How many messages it sent itself, not by collectives.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// When its first call began \[ns\].
-    pub first_ns: u64,
-    /// When its last call returned \[ns\].
-    pub last_ns: u64,
-    /// The time in its calls \[ns\].
-    pub in_mpi_ns: u64,
-    /// Tests and probes that found nothing, which are no calls.
-    #[serde(default)]
-    pub polls: u64,
-    /// How long it waited in them \[ns\].
-    #[serde(default)]
-    pub waited_ns: u64,
-    /// How much was counted between its calls, in the order of the head.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub counts: Vec<u64>,
-    /// Whether it came to MPI_Finalize.
-    pub finalized: bool,
-}
-
-/// Sums up the calls of a rank.
-#[derive(Debug, Clone)]
-pub struct Counting {
-    /// What they come to so far.
-    pub end: End,
-    /// Bytes that persistent requests send when they are started.
-    persistent: Map<u32, Option<u64>>,
-}
-
-impl Counting {
-    /// Of no calls, between which so many things are counted.
-    pub fn of(counts: usize) -> Counting {
-        let end = End { counts: vec![0; counts], ..End::default() };
-        Counting { end, persistent: Map::default() }
-    }
-
-    /// Takes a call in, and what was before it.
-    pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64, between: &Between) {
-        self.end.count(shape, begin_ns, end_ns);
-        self.end.polls = self.end.polls.saturating_add(between.polls);
-        self.end.waited_ns = self.end.waited_ns.saturating_add(between.waited_ns);
-        for (sum, count) in self.end.counts.iter_mut().zip(&between.counts) {
-            *sum = sum.saturating_add(*count);
-        }
-        match &shape.did {
-            Did::Send(Sent { to, bytes, request: Some(Begun::Persistent(number)), .. }) => {
-                self.persistent.insert(*number, to.map(|_| *bytes));
-            }
-            Did::Receive(Received { request: Some(Begun::Persistent(number)), .. })
-            | Did::Collective(Collected { request: Some(Begun::Persistent(number)), .. }) => {
-                self.persistent.insert(*number, None);
-            }
-            Did::Start { requests } => {
-                for bytes in requests.iter().filter_map(|number| *self.persistent.get(number)?) {
-                    self.end.send(bytes);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-impl End {
-    fn send(&mut self, bytes: u64) {
-        self.messages += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) {
-        if self.calls == 0 {
-            self.first_ns = begin_ns;
-        }
-        self.calls += 1;
-        self.last_ns = end_ns;
-        self.in_mpi_ns = self.in_mpi_ns.saturating_add(end_ns.saturating_sub(begin_ns));
-        self.finalized |= shape.did == Did::Finalize;
-        if let Some(bytes) = sent(&shape.did) {
-            self.send(bytes);
-        }
-    }
-}
-
-/// The bytes of the message that a call sends.
-fn sent(did: &Did) -> Option<u64> {
-    match did {
-        Did::Send(send) | Did::SendReceive { send, .. } => {
-            let persistent = matches!(send.request, Some(Begun::Persistent(_)));
-            let Sent { to, bytes, .. } = send;
-            to.filter(|_| !persistent).map(|_| *bytes)
-        }
-        _ => None,
-    }
 }
 
 /// Shapes by number, with the one that came after each the last time: mostly it does so again, and is not looked up.
@@ -325,13 +230,33 @@ impl<W: Write> RankWriter<W> {
         self.to.flush()
     }
 
+    /// What the calls come to so far.
+    pub fn so_far(&self) -> &End {
+        &self.counting.end
+    }
+
+    /// Writes what has not been written, and in which call the rank stands now, if in one.
+    pub fn stand(&mut self, standing: Option<&Standing>) -> io::Result<()> {
+        self.flush()?;
+        self.section(STAND, &serde_json::to_vec(&standing).expect("where it stands is plain data"))
+    }
+
+    /// Ends the file of a rank that may have done more.
+    pub fn leave(mut self, standing: Option<&Standing>) -> io::Result<End> {
+        self.stand(standing)?;
+        Ok(self.counting.end)
+    }
+
     /// Ends the file.
     pub fn finish(mut self) -> io::Result<End> {
         self.flush()?;
-        let text = serde_json::to_vec(&self.counting.end).expect("an end is plain data");
-        self.to.write_all(&[&END[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
-        self.to.flush()?;
+        self.section(END, &serde_json::to_vec(&self.counting.end).expect("an end is plain data"))?;
         Ok(self.counting.end)
+    }
+
+    fn section(&mut self, magic: &[u8; 4], text: &[u8]) -> io::Result<()> {
+        self.to.write_all(&[&magic[..], &(text.len() as u32).to_le_bytes(), text].concat())?;
+        self.to.flush()
     }
 }
 
@@ -344,6 +269,17 @@ pub struct Blocks {
     shapes: usize,
     /// How many numbers there are of what was before a call.
     kinds: usize,
+    /// In which call the rank stood after what has been read.
+    standing: Option<Standing>,
+}
+
+/// How a rank's file ends.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    /// What its calls come to; none where the rank may have done more.
+    pub end: Option<End>,
+    /// In which call it stood then.
+    pub standing: Option<Standing>,
 }
 
 /// What comes next in a rank's file.
@@ -360,6 +296,10 @@ pub enum Next {
 pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     let error = |reason: String| TraceError::new(&*file.name, reason);
     let start = file.peek(0, 8)?;
+    if start.is_empty() {
+        let reason = "is empty: nothing of this rank was recorded, as the program ended in MPI_Init or the disk was full";
+        return Err(error(reason.into()));
+    }
     if start.len() < 8 || !is_magic(&start) {
         return Err(error("begins with none of \"HCT1\", \"HCT2\", \"HCT3\": no file of a rank".into()));
     }
@@ -372,7 +312,8 @@ pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
         .map_err(|reason| error(format!("its head is not understood: {reason}")))?;
     between::check(&head.counts).map_err(|reason| error(format!("its head {reason}")))?;
     let kinds = between::kinds(head.counts.len());
-    Ok((head, Blocks { file: file.clone(), at: 8 + length as u64, shapes: 0, kinds }))
+    let at = 8 + length as u64;
+    Ok((head, Blocks { file: file.clone(), at, shapes: 0, kinds, standing: None }))
 }
 
 fn word(bytes: &[u8]) -> usize {
@@ -382,21 +323,17 @@ fn word(bytes: &[u8]) -> usize {
 impl Blocks {
     /// The next block, with the shapes that it brings.
     pub fn read(&mut self) -> Result<Next, TraceError> {
+        self.stood()?;
         let at = self.at;
         let error = |reason: String| TraceError::at(&*self.file.name, at, reason);
-        let head = self.file.peek(at, block::HEAD)?;
-        if head.len() >= 8 && head.starts_with(END) {
-            let length = word(&head[4..]);
-            let text = self.file.peek(at + 8, length.min(LONGEST_TEXT))?;
-            if text.len() < length {
-                return Ok(Next::Cut);
-            }
+        if let Some(text) = self.section(END)? {
             let end = serde_json::from_slice(&text);
             return end
                 .map(Next::End)
                 .map_err(|reason| error(format!("the end is not understood: {reason}")));
         }
-        if head.len() < block::HEAD {
+        let head = self.file.peek(at, block::HEAD)?;
+        if head.len() < block::HEAD || head.starts_with(END) || head.starts_with(STAND) {
             return Ok(Next::Cut);
         }
         if !head.starts_with(block::MAGIC) {
@@ -420,23 +357,51 @@ impl Blocks {
             .map_err(|reason| error(format!("the block {reason}")))?;
         self.shapes += block.shapes.len();
         self.at = at + (block::HEAD + packed) as u64;
+        // Whatever it stood in before is over.
+        self.standing = None;
         Ok(Next::Block(block))
     }
 
-    /// What the end of the file says, if it has one; goes from block to block without reading them.
-    pub fn end(&self) -> Result<Option<End>, TraceError> {
+    /// Goes on behind what says here where the rank stood.
+    fn stood(&mut self) -> Result<(), TraceError> {
+        while let Some(text) = self.section(STAND)? {
+            self.standing = serde_json::from_slice(&text).map_err(|reason| {
+                let reason = format!("where the rank stood is not understood: {reason}");
+                TraceError::at(&*self.file.name, self.at, reason)
+            })?;
+            self.at += 8 + text.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The text that begins here so; none if it does not, or if it is not whole.
+    fn section(&self, magic: &[u8; 4]) -> Result<Option<Vec<u8>>, TraceError> {
+        let head = self.file.peek(self.at, 8)?;
+        if head.len() < 8 || !head.starts_with(magic) {
+            return Ok(None);
+        }
+        let length = word(&head[4..]);
+        let text = self.file.peek(self.at + 8, length.min(LONGEST_TEXT))?;
+        Ok((text.len() == length).then_some(text))
+    }
+
+    /// How the file ends; goes from block to block without reading them.
+    pub fn ending(&self) -> Result<Ending, TraceError> {
         let mut ahead = self.clone();
         loop {
+            ahead.stood()?;
             let head = self.file.peek(ahead.at, block::HEAD)?;
-            if head.len() == block::HEAD && head.starts_with(block::MAGIC) {
-                ahead.at += (block::HEAD + word(&head[8..])) as u64;
-                continue;
+            if head.len() < block::HEAD || !head.starts_with(block::MAGIC) {
+                break;
             }
-            return match ahead.read()? {
-                Next::End(end) => Ok(Some(end)),
-                Next::Block(_) | Next::Cut => Ok(None),
-            };
+            ahead.at += (block::HEAD + word(&head[8..])) as u64;
+            ahead.standing = None;
         }
+        let end = match ahead.read()? {
+            Next::End(end) => Some(end),
+            Next::Block(_) | Next::Cut => None,
+        };
+        Ok(Ending { end, standing: ahead.standing })
     }
 
     /// How much of the file has been read \[0..1\].

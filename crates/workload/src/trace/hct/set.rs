@@ -1,7 +1,6 @@
 //! A recording in hopcast's own format: the files of all ranks.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 
 use engine::registry::Entry;
@@ -9,19 +8,20 @@ use engine::{Duration, Time};
 use mpi::operation::CommId;
 use mpi::{Op, Rank};
 
+use super::archive::{is_archive, members};
 use super::between::{Between, Count};
 use super::came::{Open, Scout, is_open};
 use super::op::{Came, Comms, operation, start_as};
-use super::rank::{self, Blocks, Calls, Clock, Counting, End, Event, Head, Numbered};
+use super::rank::{self, Blocks, Calls, Clock, Counting, Ending, Event, Head, Numbered};
 use super::shape::{Did, Matched, Received};
 use super::write;
 use crate::trace::Format;
 use crate::trace::error::TraceError;
-use crate::trace::input::{ReadAt, TraceFile};
+use crate::trace::input::TraceFile;
 use crate::trace::replay::Wildcards;
 use crate::trace::set::{
-    Before, Clocks, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary, TraceSet,
-    until_error,
+    Before, Clocks, EndsEarly, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary,
+    TraceSet, until_error,
 };
 
 /// The entry of this format.
@@ -33,15 +33,14 @@ pub const FORMAT: Entry<Format> = Entry {
     build: Format { recognise, open: |files| Ok(Arc::new(HctSet::open(files)?)) },
 };
 
-/// Where the archive's magic stands, and what it is.
-const TAR: (u64, &[u8]) = (257, b"ustar");
-
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
-    Ok(rank::is_magic(&file.peek(0, 4)?) || is_archive(file)?)
+    Ok(rank::is_magic(&file.peek(0, 4)?) || is_archive(file)? || is_of_run(file)?)
 }
 
-fn is_archive(file: &TraceFile) -> Result<bool, TraceError> {
-    Ok(file.base_name().ends_with(".hct") && file.peek(TAR.0, TAR.1.len())? == TAR.1)
+/// What the recorder says of the run, beside the files of ranks.
+fn is_of_run(file: &TraceFile) -> Result<bool, TraceError> {
+    Ok(file.base_name() == "run.json"
+        && String::from_utf8_lossy(&file.peek(0, 64)?).contains("\"format\": \"hct\""))
 }
 
 /// A recorded run.
@@ -54,8 +53,8 @@ struct One {
     head: Head,
     blocks: Blocks,
     file: TraceFile,
-    /// What the end of the file says, if the file has one.
-    end: Option<End>,
+    /// How the file ends.
+    ending: Ending,
     /// When its clock stood at 0, since that of the first rank of its host did \[ns\].
     start_on_host_ns: i64,
 }
@@ -70,16 +69,23 @@ impl HctSet {
             }
         }
         let mut ranks: Vec<One> = Vec::new();
-        for file in inside.into_iter().chain(files) {
+        for file in inside.into_iter().chain(files.iter().cloned()) {
             if rank::is_magic(&file.peek(0, 4)?) || write::is_rank_file(&file.name) {
                 let (head, blocks) = rank::open(&file)?;
-                let end = blocks.end()?;
-                ranks.push(One { head, blocks, file, end, start_on_host_ns: 0 });
+                let ending = blocks.ending()?;
+                ranks.push(One { head, blocks, file, ending, start_on_host_ns: 0 });
             }
         }
         ranks.sort_by_key(|one| one.head.rank);
         let Some(first) = ranks.first() else {
-            return Err(TraceError::new("HCT recording", "holds no file of a rank"));
+            let run = files.iter().find(|file| file.base_name() == "run.json");
+            return Err(match run {
+                Some(run) => TraceError::new(
+                    &*run.name,
+                    "is of a recording that has no file of a rank: nothing was recorded",
+                ),
+                None => TraceError::new("HCT recording", "holds no file of a rank"),
+            });
         };
         let count = first.head.ranks;
         for (expected, one) in ranks.iter().enumerate() {
@@ -164,71 +170,20 @@ fn apart(ranks: &[One]) -> Option<String> {
 
 /// A warning for files without an end.
 fn cut_off(ranks: &[One]) -> Option<String> {
-    let mut cut = ranks.iter().filter(|one| one.end.is_none());
-    let first = &cut.next()?.file.name;
-    let (count, of) = (1 + cut.count(), ranks.len());
-    Some(format!("{count} of {of} ranks were cut off (first {first}): what they did last was not written"))
-}
-
-/// The files in an archive.
-fn members(archive: &TraceFile) -> Result<Vec<TraceFile>, TraceError> {
-    let error = |reason: io::Error| {
-        TraceError::new(&*archive.name, format!("cannot be read as an archive: {reason}"))
-    };
-    let mut tar = tar::Archive::new(Reading { file: archive.clone(), at: 0 });
-    let mut files = Vec::new();
-    for entry in tar.entries_with_seek().map_err(error)? {
-        let entry = entry.map_err(error)?;
-        if entry.header().entry_type().is_file() {
-            let name = format!("{}/{}", archive.name, entry.path().map_err(error)?.display());
-            let part = Part { of: archive.clone(), from: entry.raw_file_position(), size: entry.size() };
-            files.push(TraceFile::new(name, part));
-        }
-    }
-    Ok(files)
-}
-
-/// A file as a stream.
-struct Reading {
-    file: TraceFile,
-    at: u64,
-}
-
-impl io::Read for Reading {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.bytes.read_at(self.at, buffer)?;
-        self.at += read as u64;
-        Ok(read)
-    }
-}
-
-impl io::Seek for Reading {
-    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-        let at = match to {
-            io::SeekFrom::Start(at) => Some(at),
-            io::SeekFrom::Current(by) => self.at.checked_add_signed(by),
-            io::SeekFrom::End(by) => self.file.bytes.size().checked_add_signed(by),
-        };
-        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
-}
-
-/// A stretch of a file.
-struct Part {
-    of: TraceFile,
-    from: u64,
-    size: u64,
-}
-
-impl ReadAt for Part {
-    fn size(&self) -> u64 {
-        self.size.min(self.of.bytes.size().saturating_sub(self.from))
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let room = self.size().saturating_sub(offset).min(buffer.len() as u64) as usize;
-        self.of.bytes.read_at(self.from + offset, &mut buffer[..room])
-    }
+    let cut: Vec<&One> = ranks.iter().filter(|one| one.ending.end.is_none()).collect();
+    let first = cut.first()?;
+    let standing = cut.iter().find_map(|one| {
+        let standing = one.ending.standing.as_ref()?;
+        Some(format!("; rank {} stood in {standing}", one.head.rank))
+    });
+    Some(format!(
+        "a partial recording: {} of {} ranks have no MPI_Finalize (first {}), as the program was killed or ended \
+         without it{}",
+        cut.len(),
+        ranks.len(),
+        first.file.name,
+        standing.unwrap_or_default()
+    ))
 }
 
 fn recorded(name: &'static str, begin_ns: u64, end_ns: u64, shift_ns: i64) -> RecordedCall {
@@ -313,6 +268,11 @@ impl TraceSet for HctSet {
         Duration(ns.unsigned_abs().saturating_mul(1000))
     }
 
+    fn ends_early(&self, rank: Rank) -> Option<EndsEarly> {
+        let Ending { end, standing } = &self.ranks[rank.0 as usize].ending;
+        end.is_none().then(|| EndsEarly { standing: standing.clone() })
+    }
+
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
         self.replayed(rank, clocks, Wildcards::Recorded)
     }
@@ -346,7 +306,7 @@ impl HctSet {
 
     /// Whether some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
     fn unfinished(&self) -> bool {
-        self.ranks.iter().any(|one| !matches!(one.end, Some(End { finalized: true, .. })))
+        self.ranks.iter().any(|one| !one.ending.end.as_ref().is_some_and(|end| end.finalized))
     }
 }
 

@@ -12,7 +12,7 @@ use super::op::shape;
 use super::rank::{End, Event, Head, RankWriter};
 use super::shape::{Did, How};
 use crate::trace::error::TraceError;
-use crate::trace::set::{Events, RankCalls, TraceSet};
+use crate::trace::set::{EndsEarly, Events, RankCalls, TraceSet};
 
 /// A block is this long where nothing is lost by waiting \[ns\].
 const BLOCK_NS: u64 = 600_000_000_000;
@@ -57,17 +57,26 @@ pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, C
             "its calls stand in no order, but wait for each other; the format .hct keeps calls in order";
         return Err(TraceError::new(set.format(), reason).into());
     }
-    write(set.events_on_own_clock(Rank(head.rank))?, head, to)
+    let rank = Rank(head.rank);
+    write(set.events_on_own_clock(rank)?, set.ends_early(rank).as_ref(), head, to)
 }
 
-/// Writes the calls of the rank of `head`, with times as `head` says.
-pub fn write(events: Events, head: &Head, to: impl Write) -> Result<End, ConvertError> {
+/// Writes the calls of the rank of `head`, with times as `head` says, and that it may have done more if it `ends_early`.
+pub fn write(
+    events: Events,
+    ends_early: Option<&EndsEarly>,
+    head: &Head,
+    to: impl Write,
+) -> Result<End, ConvertError> {
     let mut writer = RankWriter::new(to, head, BLOCK_NS)?;
     for event in events {
         let Event { shape, begin_ns, end_ns, between } = event?;
         writer.push_after(&between, &shape, begin_ns, end_ns)?;
     }
-    Ok(writer.finish()?)
+    Ok(match ends_early {
+        None => writer.finish()?,
+        Some(EndsEarly { standing }) => writer.leave(standing.as_ref())?,
+    })
 }
 
 /// The calls of a rank of any format, as this one has them.

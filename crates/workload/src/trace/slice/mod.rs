@@ -41,8 +41,9 @@ use mpi::Rank;
 
 use super::SharedSet;
 use super::error::TraceError;
+use super::hct::rank::Standing;
 use super::order::{self, By, Purpose, Watch};
-use super::set::{Clocks, Events, TraceSet, until_error};
+use super::set::{Clocks, EndsEarly, Events, TraceSet, until_error};
 use calls::Cutting;
 use crossing::{Crossing, Leaving, What};
 use within::Within;
@@ -108,6 +109,8 @@ pub struct Slice {
     crossing: Crossing,
     /// Which ranks are kept, if that was asked for.
     kept: Option<Kept>,
+    /// Whether each recorded rank's part goes on to the end of its recording.
+    to_the_end: Vec<bool>,
 }
 
 /// The ranks that are kept, ascending, and the new number of each recorded one.
@@ -122,8 +125,9 @@ impl Slice {
         let error = |reason: String| TraceError::new(of.format(), reason);
         let kept = among.map(|among| kept(&among.ranks, of.ranks()));
         let kept = kept.transpose().map_err(error)?;
-        let (mut rows, mut origins_ns) = match window {
-            Window::Whole => (times(&of, Time::ZERO, Time::NEVER)?, vec![0; of.ranks() as usize]),
+        let ranks = of.ranks() as usize;
+        let ((mut rows, to_the_end), mut origins_ns) = match window {
+            Window::Whole => (times(&of, Time::ZERO, Time::NEVER)?, vec![0; ranks]),
             Window::Times(from, to) => {
                 if !of.common_time() {
                     return Err(error(NO_COMMON_TIME.into()));
@@ -131,9 +135,12 @@ impl Slice {
                 if of.head(Rank(0), "").tallied {
                     return Err(error(TALLIED.into()));
                 }
-                (times(&of, from, to)?, vec![from.0 / 1000; of.ranks() as usize])
+                (times(&of, from, to)?, vec![from.0 / 1000; ranks])
             }
-            Window::Meetings(after, last) => meetings(&of, after, last)?,
+            Window::Meetings(after, last) => {
+                let (rows, origins_ns) = meetings(&of, after, last)?;
+                ((rows, vec![false; ranks]), origins_ns)
+            }
         };
         let begin_ns = origins_ns.iter().copied().min().unwrap_or(0);
         for (origin_ns, rank) in origins_ns.iter_mut().zip(0..) {
@@ -159,7 +166,7 @@ impl Slice {
         if let Some(leaving) = crossing.impossible().or(refused) {
             return Err(error(reason(&*of, leaving)?));
         }
-        Ok(Slice { of, rows, begin_ns, origins_ns, crossing, kept })
+        Ok(Slice { of, rows, begin_ns, origins_ns, crossing, kept, to_the_end })
     }
 
     /// How many ranks it has.
@@ -186,6 +193,17 @@ impl Slice {
     pub fn clock_starts_later_ns(&self, rank: Rank) -> u64 {
         let recorded = self.recorded(rank);
         self.origins_ns[recorded.0 as usize].saturating_sub(self.of.starts_after(recorded).0 / 1000)
+    }
+
+    /// Whether what one of its ranks did last in the window may not have been recorded.
+    pub fn ends_early(&self, rank: Rank) -> Option<EndsEarly> {
+        let early = self.of.ends_early(self.recorded(rank))?;
+        let since = |standing: Standing| {
+            let since_ns = standing.since_ns.saturating_sub(self.clock_starts_later_ns(rank));
+            Standing { since_ns, ..standing }
+        };
+        let standing = early.standing.map(since);
+        self.to_the_end[self.recorded(rank).0 as usize].then_some(EndsEarly { standing })
     }
 
     /// What was cut.
@@ -244,21 +262,21 @@ fn reason(of: &dyn TraceSet, leaving: Leaving) -> Result<String, TraceError> {
     ))
 }
 
-/// The calls that begin between two times.
-fn times(of: &SharedSet, from: Time, to: Time) -> Result<Vec<Row>, TraceError> {
+/// The calls of each rank that begin between two times, and whether those are its last ones.
+fn times(of: &SharedSet, from: Time, to: Time) -> Result<(Vec<Row>, Vec<bool>), TraceError> {
     let row = |rank| {
         let mut row = Row { first: 1, last: 0 };
         for (number, event) in (1..).zip(of.events(Rank(rank), Clocks::Aligned)?) {
             let begin = Time(event?.begin_ns.saturating_mul(1000));
             if begin >= to {
-                break;
+                return Ok((row, false));
             }
             row.last = number;
             if begin < from {
                 row.first = number + 1;
             }
         }
-        Ok(row)
+        Ok((row, true))
     };
     (0..of.ranks()).map(row).collect()
 }
