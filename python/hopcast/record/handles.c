@@ -1,13 +1,14 @@
 /* What is known of handles while a program is recorded: communicators and requests have numbers here, and what a call
  * did is told to the recorder in those. A number is the lowest that is free, so that iterations of a loop look alike.
  *
- * The first part of one file: handles.c, calls.c, watch.c, polls.c, run.c, and the wrappers of the functions themselves, which are
+ * The first part of one file: handles.c, library.c, calls.c, watch.c, polls.c, run.c, and the wrappers of the functions themselves, which are
  * generated (wrappers.py): each calls the library's function, and then one of the `seen_` functions. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -46,12 +46,13 @@ def made(compiler: str) -> Path:
     header = _run([*words, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     parts = [
         (_HERE / name).read_text()
-        for name in ("handles.c", "calls.c", "watch.c", "polls.c", "run.c")
+        for name in ("handles.c", "library.c", "calls.c", "watch.c", "polls.c", "run.c")
     ]
     text = "\n".join([*parts, wrappers(header), ""])
     options = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-ftls-model=initial-exec", f"-I{_HERE}"]
     # The core by its path: beside it are libraries with the names of MPICH's, which must not be found there.
-    linking = [str(CORE), "-lpthread", "-ldl"]
+    # The MPI library stays among what is needed, though nothing of it is called: it tells for which this is.
+    linking = ["-Wl,--no-as-needed", str(CORE), "-lpthread", "-ldl"]
     name = hashlib.sha256("\n".join([header, text, *options, *linking]).encode()).hexdigest()[:16]
     library = folder() / f"record-{name}.so"
     if not library.exists():

@@ -189,6 +189,7 @@ static void poll_leaves(struct poll poll, const char *name, uint64_t name_length
     return result;
 
 int MPI_Init(int *count, char ***arguments) {
+    check_library();
     REAL(Init)
     inside++;
     int result = real(count, arguments);
@@ -200,6 +201,7 @@ int MPI_Init(int *count, char ***arguments) {
 ALSO(Init)
 
 int MPI_Init_thread(int *count, char ***arguments, int required, int *provided) {
+    check_library();
     REAL(Init_thread)
     inside++;
     int result = real(count, arguments, required, provided);
