@@ -3,6 +3,7 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use engine::Time;
 use pyo3::prelude::*;
 use sim::InputError;
 use sim::config::{self, Disk, Override};
@@ -57,6 +58,20 @@ pub fn topology_picture(name: &str, overrides: Vec<(String, String)>) -> PyResul
 pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
     let summary = py.detach(|| sim::trace::summary(path));
     Ok(summary.map_err(crate::errors::input_error)?.to_string())
+}
+
+/// What a program that was just recorded has left in a folder, as JSON: see `sim::trace::recorded`.
+#[pyfunction]
+pub fn trace_recorded(py: Python<'_>, path: &str) -> PyResult<String> {
+    let recorded = py.detach(|| sim::trace::recorded(path));
+    Ok(recorded.map_err(crate::errors::input_error)?.to_string())
+}
+
+/// A time in words, such as "500 ms", in seconds; `place` is what an error names.
+#[pyfunction]
+pub fn seconds(place: &str, text: &str) -> PyResult<f64> {
+    let parsed = text.parse::<Time>().map(Time::seconds);
+    parsed.map_err(|error| crate::errors::input_error(InputError::whole(place, error.to_string())))
 }
 
 /// Writes a recorded run into a folder in hopcast's own format, and says as JSON what was written: see

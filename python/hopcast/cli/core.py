@@ -63,6 +63,16 @@ def trace_summary(path: str) -> dict:
         return _about(path, place, _core.trace_summary(place))
 
 
+def trace_recorded(path: str) -> dict:
+    """What a program that was just recorded has left, see `sim::trace::recorded`."""
+    return json.loads(_core.trace_recorded(path))
+
+
+def seconds(place: str, text: str) -> float:
+    """A time in words, such as "500 ms" [s]; `place` is what an error names."""
+    return _core.seconds(place, text)
+
+
 def trace_lint(path: str) -> dict:
     """What is wrong with a recorded run, see `sim::trace::lint`."""
     from hopcast.archive import opened

@@ -362,10 +362,10 @@ _CUT = (
 )
 @click.option(
     "--block",
-    type=click.FloatRange(min=0.001),
-    default=5.0,
+    default="5s",
     show_default=True,
-    help="What a rank has recorded is written after so many seconds: what is lost if it is killed.",
+    metavar="TIME",
+    help="What a rank has recorded is written after this time, such as 500ms: what is lost if it is killed.",
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="MPIRUN … PROGRAM …")
 def record(out: str | None, words: tuple[str, ...], **how) -> int:
@@ -375,24 +375,35 @@ def record(out: str | None, words: tuple[str, ...], **how) -> int:
     """
     from pathlib import Path
 
+    from hopcast.cli import core
+    from hopcast.errors import InputError
     from hopcast.record.run import record
     from hopcast.report import units
 
+    block_s = core.seconds("--block", how["block"])
+    if block_s < _SHORTEST_BLOCK_S:
+        raise InputError(f"--block: {how['block']} is too short: at least 1ms")
     folder = Path(out) if out else _free(f"{Path(_program(words)).stem}.hct")
     tallied = how["times"] == "tallied"
     counts, mpicc = how["count"], how["mpicc"]
-    recorded = record(list(words), folder, mpicc, how["clock"], tallied, how["block"], counts)
+    recorded = record(list(words), folder, mpicc, how["clock"], tallied, block_s, counts)
     if not recorded.ranks:
         click.echo(
-            f"hopcast: nothing was recorded in {folder}: no process of the command came to MPI_Init with the "
-            f"recorder (an MPI other than that of {mpicc}? --mpicc names its compiler; or a launcher that "
-            "does not pass LD_PRELOAD on; or a host that cannot count, which has said so)",
+            f"hopcast: nothing was recorded, so there is no {folder}: no process of the command came through "
+            f"MPI_Init with the recorder (an MPI other than that of {mpicc}? --mpicc names its compiler; or "
+            "a launcher that does not pass LD_PRELOAD on; or a host that cannot count, which has said so), "
+            "or all ended at once after it",
             err=True,
         )
         return recorded.status or 1
     size = units.size(recorded.bytes)
     click.echo(f"hopcast: {units.things(recorded.ranks, 'rank')} recorded in {folder} ({size})", err=True)
+    for text in recorded.warnings:
+        click.echo(f"hopcast: {text}", err=True)
     return recorded.status
+
+
+_SHORTEST_BLOCK_S = 1e-3
 
 
 def _program(words: tuple[str, ...]) -> str:

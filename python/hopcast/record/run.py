@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hopcast
+from hopcast.cli import core
 from hopcast.errors import InputError
 from hopcast.record import library
 
@@ -26,7 +28,9 @@ class Recorded:
     status: int
     """The exit status of the command, as a shell has it."""
     ranks: int
-    """How many files of ranks there are."""
+    """How many ranks it has; 0 if nothing was recorded, and the folder is gone."""
+    warnings: tuple[str, ...]
+    """What to check before it is trusted."""
     bytes: int
     """How large they are together [bytes]."""
 
@@ -41,6 +45,7 @@ def record(
     preloaded = library.made(mpicc)
     if counts:
         library.check_counts(counts)
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         out.mkdir(parents=True)
     except FileExistsError:
@@ -59,7 +64,7 @@ def record(
     try:
         process = subprocess.Popen(command, env=environment)
     except OSError as error:
-        out.rmdir()
+        _remove(made)
         raise InputError(f"{command[0]}: {error.strerror}") from None
     while True:
         try:
@@ -67,14 +72,22 @@ def record(
             break
         except KeyboardInterrupt:
             continue  # the command has had it, too, and ends as it likes
+    took_s = time.time() - begun
+    status = status if status >= 0 else 128 - status
     files = sorted(out.glob("rank-*.hct"))
+    ranks, warnings = _left(out, files)
+    if not ranks:
+        for file in files:
+            file.unlink()
+        _remove(made)
+        return Recorded(out, status, 0, (), 0)
     about = {
         "format": "hct",
         "version": 1,
         "hopcast": hopcast.__version__,
         "command": shlex.join(command),
         "began_unix_s": round(begun, 3),
-        "took_s": round(time.time() - begun, 6),
+        "took_s": round(took_s, 6),
         "status": status,
         "ranks": len(files),
         "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
@@ -84,9 +97,25 @@ def record(
     except OSError as error:
         # What became of the program matters more.
         print(f"hopcast: {out}/run.json is not written: {error.strerror}", file=sys.stderr)
-    return Recorded(
-        out, status if status >= 0 else 128 - status, len(files), sum(file.stat().st_size for file in files)
-    )
+    return Recorded(out, status, ranks, warnings, sum(file.stat().st_size for file in files))
+
+
+def _left(out: Path, files: list[Path]) -> tuple[int, tuple[str, ...]]:
+    """How many ranks are recorded in `files`, none if no call is, and what to check."""
+    if not any(file.stat().st_size for file in files):
+        return 0, ()
+    try:
+        left = core.trace_recorded(str(out))
+    except InputError as error:
+        return len(files), (str(error),)
+    return (left["ranks"] if left["has_calls"] else 0), tuple(left["warnings"])
+
+
+def _remove(folders: list[Path]) -> None:
+    """Those that are empty, the innermost first."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _processor() -> str:
