@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
-from runs import LIBRARIES, RECORDS, Mpi, hopcast
+from real_mpi import ENVIRONMENT
+from runs import HERE, LIBRARIES, RECORDS, Mpi, hopcast
 
 pytestmark = RECORDS
 
@@ -58,3 +60,20 @@ def test_a_program_of_another_library_runs_as_it_is(mpi: Mpi, tmp_path: Path) ->
     assert done.stderr.count("a program is not recorded") == 1, done.stderr
     assert "--mpicc names the compiler of the program's library" in done.stderr
     assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["its own", "another"])
+def test_a_library_that_is_loaded_later_is_checked_at_mpi_init(same: bool, mpi: Mpi, tmp_path: Path) -> None:
+    """As by mpi4py: what the program does is begun, so it cannot run without the recorder any more."""
+    compilers = [f"mpicc.{name}" for name in LIBRARIES if (name == mpi.name) == same]
+    if not compilers:
+        pytest.skip("only one MPI library is installed")
+    source, program, plugin = HERE / "loads.c", tmp_path / "loads", tmp_path / "plugin.so"
+    subprocess.run(["cc", source, "-o", program, "-ldl"], check=True)
+    words = [f"mpicc.{mpi.name}", "-DPLUGIN", "-shared", "-fPIC", source, "-o", plugin]
+    subprocess.run(words, check=True, env=ENVIRONMENT)
+    out = tmp_path / "a.hct"
+    words = ("--mpicc", compilers[0], "--", program, plugin)
+    done = hopcast("trace", "record", "-o", out, *words, check=False)
+    assert (done.returncode, done.stdout, out.exists()) == ((0, "begun\n", True) if same else (1, "", False))
+    assert ("the program has loaded" in done.stderr) == (not same), done.stderr

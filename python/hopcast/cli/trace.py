@@ -159,9 +159,8 @@ def _show_findings(path: str, found: dict) -> None:
     for one in found["findings"]:
         out.print(warning(f"{one['kind']}, {one['count']:,} times: {one['replay']}"))
         for first in one["first"]:
-            out.print(
-                Text(f"  rank {first['rank']}, call #{first['number']} {first['call']}: {first['cause']}")
-            )
+            call = f"call #{first['number']} {first['call']}".rstrip()
+            out.print(Text(f"  rank {first['rank']}, {call}: {first['cause']}"))
     if found["only_time"]:
         calls = ", ".join(f"{call['call']} ({call['count']:,})" for call in found["only_time"])
         out.print(warning(f"of these calls a replay keeps the recorded time, and moves no data: {calls}"))
