@@ -146,6 +146,39 @@ def test_a_grid_that_wraps_one_way_is_known(parent: int, tmp_path: Path) -> None
         assert core.trace_lint(str(scaled))["findings"] == []
 
 
+def test_a_ring_whose_messages_differ_is_refused_for_that(tmp_path: Path) -> None:
+    """Ends that meet are the ring's own; with open ones rank 0 and rank 4 would talk over the whole row."""
+    ring = [[send((rank + 1) % 5, 100 + rank), receive((rank - 1) % 5)] for rank in range(5)]
+    with pytest.raises(InputError) as refused:
+        core.trace_scale(str(write(tmp_path / "ring.hct", ring)), str(tmp_path), None, [8], None)
+    with_open, with_meeting = str(refused.value).split("; with ends that meet, ")
+    assert "with open ends, dimension 0 has 5 ranks" in with_open
+    assert "in rank 1, call #2, MPI_Send, has another partner, tag or length" in with_meeting
+
+
+def test_a_grid_that_contradicts_the_recorded_one_is_refused_for_that(tmp_path: Path) -> None:
+    grid = {"cart": {"sizes": [2, 2], "periodic": [True, True]}}
+    trace = write(tmp_path / "grid.hct", [[made(grid, 2, members=list(range(4)))]] * 4)
+    with pytest.raises(InputError, match="it makes a grid of 2 x 2: --grid says otherwise"):
+        core.trace_scale(str(trace), str(tmp_path), [4], [8], None)
+
+
+def test_a_receive_that_holds_its_rank_is_told_once(tmp_path: Path) -> None:
+    """Rank 0 blocks in a receive of what nobody sends, after one under a request that nobody serves."""
+    waits = [receive(1, tag=7, request=ACTIVE), receive(1)]
+    found = core.trace_lint(str(write(tmp_path / "waits.hct", [waits, []])))["findings"]
+    kinds = {one["kind"]: [each["number"] for each in one["first"]] for one in found}
+    assert kinds["unmatched receive"] == [2]
+    assert kinds["stuck rank"][0] == 3
+
+
+def test_the_rank_whose_file_is_missing_is_named(tmp_path: Path) -> None:
+    trace = write(tmp_path / "five.hct", [[]] * 5)
+    (trace / "rank-000003.hct").unlink()
+    with pytest.raises(InputError, match="rank 3 of 5 is missing"):
+        core.trace_summary(str(trace))
+
+
 def test_what_is_half_written_goes_when_it_is_interrupted(tmp_path: Path) -> None:
     """Of a loop of a million calls in a few bytes, on 200,000 ranks."""
     trace = write(

@@ -81,3 +81,32 @@ def test_a_part_from_later_on_counts_from_its_begin(late: Path) -> None:
     sliced(str(late), str(part), False, "72.2 ms", None, None)
     assert core.trace_summary(str(part))["starts_apart_s"] == 0
     assert seconds(part) == pytest.approx(0.3e-3, rel=0.01)
+
+
+def turns(rank: int) -> list[dict]:
+    """Ranks that share a processor: the second leaves the first allreduce 300 ms after the other, which waits for
+    it in the second; between them each computes for 1 ms."""
+    first = [allreduce(length_us=300_000), allreduce(gap_us=1000, length_us=300_000)]
+    second = [allreduce(length_us=600_000), allreduce(gap_us=1000)]
+    return second if rank else first
+
+
+def test_ranks_start_together_after_a_meeting(tmp_path: Path) -> None:
+    """Of the part after the first allreduce, 1 ms of computing and the second are left; that rank 1 left the
+    first 300 ms later was its turn on the processor."""
+    whole = write(tmp_path / "turns.hct", [turns(rank) for rank in (0, 1)])
+    part = tmp_path / "part.hct"
+    sliced(str(whole), str(part), False, None, None, (1, 2))
+    alone = write(tmp_path / "alone.hct", [[allreduce(gap_us=1000)] for _ in (0, 1)])
+    assert seconds(part) == seconds(alone) < 0.01
+    assert core.trace_summary(str(part))["starts_apart_s"] == 0.3
+
+
+def test_a_rank_idles_until_the_end_of_a_window_at_most(tmp_path: Path) -> None:
+    """Rank 0 is in a receive from 0 to 300 ms; between 80 ms and 250 ms rank 1 computes, and makes a call."""
+    waits = [receive(1, length_us=300_000)]
+    works = [{"call": "MPI_File_write", "did": "overhead", "gap_us": 90_000, "length_us": 1000}]
+    works += [send(0, gap_us=208_000)]
+    whole, part = write(tmp_path / "whole.hct", [waits, works]), tmp_path / "part.hct"
+    sliced(str(whole), str(part), False, "80ms", "250ms", None)
+    assert seconds(part) == pytest.approx(0.17, rel=0.01)

@@ -90,6 +90,10 @@ impl HctSet {
         let count = first.head.ranks;
         for (expected, one) in ranks.iter().enumerate() {
             let (found, of) = (one.head.rank, one.head.ranks);
+            if of == count && found as usize > expected {
+                let reason = format!("rank {expected} of {count} is missing");
+                return Err(TraceError::new(&*one.file.name, reason));
+            }
             if found as usize != expected || of != count {
                 let reason =
                     format!("is rank {found} of {of}, where rank {expected} of {count} was expected");

@@ -117,7 +117,12 @@ pub(super) fn at_the_end(order: &mut Order) {
             );
             findings.add(Kind::UnmatchedSend, message.by, cause);
         }
-        for posted in state.mail.posted() {
+        // The receive in which the rank is stuck was told.
+        let stands_in = (!state.over).then(|| state.place(rank).number);
+        let posted = state.mail.posted().iter();
+        for posted in
+            posted.filter(|posted| posted.request != BLOCKING || Some(posted.by.number) != stands_in)
+        {
             let from = match posted.receive.from {
                 Peer::Rank(from) => format!("rank {from}"),
                 _ => "any rank".to_string(),

@@ -56,16 +56,21 @@ impl Scaled {
     /// grid is the first one that MPI_Cart_create made of all ranks, if `grid` does not say; else a row.
     pub fn new(of: SharedSet, grid: Option<Vec<u32>>, to: &[u32]) -> Result<Scaled, TraceError> {
         let error = |reason: Reason| TraceError::new(of.format(), format!("cannot be scaled: {reason}"));
-        let mut why = None;
-        for from in candidates(&of, grid).map_err(|failed| failed.or(error))? {
+        let mut why: Vec<Reason> = Vec::new();
+        let grids = candidates(&of, grid).map_err(|failed| failed.or(error))?;
+        let several = grids.len() > 1;
+        for from in grids {
             let to = sizes(&from, to).map_err(error)?;
+            let ends = if from.periodic.contains(&true) { "ends that meet" } else { "open ends" };
             match plan(&of, from, to) {
                 Ok(plan) => return Ok(Scaled { of, plan }),
                 Err(Failed::Trace(failed)) => return Err(failed),
-                Err(Failed::Irregular(reason)) => why = why.or(Some(reason)),
+                Err(Failed::Irregular(reason)) if several => why.push(format!("with {ends}, {reason}")),
+                Err(Failed::Irregular(reason)) => why.push(reason),
             }
         }
-        Err(error(why.expect("there is a grid to try")))
+        why.dedup();
+        Err(error(why.join("; ")))
     }
 
     /// The sizes of the grid that was recorded, and of the one that stands for it.

@@ -3,7 +3,7 @@
 use engine::hash::Map;
 use mpi::operation::CartGrid;
 
-use super::Reason;
+use super::{Reason, words};
 use crate::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Matched, Received, Sent, Shape,
 };
@@ -203,6 +203,9 @@ impl Walk {
             (Over::Everyone, How::Split { .. } | How::Create { .. }) if is_all => (Over::Everyone, How::Dup),
             (Over::Everyone, How::Split { colour: None, .. }) => (Over::Nobody, made.how.clone()),
             (Over::Oneself, how) => (Over::Oneself, how.clone()),
+            (Over::Everyone, How::Cart { sizes, .. }) if is_all => {
+                return Err(format!("it makes a grid of {}: --grid says otherwise", words(sizes)));
+            }
             _ => {
                 return Err(
                     "it makes a communicator of some of the ranks; those of all ranks can be scaled".into()

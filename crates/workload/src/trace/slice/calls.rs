@@ -17,6 +17,7 @@ pub struct Cutting {
     events: Events,
     row: Row,
     origin_ns: u64,
+    end_ns: u64,
     cuts: Cuts,
     /// Numbers of ranks, if not all are kept.
     within: Option<Within>,
@@ -36,12 +37,19 @@ pub struct Cutting {
 }
 
 impl Cutting {
-    /// The calls of `row` among `events`.
-    pub fn new(events: Events, row: Row, origin_ns: u64, cuts: Cuts, within: Option<Within>) -> Cutting {
+    /// The calls of `row` among `events`, in a window from one time to another \[ns\].
+    pub fn new(
+        events: Events,
+        row: Row,
+        (origin_ns, end_ns): (u64, u64),
+        cuts: Cuts,
+        within: Option<Within>,
+    ) -> Cutting {
         Cutting {
             events,
             row,
             origin_ns,
+            end_ns,
             cuts,
             within,
             number: 0,
@@ -74,7 +82,7 @@ impl Cutting {
                     let shape = self.among_kept(event.shape)?;
                     self.before.push_back(shape);
                 }
-                self.now_ns = event.end_ns.saturating_sub(self.origin_ns);
+                self.now_ns = event.end_ns.min(self.end_ns).saturating_sub(self.origin_ns);
             } else if self.number <= self.row.last {
                 let [begin_ns, end_ns] =
                     [event.begin_ns, event.end_ns].map(|ns| ns.saturating_sub(self.origin_ns));

@@ -26,9 +26,10 @@
 //!
 //! The latter is so in any case. An inter-communicator whose members are not all kept is always refused.
 //!
-//! Time in a slice counts from its begin, or of a rank whose clock starts later, from there: in the slice, too, it starts
-//! with the others. A call that had begun before is not in it; its rank does nothing until the recorded return of that
-//! call.
+//! After a meeting all ranks start together: how far apart they returned from it, on a busy machine whole turns of the
+//! processor, is left to the heads, as it is where they leave MPI_Init. Time in a window counts from its begin, or of a
+//! rank whose clock starts later, from there. A call that had begun before is not in it; its rank does nothing until the
+//! recorded return of that call, or the end of the window.
 
 mod calls;
 mod crossing;
@@ -106,6 +107,8 @@ pub struct Slice {
     begin_ns: u64,
     /// When each rank's part begins, on the clock of its calls \[ns\]: with its own clock, if that starts later.
     origins_ns: Vec<u64>,
+    /// When the window ends \[ns\].
+    end_ns: u64,
     crossing: Crossing,
     /// Which ranks are kept, if that was asked for.
     kept: Option<Kept>,
@@ -142,6 +145,10 @@ impl Slice {
                 ((rows, vec![false; ranks]), origins_ns)
             }
         };
+        let end_ns = match window {
+            Window::Times(_, to) => to.0 / 1000,
+            _ => u64::MAX,
+        };
         let begin_ns = origins_ns.iter().copied().min().unwrap_or(0);
         for (origin_ns, rank) in origins_ns.iter_mut().zip(0..) {
             *origin_ns = (*origin_ns).max(of.starts_after(Rank(rank)).0 / 1000);
@@ -166,7 +173,7 @@ impl Slice {
         if let Some(leaving) = crossing.impossible().or(refused) {
             return Err(error(reason(&*of, leaving)?));
         }
-        Ok(Slice { of, rows, begin_ns, origins_ns, crossing, kept, to_the_end })
+        Ok(Slice { of, rows, begin_ns, origins_ns, end_ns, crossing, kept, to_the_end })
     }
 
     /// How many ranks it has.
@@ -218,7 +225,7 @@ impl Slice {
         let events = self.of.events(rank, Clocks::Aligned)?;
         let within = self.kept.as_ref().map(|kept| Within::new(kept.numbers.clone()));
         let cuts = self.crossing.of_rank(rank).clone();
-        let mut calls = Cutting::new(events, self.rows[at], self.origins_ns[at], cuts, within);
+        let mut calls = Cutting::new(events, self.rows[at], (self.origins_ns[at], self.end_ns), cuts, within);
         Ok(Box::new(until_error(move || calls.read())))
     }
 }
@@ -309,8 +316,7 @@ impl Watch for Meetings {
     }
 }
 
-/// The calls after one meeting of all ranks, up to another; and when the first rank returned from the former \[ns\], or
-/// each where they have no common time.
+/// The calls after one meeting of all ranks, up to another; and when each rank returned from the former \[ns\].
 fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, Vec<u64>), TraceError> {
     if after >= last {
         let reason = format!("no call is after meeting {after}, and at {last} or before");
@@ -339,10 +345,6 @@ fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, Vec<u64>
             }
         };
         origins_ns.push(returned);
-    }
-    if of.common_time() {
-        let first = origins_ns.iter().copied().min().unwrap_or(0);
-        origins_ns.fill(first);
     }
     let rows = before.iter().zip(&until).map(|(before, last)| Row { first: before + 1, last: *last });
     Ok((rows.collect(), origins_ns))
