@@ -22,7 +22,7 @@ NETWORKS = {
 """Platform and placement."""
 
 
-def makespans(trace: Path, mode: str, ppn: int, compute_scale: float = 1.0) -> dict[str, float]:
+def makespans(trace: Path, mode: str, ppn: int, compute_scale: float | None = None) -> dict[str, float]:
     """The makespan by network [s]."""
     how = {"ppn": ppn, "model": "flow", "mode": mode, "compute_scale": compute_scale}
     how["set"] = {"network.flow.sharing": "equal_share"}

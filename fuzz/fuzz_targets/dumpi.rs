@@ -42,7 +42,7 @@ fn replay(source: &mut dyn Source) {
         match source.next(Rank(0), &done) {
             Op::Finish | Op::Abort(_) => return,
             Op::SleepUntil(time) => done.now = done.now.max(time),
-            Op::Compute(Work::Recorded(time)) => done.now = engine::Time(done.now.0.saturating_add(time.0)),
+            Op::Compute(Work::Time(time)) => done.now = engine::Time(done.now.0.saturating_add(time.0)),
             Op::NewComm(..) => {
                 done.comm = CommId(comms);
                 comms += 1;

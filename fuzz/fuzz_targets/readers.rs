@@ -36,7 +36,7 @@ fn replay(source: &mut dyn Source, rank: Rank) {
         match source.next(rank, &done) {
             Op::Finish | Op::Abort(_) => return,
             Op::SleepUntil(time) => done.now = done.now.max(time),
-            Op::Compute(Work::Recorded(time) | Work::Polled(time)) => done.now = engine::Time(done.now.0.saturating_add(time.0)),
+            Op::Compute(Work::Time(time) | Work::Polled(time)) => done.now = engine::Time(done.now.0.saturating_add(time.0)),
             Op::Wait(requests, _) | Op::Test(requests, _) => {
                 done.done.extend((0..requests.len() as u32).map(|at| (at, mpi::source::Status::EMPTY)));
             }

@@ -41,7 +41,7 @@ def run(
     placement: str | os.PathLike | None = None,
     ppn: int | None = None,
     set: Mapping[str, Any] | None = None,
-    compute_scale: float = 1.0,
+    compute_scale: float | None = None,
     records: int = 0,
     mode: str | None = None,
     time_shift: bool | None = None,
@@ -69,7 +69,8 @@ def run(
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement, ppn: "linear", "random", "recorded", or a file; processes per host [as many as it has slots].
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
-    compute_scale, records: factor on recorded compute times; how many MPI calls to keep, for the timeline.
+    compute_scale: factor on the computing of a trace, or of kernels and what is measured of a program [1].
+    records: how many MPI calls to keep, for the timeline.
     mode to compute_by (of a trace), live (of a compiled program): see `hopcast run --help`.
     only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
@@ -81,7 +82,7 @@ def run(
     fails (its `report` is the result until then); and `Interrupted` on Ctrl-C.
     """
     replay = {"mode": mode, "time_shift": time_shift, "ignore": ignore, "rematch": rematch}
-    replay |= {"check_clocks": check_clocks, "compute_by": compute_by}
+    replay |= {"check_clocks": check_clocks, "compute_by": compute_by, "compute_scale": compute_scale}
     how = {"model": model, "seed": seed, "threads": threads, "statistics": statistics, "stop_at": stop_at}
     of_jobs = {"only": tuple(only), "alone": alone}
     job = Job(
@@ -93,7 +94,6 @@ def run(
         placement=None if placement is None else os.fspath(placement),
         ppn=ppn,
         overrides=[(key, _toml(value)) for key, value in (set or {}).items()],
-        compute_scale=compute_scale,
         records=records,
         live=live or Options(),
         **(replay | how | of_jobs),
@@ -133,7 +133,6 @@ class Job:
     placement: str | None = None
     ppn: int | None = None
     overrides: list[tuple[str, str]] = field(default_factory=list)
-    compute_scale: float = 1.0
     records: int = 0
     mode: str | None = None
     time_shift: bool | None = None
@@ -141,6 +140,7 @@ class Job:
     rematch: bool | None = None
     check_clocks: bool | None = None
     compute_by: str | None = None
+    compute_scale: float | None = None
     threads: int = 1
     statistics: str | None = None
     stop_at: str | None = None
@@ -161,10 +161,9 @@ def simulate(
     peers: the other processes of the run, if there are any: all but the first get no report.
     """
     _check_ranks(job.ranks)
-    if not (math.isfinite(job.compute_scale) and job.compute_scale >= 0):
-        raise InputError(f"compute-scale: a finite factor of 0 or more, not {job.compute_scale}")
-    if job.compute_by is not None and job.compute_scale != 1.0:
-        raise InputError("compute_scale: it is for recorded times, which compute_by replaces")
+    scale = job.compute_scale
+    if scale is not None and not (math.isfinite(scale) and scale >= 0):
+        raise InputError(f"compute-scale: a finite factor of 0 or more, not {scale}")
     _check_options(job)
     _check_text("the platform", job.platform)
     _check_text("placement", job.placement or "")
@@ -176,7 +175,6 @@ def simulate(
         "seed": job.seed,
         "placement": job.placement,
         "ppn": job.ppn,
-        "compute_scale": job.compute_scale,
         "records": job.records,
         "replay": {name: getattr(job, name) for name in jobs.OF_TRACES},
         "threads": min(job.threads, _MOST_THREADS),
@@ -257,16 +255,13 @@ def _check_options(job: Job) -> None:
             if getattr(job.live, name) is not None:
                 name = name.replace("_", "-")
                 raise InputError(f"{name}: it is for compiled and mpi4py programs, and this is none")
-    if (
-        not compiled
-        and job.compute_scale != 1.0
-        and (callable(job.program) or not _is_trace(os.fspath(job.program)))
-    ):
-        raise InputError("compute_scale: it is for recorded traces and compiled programs; this is neither")
     if callable(job.program) or not _is_trace(os.fspath(job.program)):
         for name in jobs.OF_TRACES:
-            if getattr(job, name) is not None:
-                raise InputError(f"{name}: it says how a recorded trace is replayed; this is not one")
+            if getattr(job, name) is None or (compiled and name == "compute_scale"):
+                continue
+            if name == "compute_scale":
+                raise InputError(f"{name}: it is for recorded traces and compiled programs; this is neither")
+            raise InputError(f"{name}: it says how a recorded trace is replayed; this is not one")
 
 
 def _is_trace(name: str) -> bool:

@@ -7,7 +7,8 @@
     start = "1 ms"                          # when its ranks begin [default: 0 s]
     hosts = "0-31"                          # hosts that it may have [default: those of no other job]
     placement = "random"                    # and ppn; of a trace mode, time_shift, ignore, rematch,
-                                            # check_clocks, compute_by: as the flags of `hopcast run`
+                                            # check_clocks, compute_by, compute_scale: as the flags of
+                                            # `hopcast run`
 
 Relative paths are those beside the file.
 """
@@ -28,8 +29,9 @@ from hopcast.errors import InputError
 _TEXTS = ("name", "run", "start", "hosts", "placement", "mode", "ignore", "compute_by")
 _NUMBERS = {"ranks": 2**31 - 1, "ppn": 65_535}
 _FLAGS = ("time_shift", "rematch", "check_clocks")
-_KEYS = (*_TEXTS, *_NUMBERS, *_FLAGS)
-OF_TRACES = ("mode", "time_shift", "ignore", "rematch", "check_clocks", "compute_by")
+_FACTORS = ("compute_scale",)
+_KEYS = (*_TEXTS, *_NUMBERS, *_FLAGS, *_FACTORS)
+OF_TRACES = ("mode", "time_shift", "ignore", "rematch", "check_clocks", "compute_by", "compute_scale")
 """What says how a trace is replayed."""
 
 
@@ -94,6 +96,8 @@ def _check(where: str, key: str, value: Any) -> None:
         raise InputError(f"{where}: {key} is a whole number from 1 to {_NUMBERS[key]}, not {value!r}")
     if key in _FLAGS and not isinstance(value, bool):
         raise InputError(f"{where}: {key} is true or false, not {value!r}")
+    if key in _FACTORS and not (whole or isinstance(value, float)):
+        raise InputError(f"{where}: {key} is a number, not {value!r}")
 
 
 def _words(where: str, text: str) -> list[str]:

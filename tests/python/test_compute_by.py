@@ -12,6 +12,7 @@ from test_replay import NETWORK, seconds
 from written_traces import receive, send, write
 
 import hopcast
+from hopcast import jobs
 from hopcast.errors import InputError
 
 COUNTS = ("instructions", "flops")
@@ -87,7 +88,7 @@ def test_the_command_says_and_shows_it(question: Path, tmp_path: Path) -> None:
         ({"compute_by": "instructions=1 G/s", "ignore": "compute"}, "is for the mode dependencies"),
         (
             {"compute_by": "flops", "compute_scale": 2.0},
-            "it is for recorded times, which compute_by replaces",
+            "--compute-scale: is for recorded times, which --compute-by replaces",
         ),
     ],
 )
@@ -106,10 +107,56 @@ def test_each_of_several_jobs_goes_by_its_own(question: Path, tmp_path: Path) ->
     """Two jobs do not meet: the one that computes by instructions is done when it would be alone."""
     (tmp_path / "slow.toml").write_text(NETWORK)
     job = "[[job]]\nname = '{}'\nrun = 'question.hct'\n{}\n"
-    jobs = job.format("counted", "compute_by = 'instructions=2e9/s'") + job.format("timed", "")
-    (tmp_path / "jobs.toml").write_text(jobs)
+    both = job.format("counted", "compute_by = 'instructions=2e9/s'") + job.format("timed", "")
+    (tmp_path / "jobs.toml").write_text(both)
     ends = [
         hopcast.run(tmp_path / "slow.toml", tmp_path / "jobs.toml", model="flow", only=[name]).makespan_s
         for name in ("counted", "timed")
     ]
     assert ends == pytest.approx([6.5e-3, 22e-3], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"mode": "timestamps"},
+        {"mode": "timestamps", "time_shift": True},
+        {"ignore": "dependencies"},
+        {"rematch": True},
+        {"check_clocks": False},
+        {"compute_by": "flops"},
+        {"compute_scale": 2},
+        {"compute_scale": 0.5, "ignore": "dependencies"},
+    ],
+)
+def test_the_keys_of_a_job_are_the_flags_of_a_run(how: dict, question: Path, tmp_path: Path) -> None:
+    """A trace that is the only job takes as long as by itself, whatever says how it is replayed."""
+    keys = "".join(f"{key} = {json.dumps(value)}\n" for key, value in how.items())
+    (tmp_path / "jobs.toml").write_text(f"[[job]]\nrun = 'question.hct'\n{keys}")
+    (tmp_path / "slow.toml").write_text(NETWORK)
+    alone = hopcast.run(tmp_path / "slow.toml", tmp_path / "jobs.toml", model="flow")
+    assert alone.makespan_s == seconds(question, **how)
+
+
+def test_every_flag_of_a_replay_is_a_key_of_a_job(tmp_path: Path) -> None:
+    """A key that no job takes is refused, naming those that are known."""
+    (tmp_path / "jobs.toml").write_text("[[job]]\nrun = 'ring'\ncompute-scale = 2\n")
+    with pytest.raises(InputError) as refused:
+        hopcast.run("crossbar", tmp_path / "jobs.toml")
+    known = str(refused.value).partition("known: ")[2].split(", ")
+    assert set(jobs.OF_TRACES) <= set(known)
+
+
+@pytest.mark.parametrize(
+    "value, complaint",
+    [
+        ("'twice'", "job 1: compute_scale is a number, not 'twice'"),
+        ("true", "job 1: compute_scale is a number, not True"),
+        ("-1.0", "--compute-scale: a finite factor of 0 or more, not -1"),
+        ("2\nmode = 'timestamps'", "--compute-scale: is for --mode dependencies"),
+    ],
+)
+def test_a_job_is_refused_what_a_run_is(value: str, complaint: str, question: Path, tmp_path: Path) -> None:
+    (tmp_path / "jobs.toml").write_text(f"[[job]]\nrun = '{question.name}'\ncompute_scale = {value}\n")
+    with pytest.raises(InputError, match=complaint):
+        hopcast.run("crossbar", tmp_path / "jobs.toml")

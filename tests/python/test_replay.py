@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,57 @@ def test_what_cannot_be_ignored_is_refused(question: Path) -> None:
         seconds(question, ignore="compute time")
     with pytest.raises(InputError, match=r"--ignore: is for --mode dependencies, and .* in mode timestamps"):
         seconds(question, mode="timestamps", ignore="compute")
+
+
+SIMGRID = """0 init
+1 init
+0 compute 1e6
+0 sleep 0.002
+0 send 1 0 1000 6
+1 recv 0 0 1000 6
+1 compute 2e6
+0 finalize
+1 finalize
+"""
+
+
+@pytest.mark.parametrize("how", [{}, {"ignore": "dependencies"}])
+@pytest.mark.parametrize("scale", [0, 0.5, 2])
+def test_a_scale_is_for_operations_and_sleep_too(scale: float, how: dict, tmp_path: Path) -> None:
+    """At 1 Gflop/s, 1 ms of computing and 2 ms of sleep, a message of 1 ms, then 2 ms of computing.
+
+    Without dependencies the second computing, which is shorter than the first, does not wait for the message.
+    """
+    (tmp_path / "computes.ti").write_text(SIMGRID)
+    second = 0 if how else 2e-3
+    expected_s = scale * 3e-3 + 1e-3 + scale * second
+    assert seconds(tmp_path / "computes.ti", compute_scale=scale, **how) == pytest.approx(
+        expected_s, rel=0.01
+    )
+
+
+@pytest.mark.parametrize(
+    "how, complaint",
+    [
+        ({"mode": "timestamps"}, "--compute-scale: is for --mode dependencies"),
+        ({"mode": "timestamps", "time_shift": True}, "--compute-scale: is for --mode dependencies"),
+        ({"mode": "none"}, "--compute-scale: this replay computes nothing"),
+        ({"ignore": "compute"}, "--compute-scale: this replay computes nothing"),
+        ({"compute_scale": float("nan")}, "compute-scale: a finite factor of 0 or more, not nan"),
+    ],
+)
+def test_a_scale_of_nothing_is_refused(question: Path, how: dict, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        seconds(question, **({"compute_scale": 3.0} | how))
+
+
+def test_recorded_times_take_the_first_message_too(tmp_path: Path) -> None:
+    """At recorded times, too: that of rank 2 is there first, which the recorded run did not receive first."""
+    trace = wildcards(tmp_path / "any.hct", (1, 2))
+    (tmp_path / "slow.toml").write_text(NETWORK)
+    run = functools.partial(hopcast.run, tmp_path / "slow.toml", trace, model="flow", mode="timestamps")
+    assert ANOTHER_ORDER in run(rematch=True).summary["warnings"]
+    assert ANOTHER_ORDER not in run().summary["warnings"]
 
 
 def wildcards(place: Path, came: tuple[int | None, int | None]) -> Path:

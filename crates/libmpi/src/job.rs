@@ -103,7 +103,6 @@ impl Job {
             seed: self.seed,
             placement: self.placement.clone(),
             processes_per_host: self.ppn,
-            compute_scale: self.compute_scale,
             threads: self.threads,
             statistics: self.statistics.clone(),
             stop_at,

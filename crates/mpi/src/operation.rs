@@ -203,10 +203,8 @@ pub enum Until {
 /// How much computing a rank does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
-    /// A time on the target, already scaled.
+    /// A time on the target.
     Time(Duration),
-    /// A time as recorded elsewhere, to be scaled by the run's compute scale.
-    Recorded(Duration),
     /// The same, with tests and probes all through it, so that the rank makes progress meanwhile.
     Polled(Duration),
     /// Floating-point operations, and bytes moved through memory (0: not the limit).
@@ -218,6 +216,20 @@ pub enum Work {
     },
     /// Floating-point operations with tests and probes all through them, as [`Work::Polled`].
     PolledFlops(f64),
+}
+
+impl Work {
+    /// So many times as much.
+    pub fn scaled(self, factor: f64) -> Work {
+        match self {
+            Work::Time(time) => Work::Time(time.scaled(factor)),
+            Work::Polled(time) => Work::Polled(time.scaled(factor)),
+            Work::Flops { flops, bytes } => {
+                Work::Flops { flops: flops * factor, bytes: Bytes((bytes.0 as f64 * factor) as u64) }
+            }
+            Work::PolledFlops(flops) => Work::PolledFlops(flops * factor),
+        }
+    }
 }
 
 /// How a new communicator is made.

@@ -25,12 +25,13 @@ pub struct Replay {
     rematch: Option<bool>,
     check_clocks: Option<bool>,
     compute_by: Option<String>,
+    compute_scale: Option<f64>,
 }
 
 impl Replay {
     fn flags(self) -> Flags {
-        let Replay { mode, time_shift, ignore, rematch, check_clocks, compute_by } = self;
-        Flags { mode, time_shift, ignore, rematch, check_clocks, compute_by }
+        let Replay { mode, time_shift, ignore, rematch, check_clocks, compute_by, compute_scale } = self;
+        Flags { mode, time_shift, ignore, rematch, check_clocks, compute_by, compute_scale }
     }
 }
 
@@ -87,7 +88,6 @@ pub struct Job {
     seed: u64,
     placement: Option<String>,
     ppn: Option<u16>,
-    compute_scale: f64,
     records: u32,
     threads: u32,
     stop_at: Option<String>,
@@ -124,7 +124,6 @@ impl Job {
             seed: self.seed,
             placement: self.placement,
             processes_per_host: self.ppn,
-            compute_scale: self.compute_scale,
             threads: self.threads,
             statistics: self.statistics,
             stop_at,

@@ -29,8 +29,6 @@ pub struct Blueprint {
     pub placement: Arc<[Endpoint]>,
     /// The first rank of each job.
     pub jobs: Arc<[u32]>,
-    /// Factor on recorded computing.
-    pub compute_scale: f64,
     /// What to keep.
     pub detail: observe::Detail,
 }
@@ -46,8 +44,7 @@ impl Blueprint {
             keeps.then_some(()).ok_or_else(|| self.platform.without_statistics(&self.model))?;
         }
         let placement = self.placement.clone();
-        let setup =
-            self.platform.world_setup(placement, self.jobs.clone(), part.clone(), hosts, self.compute_scale);
+        let setup = self.platform.world_setup(placement, self.jobs.clone(), part.clone(), hosts);
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
     }
 

@@ -42,8 +42,6 @@ pub struct Request {
     pub placement: Option<String>,
     /// Processes per host; as many as the host has slots if `None`.
     pub processes_per_host: Option<u16>,
-    /// Factor on recorded computing (≥ 0).
-    pub compute_scale: f64,
     /// The detail of statistics over time, where it is not the platform's own: see `[statistics]`.
     pub statistics: Option<String>,
     /// What to keep.
@@ -164,7 +162,6 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         fabric,
         placement: placement.into(),
         jobs: if jobs.is_empty() { [0].into() } else { jobs.iter().map(|job| job.first).collect() },
-        compute_scale: request.compute_scale,
         detail: request.detail,
     };
     warnings.extend(blueprint.statistics_warning()?);

@@ -93,6 +93,8 @@ pub struct Flags {
     pub check_clocks: Option<bool>,
     /// What computing between calls goes by instead of its time: `NAME=RATE`, or `flops`.
     pub compute_by: Option<String>,
+    /// What recorded computing is multiplied by, 0 or more; where calls start by it.
+    pub compute_scale: Option<f64>,
 }
 
 impl Flags {
@@ -105,7 +107,30 @@ impl Flags {
             Some(false) => Check::Off,
         };
         let computing = self.compute_by.as_deref().map_or(Ok(Computing::Recorded), counted)?;
-        Ok(ReplayOptions { mode: self.mode()?, clocks: Clocks::default(), wildcards, check, computing })
+        let (mode, clocks) = (self.mode()?, Clocks::default());
+        Ok(ReplayOptions { mode, clocks, wildcards, check, computing, scale: self.scale(mode)? })
+    }
+
+    /// The factor on computing: of a replay that has any, and goes by its recorded amount.
+    fn scale(&self, mode: Mode) -> Result<f64, InputError> {
+        let Some(scale) = self.compute_scale else { return Ok(1.0) };
+        let error = |reason: String| Err(InputError::whole("--compute-scale", reason));
+        match mode {
+            _ if !scale.is_finite() || scale < 0.0 => {
+                error(format!("a finite factor of 0 or more, not {scale}"))
+            }
+            _ if self.compute_by.is_some() => {
+                error("is for recorded times, which --compute-by replaces".into())
+            }
+            Mode::Dependencies | Mode::NoDependencies => Ok(scale),
+            Mode::NoCompute | Mode::None => {
+                error("this replay computes nothing that it could multiply".into())
+            }
+            Mode::Timestamps | Mode::ShiftedTimestamps => error(
+                "is for --mode dependencies, and in mode timestamps calls start when they were recorded"
+                    .into(),
+            ),
+        }
     }
 
     fn mode(&self) -> Result<Mode, InputError> {

@@ -35,7 +35,6 @@ fn request(model: &str, pattern: &str, arguments: &[(&str, &str)]) -> Request {
         seed: 7,
         placement: Some("random".to_string()),
         processes_per_host: Some(2),
-        compute_scale: 1.0,
         detail: Detail::Records(1_000_000),
         threads: 1,
         statistics: None,

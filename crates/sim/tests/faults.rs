@@ -34,7 +34,6 @@ fn request(platform: &str, overrides: &[(&str, &str)]) -> Request {
         seed: 7,
         placement: Some("random".to_string()),
         processes_per_host: Some(1),
-        compute_scale: 1.0,
         statistics: None,
         stop_at: None,
         detail: Detail::Tables,

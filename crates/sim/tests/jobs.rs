@@ -68,7 +68,6 @@ fn request(platform: &str, model: &str, jobs: &[Job]) -> Request {
         seed: 7,
         placement: None,
         processes_per_host: None,
-        compute_scale: 1.0,
         detail: Detail::Records(1_000_000),
         threads: 1,
         statistics: None,

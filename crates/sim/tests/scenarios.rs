@@ -108,7 +108,6 @@ impl Scenario {
             seed: 0,
             placement,
             processes_per_host: None,
-            compute_scale: 1.0,
             statistics: None,
             detail: Detail::Records(1000),
             threads,

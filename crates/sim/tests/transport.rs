@@ -21,7 +21,6 @@ fn request(platform: &str, pattern: &str, bytes: &str, overrides: &[(&str, &str)
         seed: 7,
         placement: Some("random".to_string()),
         processes_per_host: Some(1),
-        compute_scale: 1.0,
         statistics: None,
         detail: Detail::Screen,
         threads: 1,

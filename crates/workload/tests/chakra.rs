@@ -69,9 +69,9 @@ fn nodes_become_operations_in_an_order_that_keeps_dependencies() {
         _ => false,
     });
     // Messages begin before the 100 µs of node 2; after those, both processors begin, and 10 µs are over first.
-    let computed = at(&|op| *op == Op::Compute(Work::Recorded(us(100))));
+    let computed = at(&|op| *op == Op::Compute(Work::Time(us(100))));
     assert!(send < computed && receive < computed, "{ops:?}");
-    assert!(ops.contains(&Op::Compute(Work::Recorded(us(10)))), "{ops:?}");
+    assert!(ops.contains(&Op::Compute(Work::Time(us(10)))), "{ops:?}");
     let calls: Vec<_> = ops
         .iter()
         .filter_map(|op| match op {

@@ -251,7 +251,7 @@ fn computed(set: SharedSet, options: ReplayOptions) -> Vec<Work> {
 fn a_gap_is_its_count_over_the_rate() {
     let set: SharedSet = Arc::new(recorded(2, 4, false));
     let rate = Rate::Given(EventRate(4_000_000_000));
-    let time = |ps| Work::Recorded(Duration(ps));
+    let time = |ps| Work::Time(Duration(ps));
     let instructions = [250_000, 275_000, 300_000, 325_000].map(time);
     assert_eq!(computed(set.clone(), by("instructions", rate, Mode::Dependencies)), instructions);
     assert_eq!(computed(set.clone(), by("page_faults", rate, Mode::Dependencies)), [time(750), time(750)]);

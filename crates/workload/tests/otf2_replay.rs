@@ -151,7 +151,7 @@ fn gaps_are_computed_on_the_common_clock() {
         ReplayOptions { mode: Mode::Dependencies, clocks: Clocks::Aligned, ..ReplayOptions::default() };
     let mut source = trace::replay(set.clone(), options).unwrap();
     let run = drive::run(&mut source, 2);
-    assert_eq!(run.ops[0][2], Op::Compute(Work::Recorded(Duration((900_000 - 1010) * 1_000_000))));
+    assert_eq!(run.ops[0][2], Op::Compute(Work::Time(Duration((900_000 - 1010) * 1_000_000))));
     // 10 µs of MPI_Init, and what is computed.
     assert_eq!(run.ends[0], Time((900_000 - 1000) * 1_000_000));
     assert_eq!(set.hosts(), ["h0", "h1"]);

@@ -70,7 +70,7 @@ fn gaps_are_computed_and_calls_are_simulated() {
     let mut source = replay(set(vec![file]), Mode::Dependencies);
     let run = drive::run(&mut source, 1);
     let us = |us: u64| Duration(us * 1_000_000);
-    let compute = |t| Op::Compute(Work::Recorded(us(t)));
+    let compute = |t| Op::Compute(Work::Time(us(t)));
     // Init returns at 10, Wtime lasts from 100 to 103, the barrier from 103 to 500, Finalize at 900.
     assert_eq!(
         run.ops[0][..4],

@@ -119,7 +119,8 @@ _AS_THEY_ARE = (
     "--compute-scale",
     type=click.FloatRange(0),
     metavar="X",
-    help="Multiply recorded compute times, and those of kernels, by X.",
+    help="Multiply the computing of a trace, in time or in operations, by X; of a program, the times of "
+    "kernels and those that are measured.",
 )
 @click.option(
     "--records",
@@ -269,9 +270,9 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
     is_trace = not (is_program or several) and Path(workload).exists()
     if is_trace:
         refuse_what_starts_programs(workload)
-    of_traces = jobs.OF_TRACES if is_executable(workload) else (*jobs.OF_TRACES, "compute_scale")
-    for name in () if is_trace else of_traces:
-        if flags[name] is not None:
+    also_of_programs = ("compute_scale",) if is_executable(workload) else ()
+    for name in () if is_trace else jobs.OF_TRACES:
+        if flags[name] is not None and name not in also_of_programs:
             raise InputError(f"--{name.replace('_', '-')} is for traces, and '{workload}' is none")
     if is_trace and args:
         raise InputError(f"{workload}: a trace takes no arguments, but here is '{args[0]}'")
@@ -281,14 +282,12 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
         raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
     if flags["statistics"] not in (None, "none") and flags["out"] is None and not flags["as_json"]:
         raise InputError(f"--statistics {flags['statistics']} keeps tables, which are written with --out DIR")
-    scale = flags["compute_scale"]
     return Job(
         platform=platform,
         program=workload,
         args=args if is_program else (),
         kwargs={} if is_program or is_trace or several else arguments.pairs(args, workload),
         overrides=overrides.pairs_of(flags["overrides"]),
-        compute_scale=1.0 if scale is None else scale,
         only=tuple(name for name in flags["only"].split(",") if name),
         live=options.of(flags),
         **{name: flags[name] for name in _AS_THEY_ARE},

@@ -46,7 +46,9 @@ def simulate(
     if request["threads"] > 1:
         raise InputError(f"--threads {request['threads']}: the ranks of a program share one thread")
     words = ("platform", "overrides", "ranks", "model", "seed", "placement", "ppn", "records", "threads")
-    job = {name: request[name] for name in (*words, "statistics", "stop_at", "compute_scale")}
+    job = {name: request[name] for name in (*words, "statistics", "stop_at")}
+    scale = request["replay"]["compute_scale"]
+    job["compute_scale"] = 1.0 if scale is None else scale
     program, *arguments = command
     compiled = library.is_executable(program)
     if options.isolation is not None and not compiled:

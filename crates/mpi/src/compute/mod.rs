@@ -17,8 +17,6 @@ pub struct Processor {
     pub flop_rate: FlopRate,
     /// Sustained memory bandwidth of one process.
     pub memory_bandwidth: Bandwidth,
-    /// Factor on times that were recorded on another machine (`--compute-scale`).
-    pub scale: f64,
 }
 
 impl Processor {
@@ -27,8 +25,7 @@ impl Processor {
     /// Source: Williams, Waterman, Patterson, "Roofline" (CACM 52(4), 2009).
     pub fn time(&self, work: Work) -> Duration {
         match work {
-            Work::Time(time) => time,
-            Work::Recorded(time) | Work::Polled(time) => time.scaled(self.scale),
+            Work::Time(time) | Work::Polled(time) => time,
             Work::Flops { flops, bytes } => {
                 self.flop_rate.compute(flops).max(self.memory_bandwidth.transfer(bytes))
             }

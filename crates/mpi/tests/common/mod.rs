@@ -198,7 +198,6 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         processor: Processor {
             flop_rate: FlopRate(1_000_000_000),
             memory_bandwidth: Bandwidth(1_000_000_000),
-            scale: 1.0,
         },
         reduce_rate: Bandwidth(1_000_000_000),
         segment: Bytes(0),

@@ -244,13 +244,12 @@ impl Platform {
         self.of("statistics").error("detail", reason)
     }
 
-    /// The processor of one process; recorded times are scaled by `scale`.
-    pub fn processor(&self, scale: f64) -> Processor {
+    /// The processor of one process.
+    pub fn processor(&self) -> Processor {
         let compute = &self.of("compute").arguments;
         Processor {
             flop_rate: compute.flop_rate("flop_rate").expect("required"),
             memory_bandwidth: compute.bandwidth("memory_bandwidth").expect("has a default"),
-            scale,
         }
     }
 
@@ -273,14 +272,13 @@ impl Platform {
         }
     }
 
-    /// What the world of the ranks in one part is made of; recorded times are scaled by `scale`.
+    /// What the world of the ranks in one part is made of.
     pub fn world_setup(
         &self,
         placement: Arc<[Endpoint]>,
         jobs: Arc<[u32]>,
         part: Part,
         host: Arc<HostParameters>,
-        scale: f64,
     ) -> Setup {
         let mpi = self.mpi();
         Setup {
@@ -289,7 +287,7 @@ impl Platform {
             part,
             host,
             protocol: self.protocol(),
-            processor: self.processor(scale),
+            processor: self.processor(),
             reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),
             segment: mpi.size("segment").expect("has a default"),
             selection: self.selection(),

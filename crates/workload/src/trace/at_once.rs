@@ -158,13 +158,13 @@ impl AtOnce {
         let gap = before.map_or(Duration::ZERO, |before| step.call.begin.since(before.end));
         let gap = before.and_then(|_| self.open.gaps.work(gap, &self.calls.before()));
         match gap {
-            Some(Work::Recorded(time) | Work::Polled(time)) => self.computed += time,
+            Some(Work::Time(time) | Work::Polled(time)) => self.computed += time,
             // Those of the platform's time, in a recording whose calls are in order.
             Some(work) => return Some(Op::Compute(work)),
             None => {}
         }
         match &step.op {
-            Op::Compute(Work::Recorded(time)) => {
+            Op::Compute(Work::Time(time)) => {
                 self.computed += *time;
                 None
             }
@@ -259,5 +259,5 @@ impl AtOnce {
 }
 
 fn work(time: Duration) -> Option<Op> {
-    (time > Duration::ZERO).then_some(Op::Compute(Work::Recorded(time)))
+    (time > Duration::ZERO).then_some(Op::Compute(Work::Time(time)))
 }

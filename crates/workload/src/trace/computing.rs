@@ -74,7 +74,7 @@ impl Gaps {
                 return (flops > 0.0).then_some(work);
             }
         };
-        let work = if polled { Work::Polled(time) } else { Work::Recorded(time) };
+        let work = if polled { Work::Polled(time) } else { Work::Time(time) };
         (time > Duration::ZERO).then_some(work)
     }
 }

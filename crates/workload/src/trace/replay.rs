@@ -76,7 +76,7 @@ pub enum Wildcards {
 }
 
 /// How to replay.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub struct ReplayOptions {
     /// When calls start.
     pub mode: Mode,
@@ -88,6 +88,22 @@ pub struct ReplayOptions {
     pub check: Check,
     /// What is computed between calls, where anything is.
     pub computing: Computing,
+    /// The factor on all that is computed, 0 or more: recorded times, and operations.
+    pub scale: f64,
+}
+
+impl Default for ReplayOptions {
+    /// As recorded.
+    fn default() -> ReplayOptions {
+        ReplayOptions {
+            mode: Mode::default(),
+            clocks: Clocks::default(),
+            wildcards: Wildcards::default(),
+            check: Check::default(),
+            computing: Computing::default(),
+            scale: 1.0,
+        }
+    }
 }
 
 /// A source that replays a recorded run.
@@ -223,7 +239,10 @@ impl Replay {
             self.warnings.sort_by_key(|(rank, _)| *rank);
             self.warnings.truncate(WARNINGS);
         }
-        Ok(op)
+        Ok(match op {
+            Op::Compute(work) => Op::Compute(work.scaled(self.options.scale)),
+            op => op,
+        })
     }
 }
 

@@ -208,7 +208,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
 fn advance(op: &Op, done: &mut Completion, comms: &mut u32) {
     match op {
         Op::SleepUntil(time) => done.now = done.now.max(*time),
-        Op::Compute(Work::Recorded(time) | Work::Polled(time)) | Op::Call(_, time) => {
+        Op::Compute(Work::Time(time) | Work::Polled(time)) | Op::Call(_, time) => {
             done.now = later(done.now, *time)
         }
         // Its members make it in an order of their own, but with the same tag.

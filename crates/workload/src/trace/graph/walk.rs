@@ -214,7 +214,7 @@ impl RankCalls for Walk {
             }
             if let Some(time) = least {
                 self.last = Last::Computed(time);
-                return Ok(Some(step("compute", Op::Compute(mpi::operation::Work::Recorded(time)))));
+                return Ok(Some(step("compute", Op::Compute(mpi::operation::Work::Time(time)))));
             }
             if self.under_way.is_empty() {
                 return Ok(None);

@@ -100,7 +100,7 @@ impl Translated {
             let Some(step) = self.calls.next()? else { return Ok(None) };
             match step.op {
                 Op::Finish => return Ok(None),
-                Op::Compute(Work::Time(time) | Work::Recorded(time) | Work::Polled(time)) => {
+                Op::Compute(Work::Time(time) | Work::Polled(time)) => {
                     self.computed_ps = self.computed_ps.saturating_add(time.0);
                 }
                 Op::Compute(Work::Flops { .. }) => {
