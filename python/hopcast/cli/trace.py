@@ -130,7 +130,8 @@ def lint(path: str, as_json: bool) -> int:
     """Say what is wrong with the trace at PATH, and what a replay makes of it.
 
     Unmatched sends and receives, collectives that do not go together, ranks that wait for each other,
-    messages that are received before they are sent: each with rank, call and cause. The exit status is 1 if
+    messages that are received before they are sent: each with rank, call and cause. Schedules (GOAL, Chakra,
+    BigSim) are followed as a replay would, on a machine whose messages take no time. The exit status is 1 if
     a replay would fail.
     """
     import json
@@ -159,8 +160,7 @@ def _show_findings(path: str, found: dict) -> None:
     for one in found["findings"]:
         out.print(warning(f"{one['kind']}, {one['count']:,} times: {one['replay']}"))
         for first in one["first"]:
-            call = f"call #{first['number']} {first['call']}".rstrip()
-            out.print(Text(f"  rank {first['rank']}, {call}: {first['cause']}"))
+            out.print(Text(f"  {_place(first, found['ordered'])}: {first['cause']}"))
     if found["only_time"]:
         calls = ", ".join(f"{call['call']} ({call['count']:,})" for call in found["only_time"])
         out.print(warning(f"of these calls a replay keeps the recorded time, and moves no data: {calls}"))
@@ -168,6 +168,15 @@ def _show_findings(path: str, found: dict) -> None:
         out.print(warning(text))
     if not (found["findings"] or found["not_replayable"] or found["only_time"] or found["warnings"]):
         out.print("nothing is wrong")
+
+
+def _place(finding: dict, ordered: bool) -> str:
+    """Of a graph the number is that of a node, and the trace may have a name for it."""
+    number = finding["number"]
+    numbered = "" if number is None else f"{'call' if ordered else 'event'} #{number} "
+    name = f" ({finding['name']})" if finding.get("name") else ""
+    where = f"{numbered}{finding['call']}".rstrip() + name
+    return f"rank {finding['rank']}" + (f", {where}" if where else "")
 
 
 @command.command()

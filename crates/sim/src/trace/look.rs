@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::rank::{Event, Standing};
 use workload::trace::hct::shape::Shape;
-use workload::trace::order::{self, Findings, Kind};
+use workload::trace::order::{self, Finding, Findings, Kind};
 use workload::trace::set::EndsEarly;
 use workload::trace::{Clocks, SharedSet, Summary, TraceError};
 
@@ -156,36 +156,32 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
     let not_replayable = recording.replayable().err().map(|error| input_error(&error).to_string());
     let findings = match not_replayable {
-        None if recording.ordered() => {
-            order::order(&*recording, &mut |_, _| {}).map_err(|error| input_error(&error))?
-        }
-        _ => Findings::default(),
+        None => order::lint(&*recording).map_err(|error| input_error(&error))?,
+        Some(_) => Findings::default(),
     };
     let of_kind = |(kind, name, replay): &(Kind, &str, &str)| {
-        let first: Vec<_> = findings
-            .first
-            .iter()
-            .filter(|finding| finding.kind == *kind)
-            .map(|finding| json!({"rank": finding.rank.0, "call": finding.call, "number": finding.number, "cause": finding.cause}))
-            .collect();
-        let partial = matches!(kind, Kind::Stuck | Kind::Cycle) && recording.is_partial();
-        let replay = if partial { PARTIAL } else { replay };
-        json!({"kind": name, "count": findings.count(*kind), "replay": replay, "first": first})
+        let of_kind = findings.first.iter().filter(|finding| finding.kind == *kind);
+        let first = of_kind.map(|finding| one(&recording, finding)).collect::<Result<Vec<_>, _>>()?;
+        let replay = match kind {
+            // All that a graph has begun must end.
+            Kind::UnmatchedReceive if !recording.ordered() => "a replay ends there as a deadlock",
+            Kind::Stuck | Kind::Cycle if recording.is_partial() => PARTIAL,
+            _ => replay,
+        };
+        Ok(json!({"kind": name, "count": findings.count(*kind), "replay": replay, "first": first}))
     };
     let found = Kind::ALL.iter().filter(|(kind, ..)| findings.count(*kind) > 0).map(of_kind);
+    let found = found.collect::<Result<Vec<_>, TraceError>>().map_err(|error| input_error(&error))?;
     let found = ends_early(&recording, &summary).into_iter().chain(found);
     let only_time = summary.calls.iter().filter(|(call, _)| moves_data_unseen(call));
-    let mut warnings = recording.warnings();
-    if !recording.ordered() {
-        warnings.push("its calls stand in no order: their messages are not looked at".to_string());
-    }
     Ok(json!({
         "format": recording.format(),
         "ranks": recording.ranks(),
+        "ordered": recording.ordered(),
         "findings": found.collect::<Vec<_>>(),
         "only_time": only_time.map(|(call, count)| json!({"call": call, "count": count})).collect::<Vec<_>>(),
         "not_replayable": not_replayable,
-        "warnings": warnings,
+        "warnings": recording.warnings(),
     }))
 }
 
@@ -228,6 +224,19 @@ pub fn recorded(path: &str) -> Result<Value, InputError> {
     let first = calls.find_map(|calls| calls.map(|mut calls| calls.next()).transpose());
     let first = first.transpose().and_then(|first| first.transpose()).map_err(|error| input_error(&error))?;
     Ok(json!({"ranks": recording.ranks(), "has_calls": first.is_some(), "warnings": recording.warnings()}))
+}
+
+/// One finding. Where calls stand in no order, its number is that of a node, or none, and `name` how the trace names it.
+fn one(recording: &SharedSet, finding: &Finding) -> Result<Value, TraceError> {
+    let Finding { rank, call, number, cause, .. } = finding;
+    if recording.ordered() {
+        return Ok(json!({"rank": rank.0, "call": call, "number": number, "cause": cause}));
+    }
+    let (number, name) = match number {
+        0 => (None, None),
+        _ => (Some(number), recording.node_name(*rank, *number)?),
+    };
+    Ok(json!({"rank": rank.0, "call": call, "number": number, "name": name, "cause": cause}))
 }
 
 /// Functions that move data or wait for others, of which a replay keeps the recorded time only.

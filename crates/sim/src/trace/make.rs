@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use engine::Time;
 use mpi::Rank;
 use serde_json::{Value, json};
+use workload::trace::SharedSet;
 use workload::trace::hct::rank::End;
 use workload::trace::hct::write::{self, ConvertError};
 use workload::trace::scale::Scaled;
@@ -22,6 +23,7 @@ use crate::config::InputError;
 /// tallied by place if `tallied`, or as they are. Gives `ranks`, `calls`, `messages`, `bytes`.
 pub fn convert(path: &str, out: &str, tallied: Option<bool>, stop: &Stop) -> Result<Value, InputError> {
     let recording = stop.stopping(open(path)?);
+    in_order(path, &recording)?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let hosts = recording.hosts();
     write_all(recording.ranks(), out, &|rank, file| {
@@ -29,6 +31,19 @@ pub fn convert(path: &str, out: &str, tallied: Option<bool>, stop: &Stop) -> Res
         head.tallied = tallied.unwrap_or(head.tallied);
         write::convert(&*recording, &head, file)
     })
+}
+
+/// What is written has the calls of each rank in one order.
+fn in_order(path: &str, recording: &SharedSet) -> Result<(), InputError> {
+    if recording.ordered() {
+        return Ok(());
+    }
+    let reason = format!(
+        "has no order of calls that could be written: in the format {} a rank has a graph of what depends on what, and \
+         each replay finds the order anew, by when messages come",
+        recording.format()
+    );
+    Err(InputError::whole(path, reason))
 }
 
 /// Writes into the folder `out` a run of more ranks, which stands for the regular one at `path`: `to` has the sizes of
@@ -42,6 +57,7 @@ pub fn scale(
     stop: &Stop,
 ) -> Result<Value, InputError> {
     let recording = stop.stopping(open(path)?);
+    in_order(path, &recording)?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let scaled = Scaled::new(recording.clone(), grid, to).map_err(|error| {
         let reason = error.to_string();
@@ -65,6 +81,7 @@ pub fn slice(path: &str, out: &str, part: &Part, stop: &Stop) -> Result<Value, I
     let window = part.window()?;
     let recording = stop.stopping(open(path)?);
     let among = part.among(recording.ranks())?;
+    in_order(path, &recording)?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let hosts = recording.hosts();
     let slice = Slice::new(recording.clone(), window, among.as_ref())

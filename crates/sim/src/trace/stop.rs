@@ -10,7 +10,7 @@ use mpi::{Completion, Rank};
 use workload::trace::hct::between::Count;
 use workload::trace::hct::rank::Head;
 use workload::trace::set::{
-    Before, Clocks, EndsEarly, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet,
+    Before, Begun, Clocks, EndsEarly, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet,
 };
 use workload::trace::{SharedSet, TraceError};
 
@@ -72,6 +72,9 @@ impl TraceSet for Stoppable {
     fn ordered(&self) -> bool {
         self.of.ordered()
     }
+    fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
+        self.of.node_name(rank, number)
+    }
     fn replayable(&self) -> Result<(), TraceError> {
         self.of.replayable()
     }
@@ -115,6 +118,9 @@ impl RankCalls for StoppableCalls {
     }
     fn before(&self) -> Before {
         self.of.before()
+    }
+    fn begun(&self) -> Option<Begun> {
+        self.of.begun()
     }
     fn made(&mut self, comm: CommId) {
         self.of.made(comm);

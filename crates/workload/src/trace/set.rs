@@ -1,6 +1,6 @@
 //! What every recorded run can tell, whatever its format.
 
-use engine::{Duration, Time};
+use engine::{Bytes, Duration, Time};
 use mpi::operation::CommId;
 use mpi::{Completion, Op, Rank};
 
@@ -59,6 +59,15 @@ pub struct Before {
     pub counts: [u64; MOST_COUNTS],
 }
 
+/// The node of a graph that a call begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// Which of the rank's nodes, from 1.
+    pub number: u64,
+    /// Of a receive: how long the trace says that the message is.
+    pub bytes: Option<Bytes>,
+}
+
 /// The calls of one rank, in order, translated as they are read.
 pub trait RankCalls: Send {
     /// The next call; `None` at the end. The operation before has been done.
@@ -67,6 +76,11 @@ pub trait RankCalls: Send {
     /// it was computing.
     fn before(&self) -> Before {
         Before::default()
+    }
+    /// The node that the call which [`RankCalls::next`] gave last begins, where calls stand in no order. Calls that wait
+    /// for nodes, or ask for them, begin none.
+    fn begun(&self) -> Option<Begun> {
+        None
     }
     /// What the [`Op::NewComm`] that [`RankCalls::next`] gave last has made.
     fn made(&mut self, comm: CommId);
@@ -207,6 +221,12 @@ pub trait TraceSet: Send + Sync {
     /// the order by what each depends on.
     fn ordered(&self) -> bool {
         true
+    }
+    /// How the trace itself names a node of `rank`, whose number is that of [`Begun`]: by a label, its line, its own
+    /// number.
+    fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
+        let _ = (rank, number);
+        Ok(None)
     }
     /// Why it cannot be replayed, if that is known without reading all: calls that have no counterpart.
     fn replayable(&self) -> Result<(), TraceError>;

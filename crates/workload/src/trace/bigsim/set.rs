@@ -177,7 +177,8 @@ impl Builder {
     /// Adds an event: its first node, which waits for what the event waits for. The last node is its end.
     fn event(&mut self, event: &Event, ranks: u32) -> u32 {
         let received = event.message.map(|(from, number)| {
-            self.nodes.push(Work::Receive { from: Peer::Rank(from), tag: TagMatch::Tag(number) });
+            let (from, tag) = (Peer::Rank(from), TagMatch::Tag(number));
+            self.nodes.push(Work::Receive { from, tag, bytes: None });
             self.nodes.len() as u32 - 1
         });
         let first = self.nodes.len() as u32;
@@ -224,6 +225,16 @@ impl TraceSet for BigsimSet {
     }
     fn ordered(&self) -> bool {
         false
+    }
+    fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
+        let mut build = Builder::default();
+        for (event, place) in self.events(rank.0)?.iter().zip(0..) {
+            build.event(event, self.ranks());
+            if build.nodes.len() as u64 >= number {
+                return Ok(Some(format!("event {place} of the log")));
+            }
+        }
+        Ok(None)
     }
     fn replayable(&self) -> Result<(), TraceError> {
         Ok(())

@@ -11,7 +11,7 @@ use super::nodes::Nodes;
 use super::schedule::{Member, schedule};
 use crate::trace::error::TraceError;
 use crate::trace::graph::Walk;
-use crate::trace::set::{RankCalls, RecordedCall, Step};
+use crate::trace::set::{Begun, RankCalls, RecordedCall, Step};
 
 /// A rank on its way.
 pub(super) struct Replay {
@@ -64,6 +64,10 @@ impl RankCalls for Replay {
         let graph = schedule(&self.nodes, self.ranks, &self.members);
         let graph = graph.map_err(|reason| TraceError::new(&*self.file, reason))?;
         self.walk.insert(Walk::new(Arc::new(graph), Vec::new())).next()
+    }
+
+    fn begun(&self) -> Option<Begun> {
+        self.walk.as_ref()?.begun()
     }
 
     fn made(&mut self, comm: CommId) {

@@ -58,7 +58,7 @@ pub(super) fn schedule(
     }
     // The last collective of each group so far.
     let mut last: BTreeMap<CommId, u32> = BTreeMap::new();
-    for place in sorted(nodes)? {
+    for place in sorted(nodes, &edges)? {
         let node = &nodes[place as usize];
         if matches!(node.kind, Kind::Collective(_)) {
             let member = member_of(node, members)?;
@@ -103,7 +103,10 @@ fn work_of(
             processor: if node.on_cpu == Some(true) { HOST } else { ACCELERATOR },
         },
         Kind::Send(to) => Work::Send { to: peer(to)?, tag: node.tag, bytes: Bytes(node.bytes) },
-        Kind::Receive(from) => Work::Receive { from: Peer::Rank(peer(from)?), tag: TagMatch::Tag(node.tag) },
+        Kind::Receive(from) => {
+            let (from, tag) = (Peer::Rank(peer(from)?), TagMatch::Tag(node.tag));
+            Work::Receive { from, tag, bytes: Some(Bytes(node.bytes)) }
+        }
         Kind::Collective(number) => {
             let kind = collective_kind(number).ok_or_else(|| {
                 let known: Vec<_> = COLLECTIVES.iter().map(|kind| kind.name()).collect();
@@ -137,7 +140,7 @@ fn work_of(
 }
 
 /// The places of all nodes, none before one that it depends on, and otherwise in the order of the file.
-fn sorted(nodes: &[Node]) -> Result<Vec<u32>, Reason> {
+fn sorted(nodes: &[Node], edges: &[(u32, u32, After)]) -> Result<Vec<u32>, Reason> {
     let mut before: Vec<usize> = nodes.iter().map(|node| node.after.len()).collect();
     let mut next: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
     for (place, node) in nodes.iter().enumerate() {
@@ -155,8 +158,11 @@ fn sorted(nodes: &[Node]) -> Result<Vec<u32>, Reason> {
             }
         }
     }
-    match before.iter().position(|&left| left > 0) {
-        None => Ok(order),
-        Some(at) => Err(format!("node {} depends on itself, by way of others", nodes[at].id)),
+    if order.len() == nodes.len() {
+        return Ok(order);
     }
+    let nothing = Work::Compute { time: Duration::ZERO, processor: 0 };
+    let of_cycle = Graph::new(vec![nothing; nodes.len()], edges).in_a_cycle();
+    let id = of_cycle.map_or(0, |at| nodes[at as usize].id);
+    Err(format!("node {id} depends on itself, by way of others"))
 }

@@ -152,6 +152,11 @@ impl TraceSet for ChakraSet {
     fn ordered(&self) -> bool {
         false
     }
+    fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
+        let nodes = Nodes::read(self.file(rank)?)?.nodes;
+        let node = number.checked_sub(1).and_then(|at| nodes.get(usize::try_from(at).ok()?));
+        Ok(node.map(|node| format!("node {}", node.id)))
+    }
     fn replayable(&self) -> Result<(), TraceError> {
         self.incomplete.clone().map_or(Ok(()), Err)
     }

@@ -92,7 +92,7 @@ impl Schedule {
     pub fn receive(&mut self, message: Message) -> Result<(), Reason> {
         let from = if message.peer == ANY { Peer::Any } else { Peer::Rank(self.rank(message.peer)?) };
         let tag = if message.tag == ANY { TagMatch::Any } else { TagMatch::Tag(message.tag) };
-        self.nodes.push(Work::Receive { from, tag });
+        self.nodes.push(Work::Receive { from, tag, bytes: Some(Bytes(message.bytes)) });
         Ok(())
     }
 

@@ -169,6 +169,14 @@ impl TraceSet for GoalSet {
     fn ordered(&self) -> bool {
         false
     }
+    fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
+        match &self.ranks {
+            Ranks::Text(parts) => {
+                parts.get(rank.0 as usize).map_or(Ok(None), |part| text::name(part, self.ranks(), number))
+            }
+            Ranks::Binary(_) => Ok(None),
+        }
+    }
     fn replayable(&self) -> Result<(), TraceError> {
         Ok(())
     }

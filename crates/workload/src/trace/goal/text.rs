@@ -72,23 +72,49 @@ pub fn read(part: &Part, ranks: u32) -> Result<(Graph, Uses), TraceError> {
     let mut comment = false;
     while lines.advance()? {
         let text = tokens(lines.text(), &mut comment);
-        let words: Vec<_> = text.split_whitespace().collect();
-        let words = match words[..] {
-            ["num_ranks", _, ref rest @ ..] => rest,
-            ref all => all,
-        };
-        let words = match words {
-            ["rank", _, "{", rest @ ..] => rest,
-            all => all,
-        };
-        let words = words.strip_suffix(&["}"]).unwrap_or(words);
-        item(words, &mut schedule, &mut labels).map_err(|reason| lines.error(reason))?;
+        item(&words(&text), &mut schedule, &mut labels).map_err(|reason| lines.error(reason))?;
     }
     schedule.finish().map_err(|node| {
         let reason =
             format!("operation {} of the rank that begins here waits for itself, by way of others", node + 1);
         TraceError::in_line(&*part.file.name, part.lines_before + 1, reason)
     })
+}
+
+/// How the file names the operation with this number, from 1, of one of `ranks` ranks: by its label, if it has one, and
+/// its line.
+pub fn name(part: &Part, ranks: u32, number: u64) -> Result<Option<String>, TraceError> {
+    let mut lines = Lines::new(part.clone());
+    let mut schedule = Schedule::new(ranks);
+    let mut labels: Map<String, u32> = Map::default();
+    let mut comment = false;
+    while lines.advance()? {
+        let text = tokens(lines.text(), &mut comment);
+        let words = words(&text);
+        item(&words, &mut schedule, &mut labels).map_err(|reason| lines.error(reason))?;
+        if u64::from(schedule.len()) == number {
+            let label = match words[..] {
+                [label, ":", ..] => format!("'{label}', "),
+                _ => String::new(),
+            };
+            return Ok(Some(format!("{label}line {}", lines.number())));
+        }
+    }
+    Ok(None)
+}
+
+/// The words of an operation or dependency, without what begins and ends the rank.
+fn words(text: &str) -> Vec<&str> {
+    let all: Vec<_> = text.split_whitespace().collect();
+    let rest = match &all[..] {
+        ["num_ranks", _, rest @ ..] => rest,
+        all => all,
+    };
+    let rest = match rest {
+        ["rank", _, "{", rest @ ..] => rest,
+        all => all,
+    };
+    rest.strip_suffix(&["}"]).unwrap_or(rest).to_vec()
 }
 
 /// One operation or dependency; nothing on an empty line.

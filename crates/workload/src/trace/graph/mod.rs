@@ -32,6 +32,8 @@ pub enum Work {
         from: Peer,
         /// With which tag.
         tag: TagMatch,
+        /// How much, where the trace says: for those who look at it. The replay takes what comes.
+        bytes: Option<Bytes>,
     },
     /// Takes part in this of the graph's collectives.
     Collective(u32),
@@ -107,14 +109,13 @@ impl Graph {
         &self.edges[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 
-    /// A node that waits for itself, by way of others: none of them can ever begin.
+    /// A node that waits for itself, by way of others: none of them can ever begin. The first of the trace in the
+    /// cycle that holds back the first that is held back.
     pub fn in_a_cycle(&self) -> Option<u32> {
         let mut before = self.before.clone();
         let mut ready: Vec<u32> =
             (0..self.nodes.len() as u32).filter(|&node| before[node as usize] == 0).collect();
-        let mut seen = 0;
         while let Some(node) = ready.pop() {
-            seen += 1;
             for (next, _) in self.edges_of(node) {
                 before[*next as usize] -= 1;
                 if before[*next as usize] == 0 {
@@ -122,11 +123,24 @@ impl Graph {
                 }
             }
         }
-        if seen == self.nodes.len() {
-            None
-        } else {
-            before.iter().position(|&left| left > 0).map(|at| at as u32)
+        // What is left waits for something that is left: back along that, until it comes again.
+        let left = |node: &u32| before[*node as usize] > 0;
+        let mut earlier = vec![0; self.nodes.len()];
+        let all = 0..self.nodes.len() as u32;
+        for node in all.clone().filter(left) {
+            self.edges_of(node).iter().for_each(|(next, _)| earlier[*next as usize] = node);
         }
+        let mut at = all.clone().find(left)?;
+        let mut seen = vec![false; self.nodes.len()];
+        while !std::mem::replace(&mut seen[at as usize], true) {
+            at = earlier[at as usize];
+        }
+        let (start, mut first) = (at, at);
+        while earlier[at as usize] != start {
+            at = earlier[at as usize];
+            first = first.min(at);
+        }
+        Some(first)
     }
 }
 

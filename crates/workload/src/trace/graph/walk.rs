@@ -21,7 +21,7 @@ use mpi::{Completion, Op};
 
 use super::{After, SharedGraph, Work};
 use crate::trace::error::TraceError;
-use crate::trace::set::{RankCalls, RecordedCall, Step};
+use crate::trace::set::{Begun, RankCalls, RecordedCall, Step};
 
 /// What the operation that was given last does when it is over.
 enum Last {
@@ -48,6 +48,8 @@ pub struct Walk {
     free: Vec<Request>,
     requests: u32,
     last: Last,
+    /// The node that the operation given last begins, if it begins one.
+    begun: Option<u32>,
     /// Whether processors have computed since messages were asked for.
     computed: bool,
     done: u64,
@@ -72,6 +74,7 @@ impl Walk {
             free: Vec::new(),
             requests: 0,
             last: Last::Nothing,
+            begun: None,
             computed: false,
             done: 0,
             warnings,
@@ -118,7 +121,7 @@ impl Walk {
                 let (to, mode) = (Peer::Rank(to), self.graph.sends);
                 Op::Send(Send { to, tag, comm, bytes, mode, via: Via::PLATFORM, data: 0 }, start)
             }
-            Work::Receive { from, tag } => {
+            Work::Receive { from, tag, .. } => {
                 Op::Receive(Receive { from, tag, comm, capacity: Bytes(u64::MAX) }, start)
             }
             Work::Collective(number) => {
@@ -193,8 +196,10 @@ impl RankCalls for Walk {
             Last::Computed(time) => self.compute(time),
             Last::Nothing | Last::Test => {}
         }
+        self.begun = None;
         loop {
             if let Some(node) = self.messages.pop_front() {
+                self.begun = Some(node);
                 let op = self.message(node);
                 let name = match &op {
                     Op::Send(..) => "MPI_Isend",
@@ -223,6 +228,15 @@ impl RankCalls for Walk {
             self.computed = false;
             return Ok(Some(step("MPI_Waitsome", Op::Wait(self.all_under_way(), Until::Some))));
         }
+    }
+
+    fn begun(&self) -> Option<Begun> {
+        let node = self.begun?;
+        let bytes = match self.graph.nodes[node as usize] {
+            Work::Receive { bytes, .. } => bytes,
+            _ => None,
+        };
+        Some(Begun { number: u64::from(node) + 1, bytes })
     }
 
     fn made(&mut self, _: CommId) {}

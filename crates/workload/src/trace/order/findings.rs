@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mpi::operation::{Peer, Start, TagMatch};
+use mpi::operation::{Peer, Request, Start, TagMatch};
 use mpi::{Op, Rank};
 
 use super::Order;
@@ -26,6 +26,8 @@ pub enum Kind {
     UnmatchedSend,
     /// A receive that gets no message.
     UnmatchedReceive,
+    /// A message of another length than its receive says.
+    OtherSize,
     /// A message that was received before it was sent, by the clocks of two hosts.
     ClockInversion,
 }
@@ -40,6 +42,7 @@ impl Kind {
         (Kind::Cycle, "cyclic dependency", "a replay ends there as a deadlock"),
         (Kind::UnmatchedSend, "unmatched send", "a replay sends it, and nobody takes it"),
         (Kind::UnmatchedReceive, "unmatched receive", "a replay posts it, and goes on as recorded"),
+        (Kind::OtherSize, "message of another size", "a replay takes the size that is sent"),
         (
             Kind::ClockInversion,
             "clock inversion",
@@ -55,7 +58,7 @@ pub struct Finding {
     pub kind: Kind,
     /// On which rank.
     pub rank: Rank,
-    /// In which call of that rank, from 1.
+    /// In which call of that rank, from 1; of a graph, at which of its nodes, 0 for none of them.
     pub number: u64,
     /// Of which function.
     pub call: &'static str,
@@ -83,7 +86,7 @@ impl Findings {
     pub(super) fn add(&mut self, kind: Kind, at: Place, cause: String) {
         self.counts[kind as usize] += 1;
         if self.count(kind) <= KEPT {
-            let Place { rank, number, call } = at;
+            let Place { rank, number, call, .. } = at;
             self.first.push(Finding { kind, rank, number, call, cause });
         }
     }
@@ -91,7 +94,12 @@ impl Findings {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (call #{} of rank {})", self.call, self.number, self.rank.0)
+        let Place { rank, number, call, of_graph } = self;
+        match (of_graph, number) {
+            (false, _) => write!(f, "{call} (call #{number} of rank {})", rank.0),
+            (true, 0) => write!(f, "{call} (of rank {})", rank.0),
+            (true, _) => write!(f, "{call} (event #{number} of rank {})", rank.0),
+        }
     }
 }
 
@@ -107,7 +115,7 @@ pub(super) fn at_the_end(order: &mut Order) {
                 [] => "waits for a message of whoever sends".to_string(),
                 _ => format!("waits for rank {}{more}", names.join(", ")),
             };
-            findings.add(Kind::Stuck, state.place(rank), cause);
+            findings.add(Kind::Stuck, order.stands(rank), cause);
         }
         for ((comm, from, tag), message) in state.mail.arrived() {
             let cause = format!(
@@ -137,7 +145,7 @@ pub(super) fn at_the_end(order: &mut Order) {
         }
     }
     if let Some(circle) = circle(order) {
-        let at = order.ranks[circle[0].0 as usize].place(circle[0]);
+        let at = order.stands(circle[0]);
         let all: Vec<_> = circle.iter().chain(&circle[..1]).map(|rank| rank.0.to_string()).collect();
         findings.add(Kind::Cycle, at, format!("ranks {} wait for each other", all.join(" → ")));
     }
@@ -168,6 +176,21 @@ fn circle(order: &Order) -> Option<Vec<Rank>> {
 }
 
 impl Order<'_> {
+    /// Where a rank stands that cannot go on: of a graph, the first of the nodes that it waits for.
+    fn stands(&self, rank: Rank) -> Place {
+        let state = &self.ranks[rank.0 as usize];
+        let own = state.place(rank);
+        let Some(Op::Wait(requests, _)) = state.standing.as_ref().map(|step| &step.op) else { return own };
+        let begun = |request: &Request| match &state.slots.get(&request.0)?.state {
+            State::Meets(which, place) => self.meetings.by(which, *place),
+            _ => {
+                state.mail.posted().iter().find(|posted| posted.request == request.0).map(|posted| posted.by)
+            }
+        };
+        let nodes = requests.iter().filter(|_| own.of_graph).filter_map(begun);
+        nodes.min_by_key(|by| by.number).unwrap_or(own)
+    }
+
     /// Whom a rank waits for that cannot go on, as far as that is known.
     fn waits_for(&self, rank: Rank) -> Vec<Rank> {
         let state = &self.ranks[rank.0 as usize];

@@ -24,6 +24,8 @@ pub struct Place {
     pub number: u64,
     /// The function.
     pub call: &'static str,
+    /// Whether the number is that of a node of a graph; then 0 is that of none.
+    pub of_graph: bool,
 }
 
 impl Place {
@@ -62,6 +64,8 @@ pub struct Posted {
     pub by: Place,
     /// The logical clock of the receiver.
     pub clock: u64,
+    /// How long the message is said to be \[bytes\], where the trace says more than how much room there is.
+    pub said: Option<u64>,
 }
 
 /// Communicator, sender's rank in it, tag.

@@ -178,6 +178,11 @@ impl Meetings {
         self.0.get_mut(which)
     }
 
+    /// By which call the member in `place` has come.
+    pub fn by(&self, which: &Which, place: usize) -> Option<Place> {
+        self.0.get(which)?.entries[place].as_ref().map(|entry| entry.by)
+    }
+
     /// Whether the member in `place` may go on: the latest clock that it has waited for, if any.
     pub fn ready(&self, which: &Which, place: usize) -> Option<Option<u64>> {
         let instance = self.0.get(which)?;

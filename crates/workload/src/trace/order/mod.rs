@@ -13,6 +13,9 @@
 //! Sends are taken to be buffered, but for synchronous ones. Calls that only take time, one-sided ones among them, order
 //! nothing between ranks.
 //!
+//! Where calls stand in no order but in graphs, there are no clocks, but the same things can be wrong ([`lint`]): then the
+//! trace is replayed on a machine on which computing takes what was recorded, and nothing else any time.
+//!
 //! Source: Lamport, "Time, clocks, and the ordering of events in a distributed system" (CACM 21(7), 1978).
 
 mod agree;
@@ -23,9 +26,11 @@ mod mail;
 mod meeting;
 mod ranks;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
+use engine::Time;
 use mpi::Rank;
 use mpi::operation::{CommId, NewComm};
 
@@ -100,7 +105,12 @@ pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, Trac
     Ok(order_first(set, u64::MAX, watch)?.unwrap_or_default())
 }
 
-/// The same, until more than `most` calls have returned: then there is nothing to be said.
+/// What is wrong with a trace, whether or not its calls stand in an order.
+pub fn lint(set: &dyn TraceSet) -> Result<Findings, TraceError> {
+    Ok(go_through(set, u64::MAX, &mut |_, _| {})?.unwrap_or_default())
+}
+
+/// The same as [`order`], until more than `most` calls have returned: then there is nothing to be said.
 pub fn order_first(
     set: &dyn TraceSet,
     most: u64,
@@ -110,7 +120,13 @@ pub fn order_first(
         let reason = "its calls stand in no order, but wait for each other: they have no logical clocks";
         return Err(TraceError::new(set.format(), reason));
     }
-    let ranks = (0..set.ranks()).map(|rank| Ok(RankState::new(set.calls(Rank(rank), Clocks::Aligned)?)));
+    go_through(set, most, watch)
+}
+
+fn go_through(set: &dyn TraceSet, most: u64, watch: &mut dyn Watch) -> Result<Option<Findings>, TraceError> {
+    let of_graphs = !set.ordered();
+    let ranks =
+        (0..set.ranks()).map(|rank| Ok(RankState::new(set.calls(Rank(rank), Clocks::Aligned)?, of_graphs)));
     let mut order = Order {
         hosts: set.hosts(),
         common_time: set.common_time(),
@@ -118,17 +134,22 @@ pub fn order_first(
         comms: vec![Comm::world(set.ranks()), Comm::world(set.ranks())],
         meetings: Meetings::default(),
         queue: (0..set.ranks()).map(Rank).collect(),
+        of_graphs,
+        computing: BinaryHeap::new(),
+        now: Time::ZERO,
+        ended: false,
         findings: Findings::default(),
         left: most,
         watch,
     };
-    while let Some(rank) = order.queue.pop_front() {
-        order.ranks[rank.0 as usize].queued = false;
+    while let Some(rank) = order.next() {
         if !order.advance(rank)? {
             return Ok(None);
         }
     }
-    findings::at_the_end(&mut order);
+    if !order.ended {
+        findings::at_the_end(&mut order);
+    }
     Ok(Some(order.findings))
 }
 
@@ -143,6 +164,13 @@ struct Order<'a> {
     meetings: Meetings,
     /// Ranks that may be able to go on.
     queue: VecDeque<Rank>,
+    /// Whether ranks have graphs, not calls in order.
+    of_graphs: bool,
+    /// Ranks that compute, and until when; only of graphs.
+    computing: BinaryHeap<Reverse<(Time, u32)>>,
+    now: Time,
+    /// Whether a rank has come to what has no operation: there, a replay ends.
+    ended: bool,
     findings: Findings,
     /// How many calls may return yet.
     left: u64,
@@ -152,6 +180,18 @@ struct Order<'a> {
 impl Order<'_> {
     fn state(&mut self, rank: Rank) -> &mut RankState {
         &mut self.ranks[rank.0 as usize]
+    }
+
+    /// The next rank that may go on: when there is no other, the one whose computing ends first.
+    fn next(&mut self) -> Option<Rank> {
+        if let Some(rank) = self.queue.pop_front() {
+            self.state(rank).queued = false;
+            return Some(rank);
+        }
+        let Reverse((end, rank)) = self.computing.pop()?;
+        self.now = end;
+        self.state(Rank(rank)).computing = false;
+        Some(Rank(rank))
     }
 
     fn wake(&mut self, rank: Rank) {

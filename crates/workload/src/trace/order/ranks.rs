@@ -1,8 +1,11 @@
 //! What each rank of a recording does, call by call, and when it may go on.
 
+use std::cmp::Reverse;
+
 use engine::Time;
 use engine::hash::Map;
-use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until};
+use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Work};
+use mpi::source::{Completion, Status};
 use mpi::{Op, Rank};
 
 use super::check;
@@ -18,6 +21,12 @@ pub struct RankState {
     /// The logical clock of its last call.
     pub clock: u64,
     number: u64,
+    /// Of a graph, whose number that of a node is.
+    of_graph: bool,
+    /// How long the message is said to be that the call receives \[bytes\].
+    said: Option<u64>,
+    /// Whether it computes, until that is over.
+    pub computing: bool,
     /// The call that it stands in.
     pub standing: Option<Step>,
     /// Requests by number, and that of the call that blocks.
@@ -70,12 +79,15 @@ impl Waited {
 }
 
 impl RankState {
-    /// At its first call.
-    pub fn new(calls: Box<dyn RankCalls>) -> RankState {
+    /// At its first call, or before the first node of its graph.
+    pub fn new(calls: Box<dyn RankCalls>, of_graph: bool) -> RankState {
         RankState {
             calls,
             clock: 0,
             number: 0,
+            of_graph,
+            said: None,
+            computing: false,
             standing: None,
             slots: Map::default(),
             meetings: Map::default(),
@@ -94,7 +106,8 @@ impl RankState {
 
     /// The call that it stands in.
     pub fn place(&self, rank: Rank) -> Place {
-        Place { rank, number: self.number, call: self.standing.as_ref().map_or("", |step| step.call.name) }
+        let call = self.standing.as_ref().map_or("", |step| step.call.name);
+        Place { rank, number: self.number, call, of_graph: self.of_graph }
     }
 
     /// What an operation wants of a request that is not so.
@@ -139,18 +152,18 @@ impl RankState {
 impl Order<'_> {
     /// Lets a rank go on as far as it can; whether no more calls have returned than may.
     pub fn advance(&mut self, rank: Rank) -> Result<bool, TraceError> {
-        while !self.state(rank).over {
-            let state = self.state(rank);
-            if state.standing.is_none() {
-                let Some(step) = state.calls.next()? else {
-                    state.over = true;
-                    break;
-                };
+        while !self.state(rank).over && !self.state(rank).computing {
+            if self.state(rank).standing.is_none() {
+                let Some(step) = self.next_step(rank)? else { break };
                 if !step.is_call() {
+                    self.compute(rank, &step.op);
                     continue;
                 }
-                let op = step.op.clone();
-                state.number += 1;
+                let (op, state) = (step.op.clone(), self.state(rank));
+                let begun = state.calls.begun();
+                state.number =
+                    if state.of_graph { begun.map_or(0, |node| node.number) } else { state.number + 1 };
+                state.said = begun.and_then(|node| node.bytes).map(|bytes| bytes.0);
                 state.standing = Some(step);
                 self.begin(rank, op);
             }
@@ -164,6 +177,31 @@ impl Order<'_> {
             self.watch.call(rank, clock);
         }
         Ok(true)
+    }
+
+    /// The next step of a rank, if it has one. What of a graph has no operation is found, as a replay ends there.
+    fn next_step(&mut self, rank: Rank) -> Result<Option<Step>, TraceError> {
+        let state = self.state(rank);
+        let step = match state.calls.next() {
+            Err(error) if state.of_graph => {
+                state.number = 0;
+                let by = state.place(rank);
+                self.ended = true;
+                self.findings.add(Kind::NotFollowed, by, error.to_string());
+                None
+            }
+            step => step?,
+        };
+        self.state(rank).over = step.is_none();
+        Ok(step)
+    }
+
+    /// Of a graph, what is ready meanwhile depends on how long computing takes.
+    fn compute(&mut self, rank: Rank, op: &Op) {
+        if let (true, Op::Compute(Work::Time(time))) = (self.of_graphs, op) {
+            self.state(rank).computing = true;
+            self.computing.push(Reverse((self.now + *time, rank.0)));
+        }
     }
 
     /// Starts what a call does; its rank stands in it.
@@ -253,7 +291,7 @@ impl Order<'_> {
             Some(from) => from,
         };
         self.state(rank).set(request, State::Waits(from));
-        let posted = Posted { receive, request, by, clock };
+        let posted = Posted { receive, request, by, clock, said: self.state(rank).said };
         if let Some(message) = self.state(rank).mail.post(posted) {
             self.matched(rank, posted, message);
         }
@@ -282,6 +320,10 @@ impl Order<'_> {
         if message.bytes > capacity {
             let cause = format!("has room for {capacity} bytes, but {} sends {}", message.by, message.bytes);
             self.findings.add(Kind::Truncated, posted.by, cause);
+        }
+        if let Some(said) = posted.said.filter(|said| *said != message.bytes) {
+            let cause = format!("receives {said} bytes, but {} sends {}", message.by, message.bytes);
+            self.findings.add(Kind::OtherSize, posted.by, cause);
         }
         self.watch.message(message.by.beginning(message.request), posted.by.beginning(posted.request));
         let waited = Waited { clock: Some(message.clock), sent: Some((message.by, message.begin)) };
@@ -374,16 +416,27 @@ impl Order<'_> {
         match &step.op {
             Op::WaitOne(request) => self.seen(rank, *request),
             Op::Wait(requests, Until::All) => requests.iter().for_each(|request| self.seen(rank, *request)),
-            Op::Wait(requests, _) => {
-                let done: Vec<_> = requests.iter().filter(|one| self.done(rank, **one).is_some()).collect();
-                done.into_iter().for_each(|request| self.seen(rank, *request));
-            }
+            Op::Wait(requests, _) => self.some_seen(rank, requests),
+            // Where calls stand in order, those that say what was complete stand for a test that found it.
+            Op::Test(requests, _) if self.of_graphs => self.some_seen(rank, requests),
             _ => {
                 if let Some(made) = self.made(rank) {
                     self.state(rank).calls.made(made);
                 }
                 self.seen(rank, Request(BLOCKING));
             }
+        }
+    }
+
+    /// Those of the operations that are complete are forgotten, and a graph is told.
+    fn some_seen(&mut self, rank: Rank, requests: &[Request]) {
+        let all = (0..).zip(requests);
+        let done: Vec<(u32, Request)> =
+            all.filter(|(_, one)| self.done(rank, **one).is_some()).map(|(at, one)| (at, *one)).collect();
+        done.iter().for_each(|(_, request)| self.seen(rank, *request));
+        if self.of_graphs {
+            let done = done.into_iter().map(|(at, _)| (at, Status::EMPTY)).collect();
+            self.state(rank).calls.returned(&Completion { done, ..Completion::default() });
         }
     }
 
