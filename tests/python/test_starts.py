@@ -84,8 +84,8 @@ def test_a_part_from_later_on_counts_from_its_begin(late: Path) -> None:
 
 
 def turns(rank: int) -> list[dict]:
-    """Ranks that share a processor: the second leaves the first allreduce 300 ms after the other, which waits for
-    it in the second; between them each computes for 1 ms."""
+    """Ranks that share a processor: the second leaves the first allreduce 300 ms after the other, which
+    waits for it in the second; between them each computes for 1 ms."""
     first = [allreduce(length_us=300_000), allreduce(gap_us=1000, length_us=300_000)]
     second = [allreduce(length_us=600_000), allreduce(gap_us=1000)]
     return second if rank else first
