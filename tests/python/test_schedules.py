@@ -103,6 +103,28 @@ def test_lint_finds_a_node_that_waits_for_itself(tmp_path: Path) -> None:
     assert hopcast("lint", path).returncode == 1
 
 
+def test_dump_lists_events_and_after_what_they_begin(tmp_path: Path) -> None:
+    zero = "a: calc 5000 cpu 1\nb: send 80b to 1 tag 7\nc: recv 9b from -1\n"
+    zero += "b requires a\nc requires a\nc irequires b"
+    path = schedule(tmp_path / "a.goal", zero, "recv 80b from 0 tag -1")
+    done = hopcast("dump", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [" ".join(line.split()) for line in done.stdout.splitlines() if "#" not in line] == [
+        "rank 0",
+        "1 compute 0.000005000 s, processor 1",
+        "2 MPI_Isend to 1, tag 7, 80 B 1",
+        "3 MPI_Irecv from any, tag 0, 9 B 1, the begin of 2",
+        "rank 1",
+        "1 MPI_Irecv from 0, any tag, 80 B",
+    ]
+    lines = [json.loads(line) for line in hopcast("dump", "--json", "--rank", "0", path).stdout.splitlines()]
+    waits = [(line["event"], line["after_end_of"], line["after_begin_of"]) for line in lines]
+    assert waits == [("compute", [], []), ("MPI_Isend", [1], []), ("MPI_Irecv", [1], [2])]
+    assert lines[0]["time_s"] == pytest.approx(5e-6)
+    assert lines[1] | {"rank": 0, "number": 2, "to": 1, "tag": 7, "bytes": 80} == lines[1]
+    assert lines[2] | {"from": None, "tag": 0, "bytes": 9} == lines[2]
+
+
 @pytest.mark.parametrize("words", [["convert"], ["slice", "--ranks", "0"], ["scale", "--to", "4"]])
 def test_what_needs_an_order_is_refused(words: list[str], tmp_path: Path) -> None:
     path = schedule(tmp_path / "a.goal", "send 8b to 1", "recv 8b from 0")

@@ -2,6 +2,7 @@
 
 mod look;
 mod make;
+mod nodes;
 mod stop;
 
 use std::collections::BTreeSet;

@@ -5,6 +5,8 @@ mod common;
 use common::chakra::{Node, file};
 use common::samples;
 use mpi::Rank;
+use mpi::operation::CommId;
+use workload::trace::graph::After;
 use workload::trace::order::{Findings, Kind, lint};
 use workload::trace::{self, SharedSet, TraceFile};
 
@@ -193,6 +195,26 @@ fn nodes_are_named_as_their_file_does() {
     let set = trace::recognise(samples::files(&samples::bigsim())).unwrap();
     let named = [1, 2, 3, 5].map(|number| name(&set, 1, number));
     assert_eq!(named, [0, 0, 1, 1].map(|event| Some(format!("event {event} of the log"))));
+}
+
+/// Groups are numbered from 2, as if they had been made: 0 and 1 are the world and each rank alone.
+#[test]
+fn graphs_of_a_rank_are_told_without_a_replay() {
+    let groups = r#"['[{"pg_name": "7", "ranks": [1, 0]}]']"#;
+    let nodes = [
+        Node::new(10, 1).inputs(groups),
+        Node::collective(20, 0, 24).text("pg_name", "7"),
+        Node::collective(30, 0, 16).after(&[10]),
+        Node::collective(40, 0, 8).after(&[10]).text("pg_name", "7"),
+    ];
+    let graph = chakra(&[&nodes, &nodes]).graph(Rank(1)).unwrap().unwrap();
+    let comms = [0, 1, 2].map(|number| graph.collective(number).comm);
+    assert_eq!(comms, [CommId(2), CommId::WORLD, CommId(2)]);
+    // The second collective of a group begins after the first has.
+    let after = [vec![], vec![], vec![(0, After::Finish)], vec![(0, After::Finish), (1, After::Start)]];
+    assert_eq!(graph.earlier(), after);
+    let ordered = trace::recognise(samples::files(&samples::simgrid())).unwrap();
+    assert!(ordered.graph(Rank(0)).unwrap().is_none());
 }
 
 #[test]

@@ -115,6 +115,8 @@ def dump(path: str, ranks: tuple[int, ...], clocks: bool, as_json: bool) -> None
     """List the calls of the trace at PATH, rank by rank.
 
     Logical clocks are Lamport's: a call that received a message has a later one than the call that sent it.
+    Of schedules (GOAL, Chakra, BigSim) what is listed are the events of each rank, and after which others
+    each may begin.
     """
     import sys
 

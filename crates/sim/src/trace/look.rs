@@ -11,7 +11,7 @@ use workload::trace::order::{self, Finding, Findings, Kind};
 use workload::trace::set::EndsEarly;
 use workload::trace::{Clocks, SharedSet, Summary, TraceError};
 
-use super::{input_error, open};
+use super::{input_error, nodes, open};
 use crate::config::InputError;
 
 /// One call, as `dump` gives it in JSON.
@@ -38,8 +38,8 @@ struct Polled {
     waited_ns: u64,
 }
 
-/// Lists the calls of `ranks` (of all if there are none) at `path`, with their logical clocks if `clocks`: lines of
-/// text, or of JSON, some at a time, until `write` has enough.
+/// Lists the calls of `ranks` (of all if there are none) at `path`, with their logical clocks if `clocks`, or, where they
+/// stand in no order, the nodes of their graphs: lines of text, or of JSON, some at a time, until `write` has enough.
 pub fn dump(
     path: &str,
     ranks: &[u32],
@@ -68,6 +68,12 @@ pub fn dump(
         order::order(&*recording, &mut see).map_err(|error| input_error(&error))?;
     }
     for rank in all {
+        if let Some(graph) = recording.graph(Rank(rank)).map_err(|error| input_error(&error))? {
+            if nodes::dump(&graph, rank, as_json, write) {
+                continue;
+            }
+            break;
+        }
         let goes_on = dump_rank(&recording, rank, &times[rank as usize], as_json, write);
         if !goes_on.map_err(|error| input_error(&error))? || !dump_standing(&recording, rank, as_json, write)
         {

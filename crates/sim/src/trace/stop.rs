@@ -7,6 +7,7 @@ use engine::Duration;
 use mpi::operation::CommId;
 use mpi::{Completion, Rank};
 
+use workload::trace::graph::Graph;
 use workload::trace::hct::between::Count;
 use workload::trace::hct::rank::Head;
 use workload::trace::set::{
@@ -71,6 +72,9 @@ impl TraceSet for Stoppable {
     }
     fn ordered(&self) -> bool {
         self.of.ordered()
+    }
+    fn graph(&self, rank: Rank) -> Result<Option<Graph>, TraceError> {
+        self.of.graph(rank)
     }
     fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
         self.of.node_name(rank, number)

@@ -5,6 +5,7 @@ use mpi::operation::CommId;
 use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
+use super::graph::Graph;
 use super::hct::between::{Count, MOST_COUNTS};
 use super::hct::rank::{Clock, Event, Head, Standing};
 use super::hct::write::Translated;
@@ -221,6 +222,11 @@ pub trait TraceSet: Send + Sync {
     /// the order by what each depends on.
     fn ordered(&self) -> bool {
         true
+    }
+    /// The graph of `rank`, where calls stand in no order. Communicators have the numbers of the groups in it, from 2.
+    fn graph(&self, rank: Rank) -> Result<Option<Graph>, TraceError> {
+        let _ = rank;
+        Ok(None)
     }
     /// How the trace itself names a node of `rank`, whose number is that of [`Begun`]: by a label, its line, its own
     /// number.

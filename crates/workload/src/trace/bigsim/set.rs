@@ -226,6 +226,9 @@ impl TraceSet for BigsimSet {
     fn ordered(&self) -> bool {
         false
     }
+    fn graph(&self, rank: Rank) -> Result<Option<Graph>, TraceError> {
+        self.graph(rank.0).map(Some)
+    }
     fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
         let mut build = Builder::default();
         for (event, place) in self.events(rank.0)?.iter().zip(0..) {

@@ -10,7 +10,7 @@ use mpi::{Completion, Op};
 use super::nodes::Nodes;
 use super::schedule::{Member, schedule};
 use crate::trace::error::TraceError;
-use crate::trace::graph::Walk;
+use crate::trace::graph::{Graph, Walk};
 use crate::trace::set::{Begun, RankCalls, RecordedCall, Step};
 
 /// A rank on its way.
@@ -48,6 +48,17 @@ impl Replay {
             }
         }
         Ok(Replay { file, ranks, nodes, groups, number: 0, members, walk: None })
+    }
+}
+
+impl Replay {
+    /// The graph of the rank, as if its groups had been made.
+    pub(super) fn graph(mut self) -> Result<Graph, TraceError> {
+        while !self.groups.is_empty() {
+            self.made(CommId(2 + self.number));
+        }
+        let graph = schedule(&self.nodes, self.ranks, &self.members);
+        graph.map_err(|reason| TraceError::new(&*self.file, reason))
     }
 }
 

@@ -14,6 +14,7 @@ use super::schedule::collective_kind;
 use super::{json, proto};
 use crate::trace::Format;
 use crate::trace::error::TraceError;
+use crate::trace::graph::Graph;
 use crate::trace::input::TraceFile;
 use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Summary, TraceSet};
 
@@ -151,6 +152,10 @@ impl TraceSet for ChakraSet {
     }
     fn ordered(&self) -> bool {
         false
+    }
+    fn graph(&self, rank: Rank) -> Result<Option<Graph>, TraceError> {
+        let file = self.file(rank)?;
+        Replay::new(file.name.clone(), rank.0, self.ranks(), Nodes::read(file)?)?.graph().map(Some)
     }
     fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
         let nodes = Nodes::read(self.file(rank)?)?.nodes;

@@ -169,6 +169,9 @@ impl TraceSet for GoalSet {
     fn ordered(&self) -> bool {
         false
     }
+    fn graph(&self, rank: Rank) -> Result<Option<Graph>, TraceError> {
+        Ok(Some(self.read(rank)?.0))
+    }
     fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
         match &self.ranks {
             Ranks::Text(parts) => {

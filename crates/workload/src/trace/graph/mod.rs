@@ -105,6 +105,20 @@ impl Graph {
         &self.nodes
     }
 
+    /// The collective with this number.
+    pub fn collective(&self, number: u32) -> &Collective {
+        &self.collectives[number as usize]
+    }
+
+    /// After which nodes each may begin, in the order of the trace.
+    pub fn earlier(&self) -> Vec<Vec<(u32, After)>> {
+        let mut earlier = vec![Vec::new(); self.nodes.len()];
+        for node in 0..self.nodes.len() as u32 {
+            self.edges_of(node).iter().for_each(|(next, after)| earlier[*next as usize].push((node, *after)));
+        }
+        earlier
+    }
+
     fn edges_of(&self, node: u32) -> &[(u32, After)] {
         &self.edges[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
