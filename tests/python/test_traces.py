@@ -11,6 +11,7 @@ import pytest
 
 import hopcast
 from hopcast.cli import core
+from hopcast.record.files import converted
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("HOPCAST_DATA", ROOT.parent / "shared" / "data"))
@@ -40,6 +41,16 @@ def samples(cell: str, place: Path) -> list[Path]:
     if not found:
         pytest.skip(f"no {parts[-1]} in {within} (set HOPCAST_DATA)")
     return found
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row[0] == "otf2"], ids=lambda row: row[1])
+def test_what_is_converted_replays_as_the_sample_does(row: list[str], tmp_path: Path) -> None:
+    """The clocks of these archives count whole nanoseconds, or fewer, which are whole ones in each call."""
+    for number, path in enumerate(samples(row[1], tmp_path)):
+        copy = tmp_path / f"copy-{number}.hct"
+        converted(str(path), str(copy), False, None)
+        outcomes = [hopcast.run("crossbar", trace).summary["outcome_hash"] for trace in (path, copy)]
+        assert outcomes[0] == outcomes[1], path
 
 
 def test_the_table_names_the_platforms() -> None:

@@ -8,7 +8,8 @@ use engine::{Bytes, Duration, Time};
 use mpi::collective::{Kind, Sizes};
 use mpi::operation::{CommId, NewComm, Peer, Request, Start, TagMatch, Until, Work};
 use mpi::{Op, Rank};
-use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile};
+use workload::trace::hct::write::{convert, file_name};
+use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, TraceFile};
 
 /// Numbers of communicators as each location has them.
 const WORLD: u64 = 10;
@@ -133,6 +134,46 @@ fn calls_become_operations() {
         assert_eq!(sizes.collect::<Vec<_>>(), expected);
         assert_eq!(ops[16..], [Op::Call("MPI_Finalize", Duration::ZERO), Op::Finish]);
     }
+}
+
+fn converted(set: &SharedSet) -> SharedSet {
+    let hosts = set.hosts();
+    let files = (0..set.ranks()).map(|rank| {
+        let mut content = Vec::new();
+        convert(&**set, &set.head(Rank(rank), &hosts[rank as usize]), &mut content).unwrap();
+        TraceFile::new(file_name(rank), content)
+    });
+    trace::recognise(files.collect()).unwrap()
+}
+
+/// Calls that only waited take no time in a replay, nor in one of the same trace in another format: a wait that
+/// completed nothing, a call that made a communicator, MPI_Finalize. Their recorded lengths are 100, 200 and 500 µs.
+#[test]
+fn what_only_waited_does_so_in_hopcasts_format_too() {
+    let waits = |rank: usize, w: &mut Writer| {
+        w.call("MPI_Waitall", 1100, 1200, |_| {});
+        w.call("MPI_Comm_dup", 1300, 1500, |_| {});
+        program(rank, w);
+    };
+    let set = trace::recognise(two(false, waits)).unwrap();
+    let replayed = |set: SharedSet| {
+        let mut source = trace::replay(set, ReplayOptions::default()).unwrap();
+        let run = drive::run(&mut source, 2);
+        assert_eq!(source.take_error(), None);
+        run
+    };
+    let (original, copy) = (replayed(set.clone()), replayed(converted(&set)));
+    let nothing = |name| Op::Call(name, Duration::ZERO);
+    for name in ["MPI_Waitall", "MPI_Comm_dup", "MPI_Finalize"] {
+        assert!(original.ops[0].contains(&nothing(name)), "{name}");
+    }
+    assert_eq!(copy.ops, original.ops);
+    assert_eq!(copy.ends, original.ends);
+    // The recorded times stay.
+    let times = |set: &SharedSet| -> Vec<_> {
+        set.recorded_calls(Rank(1), Clocks::Aligned).unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(times(&converted(&set)), times(&set));
 }
 
 #[test]

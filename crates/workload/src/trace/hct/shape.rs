@@ -49,7 +49,7 @@ pub enum Did {
     },
     /// Found a message, which stays.
     Probe(Received),
-    /// Waited for these requests, or found them complete.
+    /// Waited for these requests, or found them complete: for none where it waited for what is not simulated.
     Complete {
         /// Which.
         requests: Vec<u32>,

@@ -31,6 +31,9 @@ impl fmt::Display for Did {
 }
 
 fn numbers(f: &mut fmt::Formatter<'_>, what: &str, all: &[u32]) -> fmt::Result {
+    if all.is_empty() {
+        return write!(f, "no {what}");
+    }
     write!(f, "{what}")?;
     all.iter().try_for_each(|number| write!(f, " {number}"))
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use engine::Time;
+use engine::{Duration, Time};
 use mpi::operation::{CommId, Work};
 use mpi::{Op, Rank};
 
@@ -112,6 +112,11 @@ impl Translated {
             }
         };
         let mut shape = shape(step.call.name, &step.op);
+        if matches!(step.op, Op::Call(_, Duration::ZERO)) && step.call.end > step.call.begin {
+            // All that it did was to wait, for what a replay does not simulate: so it takes no time there, and this
+            // recorded length must not be taken for work.
+            shape.did = Did::Complete { requests: Vec::new(), matched: Vec::new() };
+        }
         if let Did::NewComm(made) = &mut shape.did {
             // Nothing is simulated here, so the simulation's numbers are ours to choose: those of the file.
             let outside = matches!(made.how, How::Split { colour: None, .. } | How::OutsideGraph);
