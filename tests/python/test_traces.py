@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tarfile
@@ -11,7 +12,7 @@ import pytest
 
 import hopcast
 from hopcast.cli import core
-from hopcast.record.files import converted
+from hopcast.record.files import converted, scaled, sliced
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("HOPCAST_DATA", ROOT.parent / "shared" / "data"))
@@ -45,12 +46,92 @@ def samples(cell: str, place: Path) -> list[Path]:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row[0] == "otf2"], ids=lambda row: row[1])
 def test_what_is_converted_replays_as_the_sample_does(row: list[str], tmp_path: Path) -> None:
-    """The clocks of these archives count whole nanoseconds, or fewer, which are whole ones in each call."""
+    """The clocks of these archives count parts of a nanosecond, of which `.hct` keeps none.
+
+    So each call, and each gap before one, is less than 1 ns longer or shorter there. Those of several ranks
+    may add up; a call that only waited is longer than all of that.
+    """
     for number, path in enumerate(samples(row[1], tmp_path)):
         copy = tmp_path / f"copy-{number}.hct"
         converted(str(path), str(copy), False, None)
-        outcomes = [hopcast.run("crossbar", trace).summary["outcome_hash"] for trace in (path, copy)]
-        assert outcomes[0] == outcomes[1], path
+        original, again = (hopcast.run("crossbar", trace) for trace in (path, copy))
+        calls = sum(call["count"] for call in original.summary["calls"])
+        assert again.makespan_s == pytest.approx(original.makespan_s, abs=2e-9 * calls), path
+        finalize = {call["call"]: call["total_s"] for call in again.summary["calls"]}
+        assert finalize.get("MPI_Finalize", 0) == 0
+
+
+SIMGRID = [row for row in ROWS if row[0] == "simgrid"]
+
+
+@pytest.mark.parametrize("row", SIMGRID, ids=lambda row: re.sub(r"[`*]|.*/", "", row[1]))
+def test_operations_at_the_platforms_rate_replay_alike(row: list[str], tmp_path: Path) -> None:
+    """At 1 Gflop/s an operation takes 1 ns, so that nothing is rounded.
+
+    Messages are sent at once, whatever their length: else what a test lets go on would matter. Computing
+    that follows computing is one time in the copy, and a test is a call that asks nothing: of these the hash
+    tells, and the times do not.
+    """
+    (tmp_path / "even.toml").write_text(
+        platform(1e-6, 1e9, mpi='eager_limit = "1 TB"', flop_rate="1 Gflop/s")
+    )
+    for number, path in enumerate(samples(row[1], tmp_path)):
+        copy = tmp_path / f"copy-{number}.hct"
+        converted(str(path), str(copy), False, None, "1 Gflop/s")
+        outcomes = [hopcast.run(tmp_path / "even.toml", trace).summary for trace in (path, copy)]
+        assert outcomes[0]["makespan_s"] == pytest.approx(outcomes[1]["makespan_s"], rel=1e-9), path
+        if path.name not in ("actions_allreduce.txt", "actions_with_isend.txt", "smpi_replay.txt"):
+            assert outcomes[0]["outcome_hash"] == outcomes[1]["outcome_hash"], path
+
+
+COMPUTES = """0 init
+1 init
+1 sleep 0.25
+0 compute 3e6
+0 allreduce 10 5e6 6
+1 allreduce 10 5e6 6
+0 compute 2e6
+"""
+"""Rank 0 computes last, and never finalizes."""
+
+
+def test_operations_are_shown_and_need_a_rate(tmp_path: Path) -> None:
+    trace = tmp_path / "computes.ti"
+    trace.write_text(COMPUTES)
+    shown: list[str] = []
+    core.trace_dump(str(trace), [0], True, False, shown.append)
+    computing = [line.strip() for line in "".join(shown).splitlines() if "flop" in line]
+    assert computing == ["compute 3000000 flop", "compute 5000000 flop", "compute 2000000 flop"]
+    lines: list[str] = []
+    core.trace_dump(str(trace), [], True, True, lines.append)
+    listed = [json.loads(line) for line in "".join(lines).splitlines()]
+    computing = [
+        (one["rank"], one.get("flops"), one.get("seconds")) for one in listed if one["did"] == "compute"
+    ]
+    assert computing == [(0, 3e6, None), (0, 5e6, None), (0, 2e6, None), (1, None, 0.25), (1, 5e6, None)]
+
+    # Ranks are converted at the same time: either may be the first.
+    first = "(line 4: rank 0 computes 3000000|line 6: rank 1 computes 5000000)"
+    reason = rf'computes.ti: {first} operations.*--flop-rate "1 Gflop/s"'
+    with pytest.raises(hopcast.InputError, match=reason):
+        converted(str(trace), str(tmp_path / "no.hct"), False, None)
+    with pytest.raises(hopcast.InputError, match=r"rank \d computes \d+ operations.*--flop-rate"):
+        sliced(str(trace), str(tmp_path / "no.hct"), False, "0 s", "1 s", None)
+    with pytest.raises(hopcast.InputError, match=r"rank \d computes \d+ operations.*--flop-rate"):
+        scaled(str(trace), str(tmp_path / "no.hct"), False, None, [4])
+    for rate, wrong in [("0 Gflop/s", "at least 1 flop/s"), ("5", "has no unit"), ("5 GB/s", "unknown unit")]:
+        with pytest.raises(hopcast.InputError, match=f"--flop-rate {rate}: .*{wrong}"):
+            converted(str(trace), str(tmp_path / "no.hct"), False, None, rate)
+
+    copy = tmp_path / "copy.hct"
+    converted(str(trace), str(copy), False, None, "1 Gflop/s")
+    with pytest.raises(hopcast.InputError, match="of the format hct all computing is in time"):
+        converted(str(copy), str(tmp_path / "no.hct"), False, None, "1 Gflop/s")
+    # The reduction waits for the sleep, and takes 5 ms; then come 2 ms, after the last call.
+    (tmp_path / "even.toml").write_text(platform(0, 1e12, mpi='eager_limit = "1 TB"', flop_rate="1 Gflop/s"))
+    for replayed in (trace, copy):
+        report = hopcast.run(tmp_path / "even.toml", replayed)
+        assert report.makespan_s == pytest.approx(0.25 + 5e-3 + 2e-3, rel=1e-4)
 
 
 def test_the_table_names_the_platforms() -> None:

@@ -74,11 +74,21 @@ pub fn seconds(place: &str, text: &str) -> PyResult<f64> {
     parsed.map_err(|error| crate::errors::input_error(InputError::whole(place, error.to_string())))
 }
 
+/// Where a recorded run is, the folder for what is made of it, and how fast it computes operations.
+#[derive(FromPyObject)]
+pub struct OneTask(String, String, Option<String>);
+
+impl OneTask {
+    fn task(&self) -> sim::trace::Task<'_> {
+        sim::trace::Task { path: &self.0, out: &self.1, flop_rate: self.2.as_deref() }
+    }
+}
+
 /// Writes a recorded run into a folder in hopcast's own format, and says as JSON what was written: see
 /// `sim::trace::convert`.
 #[pyfunction]
-pub fn trace_convert(py: Python<'_>, path: &str, out: &str, tallied: Option<bool>) -> PyResult<String> {
-    interruptible(py, |stop| Ok(sim::trace::convert(path, out, tallied, stop)?.to_string()))
+pub fn trace_convert(py: Python<'_>, task: OneTask, tallied: Option<bool>) -> PyResult<String> {
+    interruptible(py, |stop| Ok(sim::trace::convert(&task.task(), tallied, stop)?.to_string()))
 }
 
 /// Writes a larger run, which stands for a regular recorded one, and says as JSON what was written: see
@@ -86,21 +96,19 @@ pub fn trace_convert(py: Python<'_>, path: &str, out: &str, tallied: Option<bool
 #[pyfunction]
 pub fn trace_scale(
     py: Python<'_>,
-    path: &str,
-    out: &str,
+    task: OneTask,
     grid: Option<Vec<u32>>,
     to: Vec<u32>,
     tallied: Option<bool>,
 ) -> PyResult<String> {
-    interruptible(py, |stop| Ok(sim::trace::scale(path, out, grid, &to, tallied, stop)?.to_string()))
+    interruptible(py, |stop| Ok(sim::trace::scale(&task.task(), grid, &to, tallied, stop)?.to_string()))
 }
 
 /// Writes a part of a recorded run, and says as JSON what was written and cut: see `sim::trace::slice`.
 #[pyfunction]
 pub fn trace_slice(
     py: Python<'_>,
-    path: &str,
-    out: &str,
+    task: OneTask,
     times: (Option<String>, Option<String>),
     meetings: Option<(u64, u64)>,
     ranks: Option<Vec<(u32, u32)>>,
@@ -108,7 +116,7 @@ pub fn trace_slice(
 ) -> PyResult<String> {
     let (from, to) = times;
     let part = sim::trace::Part { from, to, meetings, ranks, outside };
-    interruptible(py, |stop| Ok(sim::trace::slice(path, out, &part, stop)?.to_string()))
+    interruptible(py, |stop| Ok(sim::trace::slice(&task.task(), &part, stop)?.to_string()))
 }
 
 /// How often signals are looked at meanwhile.

@@ -26,7 +26,7 @@ use crate::config::InputError;
 use crate::table::{Column, Table};
 
 pub use look::{dump, lint, recorded};
-pub use make::{Part, convert, scale, slice};
+pub use make::{Part, Task, convert, scale, slice};
 pub use stop::Stop;
 
 /// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the

@@ -91,20 +91,30 @@ def trace_dump(
         _core.trace_dump(place, ranks, clocks, as_json, write)
 
 
-def trace_convert(path: str, out: str, tallied: bool | None) -> dict:
-    """Writes a recorded run into the folder `out` in hopcast's own format, see `sim::trace::convert`."""
+def trace_convert(path: str, out: str, tallied: bool | None, flop_rate: str | None = None) -> dict:
+    """Writes a recorded run into the folder `out` in hopcast's own format, see `sim::trace::convert`.
+
+    flop_rate: how fast it computes, such as "1 Gflop/s", where it has operations instead of times.
+    """
     from hopcast.archive import opened
 
     with opened(path) as place:
-        return json.loads(_core.trace_convert(place, out, tallied))
+        return json.loads(_core.trace_convert((place, out, flop_rate), tallied))
 
 
-def trace_scale(path: str, out: str, grid: list[int] | None, to: list[int], tallied: bool | None) -> dict:
+def trace_scale(
+    path: str,
+    out: str,
+    grid: list[int] | None,
+    to: list[int],
+    tallied: bool | None,
+    flop_rate: str | None = None,
+) -> dict:
     """Writes into the folder `out` a larger run, which stands for a regular one, see `sim::trace::scale`."""
     from hopcast.archive import opened
 
     with opened(path) as place:
-        return json.loads(_core.trace_scale(place, out, grid, to, tallied))
+        return json.loads(_core.trace_scale((place, out, flop_rate), grid, to, tallied))
 
 
 def trace_slice(
@@ -114,12 +124,13 @@ def trace_slice(
     meetings: tuple[int, int] | None,
     ranks: list[tuple[int, int]] | None,
     outside: str | None,
+    flop_rate: str | None = None,
 ) -> dict:
     """Writes into the folder `out` a part of a recorded run, see `sim::trace::slice`."""
     from hopcast.archive import opened
 
     with opened(path) as place:
-        return json.loads(_core.trace_slice(place, out, times, meetings, ranks, outside))
+        return json.loads(_core.trace_slice((place, out, flop_rate), times, meetings, ranks, outside))
 
 
 def platform_schema() -> str:

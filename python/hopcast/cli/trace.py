@@ -181,23 +181,32 @@ def _place(finding: dict, ordered: bool) -> str:
     return f"rank {finding['rank']}" + (f", {where}" if where else "")
 
 
+_flop_rate = click.option(
+    "--flop-rate",
+    metavar="RATE",
+    help="How fast ranks compute, such as '1 Gflop/s': of a trace that has operations instead of times "
+    "(SimGrid's).",
+)
+
+
 @command.command()
 @click.argument("path")
 @click.option("-o", "--out", type=click.Path(), required=True, help="What to write: a folder, NAME.hct.")
 @click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
+@_flop_rate
 @click.option(
     "--times",
     type=click.Choice(["exact", "tallied"]),
     help="The time of each call, or for each place of a loop how often which times happened. Default: as "
     "recorded.",
 )
-def convert(path: str, out: str, one_file: bool, times: str | None) -> None:
+def convert(path: str, out: str, one_file: bool, times: str | None, flop_rate: str | None) -> None:
     """Write the trace at PATH in hopcast's own format, .hct."""
     from hopcast.record.files import converted
     from hopcast.report import units
 
     tallied = None if times is None else times == "tallied"
-    written, size = converted(path, out, one_file, tallied)
+    written, size = converted(path, out, one_file, tallied, flop_rate)
     click.echo(
         f"{units.things(written['ranks'], 'rank')}, {written['calls']:,} calls in {out} ({units.size(size)})"
     )
@@ -233,7 +242,10 @@ class _Sizes(click.ParamType):
     "for, or in a row.",
 )
 @click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
-def scale(path: str, out: str, to: list[int], grid: list[int] | None, one_file: bool) -> None:
+@_flop_rate
+def scale(
+    path: str, out: str, to: list[int], grid: list[int] | None, one_file: bool, flop_rate: str | None
+) -> None:
     """Grow a regular trace to more ranks.
 
     Regular are stencils, rings and collectives of all ranks: what a rank does depends only on whether it
@@ -244,7 +256,7 @@ def scale(path: str, out: str, to: list[int], grid: list[int] | None, one_file: 
     from hopcast.record.files import scaled
     from hopcast.report import units
 
-    written, size = scaled(path, out, one_file, grid, to)
+    written, size = scaled(path, out, one_file, grid, to, flop_rate)
     grids = " to ".join(" x ".join(map(str, written[side])) for side in ("from", "to"))
     ranks = units.things(written["ranks"], "rank")
     click.echo(f"{grids}: {ranks}, {written['calls']:,} calls in {out} ({units.size(size)})")
@@ -299,6 +311,7 @@ class _Ranks(click.ParamType):
     help="What becomes of messages with ranks that are not kept. Default: refuse.",
 )
 @click.option("--one-file", is_flag=True, help="Write one file, a tar archive of the folder.")
+@_flop_rate
 def slice(path: str, out: str, one_file: bool, **part) -> None:
     """Write a part of the trace at PATH: a window of its time, some of its iterations, or some of its ranks.
 

@@ -13,16 +13,27 @@ from hopcast.errors import InputError
 from hopcast.signals import ending_in_order
 
 
-def converted(path: str, out: str, one_file: bool, tallied: bool | None) -> tuple[dict, int]:
+def converted(
+    path: str, out: str, one_file: bool, tallied: bool | None, flop_rate: str | None = None
+) -> tuple[dict, int]:
     """Writes the recorded run at `path` as `out`, a folder or one file, which is not there yet: what
     `sim::trace::convert` says of it, and its size [bytes]. With times tallied, exact, or (None) as they are.
+
+    flop_rate: how fast it computes, such as "1 Gflop/s", where it has operations instead of times.
     """
-    return _written(out, one_file, lambda folder: core.trace_convert(path, folder, tallied))
+    return _written(out, one_file, lambda folder: core.trace_convert(path, folder, tallied, flop_rate))
 
 
-def scaled(path: str, out: str, one_file: bool, grid: list[int] | None, to: list[int]) -> tuple[dict, int]:
+def scaled(
+    path: str,
+    out: str,
+    one_file: bool,
+    grid: list[int] | None,
+    to: list[int],
+    flop_rate: str | None = None,
+) -> tuple[dict, int]:
     """The same of the run that stands for the one at `path` on more ranks: see `sim::trace::scale`."""
-    return _written(out, one_file, lambda folder: core.trace_scale(path, folder, grid, to, None))
+    return _written(out, one_file, lambda folder: core.trace_scale(path, folder, grid, to, None, flop_rate))
 
 
 def sliced(
@@ -34,6 +45,7 @@ def sliced(
     meetings: tuple[int, int] | None,
     ranks: list[tuple[int, int]] | None = None,
     outside: str | None = None,
+    flop_rate: str | None = None,
 ) -> tuple[dict, int]:
     """The same of a part of the run at `path`: see `sim::trace::slice`.
 
@@ -41,7 +53,7 @@ def sliced(
     """
 
     def write(folder: str) -> dict:
-        return core.trace_slice(path, folder, (start, end), meetings, ranks, outside)
+        return core.trace_slice(path, folder, (start, end), meetings, ranks, outside, flop_rate)
 
     return _written(out, one_file, write)
 

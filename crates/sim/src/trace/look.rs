@@ -1,12 +1,14 @@
 //! Looks into recorded runs: lists their calls, and says what is wrong.
 
 use mpi::Rank;
+use mpi::operation::Work;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::rank::{Event, Standing};
 use workload::trace::hct::shape::Shape;
+use workload::trace::hct::write::Listed;
 use workload::trace::order::{self, Finding, Findings, Kind};
 use workload::trace::set::EndsEarly;
 use workload::trace::{Clocks, SharedSet, Summary, TraceError};
@@ -97,8 +99,16 @@ fn dump_rank(
         let clock = if clocks.is_empty() { "" } else { "    clock" };
         let _ = writeln!(text, "rank {rank}\n       #         begin [s]           end [s]{clock}  call");
     }
-    for (event, number) in recording.events(Rank(rank), Clocks::default())?.zip(1..) {
-        let Event { shape, begin_ns, end_ns, between } = event?;
+    let mut number = 0;
+    for listed in recording.listing(Rank(rank), Clocks::default())? {
+        let Event { shape, begin_ns, end_ns, between } = match listed? {
+            Listed::Call(event) => event,
+            Listed::Computing(what, work) => {
+                computing(&mut text, rank, what, work, as_json);
+                continue;
+            }
+        };
+        number += 1;
         let Between { polls, waited_ns, counts } = between;
         let counts = || counted.iter().zip(counts);
         let clock = clocks.get(number as usize - 1).copied();
@@ -149,6 +159,19 @@ fn dump_standing(
         return write(&format!("{line}\n"));
     }
     write(&format!("       - {:>17} {:>17}  {standing}\n", seconds(begin_ns), "not returned"))
+}
+
+/// One action that computes.
+fn computing(text: &mut String, rank: u32, what: &str, work: Work, as_json: bool) {
+    let (key, amount, unit) = match work {
+        Work::Time(time) | Work::Polled(time) => ("seconds", time.seconds(), "s"),
+        Work::Flops { flops, .. } | Work::PolledFlops(flops) => ("flops", flops, "flop"),
+    };
+    let _ = if as_json {
+        writeln!(text, "{}", json!({"rank": rank, "call": what, "did": "compute", key: amount}))
+    } else {
+        writeln!(text, "{:>8} {what} {amount} {unit}", "")
+    };
 }
 
 /// Nanoseconds as seconds, all digits.

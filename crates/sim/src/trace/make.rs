@@ -6,7 +6,8 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::Time;
+use engine::units::QuantityError;
+use engine::{FlopRate, Time};
 use mpi::Rank;
 use serde_json::{Value, json};
 use workload::trace::SharedSet;
@@ -19,14 +20,44 @@ use super::stop::Stop;
 use super::{input_error, open};
 use crate::config::InputError;
 
-/// Writes the recorded run at `path` into the folder `out`, which is there, in hopcast's own format; with times
-/// tallied by place if `tallied`, or as they are. Gives `ranks`, `calls`, `messages`, `bytes`.
-pub fn convert(path: &str, out: &str, tallied: Option<bool>, stop: &Stop) -> Result<Value, InputError> {
-    let recording = stop.stopping(open(path)?);
-    in_order(path, &recording)?;
+/// What is made a recording in hopcast's own format of, where it is, and where that is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// A recorded run.
+    pub path: &'a str,
+    /// A folder, which is there.
+    pub out: &'a str,
+    /// How fast it computes, such as "1 Gflop/s", where a run has operations instead of times.
+    pub flop_rate: Option<&'a str>,
+}
+
+impl Task<'_> {
+    fn open(&self, stop: &Stop) -> Result<SharedSet, InputError> {
+        let recording = open(self.path)?;
+        let Some(text) = self.flop_rate else { return Ok(stop.stopping(recording)) };
+        let error = |reason: String| InputError::whole(format!("--flop-rate {text}"), reason);
+        let rate: FlopRate = text.parse().map_err(|QuantityError(reason)| error(reason))?;
+        if rate.0 == 0 {
+            return Err(error("a rate is at least 1 flop/s".to_string()));
+        }
+        let format = recording.format();
+        let at_rate = recording.at_rate(rate).ok_or_else(|| {
+            error(format!(
+                "is for traces that compute operations, and of the format {format} all computing is in time"
+            ))
+        })?;
+        Ok(stop.stopping(at_rate))
+    }
+}
+
+/// Writes the recorded run in hopcast's own format; with times tallied by place if `tallied`, or as they are. Gives
+/// `ranks`, `calls`, `messages`, `bytes`.
+pub fn convert(task: &Task, tallied: Option<bool>, stop: &Stop) -> Result<Value, InputError> {
+    let recording = task.open(stop)?;
+    in_order(task.path, &recording)?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let hosts = recording.hosts();
-    write_all(recording.ranks(), out, &|rank, file| {
+    write_all(recording.ranks(), task.out, &|rank, file| {
         let mut head = recording.head(Rank(rank), &hosts[rank as usize]);
         head.tallied = tallied.unwrap_or(head.tallied);
         write::convert(&*recording, &head, file)
@@ -46,24 +77,23 @@ fn in_order(path: &str, recording: &SharedSet) -> Result<(), InputError> {
     Err(InputError::whole(path, reason))
 }
 
-/// Writes into the folder `out` a run of more ranks, which stands for the regular one at `path`: `to` has the sizes of
-/// the larger grid, or its number of ranks; `grid` the sizes of the recorded one, where no MPI_Cart_create tells.
+/// Writes a run of more ranks, which stands for the regular recorded one: `to` has the sizes of the larger grid, or its
+/// number of ranks; `grid` the sizes of the recorded one, where no MPI_Cart_create tells.
 pub fn scale(
-    path: &str,
-    out: &str,
+    task: &Task,
     grid: Option<Vec<u32>>,
     to: &[u32],
     tallied: Option<bool>,
     stop: &Stop,
 ) -> Result<Value, InputError> {
-    let recording = stop.stopping(open(path)?);
-    in_order(path, &recording)?;
+    let recording = task.open(stop)?;
+    in_order(task.path, &recording)?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let scaled = Scaled::new(recording.clone(), grid, to).map_err(|error| {
         let reason = error.to_string();
-        InputError::whole(path, reason.split_once(": ").map_or(&*reason, |(_, reason)| reason))
+        InputError::whole(task.path, reason.split_once(": ").map_or(&*reason, |(_, reason)| reason))
     })?;
-    let mut written = write_all(scaled.ranks(), out, &|rank, file| {
+    let mut written = write_all(scaled.ranks(), task.out, &|rank, file| {
         let mut head = recording.head(scaled.repeats(Rank(rank)), "");
         head.tallied = tallied.unwrap_or(head.tallied);
         (head.rank, head.ranks) = (rank, scaled.ranks());
@@ -76,17 +106,17 @@ pub fn scale(
     Ok(written)
 }
 
-/// Writes into the folder `out` the part of the recorded run at `path` that lies in `window`, and says what was `cut`.
-pub fn slice(path: &str, out: &str, part: &Part, stop: &Stop) -> Result<Value, InputError> {
+/// Writes the part of the recorded run that lies in the window of `part`, and says what was `cut`.
+pub fn slice(task: &Task, part: &Part, stop: &Stop) -> Result<Value, InputError> {
     let window = part.window()?;
-    let recording = stop.stopping(open(path)?);
+    let recording = task.open(stop)?;
     let among = part.among(recording.ranks())?;
-    in_order(path, &recording)?;
+    in_order(task.path, &recording)?;
     recording.replayable().map_err(|error| input_error(&error))?;
     let hosts = recording.hosts();
     let slice = Slice::new(recording.clone(), window, among.as_ref())
-        .map_err(|error| InputError::whole(path, error.reason))?;
-    let mut written = write_all(slice.ranks(), out, &|rank, file| {
+        .map_err(|error| InputError::whole(task.path, error.reason))?;
+    let mut written = write_all(slice.ranks(), task.out, &|rank, file| {
         let recorded = slice.recorded(Rank(rank));
         let mut head = recording.head(recorded, &hosts[recorded.0 as usize]);
         (head.rank, head.ranks) = (rank, slice.ranks());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::Duration;
+use engine::{Duration, FlopRate};
 use mpi::operation::CommId;
 use mpi::{Completion, Rank};
 
@@ -11,7 +11,7 @@ use workload::trace::graph::Graph;
 use workload::trace::hct::between::Count;
 use workload::trace::hct::rank::Head;
 use workload::trace::set::{
-    Before, Begun, Clocks, EndsEarly, Events, RankCalls, RecordedCalls, Step, Summary, TraceSet,
+    Before, Begun, Clocks, EndsEarly, Events, Listing, RankCalls, RecordedCalls, Step, Summary, TraceSet,
 };
 use workload::trace::{SharedSet, TraceError};
 
@@ -79,6 +79,9 @@ impl TraceSet for Stoppable {
     fn node_name(&self, rank: Rank, number: u64) -> Result<Option<String>, TraceError> {
         self.of.node_name(rank, number)
     }
+    fn at_rate(&self, rate: FlopRate) -> Option<SharedSet> {
+        self.of.at_rate(rate).map(|of| self.stop.stopping(of))
+    }
     fn replayable(&self) -> Result<(), TraceError> {
         self.of.replayable()
     }
@@ -103,6 +106,11 @@ impl TraceSet for Stoppable {
         let stop = self.stop.clone();
         let events = self.of.events(rank, clocks)?;
         Ok(Box::new(events.map(move |event| stop.check().and(event))))
+    }
+    fn listing(&self, rank: Rank, clocks: Clocks) -> Result<Listing, TraceError> {
+        let stop = self.stop.clone();
+        let listing = self.of.listing(rank, clocks)?;
+        Ok(Box::new(listing.map(move |one| stop.check().and(one))))
     }
     fn head(&self, rank: Rank, host: &str) -> Head {
         self.of.head(rank, host)
@@ -137,5 +145,8 @@ impl RankCalls for StoppableCalls {
     }
     fn share_read(&self) -> f64 {
         self.of.share_read()
+    }
+    fn error(&self, reason: String) -> TraceError {
+        self.of.error(reason)
     }
 }

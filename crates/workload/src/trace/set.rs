@@ -1,14 +1,15 @@
 //! What every recorded run can tell, whatever its format.
 
-use engine::{Bytes, Duration, Time};
+use engine::{Bytes, Duration, FlopRate, Time};
 use mpi::operation::CommId;
 use mpi::{Completion, Op, Rank};
 
+use super::SharedSet;
 use super::error::TraceError;
 use super::graph::Graph;
 use super::hct::between::{Count, MOST_COUNTS};
 use super::hct::rank::{Clock, Event, Head, Standing};
-use super::hct::write::Translated;
+use super::hct::write::{Listed, Translated};
 
 /// How the clocks of different hosts are brought together.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,11 @@ pub trait RankCalls: Send {
     fn warnings(&self) -> Vec<String>;
     /// How much of the rank's trace has been read \[0..1\].
     fn share_read(&self) -> f64;
+    /// What is wrong with what [`RankCalls::next`] gave last: with its place, where the format has computing that can
+    /// be wrong.
+    fn error(&self, reason: String) -> TraceError {
+        TraceError::new("trace", reason)
+    }
 }
 
 /// What was recorded of one rank.
@@ -184,10 +190,13 @@ pub type RecordedCalls = Box<dyn Iterator<Item = Result<RecordedCall, TraceError
 /// The calls of one rank as hopcast's own format has them.
 pub type Events = Box<dyn Iterator<Item = Result<Event, TraceError>> + Send>;
 
+/// The same, and what is computed between them where a format has that as actions of its own.
+pub type Listing = Box<dyn Iterator<Item = Result<Listed, TraceError>> + Send>;
+
 /// What `read` gives, to the end or the first error.
-pub fn until_error(
-    mut read: impl FnMut() -> Result<Option<Event>, TraceError>,
-) -> impl Iterator<Item = Result<Event, TraceError>> {
+pub fn until_error<T>(
+    mut read: impl FnMut() -> Result<Option<T>, TraceError>,
+) -> impl Iterator<Item = Result<T, TraceError>> {
     let mut ended = false;
     std::iter::from_fn(move || {
         let next = if ended { None } else { read().transpose() };
@@ -234,6 +243,12 @@ pub trait TraceSet: Send + Sync {
         let _ = (rank, number);
         Ok(None)
     }
+    /// The same run whose operations, where it computes by their number, take time at this rate (more than 0); none of a
+    /// format that has computing in time only.
+    fn at_rate(&self, rate: FlopRate) -> Option<SharedSet> {
+        let _ = rate;
+        None
+    }
     /// Why it cannot be replayed, if that is known without reading all: calls that have no counterpart.
     fn replayable(&self) -> Result<(), TraceError>;
     /// Reads the whole trace and sums it up.
@@ -272,7 +287,11 @@ pub trait TraceSet: Send + Sync {
         let mut calls = Translated::new(self.calls(rank, clocks)?);
         Ok(Box::new(until_error(move || calls.read())))
     }
-    /// The same on the rank's own clock, which is that of [`TraceSet::head`].
+    /// The same, and computing that stands between them as actions of its own.
+    fn listing(&self, rank: Rank, clocks: Clocks) -> Result<Listing, TraceError> {
+        Ok(Box::new(self.events(rank, clocks)?.map(|event| event.map(Listed::Call))))
+    }
+    /// The calls of [`TraceSet::events`] on the rank's own clock, which is that of [`TraceSet::head`].
     fn events_on_own_clock(&self, rank: Rank) -> Result<Events, TraceError> {
         let after_ns = self.starts_after(rank).0 / 1000;
         let own = move |event: Event| Event {

@@ -8,9 +8,10 @@ use mpi::operation::{CommId, Work};
 use mpi::{Op, Rank};
 
 use super::between::Between;
+use super::name::Name;
 use super::op::shape;
 use super::rank::{End, Event, Head, RankWriter};
-use super::shape::{Did, How};
+use super::shape::{Did, How, Shape};
 use crate::trace::error::TraceError;
 use crate::trace::set::{EndsEarly, Events, RankCalls, TraceSet};
 
@@ -79,9 +80,20 @@ pub fn write(
     })
 }
 
+/// A call, or computing that is an action of its own.
+#[derive(Debug, Clone)]
+pub enum Listed {
+    /// A call.
+    Call(Event),
+    /// What it is called, and how much.
+    Computing(&'static str, Work),
+}
+
 /// The calls of a rank of any format, as this one has them.
 pub struct Translated {
     calls: Box<dyn RankCalls>,
+    /// Whether something was computed since the last call.
+    computing: bool,
     /// Computing that is operations of its own so far, where calls have no recorded times \[ps\].
     computed_ps: u64,
     /// The number of the next communicator that is made.
@@ -91,26 +103,47 @@ pub struct Translated {
 impl Translated {
     /// Of a rank that is at its first call.
     pub fn new(calls: Box<dyn RankCalls>) -> Translated {
-        Translated { calls, computed_ps: 0, comm: 2 }
+        Translated { calls, computing: false, computed_ps: 0, comm: 2 }
     }
 
-    /// The next; `None` at the end.
+    /// The next call, with the time of what is computed before it; `None` at the end. What is computed after the last
+    /// call is before one that does nothing.
     pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
-        let step = loop {
-            let Some(step) = self.calls.next()? else { return Ok(None) };
-            match step.op {
-                Op::Finish => return Ok(None),
-                Op::Compute(Work::Time(time) | Work::Polled(time)) => {
+        loop {
+            match self.list()? {
+                Some(Listed::Call(event)) => return Ok(Some(event)),
+                Some(Listed::Computing(_, Work::Time(_) | Work::Polled(_))) => {}
+                Some(Listed::Computing(_, Work::Flops { flops, .. } | Work::PolledFlops(flops))) => {
+                    return Err(self.calls.error(format!(
+                        "computes {flops} operations, and the format .hct has times: --flop-rate \"1 Gflop/s\" would \
+                         say how long they take"
+                    )));
+                }
+                None if std::mem::take(&mut self.computing) => {
+                    let (shape, ns) =
+                        (Shape { call: Name("compute"), did: Did::Overhead }, self.computed_ps / 1000);
+                    let (shape, between) = (Arc::new(shape), Between::default());
+                    return Ok(Some(Event { shape, begin_ns: ns, end_ns: ns, between }));
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The next call, or what is computed; `None` at the end.
+    pub fn list(&mut self) -> Result<Option<Listed>, TraceError> {
+        let Some(step) = self.calls.next()? else { return Ok(None) };
+        match step.op {
+            Op::Finish => return Ok(None),
+            Op::Compute(work) => {
+                if let Work::Time(time) | Work::Polled(time) = work {
                     self.computed_ps = self.computed_ps.saturating_add(time.0);
                 }
-                Op::Compute(Work::Flops { .. }) => {
-                    let reason =
-                        "computes operations, of which the format .hct does not know how long they take";
-                    return Err(TraceError::new(step.call.name, reason));
-                }
-                _ => break step,
+                self.computing = true;
+                return Ok(Some(Listed::Computing(step.call.name, work)));
             }
-        };
+            _ => self.computing = false,
+        }
         let mut shape = shape(step.call.name, &step.op);
         if matches!(step.op, Op::Call(_, Duration::ZERO)) && step.call.end > step.call.begin {
             // All that it did was to wait, for what a replay does not simulate: so it takes no time there, and this
@@ -126,6 +159,7 @@ impl Translated {
         }
         let ns = |time: Time| time.0.saturating_add(self.computed_ps) / 1000;
         let (begin_ns, end_ns) = (ns(step.call.begin), ns(step.call.end));
-        Ok(Some(Event { shape: Arc::new(shape), begin_ns, end_ns, between: Between::default() }))
+        let (shape, between) = (Arc::new(shape), Between::default());
+        Ok(Some(Listed::Call(Event { shape, begin_ns, end_ns, between })))
     }
 }

@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::FlopRate;
 use engine::registry::Entry;
 use mpi::{Op, Rank};
 
 use super::action::find;
 use super::translate::{Run, Translator};
-use crate::trace::Format;
 use crate::trace::error::TraceError;
+use crate::trace::hct::write::Translated;
 use crate::trace::input::TraceFile;
 use crate::trace::lines::{Lines, Part};
-use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCalls, Summary, TraceSet};
+use crate::trace::set::{
+    Clocks, Events, Listing, RankCalls, RankSummary, RecordedCalls, Summary, TraceSet, until_error,
+};
+use crate::trace::{Format, SharedSet};
 
 /// The entry of this format.
 pub const FORMAT: Entry<Format> = Entry {
@@ -27,10 +31,13 @@ pub const FORMAT: Entry<Format> = Entry {
 const LOOK: usize = 4096;
 
 /// A recorded run.
+#[derive(Clone)]
 pub struct SimgridSet {
     /// Of each rank: from its first to its last line.
     parts: Vec<Part>,
     untagged: bool,
+    /// How fast operations are computed, if that is not the platform's to say.
+    rate: Option<FlopRate>,
 }
 
 /// Whether the first line with something in it is an action of a rank.
@@ -59,15 +66,25 @@ impl SimgridSet {
             let name = parts[&last].file.name.to_string();
             return Err(TraceError::new(name, format!("has rank {last}, but rank {missing} is missing")));
         }
-        Ok(SimgridSet { parts: parts.into_values().collect(), untagged })
+        Ok(SimgridSet { parts: parts.into_values().collect(), untagged, rate: None })
     }
 
+    /// For a replay.
     fn translator(&self, rank: Rank) -> Result<Translator, TraceError> {
+        self.translator_that(rank, true)
+    }
+
+    /// For another format.
+    fn translated(&self, rank: Rank) -> Result<Translated, TraceError> {
+        Ok(Translated::new(Box::new(self.translator_that(rank, false)?)))
+    }
+
+    fn translator_that(&self, rank: Rank, asks: bool) -> Result<Translator, TraceError> {
         let ranks = self.ranks();
         let part = self.parts.get(rank.0 as usize).ok_or_else(|| {
             TraceError::new("SimGrid trace", format!("rank {} is not among {ranks}", rank.0))
         })?;
-        let run = Run { rank: rank.0, ranks, untagged: self.untagged };
+        let run = Run { rank: rank.0, ranks, untagged: self.untagged, asks, rate: self.rate };
         Ok(Translator::new(Lines::one_of(ranks, part.clone()), run))
     }
 }
@@ -123,6 +140,19 @@ impl TraceSet for SimgridSet {
     }
     fn replayable(&self) -> Result<(), TraceError> {
         Ok(())
+    }
+    fn at_rate(&self, rate: FlopRate) -> Option<SharedSet> {
+        Some(Arc::new(SimgridSet { rate: Some(rate), ..self.clone() }))
+    }
+
+    fn listing(&self, rank: Rank, _: Clocks) -> Result<Listing, TraceError> {
+        let mut calls = self.translated(rank)?;
+        Ok(Box::new(until_error(move || calls.list())))
+    }
+
+    fn events(&self, rank: Rank, _: Clocks) -> Result<Events, TraceError> {
+        let mut calls = self.translated(rank)?;
+        Ok(Box::new(until_error(move || calls.read())))
     }
 
     fn summary(&self, _: Clocks) -> Result<Summary, TraceError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Bytes, Duration, Time};
+use engine::{Bytes, Duration, FlopRate, Time};
 use mpi::collective::{Collective, Kind, Sizes};
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::{Completion, Op};
@@ -21,6 +21,11 @@ pub struct Run {
     pub ranks: u32,
     /// Whether messages are named without tags.
     pub untagged: bool,
+    /// Whether tests ask the simulation; where nothing is simulated they are calls that find nothing, and what they have
+    /// found is found by the wait after them.
+    pub asks: bool,
+    /// How fast operations are computed; the platform says where nothing is said.
+    pub rate: Option<FlopRate>,
 }
 
 /// A message under way; what a wildcard leaves open is `None`.
@@ -93,18 +98,18 @@ impl Translator {
             }
             "finalize" | "comm_size" => nothing,
             "location" => return Ok(None),
-            "compute" => flops(words.amount(0, "the operations")?),
+            "compute" => self.run.flops(words.amount(0, "the operations")?),
             "sleep" => {
                 Op::Compute(Work::Time(Duration::from_seconds(words.amount(0, "the seconds")?.min(1e6))))
             }
             "send" | "isend" | "recv" | "irecv" => self.message(action.keyword, words)?,
             "test" => match self.take(words)? {
-                Some(at) => {
+                Some(at) if self.run.asks => {
                     let request = self.open[at].request;
                     self.tested = Some(request);
                     Op::Test(Arc::new([request]), Until::All)
                 }
-                None => nothing,
+                _ => nothing,
             },
             "wait" => match self.take(words)? {
                 Some(at) => {
@@ -243,8 +248,13 @@ impl Translator {
     }
 }
 
-fn flops(flops: f64) -> Op {
-    Op::Compute(Work::Flops { flops, bytes: Bytes(0) })
+impl Run {
+    fn flops(&self, flops: f64) -> Op {
+        Op::Compute(match self.rate {
+            Some(rate) => Work::Time(rate.compute(flops)),
+            None => Work::Flops { flops, bytes: Bytes(0) },
+        })
+    }
 }
 
 fn step(name: &'static str, op: Op) -> Step {
@@ -254,7 +264,7 @@ fn step(name: &'static str, op: Op) -> Step {
 impl RankCalls for Translator {
     fn next(&mut self) -> Result<Option<Step>, TraceError> {
         if let Some(count) = self.after.take() {
-            return Ok(Some(step("compute", flops(count))));
+            return Ok(Some(step("compute", self.run.flops(count))));
         }
         while self.lines.advance()? {
             if let Some(step) = self.line().map_err(|reason| self.lines.error(reason))? {
@@ -284,5 +294,9 @@ impl RankCalls for Translator {
 
     fn share_read(&self) -> f64 {
         self.lines.share_read()
+    }
+
+    fn error(&self, reason: String) -> TraceError {
+        self.lines.error(format!("rank {} {reason}", self.run.rank))
     }
 }
