@@ -128,6 +128,44 @@ def test_a_scale_of_nothing_is_refused(question: Path, how: dict, complaint: str
         seconds(question, **({"compute_scale": 3.0} | how))
 
 
+ALLPROF = """# collprof 0.9 output file
+# host: one
+# Init clockdiff: 0.000000
+
+MPI_Init:-:1:2:100.0
+{}
+# Finalize clockdiff: 0.000000
+MPI_Finalize:9000.0:-
+"""
+
+
+@pytest.mark.parametrize("how", [{}, {"mode": "timestamps"}, {"ignore": "dependencies"}])
+def test_a_clock_that_runs_backwards_is_said_once(how: dict, tmp_path: Path) -> None:
+    """Both ranks send at 1000 µs to 4000 µs, and receive at 2000 µs, on clocks that were set back."""
+    folder = tmp_path / "back"
+    folder.mkdir()
+    for rank in (0, 1):
+        calls = [
+            f"MPI_Isend:1000.0:9:500:11,8,8:{1 - rank}:7:0,{rank},2:64:4000.0",
+            f"MPI_Recv:2000.0:9:500:11,8,8:{1 - rank}:7:0,{rank},2:10:5000.0",
+            "MPI_Wait:8000.0:64:10:8001.0",
+        ]
+        (folder / f"pmpi-trace-rank-{rank}.txt").write_text(ALLPROF.format("\n".join(calls)))
+    (tmp_path / "slow.toml").write_text(NETWORK)
+    for threads in (1, 2):
+        report = hopcast.run(tmp_path / "slow.toml", folder, model="flow", threads=threads, **how)
+        said = [text for text in report.summary["warnings"] if "runs backwards" in text]
+        assert len(said) == 1
+        place = "MPI_Recv of rank 0, at 0.001900000 s of the trace, begins 2 ms before the end of MPI_Isend"
+        assert said[0].startswith(place)
+    found = {one["kind"]: one for one in core.trace_lint(str(folder))["findings"]}
+    assert found["clock running backwards"]["count"] == 2
+    assert [(one["rank"], one["call"]) for one in found["clock running backwards"]["first"]] == [
+        (0, "MPI_Recv"),
+        (1, "MPI_Recv"),
+    ]
+
+
 def test_recorded_times_take_the_first_message_too(tmp_path: Path) -> None:
     """At recorded times, too: that of rank 2 is there first, which the recorded run did not receive first."""
     trace = wildcards(tmp_path / "any.hct", (1, 2))

@@ -179,6 +179,45 @@ fn what_is_wrong_is_named_with_rank_call_and_cause() {
     assert!(cause.starts_with("returns 0.000003 s before MPI_Send (call #4 of rank 0) begins"), "{cause}");
 }
 
+/// A clock that is set back by 60 µs after the send, and one that is set back to before the run, twice: as the send
+/// begins, and within it.
+#[test]
+fn a_clock_that_runs_backwards_is_named() {
+    let text = |calls: &str| {
+        let head =
+            "# collprof 0.9 output file\n# host: one\n# Init clockdiff: 0.000000\n\nMPI_Init:-:1:2:100.0\n";
+        format!("{head}{calls}# Finalize clockdiff: 0.000000\nMPI_Finalize:405.0:-\n").into_bytes()
+    };
+    let backwards = |send: [u32; 2], receive: [u32; 2]| -> Vec<(u64, String)> {
+        let first = format!(
+            "MPI_Send:{}.0:9:500:11,8,8:1:7:0,0,2:{}.0\nMPI_Recv:{}.0:9:1000:2,4,4:1:8:0,0,2:10:{}.0\n",
+            send[0], send[1], receive[0], receive[1]
+        );
+        let other =
+            "MPI_Recv:100.0:9:500:11,8,8:0:7:0,1,2:10:170.0\nMPI_Send:200.0:9:1000:2,4,4:0:8:0,1,2:210.0\n";
+        let files = [text(&first), text(other)].into_iter().enumerate();
+        let files = files.map(|(rank, text)| TraceFile::new(format!("pmpi-trace-rank-{rank}.txt"), text));
+        let set = trace::recognise(files.collect()).unwrap();
+        let findings = order(&*set, &mut |_: Rank, _: u64| {}).unwrap();
+        let found = causes(&findings).into_iter().filter(|(kind, ..)| *kind == Kind::ClockBackwards);
+        found
+            .map(|(_, rank, number, cause)| {
+                assert_eq!(rank, 0);
+                (number, cause.to_string())
+            })
+            .collect()
+    };
+    let one = |number, cause: &str| vec![(number, cause.to_string())];
+    assert_eq!(backwards([150, 160], [170, 400]), []);
+    assert_eq!(
+        backwards([150, 160], [100, 400]),
+        one(3, "begins 60 us before the end of MPI_Send, the call before it")
+    );
+    assert_eq!(backwards([150, 160], [170, 150]), one(3, "ends 20 us before it begins"));
+    assert_eq!(backwards([90, 80], [170, 400]), one(2, "begins 10 us before the first call of the run"));
+    assert_eq!(backwards([100, 80], [170, 400]), one(2, "ends 20 us before the first call of the run"));
+}
+
 /// What one of two ranks calls, another what goes with it or not, and why that is so, of which rank.
 #[test]
 fn sizes_that_must_agree_do() {

@@ -149,4 +149,7 @@ impl RankCalls for StoppableCalls {
     fn error(&self, reason: String) -> TraceError {
         self.of.error(reason)
     }
+    fn set_back(&self) -> Option<String> {
+        self.of.set_back()
+    }
 }

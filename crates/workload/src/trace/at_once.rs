@@ -17,6 +17,7 @@ use mpi::operation::{CommId, Peer, Request, Start, TagMatch, Until, Work};
 use mpi::{Completion, Op};
 
 use super::error::TraceError;
+use super::forwards::{self, Forwards};
 use super::replay::{Mode, Opening, sleep};
 use super::set::{RankCalls, RecordedCall, Step};
 
@@ -55,6 +56,9 @@ pub struct AtOnce {
     /// The call before, and the computing since the operation before.
     call: Option<RecordedCall>,
     computed: Duration,
+    time: Forwards,
+    /// A warning that the clock runs backwards.
+    backwards: Option<String>,
 }
 
 impl AtOnce {
@@ -77,6 +81,8 @@ impl AtOnce {
             unwaited: BTreeSet::new(),
             call: None,
             computed: Duration::ZERO,
+            time: Forwards::default(),
+            backwards: None,
         })
     }
 
@@ -129,7 +135,7 @@ impl AtOnce {
 
     /// Those of the pass that is under way.
     pub fn warnings(&self) -> Vec<String> {
-        self.calls.warnings()
+        self.backwards.iter().cloned().chain(self.calls.warnings()).collect()
     }
 
     fn next_pass(&mut self) -> Result<(), TraceError> {
@@ -154,8 +160,12 @@ impl AtOnce {
         if self.open.options.mode != Mode::NoDependencies || self.pass != Pass::Rest {
             return None;
         }
-        let before = self.call.replace(step.call);
-        let gap = before.map_or(Duration::ZERO, |before| step.call.begin.since(before.end));
+        let (call, cause) = self.time.call(step.call);
+        if let (Some(cause), None) = (cause.or_else(|| self.calls.set_back()), &self.backwards) {
+            self.backwards = Some(forwards::warning(&step.call, self.open.rank.0, &cause));
+        }
+        let before = self.call.replace(call);
+        let gap = before.map_or(Duration::ZERO, |before| call.begin.since(before.end));
         let gap = before.and_then(|_| self.open.gaps.work(gap, &self.calls.before()));
         match gap {
             Some(Work::Time(time) | Work::Polled(time)) => self.computed += time,

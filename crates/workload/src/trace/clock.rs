@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::Time;
+use engine::{Duration, Time};
 
 /// Calls that return on no rank before all ranks have called.
 pub const SYNCHRONISING: &[&str] = &[
@@ -42,6 +42,17 @@ impl Times {
             return Err(format!("is {ns} ns after the run began, over 100 days"));
         }
         Ok(Time(ns as u64 * 1000))
+    }
+}
+
+impl Times {
+    /// Why a call that began and ended then was on a clock that had been set back to before the run, if it was:
+    /// [`Times::time`] gives the begin of the run for all of that.
+    pub fn set_back(self, [begin_ns, end_ns]: [i64; 2]) -> Option<String> {
+        let early = |ns: i64| (self.origin_ns.saturating_sub(ns).max(0) as u64).saturating_mul(1000);
+        let (does, early) =
+            if early(begin_ns) > 0 { ("begins", early(begin_ns)) } else { ("ends", early(end_ns)) };
+        (early > 0).then(|| format!("{does} {} before the first call of the run", Duration(early)))
     }
 }
 

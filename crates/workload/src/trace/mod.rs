@@ -28,6 +28,7 @@ pub mod clock;
 pub mod computing;
 pub mod dumpi;
 pub mod error;
+pub mod forwards;
 pub mod goal;
 pub mod graph;
 pub mod hct;

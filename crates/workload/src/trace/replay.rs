@@ -33,6 +33,7 @@ use super::at_once::AtOnce;
 use super::causality::{Causality, Check, Logical, SHORT};
 use super::computing::{Computing, Gaps};
 use super::error::TraceError;
+use super::forwards::{self, Forwards};
 use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
 
 /// What decides when a recorded call starts.
@@ -136,6 +137,9 @@ struct RankReplay {
     starts_after: Duration,
     /// What is held to the recorded run's logical clocks.
     causality: Option<Box<Causality>>,
+    time: Forwards,
+    /// A warning that its clock runs backwards: of its first call that shows it.
+    backwards: Option<String>,
 }
 
 /// A rank's trace is open from its first operation to its last.
@@ -171,6 +175,8 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         makes_comm: false,
         starts_after: set.starts_after(Rank(number)),
         causality: logical.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
+        time: Forwards::default(),
+        backwards: None,
     };
     let ranks = (0..set.ranks()).map(rank).collect();
     Ok(Replay { set, options, gaps, ranks, error: None, warnings: Vec::new() })
@@ -208,6 +214,7 @@ impl Replay {
     /// The same of replays that share the ranks of a run, whose warnings are `all`.
     pub fn first(mut all: Vec<(u32, String)>) -> impl Iterator<Item = String> {
         all.sort_by_key(|(rank, _)| *rank);
+        forwards::said_once(&mut all, |(_, text)| text);
         all.into_iter().take(WARNINGS).map(|(_, warning)| warning)
     }
 
@@ -226,17 +233,19 @@ impl Replay {
             _ => {
                 let found = state.contradiction(done);
                 self.warnings.extend(found.map(|warning| (rank, warning)));
-                state.next(self.options.mode, self.gaps, done)?
+                state.next(rank, self.options.mode, self.gaps, done)?
             }
         };
         if matches!(op, Op::Finish) {
+            let backwards = state.backwards.take();
             let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
                 Calls::InOrder(calls) => calls.warnings(),
                 Calls::AtOnce(calls) => calls.warnings(),
                 Calls::Closed => Vec::new(),
             };
-            self.warnings.extend(warnings.into_iter().map(|warning| (rank, warning)));
+            self.warnings.extend(backwards.into_iter().chain(warnings).map(|warning| (rank, warning)));
             self.warnings.sort_by_key(|(rank, _)| *rank);
+            forwards::said_once(&mut self.warnings, |(_, text)| text);
             self.warnings.truncate(WARNINGS);
         }
         Ok(match op {
@@ -249,7 +258,7 @@ impl Replay {
 /// How the trace of a rank is opened.
 pub(super) struct Opening {
     set: Arc<dyn TraceSet>,
-    rank: Rank,
+    pub(super) rank: Rank,
     /// How it is replayed.
     pub(super) options: ReplayOptions,
     pub(super) gaps: Gaps,
@@ -314,7 +323,7 @@ impl RankReplay {
         causality.check(&self.call?, self.number, done)
     }
 
-    fn next(&mut self, mode: Mode, gaps: Gaps, done: &Completion) -> Result<Op, TraceError> {
+    fn next(&mut self, rank: Rank, mode: Mode, gaps: Gaps, done: &Completion) -> Result<Op, TraceError> {
         if let Some(op) = self.held.take() {
             return Ok(op);
         }
@@ -323,18 +332,22 @@ impl RankReplay {
             calls.made(done.comm);
         }
         calls.returned(done);
-        let step = loop {
+        let Step { call: recorded, op } = loop {
             match calls.next()? {
                 None => return Ok(Op::Finish),
                 Some(Step { op: Op::Compute(_), .. }) if mode == Mode::NoCompute => {}
                 Some(step) => break step,
             }
         };
-        let known = calls.before();
-        self.makes_comm = matches!(step.op, Op::NewComm(..));
-        let before = self.call.replace(step.call);
-        self.number += u64::from(step.is_call());
-        let op = match step.op {
+        let (known, set_back) = (calls.before(), calls.set_back());
+        self.makes_comm = matches!(op, Op::NewComm(..));
+        self.number += u64::from(!matches!(op, Op::Compute(_)));
+        let (call, cause) = self.time.call(recorded);
+        if let (Some(cause), None) = (cause.or(set_back), &self.backwards) {
+            self.backwards = Some(forwards::warning(&recorded, rank.0, &cause));
+        }
+        let before = self.call.replace(call);
+        let op = match op {
             // What is not simulated took its time on the recorded machine: none of it is communication here.
             Op::Call(name, _) if mode == Mode::NoCompute => Op::Call(name, Duration::ZERO),
             op => op,
@@ -347,12 +360,12 @@ impl RankReplay {
             (Mode::NoCompute, _) => None,
             // When its own clock says. How late that starts is how late MPI_Init ended there: no computing, and not the
             // machine that is simulated.
-            (Mode::Dependencies, None) => sleep(self.on_own_clock(step.call.begin), done.now),
+            (Mode::Dependencies, None) => sleep(self.on_own_clock(call.begin), done.now),
             (Mode::Dependencies, Some(before)) => {
-                gaps.work(step.call.begin.since(before.end), &known).map(Op::Compute)
+                gaps.work(call.begin.since(before.end), &known).map(Op::Compute)
             }
             _ => {
-                let start = Time(step.call.begin.0.saturating_add(self.shift.0));
+                let start = Time(recorded.begin.0.saturating_add(self.shift.0));
                 if mode == Mode::ShiftedTimestamps {
                     self.shift += done.now.since(start);
                 }

@@ -91,6 +91,11 @@ pub trait RankCalls: Send {
     fn returned(&mut self, done: &Completion) {
         let _ = done;
     }
+    /// Why the clock had been set back to before the run when [`RankCalls::next`] gave what it gave last, if it had:
+    /// a time of the run cannot tell.
+    fn set_back(&self) -> Option<String> {
+        None
+    }
     /// What to check before trusting the prediction, as far as it has shown up.
     fn warnings(&self) -> Vec<String>;
     /// How much of the rank's trace has been read \[0..1\].

@@ -39,6 +39,8 @@ pub struct Translator {
     tests: u64,
     /// Whether it has another number than its own in a communicator of all ranks.
     renumbered: bool,
+    /// Of the last call.
+    set_back: Option<String>,
 }
 
 type Reason = String;
@@ -57,8 +59,7 @@ pub fn advance(lines: &mut Lines) -> Result<bool, TraceError> {
 /// The call's name and times.
 pub fn recorded(call: &Call, times: Times) -> Result<RecordedCall, Reason> {
     let time = |ns| times.time(ns).map_err(|reason| format!("{} {reason}", call.name));
-    let begin = time(call.ns[0])?;
-    Ok(RecordedCall { name: call.name, begin, end: time(call.ns[1])?.max(begin) })
+    Ok(RecordedCall { name: call.name, begin: time(call.ns[0])?, end: time(call.ns[1])? })
 }
 
 /// What the call sends \[bytes\], if it sends a message itself.
@@ -70,13 +71,22 @@ pub fn sent(call: &Call) -> Result<Option<u64>, Reason> {
 impl Translator {
     /// Before the first of `lines`.
     pub fn new(lines: Lines, times: Times, run: Run) -> Translator {
-        Translator { lines, times, run, requests: Requests::default(), tests: 0, renumbered: false }
+        Translator {
+            lines,
+            times,
+            run,
+            requests: Requests::default(),
+            tests: 0,
+            renumbered: false,
+            set_back: None,
+        }
     }
 
     fn step(&mut self) -> Result<Step, Reason> {
         let text = self.lines.text().trim().to_string();
         let read = Call::read(&text)?;
         let call = recorded(&read, self.times)?;
+        self.set_back = self.times.set_back(read.ns);
         let op = self.translate(&read, &call).map_err(|reason| format!("{}: {reason}", read.name))?;
         Ok(Step { call, op })
     }
@@ -244,5 +254,9 @@ impl RankCalls for Translator {
 
     fn share_read(&self) -> f64 {
         self.lines.share_read()
+    }
+
+    fn set_back(&self) -> Option<String> {
+        self.set_back.clone()
     }
 }

@@ -191,8 +191,8 @@ pub(super) fn call(times: Times, record: &Record, file: &str) -> Result<Recorded
             .time(ns)
             .map_err(|reason| TraceError::at(file, record.offset, format!("{} {reason}", record.call().name)))
     };
-    let begin = time(record.wall_ns[0])?;
-    Ok(RecordedCall { name: record.call().name, begin, end: time(record.wall_ns[1])?.max(begin) })
+    let [begin, end] = record.wall_ns;
+    Ok(RecordedCall { name: record.call().name, begin: time(begin)?, end: time(end)? })
 }
 
 struct Calls {

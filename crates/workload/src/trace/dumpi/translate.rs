@@ -51,6 +51,8 @@ pub struct Translator {
     file: DumpiFile,
     records: Records,
     times: Times,
+    /// Of the last call.
+    set_back: Option<String>,
     buffer: usize,
     state: State,
 }
@@ -139,7 +141,7 @@ impl Translator {
             threads: false,
             lost_requests: 0,
         };
-        Ok(Translator { records: file.records(buffer)?, file, times, buffer, state })
+        Ok(Translator { records: file.records(buffer)?, file, times, set_back: None, buffer, state })
     }
 }
 
@@ -153,6 +155,7 @@ impl RankCalls for Translator {
             }
         };
         let call = set::call(self.times, record, &self.file.file.name)?;
+        self.set_back = self.times.set_back(record.wall_ns);
         let received = if record.call().name == "MPI_Irecv" && is_wildcard(record) {
             if self.state.scout.is_none() {
                 self.state.scout = Some(Scout::new(&self.file, self.buffer)?);
@@ -178,6 +181,10 @@ impl RankCalls for Translator {
 
     fn share_read(&self) -> f64 {
         self.records.share_read()
+    }
+
+    fn set_back(&self) -> Option<String> {
+        self.set_back.clone()
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -30,6 +30,8 @@ pub enum Kind {
     OtherSize,
     /// A message that was received before it was sent, by the clocks of two hosts.
     ClockInversion,
+    /// A call that begins before the one before it on its rank has ended, or ends before it begins.
+    ClockBackwards,
 }
 
 impl Kind {
@@ -47,6 +49,11 @@ impl Kind {
             Kind::ClockInversion,
             "clock inversion",
             "a replay takes the gaps between calls of a rank, not the clocks",
+        ),
+        (
+            Kind::ClockBackwards,
+            "clock running backwards",
+            "a replay takes the rank's clock to stand still until it is where it had been",
         ),
     ];
 }

@@ -13,6 +13,7 @@ use super::findings::Kind;
 use super::mail::{BLOCKING, Mailbox, Message, Place, Posted};
 use super::meeting::{Meeting, What, Which};
 use super::{Order, TraceError};
+use crate::trace::forwards::Forwards;
 use crate::trace::set::{RankCalls, Step};
 
 /// Where one rank stands.
@@ -38,6 +39,7 @@ pub struct RankState {
     pub queued: bool,
     /// Whether it has come to its end.
     pub over: bool,
+    time: Forwards,
 }
 
 /// A request, or what a blocking call waits for.
@@ -94,6 +96,7 @@ impl RankState {
             mail: Mailbox::default(),
             queued: true,
             over: false,
+            time: Forwards::default(),
         }
     }
 
@@ -155,6 +158,7 @@ impl Order<'_> {
         while !self.state(rank).over && !self.state(rank).computing {
             if self.state(rank).standing.is_none() {
                 let Some(step) = self.next_step(rank)? else { break };
+                let set_back = self.state(rank).calls.set_back();
                 if !step.is_call() {
                     self.compute(rank, &step.op);
                     continue;
@@ -164,7 +168,12 @@ impl Order<'_> {
                 state.number =
                     if state.of_graph { begun.map_or(0, |node| node.number) } else { state.number + 1 };
                 state.said = begun.and_then(|node| node.bytes).map(|bytes| bytes.0);
+                let (_, backwards) = state.time.call(step.call);
                 state.standing = Some(step);
+                if let Some(cause) = backwards.or(set_back) {
+                    let by = state.place(rank);
+                    self.findings.add(Kind::ClockBackwards, by, cause);
+                }
                 self.begin(rank, op);
             }
             let Some(waited) = self.waited(rank) else { break };

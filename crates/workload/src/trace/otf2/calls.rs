@@ -32,13 +32,22 @@ pub(super) struct Calls {
     /// When recording stopped, and for how long it had stopped between calls \[ticks\].
     stopped: Option<u64>,
     unrecorded: u64,
-    /// When the first call began.
+    /// When the first call began, and the last one returned.
     first: Option<u64>,
+    returned: u64,
 }
 
 impl Calls {
     pub(super) fn new(events: Events, functions: Arc<Map<u32, &'static str>>) -> Calls {
-        Calls { events, functions, call: Call::default(), stopped: None, unrecorded: 0, first: None }
+        Calls {
+            events,
+            functions,
+            call: Call::default(),
+            stopped: None,
+            unrecorded: 0,
+            first: None,
+            returned: 0,
+        }
     }
 
     /// The next call; `None` at the end.
@@ -48,25 +57,29 @@ impl Calls {
         let mut depth = 0_u32;
         let mut collective = None;
         while let Some((stamp, event)) = self.events.next()? {
-            self.call.end = stamp.ticks.max(self.call.begin);
+            self.call.end = stamp.ticks;
             match event {
                 Event::Recording(goes_on) => self.recording(goes_on, stamp),
                 Event::Enter(region) if depth == 0 => {
                     if let Some(name) = self.functions.get(&region) {
-                        self.begin(name, stamp);
+                        self.begin(name, stamp, stamp.ticks);
                         depth = 1;
                     }
                 }
                 Event::Enter(_) => depth = depth.saturating_add(1),
                 Event::Leave(_) if depth > 1 => depth -= 1,
-                Event::Leave(_) if depth == 1 => return Ok(Some(&self.call)),
+                Event::Leave(_) if depth == 1 => {
+                    self.returned = self.call.end;
+                    return Ok(Some(&self.call));
+                }
                 Event::Leave(_) | Event::Other => {}
                 Event::CollectiveBegins => collective = Some(stamp),
                 _ if depth > 0 => self.call.events.push((stamp.offset, event)),
                 _ => {
-                    let end = stamp.ticks;
-                    self.begin(name_of(&event), collective.unwrap_or(stamp));
-                    self.call.end = end.max(self.call.begin);
+                    let (end, began) = (stamp.ticks, collective.unwrap_or(stamp));
+                    // It may have begun before the call before it, which then is within it.
+                    self.begin(name_of(&event), began, began.ticks.max(self.returned.min(end)));
+                    (self.call.end, self.returned) = (end, end);
                     self.call.events.push((stamp.offset, event));
                     return Ok(Some(&self.call));
                 }
@@ -81,11 +94,10 @@ impl Calls {
         (self.unrecorded, self.call.end.saturating_sub(self.first.unwrap_or(0)))
     }
 
-    fn begin(&mut self, name: &'static str, stamp: Stamp) {
+    fn begin(&mut self, name: &'static str, stamp: Stamp, ticks: u64) {
         self.call.name = name;
-        // No call begins before the one before it.
-        self.call.begin = stamp.ticks.max(self.first.map_or(0, |_| self.call.begin));
-        self.call.end = self.call.begin;
+        self.call.begin = ticks;
+        self.call.end = ticks;
         self.call.offset = stamp.offset;
         self.first.get_or_insert(self.call.begin);
     }
