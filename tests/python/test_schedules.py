@@ -140,3 +140,11 @@ def test_what_needs_an_order_is_refused(words: list[str], tmp_path: Path) -> Non
 def test_samples_of_others_have_nothing_wrong(row: list[str], tmp_path: Path) -> None:
     for path in samples(row[1], tmp_path):
         assert core.trace_lint(str(path))["findings"] == [], path
+
+
+def test_the_format_is_that_of_the_file_that_was_named(tmp_path: Path) -> None:
+    """Beside it stands a file of the same stem in another format."""
+    goal = schedule(tmp_path / "run.goal", "calc 3")
+    (tmp_path / "run.ti").write_text("0 init\n0 finalize\n")
+    assert core.trace_summary(goal)["format"] == "goal"
+    assert core.trace_summary(str(tmp_path / "run.ti"))["format"] == "simgrid"

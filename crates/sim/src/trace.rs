@@ -73,7 +73,7 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
         return Err(error("this folder holds no files; name the folder of a trace".to_string()));
     }
     let executable = metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
-    trace::recognise(files).map_err(|error| match executable {
+    trace::recognise_named(at, files).map_err(|error| match executable {
         false => input_error(&error),
         true => InputError::whole(path, format!("not a compiled program, and {}", error.reason)),
     })

@@ -43,6 +43,7 @@ pub mod set;
 pub mod simgrid;
 pub mod slice;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use engine::registry::Entry;
@@ -91,4 +92,16 @@ pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {
     let more = if files.len() > names.len() { ", …" } else { "" };
     let name = if files.is_empty() { "no files".into() } else { names.join(", ") + more };
     Err(TraceError::new(name, format!("not a trace in a known format; known: {}", known.join(", "))))
+}
+
+/// The same of a set of which a user has named one file: its format is taken, whatever else stands beside it.
+pub fn recognise_named(named: &Path, files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {
+    if let Some(file) = files.iter().find(|file| Path::new(&*file.name).file_name() == named.file_name()) {
+        for format in FORMATS {
+            if (format.build.recognise)(file)? {
+                return (format.build.open)(files);
+            }
+        }
+    }
+    recognise(files)
 }
