@@ -8,7 +8,7 @@
 //! stands still; that calls no MPI, takes no signal, and where none may be made, there is none.
 //!
 //! The wrappers are C, compiled with the program's own `mpicc` (`python/hopcast/record`), since handles and constants
-//! differ between MPI libraries; they call these functions one at a time. `record.h` declares them.
+//! differ between MPI libraries; they call these functions one at a time, but for that thread. `record.h` declares them.
 
 mod calls;
 mod counts;

@@ -8,9 +8,10 @@
 //! while it is inside a call that may block (for as long as it is in it), at a test or probe, and from
 //! its MPI_Finalize on; not while it computes (but where it polls meanwhile, [`Work::Polled`]), nor in calls
 //! that only start an operation (MPI_Isend, MPI_Irecv, MPI_Start), that are local, or that do not
-//! communicate. Answered are requests to send that meet a posted receive (with the clearance), clearances (with the data), messages that are called back, and
-//! rounds of non-blocking collectives whose messages are there (with the next round). What is answered in a test
-//! or probe keeps the rank in it until the overheads are spent.
+//! communicate. Answered are requests to send that meet a posted receive (with the clearance), clearances
+//! (with the data), messages that are called back, and rounds of non-blocking collectives whose messages are
+//! there (with the next round). What is answered in a test or probe keeps the rank in it until the overheads
+//! are spent.
 //!
 //! Assumptions: a message is matched when it arrives in either case, so that progress delays answers and
 //! never lets a message overtake another; an eager message, and the data of a rendezvous, need no progress of

@@ -165,9 +165,7 @@ fn why(error: c_int, event: &Event, others: usize, paranoid: Option<&str>) -> St
             "this kernel has no such event".into()
         }
         libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP => {
-            "this kernel offers no counters of the processor for \
-                                                           it, as in most virtual machines"
-                .into()
+            "this kernel offers no counters of the processor for it, as in most virtual machines".into()
         }
         libc::ENOSYS => "this kernel was built without events that can be counted".into(),
         libc::EACCES | libc::EPERM => match level {

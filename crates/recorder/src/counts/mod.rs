@@ -27,22 +27,10 @@ struct Countable {
 
 /// Everything that can be counted.
 const COUNTABLE: [Countable; 5] = [
-    Countable {
-        name: "instructions",
-        unit: "instructions",
-        events: || Ok(vec![Event { source: Source::Hardware, config: 1, weight: 1, kernel_too: false }]),
-    },
-    Countable {
-        name: "cycles",
-        unit: "cycles",
-        events: || Ok(vec![Event { source: Source::Hardware, config: 0, weight: 1, kernel_too: false }]),
-    },
+    Countable { name: "instructions", unit: "instructions", events: || of_program(Source::Hardware, 1) },
+    Countable { name: "cycles", unit: "cycles", events: || of_program(Source::Hardware, 0) },
     Countable { name: "flops", unit: "flop", events: flops::events },
-    Countable {
-        name: "page_faults",
-        unit: "page faults",
-        events: || Ok(vec![Event { source: Source::Software, config: 2, weight: 1, kernel_too: false }]),
-    },
+    Countable { name: "page_faults", unit: "page faults", events: || of_program(Source::Software, 2) },
     Countable {
         name: "context_switches",
         unit: "context switches",
@@ -50,6 +38,11 @@ const COUNTABLE: [Countable; 5] = [
         events: || Ok(vec![Event { source: Source::Software, config: 3, weight: 1, kernel_too: true }]),
     },
 ];
+
+/// One event, while it is the program that runs, and not the kernel for it.
+fn of_program(source: Source, config: u64) -> Result<Vec<Event>, String> {
+    Ok(vec![Event { source, config, weight: 1, kernel_too: false }])
+}
 
 /// The counters of one thread.
 pub struct Counters {

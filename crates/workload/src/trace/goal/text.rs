@@ -66,14 +66,7 @@ pub fn find_ranks(file: &TraceFile) -> Result<Vec<Part>, TraceError> {
 
 /// What stands in the part of one of `ranks` ranks.
 pub fn read(part: &Part, ranks: u32) -> Result<(Graph, Uses), TraceError> {
-    let mut lines = Lines::new(part.clone());
-    let mut schedule = Schedule::new(ranks);
-    let mut labels: Map<String, u32> = Map::default();
-    let mut comment = false;
-    while lines.advance()? {
-        let text = tokens(lines.text(), &mut comment);
-        item(&words(&text), &mut schedule, &mut labels).map_err(|reason| lines.error(reason))?;
-    }
+    let schedule = up_to(part, ranks, &mut |_, _, _| false)?;
     schedule.finish().map_err(|node| {
         let reason =
             format!("operation {} of the rank that begins here waits for itself, by way of others", node + 1);
@@ -84,6 +77,27 @@ pub fn read(part: &Part, ranks: u32) -> Result<(Graph, Uses), TraceError> {
 /// How the file names the operation with this number, from 1, of one of `ranks` ranks: by its label, if it has one, and
 /// its line.
 pub fn name(part: &Part, ranks: u32, number: u64) -> Result<Option<String>, TraceError> {
+    let mut name = None;
+    up_to(part, ranks, &mut |schedule, words, line| {
+        if u64::from(schedule.len()) != number {
+            return false;
+        }
+        let label = match words {
+            [label, ":", ..] => format!("'{label}', "),
+            _ => String::new(),
+        };
+        name = Some(format!("{label}line {line}"));
+        true
+    })?;
+    Ok(name)
+}
+
+/// Reads the part of a rank until `enough` says so of what there is, the words of its last line, and the line's number.
+fn up_to(
+    part: &Part,
+    ranks: u32,
+    enough: &mut dyn FnMut(&Schedule, &[&str], u64) -> bool,
+) -> Result<Schedule, TraceError> {
     let mut lines = Lines::new(part.clone());
     let mut schedule = Schedule::new(ranks);
     let mut labels: Map<String, u32> = Map::default();
@@ -92,15 +106,11 @@ pub fn name(part: &Part, ranks: u32, number: u64) -> Result<Option<String>, Trac
         let text = tokens(lines.text(), &mut comment);
         let words = words(&text);
         item(&words, &mut schedule, &mut labels).map_err(|reason| lines.error(reason))?;
-        if u64::from(schedule.len()) == number {
-            let label = match words[..] {
-                [label, ":", ..] => format!("'{label}', "),
-                _ => String::new(),
-            };
-            return Ok(Some(format!("{label}line {}", lines.number())));
+        if enough(&schedule, &words, lines.number()) {
+            break;
         }
     }
-    Ok(None)
+    Ok(schedule)
 }
 
 /// The words of an operation or dependency, without what begins and ends the rank.

@@ -134,10 +134,10 @@ pub(super) fn at_the_end(order: &mut Order) {
         }
         // The receive in which the rank is stuck was told.
         let stands_in = (!state.over).then(|| state.place(rank).number);
-        let posted = state.mail.posted().iter();
-        for posted in
-            posted.filter(|posted| posted.request != BLOCKING || Some(posted.by.number) != stands_in)
-        {
+        for posted in state.mail.posted() {
+            if posted.request == BLOCKING && Some(posted.by.number) == stands_in {
+                continue;
+            }
             let from = match posted.receive.from {
                 Peer::Rank(from) => format!("rank {from}"),
                 _ => "any rank".to_string(),
