@@ -7,7 +7,7 @@
 #   make bench     measure the speed of the simulation
 #   make validate  compare with published measurements and closed forms
 #   make valgrind  all programs of tests/programs in valgrind (needs some minutes, and valgrind)
-#   make docs      write the reference pages anew
+#   make docs      write the reference pages, and the outputs of the guide's commands, anew
 #   make clean     remove what was built
 
 PYTHON ?= python3
@@ -61,6 +61,7 @@ valgrind: build
 
 docs: build
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/outputs.py
 
 build: $(VENV)/.hopcast
 
