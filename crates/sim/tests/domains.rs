@@ -383,32 +383,17 @@ fn failures_are_the_same_for_every_cut() {
     }
 }
 
-/// A recorded run, where it is there.
+/// A recorded run gives the same outcome for every cut.
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn a_recording_is_the_same_for_every_cut() {
-    #[expect(clippy::disallowed_methods, reason = "where the recordings are is for the environment to say")]
-    let data = std::env::var("HOPCAST_DATA").unwrap_or_else(|_| "../../../shared/data".to_string());
-    let path = Path::new(&data).join("dumpi");
-    let Some(folder) = trace_in(&path) else {
-        eprintln!("skipped: no recorded run in {}", path.display());
-        return;
-    };
+    let data = option_env!("RECORDED_DATA").expect("this test is ignored without them");
+    let trace = Path::new(data).join("otf2/tracer/traces-32/traces.otf2");
     for model in ["max_rate", "loggp"] {
         let options = sim::trace::Flags::default().options().unwrap();
-        let workload = Workload::Trace { path: folder.to_string_lossy().into_owned(), options };
+        let workload = Workload::Trace { path: trace.to_string_lossy().into_owned(), options };
         same_for_every_cut(&request("hopper", model, None, workload, 1), model);
     }
-}
-
-/// A folder with recordings of few ranks.
-fn trace_in(folder: &Path) -> Option<std::path::PathBuf> {
-    let mut entries: Vec<_> = std::fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    let traces = entries.iter().filter(|path| path.extension().is_some_and(|ending| ending == "bin")).count();
-    if (2..=64).contains(&traces) {
-        return Some(folder.to_path_buf());
-    }
-    entries.iter().filter(|path| path.is_dir()).find_map(|path| trace_in(path))
 }
 
 /// Stops a run when it is a tenth done.

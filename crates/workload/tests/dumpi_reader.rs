@@ -39,8 +39,9 @@ fn without_start_time(text: &str) -> String {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn a_whole_file_reads_as_the_reference_decoding() {
-    let Some(data) = common::data("dumpi-sst") else { return };
+    let data = common::data("dumpi-sst");
     let (header, body, footer) = decoded(common::file(&data.join("testtrace-0000.bin")));
     assert!(header.contains("starttime=1296777956\n"), "{header}"); // of testtrace.meta
     let theirs = std::fs::read_to_string(data.join("testtrace-0000.txt")).unwrap();
@@ -49,8 +50,9 @@ fn a_whole_file_reads_as_the_reference_decoding() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn records_of_applications_read_as_the_reference_decodings() {
-    let Some(data) = common::data("dumpi-cortex") else { return };
+    let data = common::data("dumpi-cortex");
     let headers = std::fs::read_to_string(data.join("headers.txt")).unwrap();
     for name in ["AMG", "BigFFT", "MiniDFT"] {
         let (header, body, _) = decoded(common::file(&data.join(format!("{name}.bin"))));
@@ -62,8 +64,9 @@ fn records_of_applications_read_as_the_reference_decodings() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn every_small_set_reads_to_its_end() {
-    let Some(data) = common::data("dumpi-sst") else { return };
+    let data = common::data("dumpi-sst");
     let mut files = common::folder(&data);
     for run in ["run_0", "run_1"] {
         files.extend(common::folder(
@@ -136,7 +139,7 @@ fn ns(text: &str) -> i64 {
 
 #[track_caller]
 fn agrees_with_tables(name: &str) {
-    let Some(data) = common::data("dumpi") else { return };
+    let data = common::data("dumpi");
     let totals = totals(common::untar(&data.join(format!("{name}.tar.xz"))));
     let calls = common::csv(&data.join(format!("{name}-calls.csv")));
     let calls: BTreeMap<_, u64> = calls.iter().map(|row| (row[0].clone(), row[1].parse().unwrap())).collect();
@@ -161,16 +164,19 @@ fn agrees_with_tables(name: &str) {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn lulesh_agrees_with_its_tables() {
     agrees_with_tables("LULESH-64ranks-hopper");
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn hpcg_agrees_with_its_tables() {
     agrees_with_tables("HPCG-16ranks-fudan");
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn imb_agrees_with_its_tables() {
     agrees_with_tables("IMB-pingpong-16ranks-fudan");
 }

@@ -356,8 +356,9 @@ fn hostile_blocks_give_errors() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn a_dumpi_recording_converts_and_replays_alike() {
-    let Some(data) = common::data("dumpi/LULESH-64ranks-hopper.tar.xz") else { return };
+    let data = common::data("dumpi/LULESH-64ranks-hopper.tar.xz");
     let dumpi = trace::recognise(common::untar(&data)).unwrap();
     let hosts = dumpi.hosts();
     let mut files = Vec::new();

@@ -124,8 +124,9 @@ fn same_as_printed(folder: &Path) -> usize {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn stencil4d_is_read_as_the_library_reads_it() {
-    let Some(data) = common::data("otf2/tracer/traces-32") else { return };
+    let data = common::data("otf2/tracer/traces-32");
     // All lines of the reference: 1251 + 1249 + 3 × 512 + 3 × 96.
     assert_eq!(same_as_printed(&data), 4324);
     let set = trace::recognise(archive(&data)).unwrap();
@@ -142,8 +143,9 @@ fn stencil4d_is_read_as_the_library_reads_it() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn ten_ranks_are_read_as_the_library_reads_them() {
-    let Some(data) = common::data("otf2/misc/sst-macro-otf2_test_traces") else { return };
+    let data = common::data("otf2/misc/sst-macro-otf2_test_traces");
     assert_eq!(same_as_printed(&data), 2 * 7010 + 4 * 1440 + 2 * 1200);
     let set = trace::recognise(archive(&data)).unwrap();
     assert_eq!(set.hosts()[..2], ["kn1.eth", "kn2.eth"]);
@@ -154,8 +156,9 @@ fn ten_ranks_are_read_as_the_library_reads_them() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn ping_pong_is_read_as_the_library_reads_it() {
-    let Some(data) = common::data("otf2/misc/pipit-ping-pong-otf2") else { return };
+    let data = common::data("otf2/misc/pipit-ping-pong-otf2");
     assert_eq!(same_as_printed(&data), 2 * 42 + 2 * 16);
     // The same program, with counters of the processor among its events.
     let set = trace::recognise(archive(&data.join("../pipit-ping-pong-otf2-papi"))).unwrap();
@@ -187,8 +190,9 @@ fn runs_to_its_end(folder: &Path) {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn all_archives_run_to_their_end() {
-    let Some(data) = common::data("otf2") else { return };
+    let data = common::data("otf2");
     runs_to_its_end(&data.join("tracer/traces-32"));
     for archive in ["sst-macro-otf2_test_traces", "pipit-ping-pong-otf2", "pipit-ping-pong-otf2-papi"] {
         runs_to_its_end(&data.join("misc").join(archive));
@@ -196,8 +200,9 @@ fn all_archives_run_to_their_end() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn an_archive_converts_and_replays_alike() {
-    let Some(data) = common::data("otf2/misc/sst-macro-otf2_test_traces") else { return };
+    let data = common::data("otf2/misc/sst-macro-otf2_test_traces");
     let archive = trace::recognise(archive(&data)).unwrap();
     let hosts = archive.hosts();
     let mut files = Vec::new();
@@ -221,8 +226,9 @@ fn an_archive_converts_and_replays_alike() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn an_archive_without_mpi_is_refused_with_its_reason() {
-    let Some(data) = common::data("otf2/misc/fastotf2-simple-mi300-example-run.tar.xz") else { return };
+    let data = common::data("otf2/misc/fastotf2-simple-mi300-example-run.tar.xz");
     let error = trace::recognise(common::untar(&data)).err().expect("nothing can be replayed");
     let reason = "none of the 32 locations is a rank of MPI: nothing can be replayed";
     assert_eq!(error.to_string(), format!("simple-mi300-example-run/traces.def: {reason}"));

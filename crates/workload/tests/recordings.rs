@@ -33,8 +33,9 @@ fn runs_to_its_end(files: Vec<TraceFile>) {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn lulesh_runs_to_its_end() {
-    let Some(data) = common::data("dumpi/LULESH-64ranks-hopper.tar.xz") else { return };
+    let data = common::data("dumpi/LULESH-64ranks-hopper.tar.xz");
     let files = common::untar(&data);
     let opened = trace::recognise(files.clone()).unwrap();
     assert_eq!(opened.hosts()[..17].iter().filter(|host| *host == "nid04037").count(), 16);
@@ -46,15 +47,17 @@ fn lulesh_runs_to_its_end() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn imb_and_hpcg_run_to_their_end() {
-    let Some(data) = common::data("dumpi") else { return };
+    let data = common::data("dumpi");
     runs_to_its_end(common::untar(&data.join("IMB-pingpong-16ranks-fudan.tar.xz")));
     runs_to_its_end(common::untar(&data.join("HPCG-16ranks-fudan.tar.xz")));
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn small_sets_run_to_their_end() {
-    let Some(data) = common::data("dumpi-sst") else { return };
+    let data = common::data("dumpi-sst");
     let named = |prefix: &str| {
         common::folder(&data).into_iter().filter(|f| f.base_name().starts_with(prefix)).collect()
     };
@@ -68,15 +71,17 @@ fn small_sets_run_to_their_end() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn two_runs_in_one_folder_are_not_chosen_from() {
-    let Some(data) = common::data("dumpi-sst") else { return };
+    let data = common::data("dumpi-sst");
     let error = trace::recognise(common::folder(&data)).err().unwrap().to_string();
     assert!(error.contains("testbgp.meta") && error.contains("testtrace.meta"), "{error}");
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn one_rank_of_many_is_not_replayed_as_all() {
-    let Some(data) = common::data("dumpi-cortex/AMG.bin") else { return };
+    let data = common::data("dumpi-cortex/AMG.bin");
     let opened = trace::recognise(vec![common::file(&data)]).unwrap();
     assert!(opened.warnings()[0].contains("without MPI_Finalize"), "{:?}", opened.warnings());
     let mut source = trace::replay(opened, ReplayOptions::default()).unwrap();
@@ -87,8 +92,9 @@ fn one_rank_of_many_is_not_replayed_as_all() {
 }
 
 #[test]
+#[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn a_set_without_one_of_its_files_names_the_rank() {
-    let Some(data) = common::data("dumpi-sst") else { return };
+    let data = common::data("dumpi-sst");
     let files = || common::folder(&data).into_iter().filter(|file| file.base_name().starts_with("testtrace"));
     let without = |name: &str| {
         let left = files().filter(|file| file.base_name() != name).collect();

@@ -14,18 +14,14 @@ use std::path::{Path, PathBuf};
 
 use workload::trace::TraceFile;
 
-/// The folder of real traces (`$HOPCAST_DATA`, or `../shared/data` beside the repository), or a line
-/// that says why the test is skipped.
-pub fn data(part: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    #[allow(clippy::disallowed_methods)] // a test may ask where its data is
-    let root = std::env::var("HOPCAST_DATA").map_or_else(|_| beside(), PathBuf::from);
-    let path = root.join(part);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there (set HOPCAST_DATA)", path.display());
-    None
+/// Path of a file or folder of recorded data (`$HOPCAST_DATA`, or `../shared/data` beside the repository).
+///
+/// Tests that call it are ignored where there are none; see `build.rs`.
+pub fn data(part: &str) -> PathBuf {
+    let root = option_env!("RECORDED_DATA").expect("a test on recorded data is ignored without them");
+    let path = Path::new(root).join(part);
+    assert!(path.exists(), "{} is not there", path.display());
+    path
 }
 
 /// A file read into memory.
