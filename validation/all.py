@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
+import statistics
 from pathlib import Path
 
+import null_model
 import results
 from recordings import Absent
-from results import HEAD, Result
+from results import HEAD, Kind, Result, error_text
 
 SCRIPTS = (
     "flow_example",
@@ -33,26 +36,66 @@ SCRIPTS = (
     "recorded_here",
 )
 PAGE = Path(__file__).with_name("README.md")
+DATA = Path(__file__).with_name("results.json")
+"""The results of every script as they were last written, from which the page is made."""
 MARK = "<!-- The tables below are written by all.py --write. -->\n"
+PARTS = (Kind.MEASURED, Kind.PUBLISHED, Kind.FORMULA, Kind.OWN)
+"""The parts of the page in order: what tests a prediction comes first."""
 
 
-def section(rows: list[Result]) -> str:
+def table(rows: list[Result]) -> str:
     """The table of one script, as the page has it."""
-    lines = [f"| {' | '.join(HEAD)} |", "| --- | ---: | ---: | ---: | --- | --- |"]
+    lines = [f"| {' | '.join(HEAD)} |", "| --- | ---: | ---: | ---: | ---: | --- | --- |"]
     lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row.cells())} |" for row in rows]
     return "\n".join(lines)
 
 
+def summary(rows: list[Result]) -> list[str]:
+    """Number of predictions, their median error and the worst; of all, and of those that test the network."""
+    measured = [row for row in rows if row.kind is Kind.MEASURED]
+    groups = {
+        "all": measured,
+        "those that an infinite network does not give as well": [
+            row for row in measured if row.null is not None and row.tests_the_network
+        ],
+    }
+    lines = ["| predictions | how many | median error | worst |", "| --- | ---: | ---: | --- |"]
+    for name, group in groups.items():
+        if group:
+            middle = statistics.median(abs(row.error) for row in group)
+            worst = max(group, key=lambda row: abs(row.error))
+            cells = [
+                name,
+                str(len(group)),
+                f"{100 * middle:.3g} %",
+                f"{error_text(worst.error)}: {worst.what}",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def page(results_of: dict[str, list[Result]]) -> str:
+    """The tables of all scripts, by what they compare with."""
+    parts = []
+    for kind in PARTS:
+        of_kind = {name: [row for row in rows if row.kind is kind] for name, rows in results_of.items()}
+        sections = [f"### `{name}.py`\n\n{table(rows)}" for name, rows in of_kind.items() if rows]
+        if kind is Kind.MEASURED:
+            sections.insert(0, "\n".join(summary([row for rows in of_kind.values() for row in rows])))
+        if sections:
+            parts.append(f"\n## {kind.value}\n\n" + "\n\n".join(sections) + "\n")
+    return "".join(parts)
+
+
 def write(compared: dict[str, list[Result]]) -> None:
     """Puts the tables into the page, in the order of `SCRIPTS`; those of other scripts stay."""
-    head, *old = PAGE.read_text().split(MARK)
-    sections = {}
-    for text in "".join(old).split("\n## `")[1:]:
-        name, _, table = text.partition(".py`\n")
-        sections[name] = table.strip("\n")
-    sections |= {name: section(rows) for name, rows in compared.items()}
-    tables = [f"\n## `{name}.py`\n\n{sections[name]}\n" for name in SCRIPTS if name in sections]
-    PAGE.write_text(head + MARK + "".join(tables))
+    stored = json.loads(DATA.read_text())
+    rows_of = {name: [Result.from_json(row) for row in rows] for name, rows in stored.items()} | compared
+    ordered = {name: rows_of[name] for name in SCRIPTS if name in rows_of}
+    stored = {name: [row.to_json() for row in rows] for name, rows in ordered.items()}
+    DATA.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
+    head, _, _ = PAGE.read_text().partition(MARK)
+    PAGE.write_text(head + MARK + page(ordered))
 
 
 def main() -> None:
@@ -74,11 +117,16 @@ def main() -> None:
     for name in arguments.scripts or SCRIPTS:
         print(f"{name} …", flush=True)
         try:
-            compared[name] = importlib.import_module(name).compare(arguments.out, arguments.quick)
+            script = importlib.import_module(name)
+            compared[name] = null_model.compare(script, arguments.out, arguments.quick)
         except Absent as reason:
             absent.append(f"{name}: {reason}")
             print(absent[-1])
-    results.show("All comparisons", HEAD, [row.cells() for rows in compared.values() for row in rows])
+    everything = [row for rows in compared.values() for row in rows]
+    for kind in PARTS:
+        if of_kind := [row.cells() for row in everything if row.kind is kind]:
+            results.show(kind.value, HEAD, of_kind)
+    print("\n".join(summary(everything)))
     for line in absent:
         print(line)
     if arguments.write:

@@ -22,7 +22,10 @@ from pathlib import Path
 import building
 import debian
 from recordings import Absent
-from results import Result, main
+from results import Kind, Result, main
+
+KIND = Kind.OWN
+NO_NULL = "compares what programs print"
 
 CACHE = debian.CACHE / "applications"
 UNNEEDED = ("CVODE", "CVODES", "IDA", "IDAS")

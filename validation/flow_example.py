@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import null_model
 import results
-from results import Result
+from results import Kind, Result
 
 import hopcast
+
+KIND = Kind.FORMULA
 
 PLATFORM = Path(__file__).with_name("platforms") / "mesh.toml"
 GIGABYTE = 10**9
@@ -38,7 +41,9 @@ def arrivals_s(pairs: list[str], sharing: str) -> dict[str, float]:
             request.wait()
         return arrived if me in senders else None
 
-    report = hopcast.run(PLATFORM, program, 9, model="flow", set={"network.flow.sharing": sharing})
+    report = hopcast.run(
+        PLATFORM, program, 9, model=null_model.model("flow"), set={"network.flow.sharing": sharing}
+    )
     return {pair: report.results["ABCDEFGHI".index(pair[1])] for pair in pairs}
 
 

@@ -25,10 +25,13 @@ import building
 from hydro_networks import EDGE, command
 from kept import kept
 from recordings import ROOT, Absent
-from results import Range, Result, main
+from results import Kind, Range, Result, main
 from table_1 import NETWORKS
 
 import hopcast
+
+KIND = Kind.OWN
+NO_NULL = "measures the simulation"
 
 FIELDS, RECORDED = 5, 27
 MESSAGES = 2e9

@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import null_model
 import numpy
 import pictures
 import results
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.PUBLISHED
 
 NODES = 6_528
 SPACING_S = 20e-6
@@ -43,7 +46,7 @@ def delays_s(nodes: int) -> numpy.ndarray:
             comm.send(nbytes=4, dest=dest)
         return None
 
-    report = hopcast.run("hopper", program, nodes, ppn=1, model="flow")
+    report = hopcast.run("hopper", program, nodes, ppn=1, model=null_model.model("flow"))
     return numpy.array(report.results[1:])
 
 
@@ -109,7 +112,10 @@ def compare(out: Path, quick: bool) -> list[Result]:
     ]
     plot_delays(delays / 1e6, out)
     ranks = [2**power for power in range(1, 9 if quick else 13)]
-    times = {size: [allreduce_s(count, size, "flow") for count in ranks] for size in (*SMALL, *LARGE)}
+    times = {
+        size: [allreduce_s(count, size, null_model.model("flow")) for count in ranks]
+        for size in (*SMALL, *LARGE)
+    }
     results.show(
         "MPI_Allreduce [µs] by ranks",
         ["bytes", *map(str, ranks)],
@@ -121,7 +127,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
         compared.append(
             Result(f"R² of allreduce over log2(ranks), {size}", Range(low=0.95), r_squared, "", 0.0, why)
         )
-    congested = times[LARGE[-1]][-1] / allreduce_s(ranks[-1], LARGE[-1], "postal")
+    congested = null_model.ratio(times[LARGE[-1]][-1], allreduce_s(ranks[-1], LARGE[-1], "postal"))
     why = "Fig. 7: congestion adds to large ones; flow over postal"
     compared.append(
         Result(f"allreduce {LARGE[-1]} on {ranks[-1]:,}, slowed by", Range(low=1.0), congested, "", 0.0, why)

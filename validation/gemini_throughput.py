@@ -30,9 +30,12 @@ from pathlib import Path
 import numpy
 import pictures
 import results
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.FORMULA
+NO_NULL = "compares rates, which an infinite network does not limit"
 
 NEAREST, NEIGHBOUR = 1, 2
 FARTHEST = 2 * (8 + 17 * (4 + 8 * 12))

@@ -28,7 +28,10 @@ import hpl_input
 import pictures
 from kept import kept
 from recordings import Absent
-from results import Range, Result, main
+from results import Kind, Range, Result, main
+
+KIND = Kind.OWN
+NO_NULL = "compares what programs print, and rates"
 
 HERE = Path(__file__).resolve().parent
 CACHE = debian.CACHE / "hpcc"

@@ -10,6 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import null_model
+
 from hopcast import _core
 
 FACTS = ("makespan_s", "wall_s", "peak_rss_B", "packet_hops", "ranks", "threads")
@@ -31,7 +33,8 @@ def kept(out: Path, name: str, run: Callable[..., dict[str, Any]], *args) -> dic
 
     `run` is a function of a module and gives what JSON can hold.
     """
-    file = out / "kept" / f"{name}-{build()}.json"
+    network = "-infinite" if null_model.is_active() else ""
+    file = out / "kept" / f"{name}{network}-{build()}.json"
     if not file.exists():
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as alone:
             result = alone.submit(run, *args).result()

@@ -18,11 +18,14 @@ from __future__ import annotations
 import heapq
 from pathlib import Path
 
+import null_model
 import pictures
 import results
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.FORMULA
 
 PLATFORM = Path(__file__).with_name("platforms") / "loggp.toml"
 L_S, O_S, GAP_S, PER_BYTE_S = 6e-6, 2e-6, 4e-6, 1e-9
@@ -61,14 +64,16 @@ def carried_out_s(ranks: int, nbytes: int) -> float:
             request.wait()
         return received
 
-    return max(hopcast.run(PLATFORM, program, ranks, model="loggp").results)
+    return max(hopcast.run(PLATFORM, program, ranks, model=null_model.model("loggp")).results)
 
 
 def collective_s(name: str, algorithm: str, ranks: int, nbytes: int) -> float:
     """A broadcast or reduction of the MPI library [s]."""
     arguments = {"bytes": f"{nbytes} B", "algorithm": algorithm}
     segment = {"mpi.segment": WHOLE}
-    return hopcast.run(PLATFORM, name, ranks, kwargs=arguments, model="loggp", set=segment).makespan_s
+    return hopcast.run(
+        PLATFORM, name, ranks, kwargs=arguments, model=null_model.model("loggp"), set=segment
+    ).makespan_s
 
 
 def plot(sizes: list[int], bounds: list[float], times: dict[str, dict[str, list[float]]], out: Path) -> None:

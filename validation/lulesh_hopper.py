@@ -37,14 +37,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import null_model
 import numpy
 import pictures
 import recordings
 import results
 import table_1
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.MEASURED
 
 NAME = "LULESH-64ranks-hopper"
 RECORDED_S = 54.47
@@ -98,7 +101,7 @@ def timestamps(trace: Path, shift: bool, recorded: numpy.ndarray) -> Calls:
         "hopper",
         trace,
         placement="recorded",
-        model="flow",
+        model=null_model.model("flow"),
         mode="timestamps",
         time_shift=shift,
         records=RECORDS,
@@ -148,7 +151,7 @@ def compare_calls(trace: Path, out: Path) -> list[Result]:
     statistics(panels)
     plot_calls(panels, out)
     compared = [
-        Result(f"calls of {name}", count, len(panels["timestamps"][name][0]), "", 0.0, "section 7")
+        Result(f"calls of {name}", count, len(panels["timestamps"][name][0]), "", 0.0, "section 7", Kind.OWN)
         for name, count in COUNTS.items()
     ]
 
@@ -159,15 +162,22 @@ def compare_calls(trace: Path, out: Path) -> list[Result]:
     def total_s(panel: str) -> float:
         return sum(float(durations.sum()) for _, durations in panels[panel].values())
 
+    paper = Kind.PUBLISHED
     spread = longest_ms("timestamps", "MPI_Waitall") / longest_ms("recorded", "MPI_Waitall")
     why = "'as much as three times of the empirical results', read off a plot"
-    compared.append(Result("spread without shift over recorded, MPI_Waitall", 3.0, spread, "", None, why))
+    compared.append(
+        Result("spread without shift over recorded, MPI_Waitall", 3.0, spread, "", None, why, paper)
+    )
     why = "'up to around 100 milliseconds', read off a plot"
     spikes = longest_ms("timestamps, time shift", "MPI_Waitall")
-    compared.append(Result("longest MPI_Waitall with shift, first 10 s", 100.0, spikes, "ms", None, why))
+    compared.append(
+        Result("longest MPI_Waitall with shift, first 10 s", 100.0, spikes, "ms", None, why, paper)
+    )
     share = total_s("timestamps, time shift") / total_s("timestamps")
     why = "'becomes much lower', as calls were late in that simulation; here they are not"
-    compared.append(Result("time in MPI, with shift over without", Range(high=1.0), share, "", None, why))
+    compared.append(
+        Result("time in MPI, with shift over without", Range(high=1.0), share, "", None, why, paper)
+    )
     reasons = {
         "MPI_Allreduce": (0.02, "recorded; most of it is waiting for the rank that comes last"),
         "MPI_Wait": (None, "recorded; the mean of few long waits"),
@@ -186,7 +196,12 @@ def by_progress(trace: Path) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
     taken = {"recorded": durations}
     for title, changed in PROGRESS.items():
         report = hopcast.run(
-            "hopper", trace, placement="recorded", model="flow", set=changed, records=RECORDS
+            "hopper",
+            trace,
+            placement="recorded",
+            model=null_model.model("flow"),
+            set=changed,
+            records=RECORDS,
         )
         taken[title] = columns(report.table("call_records"))[2]
     return names, taken
@@ -211,11 +226,12 @@ def compare_progress(trace: Path) -> list[Result]:
             published, ours = (1e6 * taken[column][names == name].mean() for column in ("recorded", title))
             why = "recorded; Cray's MPI, without copies" if known else "recorded; not how Cray's MPI works"
             what = f"mean {name}, dependencies, progress {title}"
-            compared.append(Result(what, published, ours, "µs", allowed if known else None, why))
+            kind = Kind.MEASURED if known else Kind.OWN
+            compared.append(Result(what, published, ours, "µs", allowed if known else None, why, kind))
         alike = float(numpy.corrcoef(of_rank["recorded"], of_rank[title])[0, 1])
         what = f"correlation with the recording, MPI_Waitall of each rank, progress {title}"
         why = "1: the same ranks wait for the same part of the time"
-        compared.append(Result(what, Range(low=0.99), alike, "", 0.0 if known else None, why))
+        compared.append(Result(what, Range(low=0.99), alike, "", 0.0 if known else None, why, kind))
     return compared
 
 
@@ -237,10 +253,11 @@ def compare_networks(trace: Path, out: Path) -> list[Result]:
             Result(
                 f"{name} over fat tree, {layout}",
                 Range(0.99, 1.01),
-                row[name] / row["fat tree"],
+                null_model.ratio(row[name], row["fat tree"]),
                 "",
                 0.0,
                 why,
+                Kind.PUBLISHED,
             )
             for name in table_1.NETWORKS
             if name != "fat tree"
@@ -249,18 +266,26 @@ def compare_networks(trace: Path, out: Path) -> list[Result]:
     why = "Fig. 8: 'quartering the bandwidth exactly quadruples the communication time'"
     for name in ("fat tree", "3-D torus"):
         compared.append(
-            Result(f"{name}, slow over fast, {at_once}", 4.0, row[f"{name}, slow"] / row[name], "", 0.02, why)
+            Result(
+                f"{name}, slow over fast, {at_once}",
+                4.0,
+                null_model.ratio(row[f"{name}, slow"], row[name]),
+                "",
+                0.02,
+                why,
+                Kind.PUBLISHED,
+            )
         )
     why = "Fig. 8, of PAGOSA on 1,000 nodes; LULESH on 64 is limited by the nodes' own links on both networks"
-    ratio = row["3-D torus"] / row["fat tree"]
-    compared.append(Result(f"3-D torus over fat tree, {at_once}", 1.7, ratio, "", None, why))
+    ratio = null_model.ratio(row["3-D torus"], row["fat tree"])
+    compared.append(Result(f"3-D torus over fat tree, {at_once}", 1.7, ratio, "", None, why, Kind.PUBLISHED))
     return compared
 
 
 def compare(out: Path, quick: bool) -> list[Result]:
     """Run time and waiting; then, unless quick, the calls and the networks."""
     trace = recordings.unpacked(NAME, out)
-    report = hopcast.run("hopper", trace, placement="recorded", model="flow")
+    report = hopcast.run("hopper", trace, placement="recorded", model=null_model.model("flow"))
     why = "recorded; the replay lacks noise and MPI's own software"
     compared = [Result("run time, dependencies, hopper", RECORDED_S, report.makespan_s, "s", 0.02, why)]
     compared += compare_progress(trace)

@@ -19,9 +19,12 @@ from pathlib import Path
 
 import pictures
 import results
-from results import Result
+from results import Kind, Result
 
 import hopcast
+
+KIND = Kind.FORMULA
+NO_NULL = "compares with a formula of the NIC, which an infinite network does not have"
 
 PLATFORMS = Path(__file__).with_name("platforms")
 SENDERS = range(1, 17)

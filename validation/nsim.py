@@ -22,9 +22,12 @@ import numpy
 import pictures
 import results
 from kept import cost, facts, kept
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.FORMULA
+NO_NULL = "compares rates, and measures the simulation"
 
 GIB = 2**30
 RING_BYTES = 2_000_000

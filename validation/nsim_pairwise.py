@@ -30,9 +30,12 @@ import numpy
 import pictures
 import results
 from kept import facts, kept, speed
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.PUBLISHED
+NO_NULL = "compares traffic over time, which an infinite network does not have"
 
 PUBLISHED_S = 0.1667
 SHOWN = 64

@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from recordings import Absent
@@ -30,6 +31,15 @@ class Range:
         return f"{self.low:.6g} to {self.high:.6g}"
 
 
+class Kind(Enum):
+    """What a row compares with, and what it therefore shows."""
+
+    MEASURED = "Predictions beside measurements of real machines"
+    PUBLISHED = "Beside what other simulations and papers say"
+    FORMULA = "Closed forms and bounds"
+    OWN = "Checks of hopcast by itself: answers of programs, speed, memory, goals of its own"
+
+
 @dataclass(frozen=True)
 class Result:
     """One value beside its published one."""
@@ -42,23 +52,60 @@ class Result:
     """The largest relative error with which the comparison holds; None where there is no such claim."""
     why: str = ""
     """Where the published value comes from, or why the two differ."""
+    kind: Kind | None = None
+    """What it is compared with; that of its script, `KIND`, where None."""
+    null: float | None = None
+    """The same value on a network of infinite speed, where there is one."""
 
     @property
     def error(self) -> float:
         """Relative distance from the published value; from the nearer end of a range if outside of it."""
+        return self._error_of(self.ours)
+
+    @property
+    def null_error(self) -> float | None:
+        """The same for the result on a network of infinite speed."""
+        return None if self.null is None else self._error_of(self.null)
+
+    @property
+    def tests_the_network(self) -> bool:
+        """False where an infinite network would pass as well, or come out within a percent of ours."""
+        if self.null is None or math.isnan(self.null):
+            return True
+        passes = self.allowed is not None and abs(self._error_of(self.null)) <= self.allowed
+        return not passes and abs(apart(self.null, self.ours)) > 0.01
+
+    def _error_of(self, value: float) -> float:
         if not isinstance(self.published, Range):
-            return apart(self.ours, self.published)
+            return apart(value, self.published)
         low, high = self.published.low, self.published.high
-        if low is not None and self.ours < low:
-            return apart(self.ours, low)
-        if high is not None and self.ours > high:
-            return apart(self.ours, high)
+        if low is not None and value < low:
+            return apart(value, low)
+        if high is not None and value > high:
+            return apart(value, high)
         return 0.0
 
     @property
     def holds(self) -> bool | None:
         """Whether the error is as small as it must be; None where nothing is claimed."""
         return None if self.allowed is None else abs(self.error) <= self.allowed
+
+    def to_json(self) -> dict:
+        """The row as JSON can hold it; `from_json` reads it."""
+        published = self.published
+        if isinstance(published, Range):
+            published = {"low": published.low, "high": published.high}
+        null = None if self.null is None or math.isnan(self.null) else self.null
+        kind = self.kind.name if self.kind else None
+        return {**vars(self), "published": published, "kind": kind, "null": null}
+
+    @staticmethod
+    def from_json(row: dict) -> Result:
+        """The row that `to_json` has written."""
+        published = row["published"]
+        if isinstance(published, dict):
+            published = Range(**published)
+        return Result(**{**row, "published": published, "kind": Kind[row["kind"]]})
 
     def cells(self) -> list[str]:
         """What stands in a row of a table."""
@@ -70,9 +117,17 @@ class Result:
             f"{published}{unit}",
             f"{self.ours:.6g}{unit}",
             error_text(self.error),
+            self._null_text(unit),
             verdict,
             self.why,
         ]
+
+    def _null_text(self, unit: str) -> str:
+        if self.null is None or math.isnan(self.null):
+            return "–"
+        same = "" if self.tests_the_network else " (no test of the network)"
+        value = 0.0 if abs(self.null) < 1e-9 else self.null  # the rounding of differences of clocks
+        return f"{value:.6g}{unit}{same}"
 
 
 def apart(ours: float, published: float) -> float:
@@ -82,7 +137,7 @@ def apart(ours: float, published: float) -> float:
     return ours / published - 1
 
 
-HEAD = ["what", "published", "hopcast", "error", "holds", "source, explanation"]
+HEAD = ["what", "published", "hopcast", "error", "infinite network", "holds", "source, explanation"]
 
 
 def error_text(error: float) -> str:

@@ -37,9 +37,12 @@ from pathlib import Path
 import numpy
 import pictures
 import results
-from results import Range, Result
+from results import Kind, Range, Result
 
 import hopcast
+
+KIND = Kind.FORMULA
+NO_NULL = "compares loads of links, which an infinite network does not have"
 
 PLATFORMS = Path(__file__).with_name("platforms")
 BYTES = 64

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import null_model
 import pictures
 
 import hopcast
@@ -24,7 +25,7 @@ NETWORKS = {
 
 def makespans(trace: Path, mode: str, ppn: int, compute_scale: float | None = None) -> dict[str, float]:
     """The makespan by network [s]."""
-    how = {"ppn": ppn, "model": "flow", "mode": mode, "compute_scale": compute_scale}
+    how = {"ppn": ppn, "model": null_model.model("flow"), "mode": mode, "compute_scale": compute_scale}
     how["set"] = {"network.flow.sharing": "equal_share"}
     return {
         name: hopcast.run(platform, trace, placement=placement, **how).makespan_s

@@ -1,6 +1,7 @@
 """Every comparison of `validation`, quickly: what was published must hold."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 VALIDATION = Path(__file__).resolve().parents[2] / "validation"
 sys.path.insert(0, str(VALIDATION))
 
+import null_model  # noqa: E402
 from recordings import Absent  # noqa: E402
-from results import Range, Result  # noqa: E402
+from results import Kind, Range, Result  # noqa: E402
 
 pytest.importorskip("matplotlib")
 
@@ -36,6 +38,27 @@ def find(compared: list[Result], what: str) -> Result:
     """The one result of that name."""
     (found,) = [result for result in compared if result.what == what]
     return found
+
+
+def test_an_infinite_network_shows_which_rows_test_the_network(out):
+    shared = null_model.compare(importlib.import_module("flow_example"), out, True)
+    assert all(row.kind is Kind.FORMULA and row.null == 0.0 and row.tests_the_network for row in shared)
+    try:
+        replayed = null_model.compare(importlib.import_module("fudan"), out, True)
+    except Absent as absent:
+        pytest.skip(str(absent))
+    computing = find(replayed, "IMB ping-pong, outside of MPI, mean of ranks")
+    assert computing.null == computing.ours and not computing.tests_the_network
+    assert not null_model.is_active()
+
+
+def test_the_page_has_the_stored_results():
+    """`all.py --write` makes both, and nobody has edited one of them."""
+    writer = importlib.import_module("all")
+    stored = json.loads(writer.DATA.read_text())
+    rows = {name: [Result.from_json(row) for row in of_script] for name, of_script in stored.items()}
+    assert list(rows) == [name for name in writer.SCRIPTS if name in rows]
+    assert writer.PAGE.read_text().endswith(writer.MARK + writer.page(rows))
 
 
 def test_two_flows_share_a_link(out):

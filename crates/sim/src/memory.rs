@@ -50,6 +50,7 @@ const COEFFICIENTS: &[Coefficients] = &[
     Coefficients { model: "postal", link: 0, host: 0, slot: 0 },
     // A link with its buffers and credits.
     Coefficients { model: "packet", link: 150, host: 8, slot: 0 },
+    Coefficients { model: "infinite", link: 0, host: 0, slot: 0 },
     // A link with its flows; the memory of a host is a link of 128 B, and the copies of a process are one.
     Coefficients { model: "flow", link: 100, host: 128, slot: 128 },
 ];

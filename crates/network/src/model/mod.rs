@@ -1,12 +1,13 @@
 //! Network models: what happens to a message between two processes.
 //!
-//! All take the same [`Fabric`] and [`HostParameters`], and on an idle network all give the same
+//! All take the same [`Fabric`] and [`HostParameters`], and on an idle network all but `infinite` give the same
 //! time: overheads aside, `T(n) = latency of the path + n / (narrowest of R_C, R_N and the path)`.
 //! Adding one is a file here and a line in [`MODELS`].
 
 mod alone;
 mod flow;
 mod in_flight;
+mod infinite;
 mod loggp;
 mod max_rate;
 mod packet;
@@ -22,6 +23,7 @@ use crate::message::Network;
 use crate::{Fabric, Grain, HostParameters, Part};
 
 pub use flow::{Flow, Sharing};
+pub use infinite::Infinite;
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;
 pub use packet::{
@@ -92,5 +94,15 @@ pub const MODELS: &[Entry<Build>] = &[
         source: "Miwa et al., NSIM, IEICE Trans. Inf. & Syst. E94-D(12), 2011",
         parameters: packet::PARAMETERS,
         build: Build { make: Packet::build, cut: Cutting::At(Grain::Routers) },
+    },
+    Entry {
+        name: "infinite",
+        summary: "messages take no time: what remains is computing and MPI's software, the null model of a validation",
+        source: "Girona, Labarta, Badia, EuroPVM/MPI 2000 (Dimemas)",
+        parameters: &[],
+        build: Build {
+            make: Infinite::build,
+            cut: Cutting::Never("without latency no part of the network can run ahead of another"),
+        },
     },
 ];

@@ -1,0 +1,58 @@
+//! The infinite network: every message arrives at the instant at which it was handed over.
+//!
+//! ```text
+//! T(n) = 0
+//! ```
+//!
+//! Neither links, nor NICs, nor memory take time; the software overheads of MPI, which the processes spend, remain. It is
+//! the null model of a validation: what it predicts as well as another model says nothing of that model's network. The
+//! difference between a run on it and the same run on a real network is what communication costs.
+//!
+//! Assumes and holds nothing: it is a bound, below which no network can be.
+//!
+//! Source: the ideal network of Dimemas (Girona, Labarta, Badia, "Validation of Dimemas communication model for MPI
+//! collective operations", EuroPVM/MPI 2000), on which transfer efficiency is measured.
+
+use std::sync::Arc;
+
+use engine::registry::{Arguments, BuildError};
+use engine::{Duration, Observer, Queue, Time, Token};
+
+use super::in_flight::{InFlight, Step, open};
+use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::{Fabric, HostParameters, Part};
+
+/// Messages that take no time.
+pub struct Infinite {
+    flight: InFlight<()>,
+}
+
+impl Infinite {
+    pub(super) fn build(
+        _: &Arguments,
+        _: Arc<Fabric>,
+        _: Arc<HostParameters>,
+        part: &Part,
+    ) -> Result<Box<dyn Network>, BuildError> {
+        assert!(part.is_whole(), "an infinite network cannot be cut");
+        Ok(Box::new(Infinite { flight: InFlight::new(Part::whole(), Duration::ZERO) }))
+    }
+}
+
+impl Network for Infinite {
+    fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let index = self.flight.insert(now, message, ());
+        self.flight.schedule(index, now, Step::Delivered, now, 0, queue);
+    }
+
+    fn wake(&mut self, _now: Time, token: Token, _queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+        let (step, index, _) = open(token);
+        arrivals.push(self.flight.tell(step, index));
+    }
+
+    fn idle_time(&mut self, _message: &Message) -> Duration {
+        Duration::ZERO
+    }
+
+    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+}
