@@ -31,15 +31,39 @@ pub struct Regime {
     pub nic_rate: Bandwidth,
 }
 
-/// How processes of one host talk to each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Copies between the processes of one host, by their size: what fits into a cache is faster.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
+    /// In order of size; at least one, the last without limit.
+    pub regimes: Vec<MemoryRegime>,
+}
+
+/// What a copy between two processes of one host costs. One of n bytes takes the fraction
+/// `n / total_bandwidth` of the host's memory for itself, whatever the regimes of the copies beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryRegime {
+    /// Up to and including this payload; the last regime has `Bytes(u64::MAX)`.
+    pub up_to: Bytes,
     /// From the sender's store to the receiver's load.
     pub latency: Duration,
     /// Of one copy between two processes.
     pub bandwidth: Bandwidth,
-    /// Of all copies on the host together.
+    /// Of all such copies on the host together.
     pub total_bandwidth: Bandwidth,
+}
+
+impl Memory {
+    /// The same for copies of all sizes.
+    pub fn uniform(latency: Duration, bandwidth: Bandwidth, total_bandwidth: Bandwidth) -> Memory {
+        let regime = MemoryRegime { up_to: Bytes(u64::MAX), latency, bandwidth, total_bandwidth };
+        Memory { regimes: vec![regime] }
+    }
+
+    /// The index of the regime for a copy of `size`.
+    #[inline]
+    pub fn regime_of(&self, size: Bytes) -> usize {
+        self.regimes.iter().position(|regime| size <= regime.up_to).expect("the last regime has no limit")
+    }
 }
 
 /// What every host of a platform is like.

@@ -18,7 +18,7 @@ pub mod topology;
 pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
 pub use faults::Faults;
-pub use host::{HostParameters, Memory, Regime};
+pub use host::{HostParameters, Memory, MemoryRegime, Regime};
 pub use message::{Arrival, Cargo, Crossing, Endpoint, Happening, Losses, Message, Network};
 pub use nics::{NicChoice, NicPair, Nics};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

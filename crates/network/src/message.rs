@@ -29,7 +29,8 @@ pub struct Message {
     pub to: Endpoint,
     /// The NICs that it leaves and comes by; `None` lets the platform choose. Within a host without meaning.
     pub nics: Option<NicPair>,
-    /// Index of the protocol regime, into the platform's regimes, whose rates hold for it.
+    /// Index of the regime whose rates hold for it: into the platform's protocol regimes or, within a host, into
+    /// those of the host's memory.
     pub regime: u8,
     /// Whether to report [`Happening::Sent`], too.
     pub notify_sent: bool,

@@ -10,7 +10,7 @@ use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use network::message::LinkUse;
 use network::routing::Unloaded;
-use network::{Fabric, HostParameters, Memory, Message, Regime};
+use network::{Fabric, HostParameters, Memory, MemoryRegime, Message, Regime};
 use proptest::prelude::*;
 
 /// A thing that flows share: the names of the oracle's links.
@@ -52,16 +52,25 @@ impl Oracle<'_> {
     }
 
     /// The parts that a message passes, each with the rate it would have there alone while `active`
-    /// processes of its host send.
+    /// processes of its host send. A part that is without limit for a message is none that it shares, however
+    /// others share it.
     fn parts(&self, message: &Message, active: usize) -> Vec<(Part, f64)> {
+        let is_within = message.from.host == message.to.host;
+        let mut parts = if is_within { self.copy(message) } else { self.path(message, active) };
+        parts.retain(|(_, rate)| *rate < UNLIMITED);
+        parts
+    }
+
+    fn copy(&self, message: &Message) -> Vec<(Part, f64)> {
+        let (from, memory) = (message.from, &self.hosts.memory.regimes[usize::from(message.regime)]);
+        vec![
+            (Part::Copy(from.host.0, from.process), memory.bandwidth.0 as f64),
+            (Part::Memory(from.host.0), memory.total_bandwidth.0 as f64),
+        ]
+    }
+
+    fn path(&self, message: &Message, active: usize) -> Vec<(Part, f64)> {
         let (from, to) = (message.from, message.to);
-        let memory = &self.hosts.memory;
-        if from.host == to.host {
-            return vec![
-                (Part::Copy(from.host.0, from.process), memory.bandwidth.0 as f64),
-                (Part::Memory(from.host.0), memory.total_bandwidth.0 as f64),
-            ];
-        }
         let regime = &self.hosts.regimes[usize::from(message.regime)];
         let (base, k) = (regime.process_rate.0 as f64, active as f64);
         let out = (base + (k - 1.0) * (base + regime.process_rate_change)) / k;
@@ -73,8 +82,6 @@ impl Oracle<'_> {
             let nic = if link < 2 * hosts { regime.nic_rate.0 as f64 } else { f64::INFINITY };
             parts.push((Part::Link(link), own.min(nic)));
         }
-        // What is without limit for a message is no part that it shares, however others share it.
-        parts.retain(|(_, rate)| *rate < UNLIMITED);
         parts
     }
 
@@ -278,15 +285,20 @@ fn any_hosts(processes: u16, regimes: usize) -> impl Strategy<Value = HostParame
             Regime { process_rate, nic_rate, process_rate_change, ..common::regime() }
         });
     let packet = prop::sample::select(vec![(1, 1), (64, 96)]);
-    (prop::collection::vec(regime, regimes), any_bandwidth(), any_bandwidth(), packet).prop_map(
-        move |(regimes, bandwidth, total_bandwidth, (payload, wire))| HostParameters {
-            regimes,
-            memory: Memory { latency: Duration(0), bandwidth, total_bandwidth },
-            packet_payload: Bytes(payload),
-            packet_wire: Bytes(wire),
-            ..common::transparent(processes)
-        },
-    )
+    let copies = (any_bandwidth(), any_rate()).prop_map(|(bandwidth, total_bandwidth)| MemoryRegime {
+        up_to: Bytes(u64::MAX),
+        latency: Duration(0),
+        bandwidth,
+        total_bandwidth,
+    });
+    let each = (prop::collection::vec(regime, regimes), prop::collection::vec(copies, regimes), packet);
+    each.prop_map(move |(regimes, copies, (payload, wire))| HostParameters {
+        regimes,
+        memory: Memory { regimes: copies },
+        packet_payload: Bytes(payload),
+        packet_wire: Bytes(wire),
+        ..common::transparent(processes)
+    })
 }
 
 /// `(when, from, to, size, regime)`, the hosts by an index into those that there are.

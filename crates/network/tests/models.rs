@@ -9,7 +9,7 @@ use common::graph::Graph;
 use common::parts;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::Cutting;
-use network::{Cut, Fabric, HostParameters, Memory, Message, NicChoice, NicPair, Nics, Regime};
+use network::{Cut, Fabric, HostParameters, Memory, MemoryRegime, Message, NicChoice, NicPair, Nics, Regime};
 use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
@@ -38,12 +38,20 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
         process_rate_change: -100_000_000.0,
         ..common::regime()
     };
+    let copies = |latency, bandwidth, total_bandwidth| MemoryRegime {
+        up_to: Bytes(u64::MAX),
+        latency: Duration(latency),
+        bandwidth: Bandwidth(bandwidth),
+        total_bandwidth,
+    };
     Arc::new(HostParameters {
         processes: PROCESSES,
         memory: Memory {
-            latency: Duration(200_000),
-            bandwidth: Bandwidth(5_000_000_001),
-            total_bandwidth: Bandwidth(9_000_000_007),
+            regimes: vec![
+                copies(90_000, 12_000_000_000, Bandwidth::INFINITE),
+                copies(150_000, 8_000_000_003, Bandwidth(30_000_000_011)),
+                copies(200_000, 5_000_000_001, Bandwidth(9_000_000_007)),
+            ],
         },
         regimes: vec![
             regime(10_000, 630_000_000, Bandwidth::INFINITE),
@@ -186,7 +194,8 @@ proptest! {
             prop_assert_eq!(times[0].delivered.since(at), alone, "{}", name);
             let regime = &hosts.regimes[usize::from(message.regime)];
             let by_hand = if message.from.host == message.to.host {
-                hosts.memory.latency + hosts.memory.bandwidth.transfer(message.size)
+                let memory = &hosts.memory.regimes[usize::from(message.regime)];
+                memory.latency + memory.bandwidth.transfer(message.size)
             } else {
                 let idle = fabric.idle(message.from.host, message.to.host);
                 let path = idle.bandwidth.scaled(64.0 / 96.0);

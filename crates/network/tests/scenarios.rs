@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{HostParameters, Memory, Message, NicChoice, NicPair, Nics, Regime};
+use network::{HostParameters, Memory, MemoryRegime, Message, NicChoice, NicPair, Nics, Regime};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -38,7 +38,8 @@ struct Host {
     nic_setup: String,
     nic_gap: String,
     packet: [u64; 2],
-    memory: [String; 3],
+    /// Of each regime of the memory: latency, bandwidth, total bandwidth.
+    memory: Vec<[String; 3]>,
 }
 
 impl Default for Host {
@@ -51,7 +52,7 @@ impl Default for Host {
             nic_setup: "0 ns".into(),
             nic_gap: "0 ns".into(),
             packet: [1, 1],
-            memory: ["0 ns".into(), "infinite".into(), "infinite".into()],
+            memory: vec![["0 ns".into(), "infinite".into(), "infinite".into()]],
         }
     }
 }
@@ -158,14 +159,15 @@ impl Scenario {
                 ..common::regime()
             }
         });
-        let [latency, bandwidth, total] = &self.host.memory;
+        let memory = self.host.memory.iter().map(|[latency, bandwidth, total]| MemoryRegime {
+            up_to: Bytes(u64::MAX),
+            latency: read(latency),
+            bandwidth: read(bandwidth),
+            total_bandwidth: read(total),
+        });
         HostParameters {
             processes: self.host.processes,
-            memory: Memory {
-                latency: read(latency),
-                bandwidth: read(bandwidth),
-                total_bandwidth: read(total),
-            },
+            memory: Memory { regimes: memory.collect() },
             regimes: regimes.collect(),
             nics: Nics {
                 count: self.host.nics,

@@ -66,7 +66,8 @@ impl Size {
         Size {
             hosts: topology.hosts(),
             slots: hosts.processes,
-            copies_alone: hosts.memory.bandwidth < hosts.memory.total_bandwidth,
+            copies_alone: (hosts.memory.regimes.iter())
+                .any(|regime| regime.bandwidth < regime.total_bandwidth),
             nics: hosts.nics.count,
             links: u64::from(topology.links())
                 + 2 * u64::from(topology.hosts()) * u64::from(hosts.nics.count - 1),

@@ -291,15 +291,10 @@ impl World {
     /// The message that carries `parcel` and `size` bytes of payload.
     #[inline]
     pub(super) fn message(&self, parcel: &Parcel, size: Bytes, notify_sent: bool) -> Message {
-        Message {
-            from: self.setup.placement[parcel.source as usize],
-            to: self.setup.placement[parcel.dest as usize],
-            nics: None,
-            regime: self.setup.host.regime_of(size) as u8,
-            notify_sent,
-            size,
-            cargo: parcel.pack(),
-        }
+        let [from, to] = [parcel.source, parcel.dest].map(|rank| self.setup.placement[rank as usize]);
+        let host = &self.setup.host;
+        let regime = if from.host == to.host { host.memory.regime_of(size) } else { host.regime_of(size) };
+        Message { from, to, nics: None, regime: regime as u8, notify_sent, size, cargo: parcel.pack() }
     }
 
     /// Counts a message with payload.

@@ -171,11 +171,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         process_rate_change: 0.0,
         nic_rate: Bandwidth::INFINITE,
     };
-    let memory = Memory {
-        latency: Duration::ZERO,
-        bandwidth: Bandwidth::INFINITE,
-        total_bandwidth: Bandwidth::INFINITE,
-    };
+    let memory = Memory::uniform(Duration::ZERO, Bandwidth::INFINITE, Bandwidth::INFINITE);
     let host = HostParameters {
         processes: 1,
         memory,

@@ -7,7 +7,8 @@
 //! It is the postal model (Hockney 1994) with cut-through: the size counts once, however many links
 //! there are. A link's bandwidth is that of the wire; headers take their part of it, so the payload
 //! runs at `bandwidth · packet_payload / packet_wire`. Between processes of one host,
-//! `T(n) = memory latency + n / min(memory bandwidth, total memory bandwidth)`.
+//! `T(n) = memory latency + n / min(memory bandwidth, total memory bandwidth)`, with those of the memory's
+//! regime for n.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use engine::{Bandwidth, Bytes, Duration};
 
 use crate::message::Message;
 use crate::topology::HostId;
-use crate::{Fabric, HostParameters, Part};
+use crate::{Fabric, HostParameters, MemoryRegime, Part};
 
 /// The fabric and the hosts, for messages that are alone on them.
 pub(super) struct Alone {
@@ -48,6 +49,7 @@ impl Alone {
         let (payload, wire) = (hosts.packet_payload.0, hosts.packet_wire.0);
         assert!(0 < payload && payload <= wire, "a packet has a payload, and is no shorter than it");
         assert!(!hosts.regimes.is_empty(), "a platform has at least one regime");
+        assert!(!hosts.memory.regimes.is_empty(), "a memory has at least one regime");
         assert_eq!(hosts.nics.count, fabric.topology.nics(), "a topology has the links of all NICs");
         Alone { fabric, payload_share: payload as f64 / wire as f64, hosts }
     }
@@ -55,7 +57,7 @@ impl Alone {
     /// The path of `message`.
     pub fn path(&self, message: &Message) -> Path {
         if message.from.host == message.to.host {
-            let memory = &self.hosts.memory;
+            let memory = self.memory(message);
             let bandwidth = memory.bandwidth.min(memory.total_bandwidth);
             return Path { setup: Duration::ZERO, latency: memory.latency, bandwidth };
         }
@@ -67,6 +69,11 @@ impl Alone {
             latency: idle.latency + regime.latency,
             bandwidth: bandwidth.min(regime.process_rate).min(regime.nic_rate),
         }
+    }
+
+    /// What the memory of a host does for `message`, which stays within it.
+    pub fn memory(&self, message: &Message) -> &MemoryRegime {
+        &self.hosts.memory.regimes[usize::from(message.regime)]
     }
 
     /// The place of a NIC among all.

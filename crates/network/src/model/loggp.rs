@@ -77,7 +77,7 @@ impl LogGP {
 
     fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
-        let bus = self.alone.hosts.memory.total_bandwidth.transfer(message.size);
+        let bus = self.alone.memory(message).total_bandwidth.transfer(message.size);
         let free = &mut self.memories[message.from.host.0 as usize];
         let begin = now.max(*free);
         *free = begin + bus;

@@ -6,15 +6,18 @@ use super::rate::{Rate, Weight};
 use crate::HostParameters;
 use crate::message::Message;
 
-/// Rates by kind of transfer: one for each regime, and one for copies in memory.
+/// Rates by kind of transfer: one for each regime, then one for each regime of copies in memory.
 pub(super) struct ProcessRates {
     /// Most processes that can be active at once.
     processes: usize,
     /// `[kind][active processes - 1]`
     process: Vec<Rate>,
+    /// By kind: R_N, or the memory's total.
     nic: Vec<Rate>,
     weight: Vec<Weight>,
-    /// The smallest R_N of a regime, and the memory's total.
+    /// How many kinds are no copies.
+    regimes: usize,
+    /// The smallest R_N of a regime, and the smallest total of the memory's.
     reference: [Rate; 2],
 }
 
@@ -26,19 +29,22 @@ impl ProcessRates {
             .iter()
             .flat_map(|regime| each_of(regime.process_rate, regime.process_rate_change, processes))
             .collect();
-        process.extend(each_of(hosts.memory.bandwidth, 0.0, processes));
-        let mut nic: Vec<Rate> = hosts.regimes.iter().map(|regime| Rate::of(regime.nic_rate)).collect();
-        let total = Rate::of(hosts.memory.total_bandwidth);
-        let slowest = nic.iter().copied().min().expect("a platform has at least one regime");
-        let mut weight: Vec<Weight> = nic.iter().map(|rate| Weight::of(slowest, *rate)).collect();
-        nic.push(total);
-        weight.push(Weight::of(total, total));
-        ProcessRates { processes, process, nic, weight, reference: [slowest, total] }
+        let copies = &hosts.memory.regimes;
+        process.extend(copies.iter().flat_map(|copy| each_of(copy.bandwidth, 0.0, processes)));
+        let nics: Vec<Rate> = hosts.regimes.iter().map(|regime| Rate::of(regime.nic_rate)).collect();
+        let totals: Vec<Rate> = copies.iter().map(|copy| Rate::of(copy.total_bandwidth)).collect();
+        let reference = [&nics, &totals].map(|rates| *rates.iter().min().expect("there is a regime"));
+        let weights = [&nics, &totals].into_iter().zip(reference);
+        let weight =
+            weights.flat_map(|(rates, slowest)| rates.iter().map(move |rate| Weight::of(slowest, *rate)));
+        let weight = weight.collect();
+        let (regimes, nic) = (nics.len(), [nics, totals].concat());
+        ProcessRates { processes, process, nic, weight, regimes, reference }
     }
 
     /// The kind of `message`.
     pub fn kind(&self, message: &Message, of_memory: bool) -> usize {
-        if of_memory { self.nic.len() - 1 } else { usize::from(message.regime) }
+        usize::from(message.regime) + if of_memory { self.regimes } else { 0 }
     }
 
     /// What the path of each of `active` processes to the NIC carries.

@@ -62,11 +62,7 @@ pub fn fluid_models() -> Vec<String> {
 pub fn transparent(processes: u16) -> HostParameters {
     HostParameters {
         processes,
-        memory: Memory {
-            latency: Duration(0),
-            bandwidth: Bandwidth::INFINITE,
-            total_bandwidth: Bandwidth::INFINITE,
-        },
+        memory: Memory::uniform(Duration(0), Bandwidth::INFINITE, Bandwidth::INFINITE),
         regimes: vec![regime()],
         nics: Nics::ONE,
         nic_gap: Duration(0),

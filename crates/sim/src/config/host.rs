@@ -1,7 +1,7 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
 use engine::{Bandwidth, Bytes, Duration};
-use network::{HostParameters, Memory, NicChoice, Nics, Regime};
+use network::{HostParameters, Memory, MemoryRegime, NicChoice, Nics, Regime};
 
 use super::error::InputError;
 use super::read::Checked;
@@ -21,11 +21,7 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
     }
     Ok(HostParameters {
         processes: host.arguments.integer("processes").expect("required") as u16,
-        memory: Memory {
-            latency: memory.arguments.time("latency").expect("required"),
-            bandwidth: rate(memory, "bandwidth"),
-            total_bandwidth: rate(memory, "total_bandwidth"),
-        },
+        memory: memory_regimes(memory, sections_read)?,
         regimes: regimes(sections_read)?,
         nics: Nics {
             count: nic.arguments.integer("count").expect("has a default") as u8,
@@ -41,6 +37,31 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
 /// A bandwidth that is required or has a default.
 fn rate(checked: &Checked, key: &str) -> Bandwidth {
     checked.arguments.bandwidth(key).expect("required, or with a default")
+}
+
+/// `[[host.memory.regimes]]` in order of size; what is longer than those goes by `memory`, its section.
+fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputError> {
+    let latency = memory.arguments.time("latency").expect("required");
+    let mut all = Memory::uniform(latency, rate(memory, "bandwidth"), rate(memory, "total_bandwidth"));
+    let longest = all.regimes[0];
+    for (index, checked) in read.iter().filter(|checked| checked.name == "host.memory.regimes").enumerate() {
+        let arguments = &checked.arguments;
+        let up_to = arguments.size("up_to").expect("required");
+        if index > 0 && up_to <= all.regimes[index - 1].up_to {
+            return Err(checked.error("up_to", "regimes stand in order of size"));
+        }
+        if index == 255 {
+            return Err(checked.error("up_to", "there are at most 255 regimes"));
+        }
+        let regime = MemoryRegime {
+            up_to,
+            latency: arguments.time("latency").unwrap_or(longest.latency),
+            bandwidth: rate(checked, "bandwidth"),
+            total_bandwidth: arguments.bandwidth("total_bandwidth").unwrap_or(longest.total_bandwidth),
+        };
+        all.regimes.insert(index, regime);
+    }
+    Ok(all)
 }
 
 /// `[[mpi.regimes]]` in order of size, the last without limit; one free regime where there are none.

@@ -161,6 +161,13 @@ const MEMORY: &[Parameter] = &[
     ),
 ];
 
+const MEMORY_REGIMES: &[Parameter] = &[
+    required("up_to", Kind::Size, "Longest message of the regime"),
+    required("bandwidth", Kind::Bandwidth, "As in host.memory, for these messages"),
+    optional("latency", Kind::Time, "", "The same. Default: that of host.memory"),
+    optional("total_bandwidth", Kind::Bandwidth, "", "The same. Default: that of host.memory"),
+];
+
 const NIC: &[Parameter] = &[
     required("bandwidth", Kind::Bandwidth, "Of the link between a NIC and its host's router, each direction"),
     required("latency", Kind::Time, "Of the link between a NIC and its host's router, each direction"),
@@ -323,6 +330,8 @@ pub fn sections() -> &'static [Section] {
             Section { name: name.to_string(), summary, content }
         };
         let regimes = "What a message costs, by its size. Default: one regime, free";
+        let caches = "Messages within a host of up to these sizes, such as those that fit into a cache; longer ones \
+                      go by host.memory. Default: none";
         let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
         let planned = "What fails at a given time. Default: nothing";
         let mut sections = vec![
@@ -339,6 +348,10 @@ pub fn sections() -> &'static [Section] {
             keys("transport", TRANSPORT, "How messages travel in packets, as the packet model simulates it"),
             keys("host", HOST, "What every host is like"),
             keys("host.memory", MEMORY, "How the processes of a host reach each other"),
+            Section {
+                content: Content::Repeated(MEMORY_REGIMES),
+                ..keys("host.memory.regimes", MEMORY_REGIMES, caches)
+            },
             keys("nic", NIC, "Between a host and its router"),
             keys("network", network_keys(), "The network model"),
             keys("mpi", MPI, "The MPI library"),

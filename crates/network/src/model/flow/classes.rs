@@ -31,11 +31,13 @@ impl Classes {
         classes
     }
 
-    /// The class of a link that carries a lone flow of each regime at these rates.
+    /// The class of a link that carries a lone flow of each regime at these rates; of regimes beyond those no
+    /// flow passes it.
     pub fn add(&mut self, alone: &[Rate]) -> u16 {
-        assert_eq!(alone.len(), self.regimes);
         let slowest = *alone.iter().min().expect("there is a regime");
-        self.weights.extend(alone.iter().map(|rate| Weight::of(slowest, *rate)));
+        let none = std::iter::repeat_n(slowest, self.regimes - alone.len());
+        let alone = alone.iter().copied().chain(none);
+        self.weights.extend(alone.clone().map(|rate| Weight::of(slowest, rate)));
         self.alone.extend(alone);
         self.capacity.push(slowest.0.min(UNLIMITED));
         u16::try_from(self.capacity.len() - 1).expect("fewer than 65,536 classes of links")

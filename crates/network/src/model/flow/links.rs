@@ -126,7 +126,7 @@ impl Links {
         };
         let widest = links.add_fabric(alone, classes);
         links.add_paths(alone, classes, widest);
-        links.add_memory(alone, topology.hosts());
+        links.add_memory(alone, classes);
         links.entries.resize(links.all.len(), Vec::new());
         links.clocks.resize(links.all.len(), Clock::default());
         links
@@ -185,14 +185,18 @@ impl Links {
     }
 
     /// The processes' copies, and the memory that all copies of a host share.
-    fn add_memory(&mut self, alone: &Alone, hosts: u32) {
-        let copy = Rate::of(alone.hosts.memory.bandwidth).0.min(UNLIMITED);
-        let total = Rate::of(alone.hosts.memory.total_bandwidth).0.min(UNLIMITED);
-        if copy < total {
-            self.copy = Some(self.add_hosts(hosts * self.processes, copy, UNIFORM));
+    fn add_memory(&mut self, alone: &Alone, classes: &mut Classes) {
+        let (hosts, regimes) = (alone.fabric.topology.hosts(), &alone.hosts.memory.regimes);
+        let copies: Vec<Rate> = regimes.iter().map(|regime| Rate::of(regime.bandwidth)).collect();
+        let totals: Vec<Rate> = regimes.iter().map(|regime| Rate::of(regime.total_bandwidth)).collect();
+        let both = || copies.iter().zip(&totals);
+        if both().any(|(copy, total)| copy < total) {
+            let (capacity, class) = by_regime(&copies, classes);
+            self.copy = Some(self.add_hosts(hosts * self.processes, capacity, class));
         }
-        if total <= copy || self.processes > 1 {
-            self.memory = Some(self.add_hosts(hosts, total, UNIFORM));
+        if both().any(|(copy, total)| total <= copy) || self.processes > 1 {
+            let (capacity, class) = by_regime(&totals, classes);
+            self.memory = Some(self.add_hosts(hosts, capacity, class));
         }
     }
 
@@ -341,6 +345,15 @@ impl Load for Links {
     fn of(&self, link: LinkId) -> u64 {
         u64::from(self.all[link.0 as usize].load)
     }
+}
+
+/// The capacity and the class of links that carry a lone flow of each regime at these rates.
+fn by_regime(alone: &[Rate], classes: &mut Classes) -> (u64, u16) {
+    if alone.iter().all(|rate| *rate == alone[0]) {
+        return (alone[0].0.min(UNLIMITED), UNIFORM);
+    }
+    let class = classes.add(alone);
+    (classes.capacity(class), class)
 }
 
 /// The class of a NIC with a host link of `rate`; uniform where the NIC is the same for all regimes.

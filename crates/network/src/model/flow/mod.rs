@@ -101,7 +101,7 @@ impl Flow {
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, sharing: Sharing) -> Flow {
         let count = fabric.topology.hosts();
         let alone = Alone::new(fabric, hosts);
-        let mut classes = Classes::new(alone.hosts.regimes.len());
+        let mut classes = Classes::new(alone.hosts.regimes.len().max(alone.hosts.memory.regimes.len()));
         let links = Links::new(&alone, &mut classes);
         Flow {
             sharing,
@@ -182,7 +182,7 @@ impl Flow {
         if from.host == to.host {
             self.route.clear();
             links.memory_path(from.host, from.process, &mut self.route);
-            return self.alone.hosts.memory.latency;
+            return self.alone.memory(message).latency;
         }
         let number = &mut self.sent[from.host.0 as usize];
         self.alone.fabric.route(from.host, to.host, u64::from(*number), links, &mut self.route);

@@ -11,7 +11,7 @@ use super::links::Entry;
 use super::{Flow, Sharing};
 use crate::routing::ROUTINGS;
 use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
-use crate::{Endpoint, Fabric, HostParameters, Memory, Message, Network, Nics, Regime};
+use crate::{Endpoint, Fabric, HostParameters, Memory, MemoryRegime, Message, Network, Nics, Regime};
 
 fn fabric(kind: &str, arguments: &[(&'static str, &[i64])]) -> Arc<Fabric> {
     let links = LinkDefaults {
@@ -42,9 +42,14 @@ fn hosts(nic_rates: [u64; 2]) -> Arc<HostParameters> {
     Arc::new(HostParameters {
         processes: 2,
         memory: Memory {
-            latency: Duration::ZERO,
-            bandwidth: Bandwidth(5_000_000_000),
-            total_bandwidth: Bandwidth(8_000_000_000),
+            regimes: [(5_000_000_000, 8_000_000_000), (9_000_000_000, 7_000_000_000)]
+                .map(|(bandwidth, total)| MemoryRegime {
+                    up_to: Bytes(u64::MAX),
+                    latency: Duration::ZERO,
+                    bandwidth: Bandwidth(bandwidth),
+                    total_bandwidth: Bandwidth(total),
+                })
+                .to_vec(),
         },
         regimes: nic_rates.map(regime).to_vec(),
         nics: Nics::ONE,

@@ -32,7 +32,7 @@ impl MemoryQueues {
 impl Packet {
     /// A message within a host.
     pub(super) fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
-        let memory = self.alone.hosts.memory;
+        let memory = *self.alone.memory(message);
         let (own, shared) =
             (memory.bandwidth.transfer(message.size), memory.total_bandwidth.transfer(message.size));
         let process = self.process(message.from);
