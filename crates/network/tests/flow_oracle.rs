@@ -1,9 +1,10 @@
-//! The flow model against an oracle: plain progressive filling over all flows at every change.
+//! The flow model against an oracle: plain progressive filling over all flows at every change; of each pair of
+//! processes only the first message flows.
 //! Drawn are random graphs with messages between all hosts, and many processes of few hosts by unlike regimes.
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use common::graph::Graph;
@@ -143,6 +144,8 @@ impl Oracle<'_> {
         arrivals.sort_by_key(|number| (messages[*number].0, *number));
         let (mut arrivals, mut looks) = (arrivals.into_iter().peekable(), looks.iter().peekable());
         let mut running: Vec<Running> = Vec::new();
+        // The messages of each pair that have not ended, in the order in which they were handed over.
+        let mut pairs: BTreeMap<[network::Endpoint; 2], VecDeque<usize>> = BTreeMap::new();
         let mut ends = vec![f64::NAN; messages.len()];
         let mut carried = vec![0.0; self.fabric.topology.links() as usize];
         let mut seen = Vec::new();
@@ -168,19 +171,30 @@ impl Oracle<'_> {
                 let done = flow.left < 1e-3;
                 if done {
                     ends[flow.number] = now;
+                    pairs.get_mut(&[flow.message.from, flow.message.to]).unwrap().pop_front();
                 }
                 !done
             });
             while arrivals.peek().is_some_and(|number| messages[*number].0.0 as f64 <= now) {
                 let number = arrivals.next().unwrap();
                 let message = messages[number].1;
-                if self.parts(&message, 1).is_empty() {
+                pairs.entry([message.from, message.to]).or_default().push_back(number);
+            }
+            for pair in pairs.values_mut() {
+                while let Some(number) = pair.front().copied() {
+                    let message = messages[number].1;
+                    if running.iter().any(|other| other.number == number) {
+                        break;
+                    }
+                    if !self.parts(&message, 1).is_empty() {
+                        running.push(Running { number, message, left: message.size.0 as f64 });
+                        break;
+                    }
                     // Nothing limits it.
                     ends[number] = now;
                     self.carry(&message, message.size.0 as f64, &mut carried);
-                    continue;
+                    pair.pop_front();
                 }
-                running.push(Running { number, message, left: message.size.0 as f64 });
             }
             if look <= now {
                 looks.next();

@@ -63,8 +63,7 @@ fn share(at: u32, streams: &Streams) -> Rate {
         return streams.links.equal_share(at, u64::from(link.load) << 32);
     }
     let entries = &streams.links.entries[at as usize];
-    let count = |entry: &Entry| u64::from(streams.all[entry.stream as usize].count);
-    let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0 * count(entry);
+    let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
     let share = streams.links.equal_share(at, entries.iter().map(weight).sum());
     let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
     entries.iter().map(alone).fold(share, Rate::min)

@@ -21,11 +21,9 @@ pub(super) struct Link {
     pub level: u64,
     /// max-min: no flow that others hold back is faster, if it holds some itself.
     pub top: u64,
-    /// How many streams it holds back,
+    /// How many flows it holds back,
     pub keeps: u32,
-    /// and how many flows these are.
-    pub held: u32,
-    /// How many flows are on it,
+    /// how many are on it,
     pub load: u32,
     /// and how many of them have no rate yet.
     pub fresh: u32,
@@ -48,7 +46,7 @@ struct Clock {
 /// A stream on a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// If the link holds it back: when the link's clock shows this, its first flow ends. If it has no rate
+    /// If the link holds it back: when the link's clock shows this, its message ends. If it has no rate
     /// yet: how much that has to move.
     pub due: Work,
     pub stream: u32,
@@ -285,7 +283,7 @@ impl Links {
         &self.entries[link as usize][self.all[link as usize].keeps as usize..]
     }
 
-    /// When the first of the flows that `link` holds back ends, if there are any, and what its clock shows
+    /// When the first of the messages that `link` holds back ends, if there are any, and what its clock shows
     /// then: those that are due by then end with it.
     pub fn first_end(&self, link: u32, now: Time) -> Option<(Time, Work)> {
         let first = self.held(link).iter().map(|entry| entry.due).min()?;

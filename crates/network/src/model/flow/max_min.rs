@@ -28,7 +28,7 @@ use engine::Time;
 
 use super::classes::Classes;
 use super::links::{Entry, Link};
-use super::streams::{Stream, Streams};
+use super::streams::Streams;
 use crate::model::rate::{Rate, Weight, fair_share};
 
 /// Working memory, kept for the next time.
@@ -49,7 +49,6 @@ struct Outside {
     rate: Rate,
     weight: Weight,
     alone: Rate,
-    count: u64,
 }
 
 impl MaxMin {
@@ -98,11 +97,10 @@ impl MaxMin {
             return level;
         }
         self.outside.clear();
-        let (mut sharing, mut most, mut top) = (u64::from(link.held) << 32, Rate::INFINITE, 0);
+        let (mut sharing, mut most, mut top) = (u64::from(link.keeps) << 32, Rate::INFINITE, 0);
         if !EQUAL {
             let held = streams.links.held(at).iter();
-            let count = |entry: &Entry| u64::from(streams.all[entry.stream as usize].count);
-            let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0 * count(entry);
+            let weight = |entry: &Entry| streams.classes.weight(link.class, entry.regime).0;
             sharing = held.clone().map(weight).sum();
             let alone = |entry: &Entry| streams.classes.alone(link.class, entry.regime);
             most = held.map(alone).min().unwrap_or(Rate::INFINITE);
@@ -110,12 +108,10 @@ impl MaxMin {
         for entry in streams.links.others(at) {
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
             let alone = streams.classes.alone(link.class, entry.regime);
-            let Stream { bottleneck, count, .. } = streams.all[entry.stream as usize];
-            let rate = streams.level_of(bottleneck);
-            let count = u64::from(count);
-            sharing += weight.0 * count;
+            let rate = streams.rate(entry.stream);
+            sharing += weight.0;
             top = if rate == Rate::INFINITE { top } else { top.max(rate.0) };
-            self.outside.push(Outside { rate, weight, alone, count });
+            self.outside.push(Outside { rate, weight, alone });
         }
         let mut left = streams.links.capacities[at as usize];
         streams.links.all[at as usize].top = top;
@@ -125,8 +121,8 @@ impl MaxMin {
             self.outside.retain(|stream| {
                 let stays = stream.rate >= level;
                 if !stays {
-                    left -= takes::<EQUAL>(stream.weight, stream.rate) * stream.count;
-                    sharing -= stream.weight.0 * stream.count;
+                    left -= takes::<EQUAL>(stream.weight, stream.rate);
+                    sharing -= stream.weight.0;
                 }
                 stays
             });
@@ -173,17 +169,16 @@ impl MaxMin {
         self.count = 0;
     }
 
-    /// The rate of a stream's flows changes on all its links. No branch waits for what is read of them: they are
+    /// The rate of a stream changes on all its links. No branch waits for what is read of them: they are
     /// often far away in memory, and what is found there is hard to foresee.
     fn change<const EQUAL: bool>(&mut self, entry: &Entry, before: Rate, rate: Rate, streams: &mut Streams) {
         let hops = &streams.hops[entry.hops()];
-        let flows = i64::from(streams.all[entry.stream as usize].count);
         let mut count = self.count;
         for at in hops {
             let link = &mut streams.links.all[*at as usize];
             let weight = weight::<EQUAL>(&streams.classes, link.class, entry.regime);
             let less = takes::<EQUAL>(weight, before) as i64 - takes::<EQUAL>(weight, rate) as i64;
-            link.spare += less * flows;
+            link.spare += less;
             link.top = link.top.max(rate.0);
             let is_found = !link.dirty & may_be_out_of_order(link);
             link.dirty |= is_found;
@@ -200,8 +195,8 @@ fn undisputed(link: &Link) -> Option<Rate> {
     if link.keeps == 0 || link.fresh > 0 {
         return None;
     }
-    let held = u64::from(link.held);
-    let level = (held * link.level).checked_add_signed(link.spare)? / held;
+    let keeps = u64::from(link.keeps);
+    let level = (keeps * link.level).checked_add_signed(link.spare)? / keeps;
     (level >= link.top + u64::from(link.load)).then_some(Rate(level))
 }
 

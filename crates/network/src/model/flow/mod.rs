@@ -21,24 +21,30 @@
 //! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
 //! host share its memory. Messages without content take the latency alone, and no share.
 //!
-//! Flows of one pair of processes that go the same way are one stream: they have the same rate at all times.
+//! Messages of one pair of processes that go by the same NICs have a connection, and flow over it one after
+//! the other, in the order in which they were handed over: the k-th of equal ones that are handed over
+//! at once has flowed after `k n / rate`. They are delivered in that order, too: one whose latency is shorter
+//! waits for the one before it. A process's connections share its NIC as links do. The
+//! same holds for the copies of a pair of processes of one host. A message finds its route when it begins to flow.
+//!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
 //! rounding leaves on a link, less than 2⁻¹⁶ B/s for each flow on it, stays unused.
 //!
-//! Assumes fluid traffic: no packets, no queues, no head-of-line blocking. It holds where messages are
-//! long against packets. Messages of one pair may overtake each other.
+//! Assumes fluid traffic: no packets, no queues in the fabric, no head-of-line blocking between connections. It
+//! holds where messages are long against packets.
 //!
 //! Source: "time = latency + size / rate" with contention on shared links as in the flow simulator of
 //! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
-//! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016).
+//! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016); messages of a connection
+//! in order: InfiniBand Architecture Specification, volume 1, 10.8.3.3 (work requests of a queue pair).
 
 mod classes;
+mod connections;
 mod equal_share;
 mod links;
 mod max_min;
-mod members;
-mod pairs;
+mod queues;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -51,17 +57,17 @@ use engine::{Bytes, Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
-use super::rate::{Rate, Work};
+use super::rate::Work;
 use crate::message::{Arrival, LinkUse, Message, Network};
-use crate::nics::Chooser;
-use crate::routing::Load;
+use crate::nics::{Chooser, NicChoice};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
+use connections::{Connections, Ends};
 use links::Links;
 use max_min::MaxMin;
-use pairs::{Pair, Pairs, Way};
-use streams::{Begin, Streams};
+use queues::Queues;
+use streams::{Begin, NONE, Streams};
 
 /// How links are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,17 +82,27 @@ pub enum Sharing {
 pub struct Flow {
     alone: Alone,
     sharing: Sharing,
-    /// With each message, its latency.
-    flight: InFlight<Duration>,
+    flight: InFlight<Transfer>,
     streams: Streams,
-    pairs: Pairs,
+    connections: Connections,
+    queues: Queues,
     max_min: MaxMin,
     /// equal share: links with more to share.
     risen: Vec<u32>,
     chooser: Chooser,
+    /// Messages at each NIC that have not left it; only where NICs are chosen by that.
+    loads: Vec<u32>,
     /// How many messages each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
+}
+
+/// What is kept for a message.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    connection: u32,
+    /// The message behind it in its queue.
+    next: u32,
 }
 
 impl Flow {
@@ -99,7 +115,8 @@ impl Flow {
 
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, sharing: Sharing) -> Flow {
-        let count = fabric.topology.hosts();
+        let (count, nics) = (fabric.topology.hosts(), hosts.nics);
+        let by_load = nics.count > 1 && nics.choice == NicChoice::LeastLoaded;
         let alone = Alone::new(fabric, hosts);
         let mut classes = Classes::new(alone.hosts.regimes.len().max(alone.hosts.memory.regimes.len()));
         let links = Links::new(&alone, &mut classes);
@@ -107,10 +124,12 @@ impl Flow {
             sharing,
             flight: InFlight::new(Part::whole(), Duration::ZERO),
             streams: Streams::new(links, classes, sharing),
-            pairs: Pairs::default(),
+            connections: Connections::default(),
+            queues: Queues::default(),
             max_min: MaxMin::default(),
             risen: Vec::new(),
-            chooser: Chooser::new(alone.hosts.nics, count),
+            chooser: Chooser::new(nics, count),
+            loads: vec![0; if by_load { count as usize * usize::from(nics.count) } else { 0 }],
             sent: vec![0; count as usize],
             route: Vec::new(),
             alone,
@@ -131,51 +150,62 @@ impl Flow {
         Ok(Box::new(Flow::new(fabric, hosts, sharing)))
     }
 
-    /// The message with its NICs: the load of one is the number of flows on its link up.
+    /// The message with its NICs: the load of one is the number of messages that have not left it.
     fn settled<'a>(&mut self, message: &'a Message) -> Cow<'a, Message> {
         let host = message.from.host;
         if host == message.to.host {
             return Cow::Borrowed(message);
         }
-        let (topology, links) = (&self.alone.fabric.topology, &self.streams.links);
-        self.chooser.settle(message, |nic| links.of(topology.nic_up(host, nic)))
+        let (links, loads) = (&self.streams.links, &self.loads);
+        self.chooser.settle(message, |nic| u64::from(loads[links.nic(host, nic) as usize]))
     }
 
-    /// Do all messages of the pair of `message` go its way?
+    /// Counts `message` at its NIC, where NICs are chosen by that: it comes, or it has left.
+    fn count_at_nic(&mut self, message: &Message, comes: bool) {
+        if self.loads.is_empty() || message.from.host == message.to.host {
+            return;
+        }
+        let nic = self.streams.links.nic(message.from.host, message.nic_pair().from);
+        let load = &mut self.loads[nic as usize];
+        *load = if comes { *load + 1 } else { *load - 1 };
+    }
+
+    /// The connection of `message`.
+    fn connection(&mut self, message: &Message) -> u32 {
+        let ends = Ends::of(message);
+        self.connections.find(ends).unwrap_or_else(|| self.connections.open(ends, |number| number))
+    }
+
+    /// Do all messages of the connection of `message` go one way?
     fn has_fixed_way(&self, message: &Message) -> bool {
         message.from.host == message.to.host || !self.alone.fabric.routing.is_adaptive()
     }
 
-    /// The stream that `message` joins, and its latency.
-    fn way(&mut self, message: &Message) -> Way {
-        let fixed = self.has_fixed_way(message);
-        let pair = Pair::of(message);
-        if fixed && let Some(way) = self.pairs.get(pair) {
-            return way;
+    /// The stream of `message`, the next of `connection`.
+    fn stream(&mut self, connection: u32, message: &Message) -> u32 {
+        let stream = self.connections.all[connection as usize].stream;
+        if stream != NONE {
+            return stream;
         }
         let latency = self.find_route(message);
         let nic = message.nic_pair().from;
         let out = self.streams.links.way_out(message.from, nic);
         let way_out = out.map(|link| (link.0, self.streams.links.nic(message.from.host, nic)));
-        let stream = self.streams.open(message.from.host, message.regime, &self.route, way_out);
-        let way = Way { stream, latency };
-        if fixed {
-            self.pairs.insert(pair, way);
-        }
-        way
+        let stream = self.streams.open(message.from.host, &self.route, way_out);
+        let connection = &mut self.connections.all[connection as usize];
+        (connection.stream, connection.latency) = (stream, latency);
+        stream
     }
 
-    /// Forgets `stream`, that of `message`, if it has no flow and is not kept for the next.
-    fn let_go(&mut self, stream: u32, message: &Message) {
-        if self.streams.all[stream as usize].count > 0 {
-            return;
-        }
-        if !self.has_fixed_way(message) || self.pairs.is_idle(Pair::of(message)) {
-            self.streams.close(stream);
+    /// Forgets the route of `connection`, over which `message` has flowed, where the next takes another one.
+    fn leave(&mut self, connection: u32, message: &Message) {
+        if !self.has_fixed_way(message) {
+            let stream = &mut self.connections.all[connection as usize].stream;
+            self.streams.close(std::mem::replace(stream, NONE));
         }
     }
 
-    /// Writes the links of `message` into `route`, and gives its latency.
+    /// Writes the links of `message` into `route`, and gives their latency, that of its regime left out.
     fn find_route(&mut self, message: &Message) -> Duration {
         let (from, to, nics) = (message.from, message.to, message.nic_pair());
         let links = &self.streams.links;
@@ -189,14 +219,9 @@ impl Flow {
         self.alone.fabric.take_nics(nics, from.host, to.host, &mut self.route);
         *number = number.wrapping_add(1);
         let on_links: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
-        let is_limit = |link: &LinkId| {
-            let class = links.all[link.0 as usize].class;
-            self.streams.classes.alone(class, message.regime) != Rate::INFINITE
-        };
-        self.route.extend(links.way_out(from, nics.from).filter(is_limit));
-        self.route.extend(links.way_in(to, nics.to).filter(is_limit));
-        let hosts = &self.alone.hosts;
-        hosts.nics.setup + on_links + hosts.regimes[usize::from(message.regime)].latency
+        self.route.extend(links.way_out(from, nics.from));
+        self.route.extend(links.way_in(to, nics.to));
+        self.alone.hosts.nics.setup + on_links
     }
 
     /// Asks for events at the first ends of what the noted links hold back.
@@ -227,7 +252,58 @@ impl Flow {
 }
 
 impl Flow {
-    /// The event of `stream` is due: its first flows end, or were slowed down since.
+    /// The message in slot `flow` is the first of its queue: it flows, or if it takes no time, those behind it
+    /// do, as far as they do not wait for others.
+    fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
+        while !self.begin(now, flow, queue) {
+            let slot = self.flight.get(flow);
+            let Some(next) = self.queues.pop(self.queue_of(slot.state), &self.flight) else { return };
+            flow = next;
+        }
+    }
+
+    /// The queue of a message.
+    fn queue_of(&self, transfer: Transfer) -> u32 {
+        self.connections.all[transfer.connection as usize].queue
+    }
+
+    /// Lets the message in slot `flow` flow. One that takes no time is through, and this says no.
+    fn begin(&mut self, now: Time, flow: u32, queue: &mut Queue) -> bool {
+        let slot = self.flight.get(flow);
+        let (message, connection) = (slot.message, slot.state.connection);
+        let stream = self.stream(connection, &message);
+        if message.size.0 == 0 || self.streams.is_unlimited(stream, message.regime) {
+            self.streams.carry(stream, self.alone.wire_bytes(message.size));
+            self.count_at_nic(&message, false);
+            let delivered = self.delivery(now, connection, &message);
+            self.flight.schedule(flow, now, Step::Delivered, delivered, 0, queue);
+            self.leave(connection, &message);
+            return false;
+        }
+        if self.streams.begin(now, stream, flow, (message.size, message.regime)) == Begin::Alone {
+            self.schedule_end(now, stream, queue);
+        }
+        true
+    }
+
+    /// Asks for an event at the end of the message of `stream`, whose rate nothing changes now.
+    fn schedule_end(&mut self, now: Time, stream: u32, queue: &mut Queue) {
+        let time = self.streams.left(stream, now).time(self.streams.rate(stream));
+        self.schedule(stream, now + time, queue);
+    }
+
+    /// When `message`, whose last byte leaves `connection` now, is delivered: behind those before it.
+    fn delivery(&mut self, now: Time, connection: u32, message: &Message) -> Time {
+        let of_regime = match message.from.host == message.to.host {
+            true => Duration::ZERO,
+            false => self.alone.hosts.regimes[usize::from(message.regime)].latency,
+        };
+        let connection = &mut self.connections.all[connection as usize];
+        connection.delivered = connection.delivered.max(now + connection.latency + of_regime);
+        connection.delivered
+    }
+
+    /// The event of `stream` is due: its message ends, or was slowed down since.
     fn drain(
         &mut self,
         now: Time,
@@ -250,37 +326,53 @@ impl Flow {
             return;
         }
         self.streams.wakes[stream as usize].at = Time::NEVER;
-        while let Some(flow) = self.streams.take_ended(now, stream) {
-            let slot = self.flight.get(flow);
-            let bytes = self.alone.wire_bytes(slot.message.size);
-            self.streams.end(now, stream, bytes);
-            if slot.message.notify_sent {
-                arrivals.push(self.flight.sent(flow));
-            }
-            queue.push(now + slot.state, host, token(Step::Delivered, flow, 0));
-            let message = slot.message;
-            self.let_go(stream, &message);
+        let flow = self.streams.all[stream as usize].flow;
+        let slot = self.flight.get(flow);
+        let (message, transfer) = (slot.message, slot.state);
+        if message.notify_sent {
+            arrivals.push(self.flight.sent(flow));
         }
+        self.streams.carry(stream, self.alone.wire_bytes(message.size));
+        self.count_at_nic(&message, false);
+        let delivered = self.delivery(now, transfer.connection, &message);
+        queue.push(delivered, host, token(Step::Delivered, flow, 0));
+        let next = self.queues.pop(self.queue_of(transfer), &self.flight);
+        if next.is_none_or(|next| !self.follow(now, stream, &message, next, queue)) {
+            self.streams.end(now, stream);
+            self.leave(transfer.connection, &message);
+            if let Some(next) = next {
+                self.advance(now, next, queue);
+            }
+        }
+    }
+
+    /// Lets the message in slot `next` follow `before` on `stream`, if nothing else changes by that.
+    fn follow(&mut self, now: Time, stream: u32, before: &Message, next: u32, queue: &mut Queue) -> bool {
+        let slot = self.flight.get(next);
+        let (size, regime, has_waited) = (slot.message.size, slot.message.regime, slot.injected < now);
+        let connection = &self.connections.all[slot.state.connection as usize];
+        let stays = connection.stream == stream && self.has_fixed_way(before);
+        if !stays || size.0 == 0 || regime != before.regime {
+            return false;
+        }
+        if self.streams.follow(now, stream, next, (size, has_waited)) == Begin::Alone {
+            self.schedule_end(now, stream, queue);
+        }
+        true
     }
 }
 
 impl Network for Flow {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let message = &*self.settled(message);
-        let Way { stream, latency } = self.way(message);
-        let flow = self.flight.insert(now, message, latency);
-        if message.size.0 == 0 || self.streams.is_unlimited(stream) {
-            let bytes = self.alone.wire_bytes(message.size);
-            self.streams.carry(stream, bytes);
-            self.let_go(stream, message);
-            return self.flight.schedule(flow, now, Step::Delivered, now + latency, 0, queue);
-        }
-        match self.streams.begin(now, stream, flow, message.size) {
-            Begin::Alone => {
-                let time = Work::of(message.size).time(self.streams.rate(stream));
-                self.schedule(stream, now + time, queue);
-            }
-            Begin::Shared => {}
+        let connection = self.connection(message);
+        let flow = self.flight.insert(now, message, Transfer { connection, next: NONE });
+        let state = &mut self.connections.all[connection as usize];
+        state.pending += 1;
+        let is_first = self.queues.push(state.queue, flow, &mut self.flight);
+        self.count_at_nic(message, true);
+        if is_first {
+            self.advance(now, flow, queue);
         }
     }
 
@@ -288,12 +380,20 @@ impl Network for Flow {
         let (step, index, version) = open(event);
         match step {
             Step::Drained => self.drain(now, index, version, queue, arrivals),
+            Step::Delivered => {
+                let stream = self.connections.deliver(self.flight.get(index).state.connection);
+                stream
+                    .filter(|stream| *stream != NONE)
+                    .into_iter()
+                    .for_each(|stream| self.streams.close(stream));
+                arrivals.push(self.flight.tell(step, index));
+            }
             _ => arrivals.push(self.flight.tell(step, index)),
         }
     }
 
     fn settle(&mut self, now: Time, queue: &mut Queue) {
-        if self.streams.changed.is_empty() {
+        if self.streams.changed.is_empty() && self.streams.noted.is_empty() {
             return;
         }
         match self.sharing {
@@ -312,10 +412,9 @@ impl Network for Flow {
         let mut on_the_way = vec![Bytes(0); links.fabric()];
         for (at, carried) in on_the_way.iter_mut().enumerate() {
             for entry in &links.entries[at] {
-                for (flow, left) in self.streams.flows(entry.stream, now) {
-                    let size = self.flight.get(flow).message.size;
-                    *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
-                }
+                let flow = self.streams.all[entry.stream as usize].flow;
+                let (size, left) = (self.flight.get(flow).message.size, self.streams.left(entry.stream, now));
+                *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
             }
         }
         links.report(now, &on_the_way, observer);

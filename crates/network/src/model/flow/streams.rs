@@ -1,27 +1,25 @@
-//! The streams of flows, the links that each runs over, and the changes that call for new shares.
+//! The streams of connections, the links that each runs over, and the changes that call for new shares.
 //!
-//! Flows of one regime that run over the same links are one stream: each has the rate of the others,
-//! so shares are found for streams. The first of them to end is the stream's; it has `due` on the link
-//! that holds the stream back, and the others are that much later than it, whatever the rate.
+//! A stream carries one message after the other. As long as the next one is there when one ends, no rate
+//! changes: the stream stays on its links, and only its `due` on the link that holds it back moves on.
 
 use engine::{Bytes, Time};
 
 use super::Sharing;
 use super::classes::{Classes, UNLIMITED};
 use super::links::{Entry, Links};
-use super::members::Members;
 use crate::model::rate::{Rate, Weight, Work};
 use crate::topology::{HostId, LinkId};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Flows over the same links, as the computation of shares sees them.
+/// A connection's way over its links, as the computation of shares sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
-    /// The link that holds it back: its level is the rate of each flow. `NONE` until it is computed first.
+    /// The link that holds it back: its level is the stream's rate. `NONE` until it is computed first.
     pub bottleneck: u32,
-    /// How many flows there are; none for a stream that waits for its next message.
-    pub count: u32,
+    /// The message that flows, as its slot; `NONE` for a stream that waits for its next message.
+    pub flow: u32,
     /// The hop on the bottleneck; the first one until there is one.
     hop: u32,
     /// Its hops: where they begin, and how many.
@@ -34,8 +32,8 @@ pub(super) struct Stream {
 pub(super) struct Wake {
     /// Who sends, and owns the event.
     pub host: HostId,
-    /// When it is due: no later than the stream's first end, if that is the first of those that its
-    /// bottleneck holds back. Others need none: when the first ends, rates are computed anew.
+    /// When it is due: no later than the end of the stream's message, if that is the first of those that its
+    /// bottleneck holds back. Others need none: when the first ends, the next is looked for.
     pub at: Time,
     /// The version that counts.
     pub version: u32,
@@ -46,13 +44,10 @@ pub(super) struct Streams {
     pub all: Vec<Stream>,
     /// The event of each.
     pub wakes: Vec<Wake>,
-    members: Vec<Members>,
     /// The way out of each one's process, and the NIC that it leads to, if it can be a limit.
     ways_out: Vec<Option<(u32, u32)>>,
     /// Numbers of streams that are not in use.
     unused: Vec<u32>,
-    /// How many flows have begun.
-    begun: u64,
     pub links: Links,
     pub classes: Classes,
     /// The links of all paths,
@@ -82,10 +77,8 @@ impl Streams {
         Streams {
             all: Vec::new(),
             wakes: Vec::new(),
-            members: Vec::new(),
             ways_out: Vec::new(),
             unused: Vec::new(),
-            begun: 0,
             links,
             classes,
             hops: Vec::new(),
@@ -99,17 +92,16 @@ impl Streams {
 
     /// Makes a stream from `host` over the links of `path`, which passes none twice; it leaves its process by
     /// `way_out` to a NIC, if that can be a limit.
-    pub fn open(&mut self, host: HostId, regime: u8, path: &[LinkId], way_out: Option<(u32, u32)>) -> u32 {
+    pub fn open(&mut self, host: HostId, path: &[LinkId], way_out: Option<(u32, u32)>) -> u32 {
         let first = self.reserve(path.len());
         let length = u16::try_from(path.len()).expect("a path has fewer than 65,536 links");
         for (hop, link) in self.hops[first as usize..].iter_mut().zip(path) {
             *hop = link.0;
         }
-        let stream = Stream { bottleneck: NONE, count: 0, hop: first, path: (first, length), regime };
+        let stream = Stream { bottleneck: NONE, flow: NONE, hop: first, path: (first, length), regime: 0 };
         let number = self.unused.pop().unwrap_or_else(|| {
             self.all.push(stream);
             self.wakes.push(Wake { host, at: Time::NEVER, version: 0 });
-            self.members.push(Members::default());
             self.ways_out.push(way_out);
             u32::try_from(self.all.len() - 1).expect("fewer than 2^32 streams")
         });
@@ -119,10 +111,10 @@ impl Streams {
         number
     }
 
-    /// Forgets a stream without flows.
+    /// Forgets a stream without a flow.
     pub fn close(&mut self, stream: u32) {
-        let Stream { count, path: (first, length), .. } = self.all[stream as usize];
-        assert_eq!(count, 0, "a stream is closed when its flows have ended");
+        let Stream { flow, path: (first, length), .. } = self.all[stream as usize];
+        assert_eq!(flow, NONE, "a stream is closed when its last message has ended");
         self.free[order_of(usize::from(length))].push(first);
         self.unused.push(stream);
     }
@@ -143,9 +135,8 @@ impl Streams {
         first as usize..first as usize + usize::from(length)
     }
 
-    /// Does nothing on its path limit a stream?
-    pub fn is_unlimited(&self, stream: u32) -> bool {
-        let regime = self.all[stream as usize].regime;
+    /// Does nothing on the path of `stream` limit a message of `regime`?
+    pub fn is_unlimited(&self, stream: u32, regime: u8) -> bool {
         self.path(stream).iter().all(|at| {
             let class = self.links.all[*at as usize].class;
             let takes_part = self.classes.weight(class, regime) != Weight(0);
@@ -153,25 +144,32 @@ impl Streams {
         })
     }
 
-    /// Begins a flow of `stream`, that of the message in slot `flow`.
-    pub fn begin(&mut self, now: Time, stream: u32, flow: u32, size: Bytes) -> Begin {
-        let left = Work::of(size);
-        let number = self.begun;
-        self.begun += 1;
-        let Stream { bottleneck, count, .. } = self.all[stream as usize];
-        self.all[stream as usize].count += 1;
-        if count == 0 {
-            self.members[stream as usize].insert(left, number, flow);
-            return self.enter(now, stream, left);
+    /// Lets the message in slot `flow`, of `size` and `regime`, flow on `stream`, which has none.
+    pub fn begin(&mut self, now: Time, stream: u32, flow: u32, (size, regime): (Bytes, u8)) -> Begin {
+        let state = &mut self.all[stream as usize];
+        assert_eq!(state.flow, NONE, "a connection sends one message after the other");
+        (state.flow, state.regime) = (flow, regime);
+        self.enter(now, stream, Work::of(size))
+    }
+
+    /// Lets the message in slot `flow`, of `size` and the same regime, follow the one of `stream` that has
+    /// just ended. It flows from the end of that one, which may have come a part of a picosecond ago, if it
+    /// has waited for it.
+    pub fn follow(&mut self, now: Time, stream: u32, flow: u32, (size, has_waited): (Bytes, bool)) -> Begin {
+        let Stream { bottleneck, hop, .. } = self.all[stream as usize];
+        self.all[stream as usize].flow = flow;
+        let clock = self.links.clock(bottleneck, now);
+        let entry = &mut self.links.entries[bottleneck as usize][self.positions[hop as usize] as usize];
+        let begin = if has_waited { entry.due } else { clock };
+        entry.due = begin.more(Work::of(size));
+        if self.links.all[bottleneck as usize].keeps == 1 {
+            return Begin::Alone;
         }
-        let due = if bottleneck == NONE { left } else { self.links.clock(bottleneck, now).more(left) };
-        self.members[stream as usize].insert(due, number, flow);
-        self.follow_first(stream);
-        self.add(stream);
+        self.note(bottleneck);
         Begin::Shared
     }
 
-    /// The first flow of a stream enters its links, and has so much to move.
+    /// The flow of a stream enters its links, and has so much to move.
     fn enter(&mut self, now: Time, stream: u32, due: Work) -> Begin {
         let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
         self.wakes[stream as usize].at = Time::NEVER;
@@ -208,25 +206,7 @@ impl Streams {
         Begin::Shared
     }
 
-    /// One more flow of a stream is on its links. It has the rate of the others until shares are computed.
-    fn add(&mut self, stream: u32) {
-        let Stream { bottleneck, regime, .. } = self.all[stream as usize];
-        let rate = self.rate(stream);
-        for hop in self.hop_range(stream) {
-            let at = self.hops[hop];
-            let link = &mut self.links.all[at as usize];
-            link.load += 1;
-            if bottleneck == NONE {
-                link.fresh += 1;
-            } else {
-                link.spare -= self.classes.weight(link.class, regime).takes(rate) as i64;
-                link.held += u32::from(at == bottleneck);
-            }
-            self.change(at);
-        }
-    }
-
-    /// Gives `stream`, whose one flow is alone on its links, all that they have.
+    /// Gives `stream`, which is alone on its links, all that they have.
     fn take_all(&mut self, now: Time, stream: u32) {
         let Stream { path: (first, length), regime, .. } = self.all[stream as usize];
         let hops = first..first + u32::from(length);
@@ -254,16 +234,14 @@ impl Streams {
         self.links.set_level(at, rate, now);
         let clock = self.links.clock(at, now);
         let link = &mut self.links.all[at as usize];
-        (link.keeps, link.held, link.top) = (1, 1, 0);
+        (link.keeps, link.top) = (1, 0);
         let entry = &mut self.links.entries[at as usize][0];
-        let before = entry.due;
-        entry.due = clock.more(before);
-        self.members[stream as usize].shift(before, entry.due);
+        entry.due = clock.more(entry.due);
         let stream = &mut self.all[stream as usize];
         (stream.bottleneck, stream.hop) = (at, narrowest);
     }
 
-    /// The rate of each flow of `stream`: infinite until it is computed first.
+    /// The rate of `stream`: infinite until it is computed first.
     pub fn rate(&self, stream: u32) -> Rate {
         self.level_of(self.all[stream as usize].bottleneck)
     }
@@ -273,53 +251,39 @@ impl Streams {
         self.links.all.get(bottleneck as usize).map_or(Rate::INFINITE, |link| Rate(link.level))
     }
 
-    /// What the clock of its bottleneck shows when the first flow of `stream` ends.
-    fn first_due(&self, stream: u32) -> Work {
+    /// What the clock of its bottleneck shows when the message of `stream` ends.
+    fn due(&self, stream: u32) -> Work {
         let Stream { hop, .. } = self.all[stream as usize];
         let at = self.hops[hop as usize];
         self.links.entries[at as usize][self.positions[hop as usize] as usize].due
     }
 
-    /// What the first flow of `stream` has yet to move.
+    /// What the message of `stream` has yet to move.
     pub fn left(&self, stream: u32, now: Time) -> Work {
-        self.left_until(stream, self.first_due(stream), now)
-    }
-
-    fn left_until(&self, stream: u32, due: Work, now: Time) -> Work {
-        let bottleneck = self.all[stream as usize].bottleneck;
+        let (bottleneck, due) = (self.all[stream as usize].bottleneck, self.due(stream));
         if bottleneck == NONE { due } else { due.less(self.links.clock(bottleneck, now)) }
     }
 
-    /// The flows of `stream`, and what each has yet to move, in no order that matters.
-    pub fn flows(&self, stream: u32, now: Time) -> impl Iterator<Item = (u32, Work)> {
-        let members = self.members[stream as usize].iter();
-        members.map(move |(flow, due)| (flow, self.left_until(stream, due, now)))
-    }
-
-    /// When `stream` ends its first flow, if that ends first of those that its bottleneck holds back.
+    /// When the message of `stream` ends, if it ends first of those that its bottleneck holds back.
     pub fn end_if_first(&self, stream: u32, now: Time) -> Option<Time> {
         let (end, reached) = self.links.first_end(self.all[stream as usize].bottleneck, now)?;
-        (self.first_due(stream) <= reached).then_some(end)
+        (self.due(stream) <= reached).then_some(end)
     }
 
     /// Link `at` holds its stream at `position` back instead of the one that did so far, or from the start.
     pub fn hold_back(&mut self, at: u32, position: u32, now: Time) {
         let entry = self.links.entries[at as usize][position as usize];
-        let Stream { bottleneck, hop, count, .. } = self.all[entry.stream as usize];
-        let before = self.first_due(entry.stream);
+        let Stream { bottleneck, hop, .. } = self.all[entry.stream as usize];
         let left = self.left(entry.stream, now);
         if bottleneck == NONE {
-            self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= count);
+            self.hops[entry.hops()].iter().for_each(|at| self.links.all[*at as usize].fresh -= 1);
         } else {
-            self.links.all[bottleneck as usize].held -= count;
             self.release(bottleneck, self.positions[hop as usize]);
         }
         let due = self.links.clock(at, now).more(left);
-        self.members[entry.stream as usize].shift(before, due);
         self.links.entries[at as usize][position as usize].due = due;
         let link = &mut self.links.all[at as usize];
         link.keeps += 1;
-        link.held += count;
         let last = link.keeps - 1;
         self.swap(at, position, last);
         let stream = &mut self.all[entry.stream as usize];
@@ -357,34 +321,21 @@ impl Streams {
         }
     }
 
-    /// Takes the first flow of `stream` that has nothing left to move, if there is one.
-    pub fn take_ended(&mut self, now: Time, stream: u32) -> Option<u32> {
-        if self.all[stream as usize].count == 0 || self.left(stream, now) > Work::ZERO {
-            return None;
-        }
-        self.members[stream as usize].take_first()
-    }
-
-    /// Ends a flow of `stream` that was taken, and has moved `bytes` on the wire.
-    pub fn end(&mut self, now: Time, stream: u32, bytes: Bytes) {
-        let Stream { bottleneck, regime, count, .. } = self.all[stream as usize];
+    /// Takes `stream` off its links: its message has ended, and none follows.
+    pub fn end(&mut self, now: Time, stream: u32) {
+        let Stream { bottleneck, regime, path: (first, _), .. } = self.all[stream as usize];
         let rate = self.rate(stream);
-        let is_last = count == 1;
         for hop in self.hop_range(stream) {
             let (at, mut position) = (self.hops[hop], self.positions[hop]);
-            let holds = at == bottleneck;
-            if is_last {
-                if holds {
-                    position = self.release(at, position);
-                }
-                let entries = &mut self.links.entries[at as usize];
-                entries.swap_remove(position as usize);
-                if let Some(moved) = entries.get(position as usize) {
-                    self.positions[moved.place()] = position;
-                }
+            if at == bottleneck {
+                position = self.release(at, position);
+            }
+            let entries = &mut self.links.entries[at as usize];
+            entries.swap_remove(position as usize);
+            if let Some(moved) = entries.get(position as usize) {
+                self.positions[moved.place()] = position;
             }
             let link = &mut self.links.all[at as usize];
-            link.held -= u32::from(holds);
             link.load -= 1;
             link.spare += self.classes.weight(link.class, regime).takes(rate) as i64;
             if link.load == 0 {
@@ -398,23 +349,9 @@ impl Streams {
             } else if link.keeps > 0 || self.sharing == Sharing::EqualShare {
                 self.change(at);
             }
-            self.links.carry(LinkId(at), bytes);
         }
-        let stream_now = &mut self.all[stream as usize];
-        stream_now.count -= 1;
-        if is_last {
-            (stream_now.bottleneck, stream_now.hop) = (NONE, stream_now.path.0);
-        } else {
-            self.follow_first(stream);
-        }
-    }
-
-    /// The first flow of `stream` is another one.
-    fn follow_first(&mut self, stream: u32) {
-        let Stream { hop, .. } = self.all[stream as usize];
-        let Some((_, due)) = self.members[stream as usize].first() else { return };
-        let at = self.hops[hop as usize];
-        self.links.entries[at as usize][self.positions[hop as usize] as usize].due = due;
+        let state = &mut self.all[stream as usize];
+        (state.flow, state.bottleneck, state.hop) = (NONE, NONE, first);
     }
 
     /// Notes that link `at` has changed.
@@ -441,9 +378,8 @@ impl Streams {
             self.links.capacities[at as usize] = capacity;
             let entries = &self.links.entries[at as usize];
             let used = entries.iter().map(|entry| {
-                let Stream { bottleneck, count, .. } = self.all[entry.stream as usize];
                 let takes = self.classes.weight(class, entry.regime).takes(self.rate(entry.stream));
-                if bottleneck == NONE { 0 } else { takes * u64::from(count) }
+                if self.all[entry.stream as usize].bottleneck == NONE { 0 } else { takes }
             });
             let used: u64 = used.sum();
             let is_empty = entries.is_empty();

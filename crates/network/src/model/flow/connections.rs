@@ -1,0 +1,97 @@
+//! Connections: one for each pair of processes, and of their NICs, over which messages go.
+//!
+//! A connection delivers its messages in the order in which they were handed over, whatever their regimes
+//! and routes. It is kept when the last one is delivered, with its route where that is always the same: so
+//! many that all pairs that talk are there in most programs, and memory stays bounded in all others.
+
+use engine::hash::Map;
+use engine::{Duration, Time};
+
+use super::streams::NONE;
+use crate::message::{Endpoint, Message};
+use crate::nics::NicPair;
+
+/// The ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Ends {
+    hosts: u64,
+    rest: u64,
+}
+
+impl Ends {
+    pub fn of(message: &Message) -> Ends {
+        let (Endpoint { host, process }, to) = (message.from, message.to);
+        let NicPair { from: nic, to: to_nic } = message.nic_pair();
+        let nics = u64::from(nic) << 8 | u64::from(to_nic);
+        Ends {
+            hosts: u64::from(host.0) << 32 | u64::from(to.host.0),
+            rest: u64::from(process) << 48 | u64::from(to.process) << 32 | nics,
+        }
+    }
+}
+
+/// The state of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Connection {
+    ends: Ends,
+    /// The stream of its messages; `NONE` while it has no route.
+    pub stream: u32,
+    /// The queue in which its messages wait for their turn.
+    pub queue: u32,
+    /// Messages that were handed over and are not delivered yet.
+    pub pending: u32,
+    /// Latency of the route and set-up of the NIC, or latency of the memory.
+    pub latency: Duration,
+    /// When the last message so far is delivered.
+    pub delivered: Time,
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    pub all: Vec<Connection>,
+    numbers: Map<Ends, u32>,
+    unused: Vec<u32>,
+}
+
+/// From so many connections on, none is kept without messages: some 20 MB.
+const MOST: usize = 1 << 16;
+
+impl Connections {
+    /// The connection between `ends`, if there is one.
+    pub fn find(&self, ends: Ends) -> Option<u32> {
+        self.numbers.get(&ends).copied()
+    }
+
+    /// A new connection between `ends`, without a route; `queue` gives the queue of a connection's number.
+    pub fn open(&mut self, ends: Ends, queue: impl FnOnce(u32) -> u32) -> u32 {
+        let number = self.unused.pop().unwrap_or(self.all.len() as u32);
+        let connection = Connection {
+            ends,
+            stream: NONE,
+            queue: queue(number),
+            pending: 0,
+            latency: Duration::ZERO,
+            delivered: Time::ZERO,
+        };
+        match self.all.get_mut(number as usize) {
+            Some(unused) => *unused = connection,
+            None => self.all.push(connection),
+        }
+        self.numbers.insert(ends, number);
+        number
+    }
+
+    /// Notes that a message of a connection is delivered. Forgets the connection if that was its last one and
+    /// there are too many: then gives its stream.
+    pub fn deliver(&mut self, number: u32) -> Option<u32> {
+        let connection = &mut self.all[number as usize];
+        connection.pending -= 1;
+        if connection.pending > 0 || self.numbers.len() <= MOST {
+            return None;
+        }
+        self.numbers.remove(&connection.ends);
+        self.unused.push(number);
+        Some(connection.stream)
+    }
+}

@@ -1,0 +1,46 @@
+//! The queues in which messages wait for their turn: those of one connection, or of one process at a NIC.
+
+use super::Transfer;
+use super::streams::NONE;
+use crate::model::in_flight::InFlight;
+
+/// A list of messages, linked through [`Transfer::next`]. The first of them flows.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    front: u32,
+    back: u32,
+}
+
+const EMPTY: Line = Line { front: NONE, back: NONE };
+
+/// All queues, by number.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    lines: Vec<Line>,
+}
+
+impl Queues {
+    /// Puts the message in slot `flow` at the end of `queue`. Says whether it is the only one.
+    pub fn push(&mut self, queue: u32, flow: u32, flight: &mut InFlight<Transfer>) -> bool {
+        if queue as usize >= self.lines.len() {
+            self.lines.resize(queue as usize + 1, EMPTY);
+        }
+        let line = &mut self.lines[queue as usize];
+        let is_first = line.front == NONE;
+        if is_first {
+            line.front = flow;
+        } else {
+            flight.get_mut(line.back).state.next = flow;
+        }
+        line.back = flow;
+        is_first
+    }
+
+    /// Takes the first message from `queue`, and gives the next one.
+    pub fn pop(&mut self, queue: u32, flight: &InFlight<Transfer>) -> Option<u32> {
+        let line = &mut self.lines[queue as usize];
+        let next = flight.get(line.front).state.next;
+        line.front = next;
+        (next != NONE).then_some(next)
+    }
+}
