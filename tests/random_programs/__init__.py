@@ -1,0 +1,1 @@
+"""Random MPI programs, run under MPICH and under hopcast, whose answers must be the same."""
