@@ -32,6 +32,7 @@ SCRIPTS = (
     "fudan",
     "hpl",
     "hpcc",
+    "microbenchmarks",
     "applications",
     "recorded_here",
 )

@@ -27,6 +27,8 @@ import hopcast
 
 KIND = Kind.PUBLISHED
 
+HOPPER = Path(__file__).parent / "platforms" / "hopper-2016.toml"
+"""The platform of the paper, whose messages cost no processor's time."""
 NODES = 6_528
 SPACING_S = 20e-6
 """Messages are sent so far apart that none meets another [s]."""
@@ -46,13 +48,13 @@ def delays_s(nodes: int) -> numpy.ndarray:
             comm.send(nbytes=4, dest=dest)
         return None
 
-    report = hopcast.run("hopper", program, nodes, ppn=1, model=null_model.model("flow"))
+    report = hopcast.run(HOPPER, program, nodes, ppn=1, model=null_model.model("flow"))
     return numpy.array(report.results[1:])
 
 
 def allreduce_s(ranks: int, size: str, model: str) -> float:
     """The time of one MPI_Allreduce, one rank per node [s]."""
-    report = hopcast.run("hopper", "allreduce", ranks, kwargs={"bytes": size}, ppn=1, model=model)
+    report = hopcast.run(HOPPER, "allreduce", ranks, kwargs={"bytes": size}, ppn=1, model=model)
     return report.makespan_s
 
 

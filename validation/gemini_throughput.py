@@ -37,6 +37,8 @@ import hopcast
 KIND = Kind.FORMULA
 NO_NULL = "compares rates, which an infinite network does not limit"
 
+HOPPER = Path(__file__).parent / "platforms" / "hopper-2016.toml"
+"""The platform of the paper, whose messages cost no processor's time."""
 NEAREST, NEIGHBOUR = 1, 2
 FARTHEST = 2 * (8 + 17 * (4 + 8 * 12))
 """Hosts, from host 0: two on each router, x running fastest."""
@@ -67,7 +69,7 @@ def throughput_Bps(size: int, processes: int, host: int, **overrides) -> float:
         hosts = [0] * processes + [host] * processes
         placement.write_text("\n".join(f"{rank} {at}" for rank, at in enumerate(hosts)))
         report = hopcast.run(
-            "hopper",
+            HOPPER,
             program,
             2 * processes,
             model="packet",

@@ -160,7 +160,8 @@ def test_bad_input_ends_with_2_and_one_line_that_helps(line: str, said: str, tmp
     [
         (
             "run crossbar -n 4 --placement nowhere ring",
-            "--placement nowhere: unknown placement 'nowhere'; known: linear, random, recorded, or a file: "
+            "--placement nowhere: unknown placement 'nowhere'; known: linear, cyclic, block, random, "
+            "recorded, or a file: "
             "No such file or directory (os error 2)",
         ),
         (

@@ -146,3 +146,10 @@ def test_a_result_outside_of_its_claim_does_not_hold():
     assert not Result("x", Range(1.0, 2.0), 2.5).holds
     assert Result("x", Range(1.0, 2.0), 0.5).error == pytest.approx(-0.5)
     assert Result("x", Range(low=1.0), 5.0).holds
+
+
+def test_benchmarks_of_four_nodes_are_predicted_from_two(out):
+    compared = compare("microbenchmarks", out)
+    ours = find(compared, "median of absolute errors").ours
+    # What is predicted comes nearer to the measurements than a machine without a network does.
+    assert ours < find(compared, "the same, network of infinite speed").ours < 1

@@ -158,6 +158,31 @@ fn uniform_traffic_goes_the_minimal_way() {
     }
 }
 
+/// One group of four routers, and of two rows of three: all hosts of a router send to the next router, each a link's
+/// bandwidth. Minimal: three hosts on the one link between the two. With detours by a third router of the group
+/// each of the other two ways, whose links carry first halves of its own and second halves of others', gives as
+/// much again: `3 λ = 1 + 2/2`, λ = 2/3. In rows there is one such router in the row, `3 λ = 1 + 1/2`, and
+/// detours by the other row have three links: more than minimal, at most 2/3.
+#[test]
+fn detours_within_a_group_go_by_a_third_router() {
+    let group = "groups = 1\nhosts_per_router = 3\nglobal_links_per_router = 1";
+    for (text, least) in
+        [("routers_per_group = 4", 0.7 * 2.0 / 3.0), ("routers_per_group = 6\nrows = 2", 0.36)]
+    {
+        let rate = |routing: &str| {
+            let fabric = fabric("dragonfly", &format!("{group}\n{text}"), routing, "");
+            let hosts = fabric.topology.hosts();
+            accepted(&delivered(&fabric, &traffic(hosts, Pattern::NextBlock(3), PACKET)), hosts, PACKET)
+        };
+        let minimal = rate("minimal");
+        assert!(minimal < 0.36, "{text}: {minimal}");
+        for routing in ADAPTIVE {
+            let adaptive = rate(routing);
+            assert!(adaptive > least && adaptive < 2.0 / 3.0, "{text} {routing}: {adaptive}");
+        }
+    }
+}
+
 /// Two messages between two routers with two links: each packet takes the one that is free, and neither
 /// message is later than alone. Over one link they share, and the last is later by all of one.
 #[test]

@@ -221,6 +221,11 @@ const CUT_NETWORKS: &[Routed] = &[
         "groups = 5\nrouters_per_group = 3\nhosts_per_router = 2\nglobal_links_per_router = 2",
         ADAPTIVE,
     ),
+    (
+        "dragonfly",
+        "groups = 3\nrouters_per_group = 6\nrows = 2\nhosts_per_router = 2\nglobal_links_per_router = 1",
+        ADAPTIVE,
+    ),
     ("hyperx", "sizes = [3, 3]\nhosts_per_router = 3\nlanes = 2", ADAPTIVE),
 ];
 

@@ -205,6 +205,33 @@ fn published_counts() {
     }
 }
 
+/// A group of Cray's Cascade: 96 routers in 6 rows (chassis) of 16; 15 links to the others of its row, 5 x 3 to
+/// those of its column, and 10 global ports (Faanes et al., SC 2012). Edison's 15 groups have 24 links between
+/// each two, of which 5,040 are in the map of its cables.
+#[test]
+fn a_group_of_cascade_has_rows_and_columns() {
+    let edison = "groups = 15\nrouters_per_group = 96\nrows = 6\nhosts_per_router = 4\ncolumn_lanes = 3\n\
+                  global_links_per_router = 10\nglobal_links_per_pair = 24";
+    let topology = topology("dragonfly", edison);
+    assert_eq!((topology.hosts(), topology.routers()), (5_760, 1_440));
+    assert_eq!(topology.classes(), ["host up", "host down", "local", "column", "global"]);
+    let mut counts = [0u32; 5];
+    (0..topology.links()).for_each(|link| counts[usize::from(topology.link(LinkId(link)).class)] += 1);
+    assert_eq!(counts, [5_760, 5_760, 1_440 * 15, 1_440 * 15, 5_040]);
+    let mut ports = Vec::new();
+    topology.ports(RouterId(96 + 2 * 16 + 5), &mut ports);
+    let ends: Vec<u32> = ports
+        .iter()
+        .filter(|link| topology.link(**link).class == 3)
+        .map(|link| match topology.link(*link).to {
+            Node::Router(RouterId(router)) => router,
+            Node::Host(_) => panic!("a column has routers"),
+        })
+        .collect();
+    let rows = [0, 1, 3, 4, 5].map(|row| [96 + row * 16 + 5; 3]);
+    assert_eq!(ends, rows.concat());
+}
+
 /// The same network in both formats: two hosts on each of two routers, two cables between them.
 #[test]
 fn both_file_formats_say_the_same() {
@@ -285,6 +312,7 @@ fn wrong_parameters_are_named_with_what_would_do() {
             "global_links_per_pair",
             ["3 links", "at most 2"],
         ),
+        ("dragonfly", &dragonfly("rows = 3"), "rows", ["3 rows", "divisors of 4"]),
         ("dragonfly", &dragonfly("local_bandwidth = \"0 B/s\""), "local_bandwidth", ["0 B/s", "write more"]),
         ("graph", "file = \"a b 3 parsecs\"", "file", ["line 1", "3 parsecs"]),
         ("graph", "file = \"\"\"host h\nh s 10 GB/s\nt u\"\"\"", "file", ["from s to t", "add"]),

@@ -4,10 +4,13 @@
 
 use engine::random::{Stream, stream};
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
+use network::topology::grid::Grid;
 use network::{Endpoint, HostId};
 use rand_chacha::rand_core::RngCore;
 
 use crate::config::HostNames;
+
+mod block;
 
 /// What is to be placed, and where there is room.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +19,8 @@ pub struct Request<'a> {
     pub ranks: u32,
     /// How many hosts.
     pub hosts: u32,
+    /// The network, if it is a grid.
+    pub grid: Option<&'a Grid>,
     /// Process slots of a host.
     pub processes: u16,
     /// The run's seed, for random placements.
@@ -49,6 +54,29 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
         source: "block distribution, the default of batch systems (SLURM's --distribution=block)",
         parameters: &[PROCESSES_PER_HOST],
         build: linear,
+    },
+    Entry {
+        name: "cyclic",
+        summary: "Rank after rank goes to the next host, in turns, over as many hosts as are needed",
+        source: "cyclic distribution (SLURM's --distribution=cyclic)",
+        parameters: &[PROCESSES_PER_HOST],
+        build: cyclic,
+    },
+    Entry {
+        name: "block",
+        summary: "A compact box of a grid (torus, mesh, …) is filled; as linear on other networks",
+        source: "contiguous allocation: Ajima, Sumimoto, Shimizu, \"Tofu: A 6D mesh/torus interconnect for exascale \
+                 computers\" (IEEE Computer 42(11), 2009); Blue Gene's partitions",
+        parameters: &[
+            PROCESSES_PER_HOST,
+            Parameter {
+                name: "shape",
+                kind: Kind::List(&Kind::Integer(1, 1 << 24)),
+                default: Some(""),
+                summary: "Routers of the box along each dimension; missing: the box of least diameter that holds the job",
+            },
+        ],
+        build: block,
     },
     Entry {
         name: "random",
@@ -105,6 +133,23 @@ fn random(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Bui
     fill(arguments, request, |index| request.host(hosts[index as usize]))
 }
 
+fn cyclic(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    let filled = fill(arguments, request, |index| request.host(index))?;
+    let used = filled.iter().filter(|one| one.process == 0).count() as u32;
+    let place = |rank: u32| Endpoint { host: request.host(rank % used), process: (rank / used) as u16 };
+    Ok((0..request.ranks).map(place).collect())
+}
+
+fn block(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    // First without a box: whether there is room, and how many hosts are needed.
+    let filled = fill(arguments, request, |index| request.host(index))?;
+    let needed = filled.iter().filter(|one| one.process == 0).count() as u32;
+    match block::hosts(arguments, request, needed)? {
+        Some(hosts) => fill(arguments, request, |index| hosts[index as usize]),
+        None => Ok(filled),
+    }
+}
+
 /// A number below `bound`, each as likely (Lemire, "Fast random integer generation in an interval", 2019).
 fn below(random: &mut Stream, bound: u64) -> u64 {
     loop {
@@ -150,8 +195,8 @@ fn fill(
 fn recorded(_: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
     let error = |reason: String| BuildError::new("kind", reason);
     let Some(names) = request.recorded else {
-        let reason =
-            "'recorded' needs a recorded run whose trace names hosts; known otherwise: linear, random, file";
+        let reason = "'recorded' needs a recorded run whose trace names hosts; known otherwise: linear, cyclic, block, random, \
+             file";
         return Err(error(reason.to_string()));
     };
     if names.len() != request.ranks as usize {

@@ -142,6 +142,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     };
     platform.check_faults(&model)?;
     warnings.extend(platform.unheard(&model));
+    warnings.extend(platform.unmeasured());
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
     let machine = Machine {
         name: &request.platform,

@@ -65,8 +65,8 @@ fn the_flags_of_placements_stand_in_errors() {
             Some("linaer"),
             None,
             1,
-            "--placement linaer: unknown placement 'linaer'; did you mean 'linear'? known: linear, \
-          random, recorded, or a file: no such file",
+            "--placement linaer: unknown placement 'linaer'; did you mean 'linear'? known: linear, cyclic, \
+          block, random, recorded, or a file: no such file",
         ),
         (
             Some("far"),
@@ -133,7 +133,7 @@ fn recorded_ranks_go_where_they_were() {
     }
     assert_eq!(
         place(1, recorded, None).unwrap_err(),
-        "placement.kind: 'recorded' needs a recorded run whose trace names hosts; known otherwise: linear, random, file"
+        "placement.kind: 'recorded' needs a recorded run whose trace names hosts; known otherwise: linear, cyclic, block, random, file"
     );
 }
 
@@ -177,4 +177,72 @@ fn the_recorded_run_on_hopper_finds_its_nodes() {
         assert_eq!(endpoint.host.0 - topology.hosts_of(on).start, slot);
         assert_eq!(usize::from(endpoint.process), rank % 16);
     }
+}
+
+/// Ranks of a run on a torus with one slot a host, by router number.
+fn on_torus(sizes: &str, ranks: u32, placement: &str) -> Result<Vec<u32>, String> {
+    let flags = [
+        Override::set("topology.sizes", sizes),
+        Override::set("host.processes", "1"),
+        Override::set("placement", placement),
+    ];
+    let platform =
+        config::load("nsim-torus", &flags, &Texts::default()).map_err(|error| error.to_string())?;
+    let topology = platform.topology().map_err(|error| error.to_string())?;
+    let placed = platform.place(&*topology, ranks, 7, None).map_err(|error| error.message)?;
+    Ok(placed.into_iter().map(|endpoint| endpoint.host.0).collect())
+}
+
+/// Five ranks on hosts of two slots take three hosts, in turns.
+#[test]
+fn cyclic_deals_ranks_out() {
+    let placed = place(5, "{ kind = \"cyclic\" }", None).unwrap();
+    assert_eq!(placed, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1)]);
+}
+
+/// Eight of a torus of 6 x 6 x 6: a cube of 2 x 2 x 2, 3 hops across where a line of 8 would have wrapped round an
+/// axis and begun a second. Router number x + 6 y + 36 z.
+#[test]
+fn a_block_is_the_box_of_least_diameter() {
+    let cube: Vec<u32> = [0, 1, 6, 7].into_iter().chain([36, 37, 42, 43]).collect();
+    assert_eq!(on_torus("[6, 6, 6]", 8, "{ kind = \"block\" }").unwrap(), cube);
+    // A ring of two or three is all neighbours: 2 x 3 of the last dimensions, 2 hops, before 6 of the first.
+    let group: Vec<u32> = (0..6).map(|place| place * 8).collect();
+    assert_eq!(on_torus("[8, 2, 3]", 6, "{ kind = \"block\" }").unwrap(), group);
+    // As asked: 4 along the first axis, 2 along the second.
+    let asked = on_torus("[6, 6, 6]", 8, "{ kind = \"block\", shape = [4, 2, 1] }").unwrap();
+    assert_eq!(asked, [0, 1, 2, 3, 6, 7, 8, 9]);
+}
+
+#[test]
+fn a_block_that_cannot_be_is_refused_with_what_would_do() {
+    for (shape, expected) in [
+        ("[2, 2]", "2 x 2 has 2 dimensions; the network is 6 x 6 x 6, which has 3"),
+        ("[7, 2, 2]", "7 x 2 x 2 is larger than the network, 6 x 6 x 6"),
+        ("[2, 2, 1]", "2 x 2 x 1 has 4 hosts, and the job needs 8"),
+    ] {
+        let error =
+            on_torus("[6, 6, 6]", 8, &format!("{{ kind = \"block\", shape = {shape} }}")).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let flags = config::placement_overrides(Some("block:2x3"), None, &Texts::default()).unwrap();
+    let crossbar = config::load("crossbar", &flags, &Texts::default()).unwrap();
+    let error = crossbar.place(&*crossbar.topology().unwrap(), 8, 1, None).unwrap_err().message;
+    assert!(error.contains("a shape is for grids"), "{error}");
+    let error = config::placement_overrides(Some("block:2yes"), None, &Texts::default()).unwrap_err().message;
+    assert!(error.contains("as in 4x3x2"), "{error}");
+}
+
+/// Fugaku's jobs are boxes: 48 hosts fill four groups of 2 x 3 x 2 before a second axis grows long.
+#[test]
+fn tofu_places_jobs_in_blocks() {
+    let platform = config::load("tofu", &[], &Texts::default()).unwrap();
+    assert_eq!(platform.placement_kind(), "block");
+    let topology = platform.topology().unwrap();
+    let placed = platform.place(&*topology, 48 * 48, 1, None).unwrap();
+    let hosts: BTreeSet<u32> = placed.iter().map(|endpoint| endpoint.host.0).collect();
+    assert_eq!(hosts.len(), 48);
+    let group = 24 * 23 * 24;
+    let groups: BTreeSet<u32> = hosts.iter().map(|host| host % group).collect();
+    assert_eq!(groups, BTreeSet::from([0, 24, 552, 576]));
 }

@@ -71,7 +71,11 @@ _AS_THEY_ARE = (
     metavar="N",
     help="Seed of all random choices.",
 )
-@click.option("--placement", metavar="NAME|FILE", help="Ranks to hosts: linear, random, recorded, or a file.")
+@click.option(
+    "--placement",
+    metavar="NAME|FILE",
+    help="Ranks to hosts: linear, cyclic, block (or block:4x3x2), random, recorded, or a file.",
+)
 @click.option(
     "--ppn",
     type=click.IntRange(1, 65_535),

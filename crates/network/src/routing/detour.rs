@@ -6,7 +6,8 @@
 //!
 //! with q the load ahead of a packet on its minimal way (m) and on one by a random place (d), and H the hops
 //! left on each. On dragonflies the minimal way is `minimal`'s and the detour `valiant`'s, by a third group,
-//! where the packet is in the group that it comes from; on grids they are dimension order, and dimension
+//! where the packet is in the group that it comes from; between routers of a group it is by a third router of it, as on
+//! Cray's Aries (Faanes et al., "Cray Cascade", SC 2012); on grids they are dimension order, and dimension
 //! order to a random router and from there. A packet that has begun a detour ends it.
 //!
 //! Channels: those of the most segments that a way can have, see `groups` and `grid_channels`.
@@ -80,7 +81,7 @@ impl Detour {
     fn turns(&self) -> u32 {
         match (&self.ways, self.rule) {
             (_, Rule::Local | Rule::Global) => 1,
-            (Ways::Groups(_), Rule::Progressive) => 2,
+            (Ways::Groups(groups), Rule::Progressive) => 1 + groups.dragonfly.local_diameter(),
             (Ways::Grid { way, .. }, Rule::Progressive) => way.diameter().max(1),
         }
     }
@@ -161,7 +162,7 @@ impl Routing for Detour {
     }
     fn longest(&self, _topology: &dyn Topology) -> u32 {
         match &self.ways {
-            Ways::Groups(_) => 3 + self.stretches(),
+            Ways::Groups(groups) => (1 + self.stretches()) * groups.dragonfly.local_diameter() + 2,
             Ways::Grid { way, .. } => self.stretches() * way.diameter(),
         }
     }

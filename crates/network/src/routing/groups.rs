@@ -1,9 +1,10 @@
-//! Dragonflies: local, global, local; with or without a detour through a random group.
+//! Dragonflies: local, global, local; with or without a detour through a random group, or router.
 //!
 //! Channels ascend along every route: the n-th group's local links are on channel n, the global link
-//! that leaves it too; local links come before the global one, so nothing waits in a circle. That is
-//! 2 channels for minimal routes and 3 for those with a detour. A second local link in a group, which
-//! routes take that begin their detour there only, is on the next channel, and so is all that follows.
+//! that leaves it too. Within a channel, links have an order: those of rows, those of columns, global ones; a
+//! route takes them in that order, so nothing waits in a circle, and whatever breaks the order is on the next
+//! channel, and so is all that follows. That is 2 channels for minimal routes, 3 for those with a detour, and
+//! one more where a detour may begin at a later router.
 //!
 //! Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008).
 
@@ -49,13 +50,13 @@ impl Groups {
             return;
         }
         let mut choice = Choice::new(self.seed, from, to, key);
-        let at = if self.detour { self.aside(start, end, &mut choice, way) } else { start };
+        let at = if self.detour { self.through_group(start, end, &mut choice, way) } else { start };
         self.home(at, end, &mut choice, way);
     }
 
     /// Goes to a third group, if the way to `end` leads to another group, and there is a third; says where
     /// it lands.
-    fn aside(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) -> u32 {
+    fn through_group(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) -> u32 {
         let dragonfly = &self.dragonfly;
         let (group, target) = (dragonfly.place(at).0, dragonfly.place(end).0);
         if group == target || dragonfly.groups() < 3 {
@@ -66,6 +67,22 @@ impl Groups {
         between += u32::from(between >= group.min(target));
         between += u32::from(between >= group.max(target));
         self.cross(at, between, None, choice, way)
+    }
+
+    /// Goes to a third router of the group, if there is one; says where it is.
+    fn through_router(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) -> u32 {
+        let dragonfly = &self.dragonfly;
+        let ((_, number), (_, target)) = (dragonfly.place(at), dragonfly.place(end));
+        let size = dragonfly.group_size();
+        if number == target || size < 3 {
+            return at;
+        }
+        let mut between = choice.below(size - 2);
+        between += u32::from(between >= number.min(target));
+        between += u32::from(between >= number.max(target));
+        let router = at - number + between;
+        self.local(at, router, choice, way);
+        router
     }
 
     /// Goes the minimal way to `end`.
@@ -91,7 +108,12 @@ impl Groups {
         let at = taken.map_or(start, |link| self.dragonfly.end_of(*link));
         let mut choice = Choice::new(self.seed.wrapping_add(turn.into()), from, to, key);
         let end = self.dragonfly.router_number(to);
-        let at = self.aside(at, end, &mut choice, path);
+        let group = |router| self.dragonfly.place(router).0;
+        let at = if group(start) == group(end) {
+            self.through_router(at, end, &mut choice, path)
+        } else {
+            self.through_group(at, end, &mut choice, path)
+        };
         self.home(at, end, &mut choice, path);
     }
 
@@ -100,7 +122,7 @@ impl Groups {
         let group = self.dragonfly.place(at).0;
         let hops = |copy: u32| {
             let (_, gate, landing) = self.dragonfly.global_link(group, target, copy);
-            u32::from(gate != at) + u32::from(end.is_some_and(|end| landing != end))
+            self.dragonfly.local_hops(at, gate) + end.map_or(0, |end| self.dragonfly.local_hops(landing, end))
         };
         let copies = self.dragonfly.copies();
         let mut copy = 0;
@@ -116,10 +138,14 @@ impl Groups {
         landing
     }
 
-    fn local(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) {
-        if at != end {
-            let lane = choice.below(self.dragonfly.local_lanes());
-            way.link(self.dragonfly.local_link(at, end, lane), self.dragonfly.local);
+    fn local(&self, mut at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) {
+        let dragonfly = &self.dragonfly;
+        while at != end {
+            let (next, is_row) = dragonfly.local_step(at, end);
+            let lane = choice.below(dragonfly.lanes(is_row));
+            let rates = if is_row { dragonfly.local } else { dragonfly.column };
+            way.link(dragonfly.local_link(at, next, lane), rates);
+            at = next;
         }
     }
 }
@@ -146,9 +172,9 @@ impl Routing for Groups {
                 channels.push(0);
                 continue;
             }
-            let global = self.dragonfly.is_global(*link);
-            channel += u8::from(before.is_some_and(|before| before || !global));
-            before = Some(global);
+            let order = self.dragonfly.order_of(*link);
+            channel += u8::from(before.is_some_and(|before| order <= before));
+            before = Some(order);
             channels.push(channel);
         }
     }
@@ -156,10 +182,13 @@ impl Routing for Groups {
         if self.detour { 3 } else { 2 }
     }
     fn longest(&self, _topology: &dyn Topology) -> u32 {
-        if self.detour { 5 } else { 3 }
+        let local = self.dragonfly.local_diameter();
+        if self.detour { 3 * local + 2 } else { 2 * local + 1 }
     }
     fn is_adaptive(&self) -> bool {
-        self.detour || self.dragonfly.copies() > 1 || self.dragonfly.local_lanes() > 1
+        self.detour
+            || self.dragonfly.copies() > 1
+            || self.dragonfly.lanes(true).max(self.dragonfly.lanes(false)) > 1
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         let host = self.dragonfly.host;

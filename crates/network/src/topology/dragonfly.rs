@@ -1,4 +1,4 @@
-//! Dragonfly: groups of fully connected routers, and global links between all pairs of groups.
+//! Dragonfly: groups of routers, and global links between all pairs of groups.
 //!
 //! g groups of a routers, p hosts and up to h global links on each router. Group i has `q = n (g - 1)`
 //! global ports, n for each other group (`n = ⌊a h / (g - 1)⌋` unless told otherwise); port number
@@ -8,11 +8,17 @@
 //! - relative: to group `i + k + 1 mod g`;
 //! - circulant: to groups `i + 1, i - 1, i + 2, i - 2, …`.
 //!
-//! Hosts `g a p`, routers `g a`; a minimal route is at most local, global, local. With one group it is
-//! a complete graph. At `g = a h + 1` all groups are one global link apart and no port is left.
+//! The routers of a group are all connected, or stand in rows, as in a cabinet pair of Cray's Cascade (Aries):
+//! router `r C + c` of a group of R rows and C = a / R columns has links to all others of row r (`local`) and to
+//! all others of column c (`column`); between other routers a route takes one of each.
+//!
+//! Hosts `g a p`, routers `g a`; a minimal route is at most local, global, local, and in rows local, column,
+//! global, local, column. With one group and one row it is a complete graph. At `g = a h + 1` all groups are one
+//! global link apart and no port is left.
 //!
 //! Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008);
-//! arrangements: Hastings et al., "Comparing global link arrangements for dragonfly networks" (CLUSTER 2015).
+//! arrangements: Hastings et al., "Comparing global link arrangements for dragonfly networks" (CLUSTER 2015);
+//! rows: Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network" (SC 2012).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,8 +36,8 @@ const COUNT: Kind = Kind::Integer(1, 1 << 20);
 /// The registry's line.
 pub const ENTRY: Entry<Build> = Entry {
     name: "dragonfly",
-    summary: "fully connected groups of fully connected routers",
-    source: "Kim, Dally, Scott, Abts 2008; Hastings et al. 2015",
+    summary: "fully connected groups of routers, each fully connected or in rows and columns (Cascade)",
+    source: "Kim, Dally, Scott, Abts 2008; Faanes et al. 2012; Hastings et al. 2015",
     parameters: &[
         Parameter {
             name: "groups",
@@ -43,7 +49,13 @@ pub const ENTRY: Entry<Build> = Entry {
             name: "routers_per_group",
             kind: COUNT,
             default: None,
-            summary: "a, all connected to each other",
+            summary: "a, all connected to each other, or in rows",
+        },
+        Parameter {
+            name: "rows",
+            kind: COUNT,
+            default: Some("1"),
+            summary: "R, rows of a / R routers: those of a row and those of a column are connected",
         },
         Parameter { name: "hosts_per_router", kind: COUNT, default: None, summary: "p" },
         Parameter {
@@ -68,7 +80,25 @@ pub const ENTRY: Entry<Build> = Entry {
             name: "local_lanes",
             kind: Kind::Integer(1, 1 << 10),
             default: Some("1"),
-            summary: "parallel links between two routers of a group",
+            summary: "parallel links between two routers of a group, of a row where there are several",
+        },
+        Parameter {
+            name: "column_lanes",
+            kind: Kind::Integer(1, 1 << 10),
+            default: Some("1"),
+            summary: "parallel links between two routers of a column",
+        },
+        Parameter {
+            name: "column_bandwidth",
+            kind: Kind::Bandwidth,
+            default: Some(""),
+            summary: "of a link between routers of a column; missing: local_bandwidth",
+        },
+        Parameter {
+            name: "column_latency",
+            kind: Kind::Time,
+            default: Some(""),
+            summary: "of a link between routers of a column and the router behind it; missing: local_latency",
         },
         Parameter {
             name: "local_bandwidth",
@@ -119,9 +149,14 @@ pub struct Dragonfly {
     /// Number within its group of the router that has each global port; q of them.
     gates: Arc<[u32]>,
     arrangement: Arrangement,
+    /// C
+    columns: StrengthReducedU32,
     local_lanes: u32,
-    /// Within a group.
+    column_lanes: u32,
+    /// Within a group, or a row of it.
     pub local: Rates,
+    /// Within a column of a group.
+    pub column: Rates,
     /// Between groups.
     pub global: Rates,
     /// Of the hosts.
@@ -136,13 +171,56 @@ impl Dragonfly {
     pub fn groups(&self) -> u32 {
         self.groups
     }
+    /// a
+    pub fn group_size(&self) -> u32 {
+        self.group_size.get()
+    }
     /// n, parallel links between two groups.
     pub fn copies(&self) -> u32 {
         self.copies
     }
-    /// Parallel links between two routers of a group.
-    pub fn local_lanes(&self) -> u32 {
-        self.local_lanes
+    /// Parallel links between two routers of a row (`is_row`) or column.
+    pub fn lanes(&self, is_row: bool) -> u32 {
+        if is_row { self.local_lanes } else { self.column_lanes }
+    }
+    /// R
+    fn rows(&self) -> u32 {
+        self.group_size.get() / self.columns.get()
+    }
+    /// Most links between two routers of a group \[hops\].
+    pub fn local_diameter(&self) -> u32 {
+        u32::from(self.columns.get() > 1) + u32::from(self.rows() > 1)
+    }
+    /// Row and column of a router in its group.
+    fn cell(&self, router: u32) -> (u32, u32) {
+        StrengthReducedU32::div_rem(self.place(router).1, self.columns)
+    }
+    /// Links between two routers of a group \[hops\].
+    pub fn local_hops(&self, from: u32, to: u32) -> u32 {
+        let (from, to) = (self.cell(from), self.cell(to));
+        u32::from(from.0 != to.0) + u32::from(from.1 != to.1)
+    }
+    /// The next router on the way to another one of the group, and whether the link to it is one of a row: along
+    /// the row first, then along the column, so that links of one channel never wait in a circle.
+    pub fn local_step(&self, from: u32, to: u32) -> (u32, bool) {
+        let ((row, column), (to_row, to_column)) = (self.cell(from), self.cell(to));
+        if column == to_column || row == to_row {
+            return (to, row == to_row);
+        }
+        (from - column + to_column, true)
+    }
+    /// The order of a link within a channel: rows, then columns, then global ones.
+    pub fn order_of(&self, link: LinkId) -> u8 {
+        if self.is_global(link) { 2 } else { u8::from(!self.is_row(link)) }
+    }
+    /// Links of a router within its group.
+    fn local_ports(&self) -> u32 {
+        (self.columns.get() - 1) * self.local_lanes + (self.rows() - 1) * self.column_lanes
+    }
+    /// Is a local link one of a row?
+    fn is_row(&self, link: LinkId) -> bool {
+        let port = (link.0 - self.first_local) % self.local_ports();
+        port < (self.columns.get() - 1) * self.local_lanes
     }
     /// The number of the router of a host.
     pub fn router_number(&self, host: HostId) -> u32 {
@@ -157,11 +235,16 @@ impl Dragonfly {
         link.0 >= self.first_global
     }
 
-    /// The link from router `from` to router `to` of the same group.
+    /// The link from router `from` to router `to` of the same row or column.
     pub fn local_link(&self, from: u32, to: u32, lane: u32) -> LinkId {
-        let base = from / self.group_size * self.group_size.get();
-        let slot = to - base - u32::from(to > from);
-        LinkId(self.first_local + (from * (self.group_size.get() - 1) + slot) * self.local_lanes + lane)
+        let ((row, column), (to_row, to_column)) = (self.cell(from), self.cell(to));
+        let port = if row == to_row {
+            (to_column - u32::from(to_column > column)) * self.local_lanes + lane
+        } else {
+            let slot = to_row - u32::from(to_row > row);
+            (self.columns.get() - 1) * self.local_lanes + slot * self.column_lanes + lane
+        };
+        LinkId(self.first_local + from * self.local_ports() + port)
     }
 
     /// Global link number `copy` from `group` to `target`, with the routers at its ends.
@@ -188,11 +271,17 @@ impl Dragonfly {
             debug_assert_eq!(link, id);
             return (from, to);
         }
-        let index = (id.0 - self.first_local) / self.local_lanes;
-        let others = self.group_size.get() - 1;
-        let (from, slot) = (index / others, index % others);
-        let (group, number) = self.place(from);
-        (from, group * self.group_size.get() + slot + u32::from(slot >= number))
+        let index = id.0 - self.first_local;
+        let (from, port) = (index / self.local_ports(), index % self.local_ports());
+        let (row, column) = self.cell(from);
+        let in_row = (self.columns.get() - 1) * self.local_lanes;
+        if port < in_row {
+            let slot = port / self.local_lanes;
+            return (from, from - column + slot + u32::from(slot >= column));
+        }
+        let slot = (port - in_row) / self.column_lanes;
+        let to_row = slot + u32::from(slot >= row);
+        (from, from - row * self.columns.get() + to_row * self.columns.get())
     }
 
     /// The slot of `group` that leads to `target`.
@@ -247,14 +336,16 @@ impl Topology for Dragonfly {
         if let Some(link) = self.host_link(id, self.host) {
             return link;
         }
-        let class = (HOST_CLASSES.len() + usize::from(self.is_global(id))) as u16;
+        let (order, is_grid) = (self.order_of(id), self.rows() > 1);
+        let class = (HOST_CLASSES.len() + usize::from(if is_grid { order } else { order / 2 })) as u16;
         let (from, to) = self.ends(id);
-        let rates = if self.is_global(id) { self.global } else { self.local };
+        let rates = [self.local, self.column, self.global][usize::from(order)];
         let (from, to) = (Node::Router(RouterId(from)), Node::Router(RouterId(to)));
         Link { from, to, bandwidth: rates.bandwidth, latency: rates.latency, class }
     }
     fn classes(&self) -> Vec<String> {
-        HOST_CLASSES.into_iter().chain(["local", "global"]).map(String::from).collect()
+        let inner: &[&str] = if self.rows() > 1 { &["local", "column"] } else { &["local"] };
+        HOST_CLASSES.iter().chain(inner).chain(&["global"]).map(|name| name.to_string()).collect()
     }
     fn router_of(&self, host: HostId) -> RouterId {
         RouterId(self.router_number(host))
@@ -265,22 +356,21 @@ impl Topology for Dragonfly {
     }
     fn ports(&self, router: RouterId, ports: &mut Vec<LinkId>) {
         let (group, number) = self.place(router.0);
-        let base = group * self.group_size.get();
-        for other in (0..self.group_size.get()).filter(|other| *other != number) {
-            ports.extend((0..self.local_lanes).map(|lane| self.local_link(router.0, base + other, lane)));
-        }
+        let local = self.first_local + router.0 * self.local_ports();
+        ports.extend((local..local + self.local_ports()).map(LinkId));
         let first = self.first_global + group * self.group_ports();
         ports.extend((self.first_port(number)..self.first_port(number + 1)).map(|port| LinkId(first + port)));
     }
     fn formula(&self) -> Formula {
         let [g, a, n] = [self.groups, self.group_size.get(), self.copies].map(u64::from);
         let hosts = g * a * u64::from(self.hosts_per_router.get());
-        let links = 2 * hosts + g * a * (a - 1) * u64::from(self.local_lanes) + g * (g - 1) * n;
+        let links = 2 * hosts + g * a * u64::from(self.local_ports()) + g * (g - 1) * n;
         // Two hops reach at most these routers; where they are not all, some pair needs three.
         let h = (n * (g - 1)).div_ceil(a);
         let near = 1 + (a - 1) + h + 2 * (a - 1) * h + h * h.saturating_sub(1);
         let diameter = match (g, a) {
-            (1, a) => Some(u32::from(a > 1)),
+            (1, _) => Some(self.local_diameter()),
+            _ if self.rows() > 1 => None,
             (_, 1) => Some(1),
             _ if near < g * a => Some(3),
             _ => None,
@@ -289,6 +379,10 @@ impl Topology for Dragonfly {
     }
     fn router_name(&self, router: RouterId) -> String {
         let (group, number) = self.place(router.0);
+        if self.rows() > 1 {
+            let (row, column) = self.cell(router.0);
+            return format!("group {group} row {row} column {column}");
+        }
         format!("group {group} router {number}")
     }
     fn default_routing(&self) -> &'static str {
@@ -317,6 +411,11 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
     let required = |name| count(name).expect("a required parameter is there");
     let (a, p) = (required("routers_per_group"), required("hosts_per_router"));
     let h = required("global_links_per_router");
+    let rows = required("rows");
+    if a % rows != 0 {
+        let reason = format!("{rows} rows do not divide the {a} routers of a group; known: divisors of {a}");
+        return Err(BuildError::new("rows", reason));
+    }
     let g = count("groups").unwrap_or(a * h + 1);
     if g > a * h + 1 {
         let reason = format!(
@@ -333,19 +432,20 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
             format!("{n} links to each of {} groups need more ports than {a} x {h}; at most {most}", g - 1);
         return Err(BuildError::new("global_links_per_pair", reason));
     }
-    let rates = |bandwidth, latency| -> Result<Rates, BuildError> {
+    let rates = |bandwidth, latency, missing: Rates| -> Result<Rates, BuildError> {
         let given = Rates {
-            bandwidth: arguments.bandwidth(bandwidth).unwrap_or(links.bandwidth),
-            latency: arguments.time(latency).unwrap_or(links.latency),
+            bandwidth: arguments.bandwidth(bandwidth).unwrap_or(missing.bandwidth),
+            latency: arguments.time(latency).unwrap_or(missing.latency),
         };
         if given.bandwidth.0 == 0 {
             return Err(BuildError::new(bandwidth, "0 B/s carries nothing; write more, or \"infinite\""));
         }
         Ok(given)
     };
-    let local_lanes = count("local_lanes").unwrap_or(1);
-    let parts = [g * a * p, g * a * p, g * a * (a - 1), g * (g - 1)].map(u128::from);
-    let total = parts[0] + parts[1] + parts[2] * u128::from(local_lanes) + parts[3] * u128::from(n);
+    let (local_lanes, column_lanes) = (required("local_lanes"), required("column_lanes"));
+    let local_ports = (a / rows - 1) * local_lanes + (rows - 1) * column_lanes;
+    let parts = [g * a * p, g * a * p, g * a, g * (g - 1)].map(u128::from);
+    let total = parts[0] + parts[1] + parts[2] * u128::from(local_ports) + parts[3] * u128::from(n);
     let links_total = u32::try_from(total).map_err(|_| {
         let reason =
             format!("{g} groups of {a} routers need {total} links, at most {}; make it smaller", u32::MAX);
@@ -354,6 +454,8 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
     // Ports are spread evenly over the routers of a group.
     let ports = n * (g - 1);
     let first_local = (2 * g * a * p) as u32;
+    let links_of = Rates { bandwidth: links.bandwidth, latency: links.latency };
+    let local = rates("local_bandwidth", "local_latency", links_of)?;
     Ok(Box::new(Dragonfly {
         groups: g as u32,
         group_size: StrengthReducedU32::new(a as u32),
@@ -365,12 +467,15 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
             Some("circulant") => Arrangement::Circulant,
             _ => Arrangement::Absolute,
         },
+        columns: StrengthReducedU32::new((a / rows) as u32),
         local_lanes: local_lanes as u32,
-        local: rates("local_bandwidth", "local_latency")?,
-        global: rates("global_bandwidth", "global_latency")?,
+        column_lanes: column_lanes as u32,
+        local,
+        column: rates("column_bandwidth", "column_latency", local)?,
+        global: rates("global_bandwidth", "global_latency", links_of)?,
         host: links.host(),
         first_local,
-        first_global: first_local + (g * a * (a - 1) * local_lanes) as u32,
+        first_global: first_local + (g * a * local_ports) as u32,
         links: links_total,
     }))
 }

@@ -119,6 +119,7 @@ const NETWORKS: &[Kind] = &[
             "groups = 3\nrouters_per_group = 2\nhosts_per_router = 1\nglobal_links_per_router = 1",
             "groups = 5\nrouters_per_group = 2\nhosts_per_router = 2\nglobal_links_per_router = 2",
             "groups = 4\nrouters_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1",
+            "groups = 3\nrouters_per_group = 4\nrows = 2\nhosts_per_router = 1\nglobal_links_per_router = 1",
         ],
         &[("minimal", ""), ("valiant", ""), ("ugal-l", ""), ("ugal-g", ""), ("progressive-adaptive", "")],
     ),

@@ -83,14 +83,17 @@ fn fat_tree() -> BoxedStrategy<String> {
 }
 
 fn dragonfly() -> BoxedStrategy<String> {
-    (1..5u32, 1..3u32, 1..4u32, 0..4u32, 1..3u32, 0..3usize)
-        .prop_flat_map(|(a, p, h, fewer, lanes, arrangement)| {
+    (1..5u32, 1..3u32, 1..4u32, 0..4u32, (1..3u32, 1..3u32), 0..3usize, 1..4u32)
+        .prop_flat_map(|(a, p, h, fewer, (lanes, column_lanes), arrangement, rows)| {
+            // More rows with few columns, as many routers as before without.
+            let a = if rows > 1 { rows * a.min(3) } else { a };
             (1..=a * h + 1).prop_map(move |groups| {
                 let arrangement = ["absolute", "relative", "circulant"][arrangement];
                 let most = (a * h).checked_div(groups - 1).unwrap_or(1);
                 format!(
                     "groups = {groups}\nrouters_per_group = {a}\nhosts_per_router = {p}\n\
                          global_links_per_router = {h}\nglobal_links_per_pair = {}\nlocal_lanes = {lanes}\n\
+                         rows = {rows}\ncolumn_lanes = {column_lanes}\ncolumn_latency = \"150 ns\"\n\
                          arrangement = \"{arrangement}\"\nglobal_latency = \"500 ns\"\n\
                          global_bandwidth = \"5 GB/s\"\n",
                     most.saturating_sub(fewer).max(1),

@@ -69,6 +69,14 @@ pub fn placement_overrides(
         let quoted = document::quoted(choice);
         let value = if known.contains(&choice) {
             format!("{{ kind = {quoted} }}")
+        } else if let Some(shape) = choice.strip_prefix("block:") {
+            let sizes: Option<Vec<u32>> = shape.split('x').map(|size| size.parse().ok()).collect();
+            let sizes = sizes.ok_or_else(|| {
+                let message =
+                    format!("'{shape}' is no shape; write the routers along each dimension, as in 4x3x2");
+                InputError::whole(&flag, message)
+            })?;
+            format!("{{ kind = \"block\", shape = {sizes:?} }}")
         } else {
             base.read(choice).map_err(|reason| {
                 let message = format!("{}, or a file: {reason}", unknown("placement", choice, &known));

@@ -13,6 +13,7 @@ use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
 use network::statistics::{Detail, Options};
+use network::topology::grid::Grid;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
@@ -213,6 +214,16 @@ impl Platform {
         vec![format!("transport.loss = {loss}: links lose nothing in the model '{model}', only in 'packet'")]
     }
 
+    /// That costs of MPI were not measured on this machine, where the platform says so.
+    pub fn unmeasured(&self) -> Option<String> {
+        let text = self.of("mpi").arguments.text("unmeasured")?;
+        let name = self.name();
+        Some(format!(
+            "the platform '{name}' has no measured MPI software: {text}; compare a ping-pong of the machine with `hopcast \
+             run {name} pingpong` before you trust what short messages take"
+        ))
+    }
+
     /// What statistics over time a run keeps; `None` without any.
     pub fn statistics(&self) -> Result<Option<Options>, InputError> {
         let section = self.of("statistics");
@@ -356,7 +367,8 @@ impl Platform {
         let checked = self.of("placement");
         let names = &self.host_names(topology)?;
         let (hosts, processes) = (topology.hosts(), self.hosts.processes);
-        let request = Request { ranks, hosts, processes, seed, names, recorded, among };
+        let grid = topology.as_any().downcast_ref::<Grid>();
+        let request = Request { ranks, hosts, grid, processes, seed, names, recorded, among };
         (entry(PLACEMENTS, checked).build)(&checked.arguments, &request).map_err(|error| {
             if error.parameter != RANKS {
                 return checked.build_error(&error);

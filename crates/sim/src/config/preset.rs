@@ -33,6 +33,13 @@ pub const PRESETS: &[Preset] = presets![
     "crossbar",
     "dahu",
     "stampede",
+    "aries",
+    "slingshot-10",
+    "slingshot-11",
+    "ndr",
+    "omni-path",
+    "ethernet-25",
+    "ethernet-100",
 ];
 
 /// The files that presets name.

@@ -256,6 +256,12 @@ const MPI: &[Parameter] = &[
          Default: as MPICH, Open MPI and Intel MPI are without being told otherwise",
     ),
     optional(
+        "unmeasured",
+        Kind::Text,
+        "",
+        "What of MPI's costs nobody has measured on this machine, in a sentence: every run warns of it",
+    ),
+    optional(
         "reduce_rate",
         Kind::Bandwidth,
         "infinite",

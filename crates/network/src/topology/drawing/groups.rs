@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use super::{Layout, Line, Point};
 use crate::topology::dragonfly::Dragonfly;
-use crate::topology::{HOST_CLASSES, RouterId, Topology};
+use crate::topology::{RouterId, Topology};
 
 const GROUPS_MOST: u32 = 80;
 const GROUP_ROUTERS_MOST: u32 = 48;
@@ -52,7 +52,7 @@ pub(super) fn layout(dragonfly: &Dragonfly) -> Layout {
 /// from group to group.
 fn lines(layout: &mut Layout, dragonfly: &Dragonfly, centre: &dyn Fn(RouterId) -> Point) {
     let edges = layout.edges(dragonfly);
-    let global = HOST_CLASSES.len() as u16 + 1;
+    let global = dragonfly.classes().len() as u16 - 1;
     let (far, near): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| edge.class == global);
     let group = |layout: &Layout, end: usize| dragonfly.place(layout.routers[end].0.0).0;
     let all_near = near.len() <= LINES_MOST;

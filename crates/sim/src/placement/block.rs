@@ -1,0 +1,125 @@
+//! Block placement: a box of routers, as schedulers of torus machines give one to each job.
+//!
+//! The box is that of least diameter that holds the job's hosts; of those the one with the fewest routers, and of
+//! those the one that fills the last dimensions first (on Tofu the groups of 2 x 3 x 2). Its routers are in order
+//! with the first dimension fastest, and their hosts are filled in that order. Where the box lies: at the origin,
+//! or, if only some hosts may be taken, at the first place where all of its hosts may.
+//!
+//! Networks that are no grids number the hosts of a leaf, a group or a subtree in a row: there the block is the
+//! linear order itself.
+
+use engine::registry::{Arguments, BuildError};
+use network::HostId;
+use network::topology::grid::{Connection, Grid};
+
+use super::{RANKS, Request};
+
+/// The hosts of the block, in the order in which they are filled; `needed` of them or more.
+pub(super) fn hosts(
+    arguments: &Arguments,
+    request: &Request,
+    needed: u32,
+) -> Result<Option<Vec<HostId>>, BuildError> {
+    let shape: Vec<u32> = arguments.integers("shape").into_iter().map(|size| size as u32).collect();
+    let Some(grid) = request.grid else {
+        if shape.is_empty() {
+            return Ok(None);
+        }
+        let reason = "a shape is for grids (torus, mesh, hyperx, …), and this network is none; leave it out";
+        return Err(BuildError::new("shape", reason));
+    };
+    let sizes: Vec<u32> = grid.dimensions().iter().map(|dimension| dimension.shape.size).collect();
+    let routers: u32 = sizes.iter().product();
+    let per_router = request.hosts / routers;
+    let block = if shape.is_empty() {
+        most_compact(grid, &sizes, needed.div_ceil(per_router)).ok_or_else(|| {
+            BuildError::new(
+                RANKS,
+                format!("{needed} hosts are needed, and the machine has {}", request.hosts),
+            )
+        })?
+    } else {
+        check(&shape, &sizes, needed, per_router)?;
+        shape
+    };
+    let free = |host: u32| request.among.is_none_or(|among| among.binary_search(&host).is_ok());
+    let at = |origin: &[u32]| -> Vec<u32> {
+        let inside = cells(&block).map(|cell| router(&sizes, &cell, origin));
+        inside.flat_map(|router| (0..per_router).map(move |slot| router * per_router + slot)).collect()
+    };
+    let found = cells(&sizes).map(|origin| at(&origin)).find(|hosts| hosts.iter().all(|host| free(*host)));
+    let hosts = found.ok_or_else(|| {
+        let reason = format!("no box of {} routers is free for this job", text(&block));
+        BuildError::new("kind", reason)
+    })?;
+    Ok(Some(hosts.into_iter().map(HostId).collect()))
+}
+
+/// Says why a shape that the user wrote cannot be.
+fn check(shape: &[u32], sizes: &[u32], needed: u32, per_router: u32) -> Result<(), BuildError> {
+    let wrong = |reason: String| Err(BuildError::new("shape", reason));
+    if shape.len() != sizes.len() {
+        return wrong(format!(
+            "{} has {} dimensions; the network is {}, which has {}",
+            text(shape),
+            shape.len(),
+            text(sizes),
+            sizes.len()
+        ));
+    }
+    if shape.iter().zip(sizes).any(|(block, size)| block > size) {
+        return wrong(format!("{} is larger than the network, {}", text(shape), text(sizes)));
+    }
+    let room = shape.iter().map(|size| u64::from(*size)).product::<u64>() * u64::from(per_router);
+    if room < needed.into() {
+        return wrong(format!("{} has {room} hosts, and the job needs {needed}", text(shape)));
+    }
+    Ok(())
+}
+
+/// The box of least diameter for so many routers; see above for equals.
+fn most_compact(grid: &Grid, sizes: &[u32], routers: u32) -> Option<Vec<u32>> {
+    let reach = |number: usize, size: u32| {
+        let shape = grid.dimensions()[number].shape;
+        match shape.connection {
+            Connection::Ring if size == shape.size => size / 2,
+            Connection::Full => u32::from(size > 1),
+            _ => size - 1,
+        }
+    };
+    cells(sizes)
+        .map(|cell| cell.iter().map(|last| last + 1).collect::<Vec<u32>>())
+        .filter(|block| block.iter().map(|size| u64::from(*size)).product::<u64>() >= routers.into())
+        .min_by_key(|block| {
+            let diameter: u32 = block.iter().enumerate().map(|(number, size)| reach(number, *size)).sum();
+            let count: u64 = block.iter().map(|size| u64::from(*size)).product();
+            let small_at_the_end: Vec<_> = block.iter().rev().map(|size| std::cmp::Reverse(*size)).collect();
+            (diameter, count, small_at_the_end)
+        })
+}
+
+/// All places of a box, the first dimension fastest.
+fn cells(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> + use<> {
+    let sizes = sizes.to_vec();
+    let count: u32 = sizes.iter().product();
+    (0..count).map(move |mut index| {
+        sizes
+            .iter()
+            .map(|size| {
+                let coordinate = index % size;
+                index /= size;
+                coordinate
+            })
+            .collect()
+    })
+}
+
+/// The number of the router at a place of the box that begins at `origin`; boxes go round the ends of axes.
+fn router(sizes: &[u32], cell: &[u32], origin: &[u32]) -> u32 {
+    let place = cell.iter().zip(origin).zip(sizes);
+    place.rev().fold(0, |router, ((cell, origin), size)| router * size + (cell + origin) % size)
+}
+
+fn text(sizes: &[u32]) -> String {
+    sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
+}
