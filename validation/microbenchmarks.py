@@ -2,8 +2,8 @@
 
 The outputs are those that the machines' owners published (see benchmark_outputs.py). Overheads, memory and
 the NIC come from one and two nodes (benchmark_fits.py says which from what), and `--fit` prints them as
-platform files; four and eight nodes are predicted, and nothing is tuned on them. A null model stands beside
-each: the same machine with a network of infinite speed, whose error says how much the network contributes.
+platform files; four and eight nodes are predicted, and nothing is tuned on them. How much the network
+contributes shows beside the same machine with a network of infinite speed (`all.py microbenchmarks`).
 
 All nodes are on one switch here: which nodes a job had is not published. Disagreement is expected where (1)
 the machine's MPI library takes other algorithms than MPICH or Open MPI, (2) nodes lay far apart or shared
@@ -18,19 +18,20 @@ short messages.
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
 import benchmark_fits as fits
 import benchmark_outputs as outputs
+import null_model
 import results
 from kept import kept
 from recordings import Absent
-from results import Result
+from results import Kind, Result
 
 import hopcast
 from hopcast import MPI
@@ -45,30 +46,7 @@ RING_BYTES = {"latency": 8, "bandwidth": 2_000_000}
 """HPCC's, which takes the better of two ways to exchange."""
 ORDERS = 3
 """Random rings whose mean counts; HPCC has 30."""
-INFINITE = {"nic.bandwidth": "infinite", "nic.latency": "0 ns"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One benchmark at one size."""
-
-    machine: str
-    benchmark: str
-    nodes: int
-    size: int
-    measured_s: float
-    predicted_s: float
-    null_s: float
-
-    @property
-    def error(self) -> float:
-        """Of the prediction."""
-        return self.predicted_s / self.measured_s - 1
-
-    @property
-    def null_error(self) -> float:
-        """Of the network of infinite speed."""
-        return self.null_s / self.measured_s - 1
+KIND = Kind.MEASURED
 
 
 def repetitions(what: str, size: int) -> int:
@@ -131,50 +109,51 @@ def rings(comm) -> dict[str, float]:
     return found
 
 
-def simulated_s(file: str, ranks: int, per_node: int, cells: list, null: bool) -> dict[str, list[float]]:
+def simulated_s(file: str, ranks: int, per_node: int, cells: list) -> dict[str, list[float]]:
     """The times of the cells [s]; of HPCC's rings without any."""
-    changed = INFINITE if null else {}
     program, args = (suite, (cells,)) if cells else (rings, ())
-    told = hopcast.run(file, program, ranks, args=args, ppn=per_node, set=changed).results
+    told = hopcast.run(file, program, ranks, args=args, ppn=per_node, model=null_model.model("flow")).results
     return {"times": [mean(times) for times in zip(*told, strict=True)]} if cells else {"rings": told[0]}
 
 
-def both(out: Path, name: str, *args) -> tuple[dict, dict]:
-    """The prediction and the null model's, kept for the same platform file."""
-    name += f"-{hashlib.sha256(Path(args[0]).read_bytes()).hexdigest()[:8]}"
-    return kept(out, name, simulated_s, *args, False), kept(out, f"{name}-null", simulated_s, *args, True)
+def predicted(out: Path, name: str, file: Path, *args) -> dict:
+    """What is simulated on a platform file, kept for the same file."""
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+    return kept(out, f"{name}-{digest}", simulated_s, str(file), *args)
+
+
+def row(what: str, nodes: int, size: int, measured_s: float, ours_s: float, why: str) -> Result:
+    """A prediction beside its measurement, without a claim how near it comes."""
+    return Result(f"{what}, {nodes} nodes, {size:,} B", 1e6 * measured_s, 1e6 * ours_s, "µs", None, why)
 
 
 def intel_rows(
     out: Path, root: Path, machine: fits.Machine, nodes: int, file: Path, sizes: tuple[int, ...]
-) -> Iterator[Row]:
+) -> Iterator[Result]:
     """The Intel MPI Benchmarks of a machine."""
-    found = [one for one in outputs.intel(root, machine.intel) if one.nodes == nodes]
     measured = {
         (one.benchmark, size): one.time_s[size]
-        for one in found
+        for one in outputs.intel(root, machine.intel)
         for size in sizes
-        if one.benchmark in BENCHMARKS and size in one.time_s
+        if one.nodes == nodes and one.benchmark in BENCHMARKS and size in one.time_s
         if not one.benchmark.startswith("All") or one.ranks * size * one.ranks <= MOST_BYTES
         if one.benchmark != "Alltoall" or one.ranks**2 <= MOST_PAIRS
     }
     cells = sorted(measured)
-    ranks = nodes * machine.processes
-    name = f"imb-{machine.name}-{nodes}-{len(cells)}"
-    predicted, null = both(out, name, str(file), ranks, machine.processes, cells)
-    for cell, ours, without in zip(cells, predicted["times"], null["times"], strict=True):
-        benchmark, size = cell
-        yield Row(machine.name, benchmark, nodes, size, measured[cell], ours, without)
+    args = (nodes * machine.processes, machine.processes, cells)
+    ours = predicted(out, f"imb-{machine.name}-{nodes}-{len(cells)}", file, *args)["times"]
+    for (benchmark, size), ours_s in zip(cells, ours, strict=True):
+        what = f"{machine.name}, {benchmark}"
+        yield row(what, nodes, size, measured[benchmark, size], ours_s, f"IMB; {machine.what}")
 
 
-def hpcc_rows(out: Path, root: Path, machine: fits.Machine, nodes: int, file: Path) -> Iterator[Row]:
+def hpcc_rows(out: Path, root: Path, machine: fits.Machine, nodes: int, file: Path) -> Iterator[Result]:
     """HPCC's rings of a machine, with one process on each node and with all."""
     for run in outputs.hpcc(root, machine.hpcc) if machine.hpcc else []:
         per_node = run.ranks // run.nodes
         if run.nodes != nodes or per_node not in (1, machine.processes):
             continue
-        name = f"rings-{machine.name}-{nodes}-{per_node}"
-        predicted, null = both(out, name, str(file), run.ranks, per_node, [])
+        ours = predicted(out, f"rings-{machine.name}-{nodes}-{per_node}", file, run.ranks, per_node, [])
         long = RING_BYTES["bandwidth"]
         measured = {
             "natural ring, latency": run.natural_s,
@@ -182,88 +161,47 @@ def hpcc_rows(out: Path, root: Path, machine: fits.Machine, nodes: int, file: Pa
             "natural ring, bandwidth": long / run.natural_Bps,
             "random ring, bandwidth": long / run.random_Bps,
         }
-        for what, time in measured.items():
-            label = f"{what.split(',')[0]}, {per_node} a node"
-            size = RING_BYTES[what.split(", ")[1]]
-            yield Row(machine.name, label, nodes, size, time, predicted["rings"][what], null["rings"][what])
+        for name, time_s in measured.items():
+            kind, size = name.split(", ")
+            what = f"{machine.name}, {kind}, {per_node} a node"
+            why = f"HPCC; {machine.what.split(',')[0]}, 2017"
+            yield row(what, nodes, RING_BYTES[size], time_s, ours["rings"][name], why)
 
 
-def rows(out: Path, quick: bool) -> list[Row]:
-    """All predictions."""
+def predictions(out: Path, quick: bool) -> list[Result]:
+    """All of them."""
     root = outputs.folder(out)
-    machines = fits.MACHINES[:1] if quick else fits.MACHINES
-    found: list[Row] = []
-    for machine in machines:
+    found: list[Result] = []
+    for machine in fits.MACHINES[:1] if quick else fits.MACHINES:
         file = out.resolve() / "microbenchmarks" / f"{machine.name.lower()}.toml"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(fits.toml(machine, fits.fit(root, machine), 8))
         for nodes in (4,) if quick else (4, 8):
-            sizes = SIZES[:2] if quick else SIZES
-            found += intel_rows(out, root, machine, nodes, file, sizes)
+            found += intel_rows(out, root, machine, nodes, file, SIZES[:2] if quick else SIZES)
             if not quick:
                 found += hpcc_rows(out, root, machine, nodes, file)
     return found
 
 
-def summary(found: list[Row]) -> list[Result]:
-    """How many predictions there are, how far off, and how far the null model."""
-    worst = max(
-        found, key=lambda row: max(row.predicted_s, row.measured_s) / min(row.predicted_s, row.measured_s)
-    )
-    where = f"{worst.machine}, {worst.benchmark}, {worst.nodes} nodes, {worst.size} B"
-    halves = sum(abs(row.error) <= 0.3 for row in found) / len(found)
-    compared = [
-        Result("predictions", len(found), len(found), "", 0.0, "each beside a measurement, none fitted"),
-        Result(
-            "median of absolute errors",
-            0.0,
-            median(abs(row.error) for row in found),
-            "",
-            None,
-            "the goal is 0",
-        ),
-        Result(
-            "the same, network of infinite speed",
-            0.0,
-            median(abs(row.null_error) for row in found),
-            "",
-            None,
-            "what remains without a network",
-        ),
-        Result("within 30 %", 1.0, halves, "", None, "share of the predictions"),
-        Result("the worst, over its measurement", 1.0, worst.predicted_s / worst.measured_s, "", None, where),
-    ]
-    for machine in dict.fromkeys(row.machine for row in found):
-        own = [abs(row.error) for row in found if row.machine == machine]
-        null = [abs(row.null_error) for row in found if row.machine == machine]
-        why = f"{len(own)} predictions; infinite network: {median(null):.3g}; the worst {max(own):.3g}"
-        compared.append(Result(f"{machine}: median error", 0.0, median(own), "", None, why))
-    return compared
-
-
-def show(found: list[Row]) -> None:
-    """Prints every prediction."""
-    head = ["machine, benchmark", "nodes", "bytes", "measured", "predicted", "error", "infinite network"]
-    cells = [
-        [
-            f"{row.machine} {row.benchmark}",
-            str(row.nodes),
-            str(row.size),
-            f"{1e6 * row.measured_s:.4g} µs",
-            f"{1e6 * row.predicted_s:.4g} µs",
-            results.error_text(row.error),
-            results.error_text(row.null_error),
-        ]
-        for row in found
-    ]
-    results.show("Predicted from two nodes", head, cells)
-
-
 def compare(out: Path, quick: bool) -> list[Result]:
-    """Every prediction in a table of its own; what they say together."""
-    found = rows(out, quick)
-    show(found)
-    return summary(found)
+    """Every prediction, and what they say together."""
+    found = predictions(out, quick)
+    together: dict[str, list[float]] = {"all": [abs(one.error) for one in found]}
+    for one in found:
+        together.setdefault(one.what.split(",")[0], []).append(abs(one.error))
+    why = "median of absolute errors, in percent; the goal is 0"
+    medians = [
+        Result(f"{name}: {len(errors)} predictions", 0.0, 100 * median(errors), "%", None, why, Kind.OWN)
+        for name, errors in together.items()
+    ]
+    worst = max(found, key=lambda one: abs(math.log(one.ours / one.published)) if one.ours else 0.0)
+    ratio = worst.ours / worst.published
+    far = Result("the worst, over its measurement", 1.0, ratio, "", None, worst.what, Kind.OWN)
+    count = len(found)
+    held = Result(
+        "predictions with a value", count, sum(one.ours > 0 for one in found), "", 0.0, "", Kind.OWN
+    )
+    return [*found, *medians, far, held]
 
 
 def print_fits(out: Path) -> None:
