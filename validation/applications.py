@@ -107,7 +107,7 @@ def printed(under: str, program: Program, folder: Path) -> list[str]:
     """What a program prints under hopcast, compiled by one or the other, without hopcast's own last line."""
     compiled = built(under) / program.path
     command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(program.ranks), "--quiet"]
-    words = [*command, str(compiled), *program.words]
+    words = [*command, "--compute", "none", str(compiled), *program.words]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr[-500:]}")

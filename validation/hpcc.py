@@ -86,7 +86,8 @@ def whole(under: str) -> Path:
 
 def run(compiled: Path, platform: str, ranks: int, folder: Path, *flags: str) -> str:
     """What HPCC writes into its file."""
-    command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks), "--json", *flags]
+    command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks), "--json"]
+    command += ["--compute", "none", *flags]
     done = subprocess.run([*command, str(compiled)], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"HPCC failed: {done.stderr[-500:]}")

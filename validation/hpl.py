@@ -83,8 +83,8 @@ def run(order: int, rows: int, columns: int, folder: Path, *flags: str, checked:
     folder.mkdir(parents=True)
     text = hpl_input.text(order, rows, columns, threshold=16.0 if checked else 0.0, **SETTINGS)
     (folder / "hpccinf.txt").write_text(text)
-    words = [sys.executable, "-m", "hopcast", "run", "dahu", "-n", str(rows * columns), "--json", *flags]
-    words += ["--model", null_model.model("flow")]
+    words = [sys.executable, "-m", "hopcast", "run", "dahu", "-n", str(rows * columns), "--json"]
+    words += ["--compute", "none", "--model", null_model.model("flow"), *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([*words, str(program())], cwd=folder, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -52,7 +52,8 @@ def ring(tmp_path_factory) -> Path:
 
 def debug(program: Path, commands: str, *flags: str, **environment: str) -> subprocess.CompletedProcess:
     """A run in which gdb reads its commands from standard input."""
-    words = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "5", "--model", "loggp", *flags, program]
+    words = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "5", "--model", "loggp"]
+    words += ["--compute", "none", *flags, program]
     variables = ENVIRONMENT | {"DEBUGINFOD_URLS": ""} | environment
     return subprocess.run(words, input=commands, capture_output=True, text=True, env=variables, timeout=200)
 

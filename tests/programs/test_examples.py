@@ -32,6 +32,8 @@ def here(program: Path, ranks: int, *words: str) -> str:
         "hopper",
         "-n",
         str(ranks),
+        "--compute",
+        "none",
         "--json",
         "--quiet",
         program,

@@ -152,7 +152,7 @@ def test_a_library_that_is_opened_at_run_time_calls_mpi(tmp_path) -> None:
     assert report["failure"] is None, (report["failure"], printed)
 
 
-@pytest.mark.parametrize("compute", ["none", "measured", "sampled=50%"])
+@pytest.mark.parametrize("compute", ["none", "measured"])
 def test_a_marked_loop_runs_until_its_time_is_known(tmp_path, compute) -> None:
     program = build(tmp_path, "sampled")
     report, printed, _ = run(program, 3, flags=("--compute", compute))

@@ -20,7 +20,8 @@ def run(folder: Path, text: str, ranks: int, *words: str, flags: tuple[str, ...]
     """What is reported, and what the program prints on both of its streams."""
     program = folder / "program.py"
     program.write_text(text)
-    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--json", *flags]
+    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--json"]
+    command += ["--compute", "none", *flags]
     done = subprocess.run([*command, program, *words], capture_output=True, text=True, timeout=120)
     assert "{" in done.stdout, done.stderr
     report = json.loads(done.stdout[done.stdout.index("{") :])

@@ -149,7 +149,19 @@ def program(tmp_path_factory) -> Path:
 def run(
     program: Path, ranks: int, *words: str, platform="hopper", given: str = "", folder: Path | None = None
 ):
-    command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks), "--quiet", program, *words]
+    command = [
+        sys.executable,
+        "-m",
+        "hopcast",
+        "run",
+        platform,
+        "-n",
+        str(ranks),
+        "--quiet",
+        "--compute",
+        "none",
+    ]
+    command += [program, *words]
     return subprocess.run(
         command, capture_output=True, text=True, env=ENVIRONMENT, timeout=100, input=given, cwd=folder
     )
@@ -175,7 +187,8 @@ def test_standard_input_is_that_of_rank_0(program) -> None:
 
 
 def test_a_question_is_there_before_its_answer(program) -> None:
-    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "2", "--quiet", program, "q"]
+    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "2", "--quiet", "--compute", "none"]
+    command += [program, "q"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=ENVIRONMENT, text=True, **pipes) as process:
         assert process.stdout.readline() == "a number?\n"
@@ -294,7 +307,7 @@ def test_what_fortran_has_printed_is_there_however_it_ends(tmp_path) -> None:
     program = compiled(source, tmp_path)
     for words in ((), ("stand",)):
         with (tmp_path / "printed").open("w+") as printed:
-            line = "-m hopcast run hopper -n 2 --quiet"
+            line = "-m hopcast run hopper -n 2 --quiet --compute none"
             command = [sys.executable, *line.split(), program, *words]
             subprocess.run(command, stdout=printed, check=False, env=ENVIRONMENT, timeout=300)
             printed.seek(0)

@@ -29,7 +29,9 @@ pytestmark = pytest.mark.skipif(not library.LIBRARY.exists(), reason="built with
 
 
 def hopcast(*words: str | Path) -> subprocess.CompletedProcess:
-    """The command, as a user calls it."""
+    """The command, as a user calls it; in runs computing takes no time, unless they say how much."""
+    if words[0] == "run" and "--compute" not in words:
+        words = ("run", "--compute", "none", *words[1:])
     command = [sys.executable, "-m", "hopcast", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
 
@@ -303,14 +305,27 @@ def test_computing_costs_what_is_asked(tmp_path) -> None:
     program = compiled(source, tmp_path)
     report, printed, _ = run(program, 1)
     assert float(printed) == 0 and report["time"]["compute_s"] == 0
+    assert "takes no time (--compute none)" in report["computing"]["sentence"]
     once, printed, _ = run(program, 1, flags=("--compute", "measured"))
     assert float(printed) > 0.001
     assert once["time"]["compute_s"] >= float(printed)
     thousandfold, _, _ = run(program, 1, flags=("--compute", "measured=1000"))
     assert thousandfold["time"]["compute_s"] > 100 * once["time"]["compute_s"]
-    assert any("measured on this CPU" in warning for warning in once["warnings"])
+    assert once["computing"]["sentence"].startswith("computing was measured on this machine (")
     wrong = hopcast("run", "hopper", "-n", "1", "--compute", "fast", program)
-    assert wrong.returncode == 2 and "none, measured, measured=SCALE or sampled=ERROR%" in wrong.stderr
+    assert (
+        wrong.returncode == 2 and "measured, measured=SCALE (above 0), profile=FILE or none" in wrong.stderr
+    )
+
+
+def test_computing_is_measured_unless_it_is_said_otherwise(tmp_path) -> None:
+    source = tmp_path / "computes.c"
+    source.write_text(COMPUTES.replace('"check.h"', f'"{HERE / "check.h"}"'))
+    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "1", compiled(source, tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+    assert float(done.stdout.split()[0]) > 0.001
+    screen = " ".join(done.stdout.split())
+    assert "computing was measured on this machine (" in screen and "times 1" in screen
 
 
 def test_the_outcome_is_the_same_again(programs) -> None:

@@ -109,7 +109,18 @@ def _last(text: str) -> str:
 
 def hopcast(ranks: int) -> list[str]:
     """The command that a program is run with here."""
-    return [sys.executable, "-m", "hopcast", "run", PLATFORM, "-n", str(ranks), "--quiet"]
+    return [
+        sys.executable,
+        "-m",
+        "hopcast",
+        "run",
+        PLATFORM,
+        "-n",
+        str(ranks),
+        "--quiet",
+        "--compute",
+        "none",
+    ]
 
 
 def native(folder: Path, module: str, ranks: int) -> Results:

@@ -114,7 +114,7 @@ def run(program: Path, test: Test, under: str, limit_s: float) -> str:
     else:
         hopcast = [sys.executable, "-m", "hopcast", "run", PLATFORM, "-n", str(test.ranks)]
         # Progress would count as something that the program prints.
-        command = [*hopcast, "--json", "--quiet", *command]
+        command = [*hopcast, "--json", "--quiet", "--compute", "none", *command]
     variables = dict(entry.partition("=")[::2] for entry in test.environment)
     with tempfile.TemporaryDirectory(prefix="mpich-suite-") as folder:
         process = subprocess.Popen(

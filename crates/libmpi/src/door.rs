@@ -1,6 +1,6 @@
 //! Where the launcher comes in: a job in a file, a result in another.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -19,9 +19,10 @@ use crate::fiber::stacks::Stacks;
 use crate::fold;
 use crate::job::{Isolation, Job, write_refusal, write_result};
 use crate::kernels::{self, Mode};
+use crate::live::accounting;
 use crate::live::aside::Aside;
 use crate::live::callers;
-use crate::live::clock::Clock;
+use crate::live::computing::Computing;
 use crate::live::process::{Arguments, Shared};
 use crate::live::{Live, Runs, crash};
 use crate::loader::shown;
@@ -49,14 +50,16 @@ pub unsafe extern "C" fn hopcast_live(
     // SAFETY: the caller says so.
     let (job, result) = unsafe { (CStr::from_ptr(job), CStr::from_ptr(result)) };
     let pad = Pad { start: pad, bytes: pad_bytes };
-    live(&job.to_string_lossy(), &result.to_string_lossy(), |job, prepared| load(job, prepared, pad))
+    live(&job.to_string_lossy(), &result.to_string_lossy(), |job, prepared, computing| {
+        load(job, prepared, computing, pad)
+    })
 }
 
 /// Runs the job in a file with the ranks that `load` makes. Gives the exit code.
 pub fn live(
     job: &str,
     result: &str,
-    load: impl FnOnce(&mut Job, &Prepared) -> Result<Live, InputError>,
+    load: impl FnOnce(&mut Job, &Prepared, Computing) -> Result<Live, InputError>,
 ) -> c_int {
     std::panic::set_hook(Box::new(|broken| {
         eprintln!("hopcast's own check failed; please report this: {broken}");
@@ -76,7 +79,7 @@ pub fn live(
 fn run(
     job: &Path,
     result: &Path,
-    load: impl FnOnce(&mut Job, &Prepared) -> Result<Live, InputError>,
+    load: impl FnOnce(&mut Job, &Prepared, Computing) -> Result<Live, InputError>,
 ) -> Result<(), InputError> {
     let own = |error: &dyn std::fmt::Display| InputError::whole("job", error.to_string());
     let text = std::fs::read_to_string(job).map_err(|error| own(&error))?;
@@ -88,7 +91,8 @@ fn run(
         }
     }
     let prepared = sim::prepare(&job.request()?)?;
-    let mut live = load(&mut job, &prepared)?;
+    let (accounting, computing) = accounting::open(&job, &prepared)?;
+    let mut live = load(&mut job, &prepared, computing)?;
     watch_interrupt();
     let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
@@ -99,24 +103,29 @@ fn run(
         stuck.place = stuck.place.take().or_else(|| live.place(Rank(stuck.rank)));
     }
     let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
-    let notes: Vec<_> = kernels::warning().into_iter().chain(live.unused().filter(|_| ended_well)).collect();
+    let (computing, mut notes) = accounting.close(&live.computing(), ended_well);
+    notes.extend(kernels::warning().into_iter().chain(live.unused().filter(|_| ended_well)));
     let report = once(outcome.json(), fold::counted_twice());
-    write_result(result, &report, live.faults(), &notes, &outcome.tables).map_err(|error| own(&error))?;
+    write_result(result, &report, live.faults(), (&computing, &notes), &outcome.tables)
+        .map_err(|error| own(&error))?;
     // Ranks that have not ended leave frames behind that nobody can drop; the process ends anyway.
     std::mem::forget(live);
     Ok(())
 }
 
 /// The ranks of a program that an interpreter runs, none of which has begun.
-pub fn interpreted(job: &Job, prepared: &Prepared, runs: Runs) -> Result<Live, InputError> {
+pub fn interpreted(
+    job: &Job,
+    prepared: &Prepared,
+    computing: Computing,
+    runs: Runs,
+) -> Result<Live, InputError> {
     let ranks = prepared.ranks() as usize;
     let refuse = |reason: String| InputError::whole(job.program().to_string_lossy(), reason);
-    let clock = Clock::parse(&job.compute, job.compute_scale)
-        .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace_all_but_input();
     allow_files();
     let stacks = stacks(ranks, job).map_err(refuse)?;
-    Ok(Live::new(runs, stacks, clock, Rc::new(shared(job, prepared, clock, None))))
+    Ok(Live::new(runs, stacks, Rc::new(shared(job, prepared, computing, None))))
 }
 
 /// So many stacks for ranks, and one aside.
@@ -137,15 +146,13 @@ fn once(report: String, twice: u64) -> String {
 }
 
 /// The ranks of the program, none of which has begun.
-fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError> {
+fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> Result<Live, InputError> {
     let (ranks, program) = (prepared.ranks() as usize, &job.program().to_path_buf());
     let refuse = |reason: String| InputError::whole(program.to_string_lossy(), reason);
-    let clock = Clock::parse(&job.compute, job.compute_scale)
-        .map_err(|reason| InputError::whole("compute", reason))?;
     stdio::replace();
     allow_files();
     tell_libraries();
-    if clock.sampled().is_some() {
+    if computing.counts() {
         callers::want();
     }
     let mode = Mode::parse(&job.kernels).map_err(|reason| InputError::whole("kernels", reason))?;
@@ -161,7 +168,7 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
         Isolation::None | Isolation::Process => 2,
     };
     let template = if isolation == Isolation::Process {
-        whole(job, &clock).and_then(|()| Template::load_once(program, &hooks_of_processes()))
+        whole(job).and_then(|()| Template::load_once(program, &hooks_of_processes()))
     } else {
         Template::load(program, &hooks, copies)
     };
@@ -183,19 +190,16 @@ fn load(job: &mut Job, prepared: &Prepared, pad: Pad) -> Result<Live, InputError
         fold::start(std::mem::take(&mut job.fold), &template, ranks).map_err(refuse)?;
     }
     set_name(program);
-    let shared = shared(job, prepared, clock, Some(&template));
+    let shared = shared(job, prepared, computing, Some(&template));
     let runs = Runs::Copies { template: Box::new(template), main, thread_local: place, isolation };
-    Ok(Live::new(runs, stacks, clock, Rc::new(shared)))
+    Ok(Live::new(runs, stacks, Rc::new(shared)))
 }
 
 /// What is not to be had where ranks are processes is refused.
-fn whole(job: &Job, clock: &Clock) -> Result<(), String> {
+fn whole(job: &Job) -> Result<(), String> {
     let with = |what: &str| Err(format!("{what} is not for ranks that are processes (--isolation process)"));
     if job.fold.block > 0 {
         return with("--fold-memory");
-    }
-    if clock.sampled().is_some() {
-        return with("--compute sampled");
     }
     if kernels::all().is_empty() {
         Ok(())
@@ -205,7 +209,7 @@ fn whole(job: &Job, clock: &Clock) -> Result<(), String> {
 }
 
 /// What the ranks of a program share; `template` is what it was loaded from, if it is compiled.
-fn shared(job: &Job, prepared: &Prepared, clock: Clock, template: Option<&Template>) -> Shared {
+fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option<&Template>) -> Shared {
     let copy_of = |name| template.and_then(|template| template.copy_of(name));
     Shared {
         ranks: prepared.ranks(),
@@ -213,7 +217,9 @@ fn shared(job: &Job, prepared: &Prepared, clock: Clock, template: Option<&Templa
         own_environ: ["environ", "__environ", "_environ"].iter().find_map(|name| copy_of(name)),
         own_options: OwnOptions { places: OPTIONS.map(copy_of) },
         apart: job.isolation() == Isolation::Process,
-        runs_ahead: template.is_some() && job.isolation() != Isolation::Process && clock == Clock::Stopped,
+        runs_ahead: template.is_some() && job.isolation() != Isolation::Process && !computing.counts(),
+        computing: RefCell::new(computing),
+        copies: template.map(Template::copies),
         host_of_rank: prepared.host_of_rank().to_vec(),
         protocol: prepared.protocol(),
         parcels: Default::default(),

@@ -40,10 +40,18 @@ pub struct Job {
     pub progress: Option<PathBuf>,
     /// What each rank has of its own.
     pub isolation: Option<Isolation>,
-    /// See `live::clock`.
+    /// What computing costs; see `live::accounting`.
     pub compute: String,
-    /// Factor on the times of kernels.
+    /// Factor on the times of kernels, and on those that are measured.
     pub compute_scale: f64,
+    /// Whether times of this machine become the platform's by the rates of both.
+    pub compute_by_rates: bool,
+    /// Whether the times of a profile are drawn from its distributions.
+    pub compute_draws: bool,
+    /// Today, such as "2026-11-22".
+    pub date: String,
+    /// Where rates of this machine are kept.
+    pub machine: Option<PathBuf>,
     /// See [`crate::kernels::Mode`].
     pub kernels: String,
     /// What memory is folded.
@@ -118,6 +126,8 @@ struct Head<'a> {
     report: &'a str,
     faults: &'a [Fault],
     warnings: &'a [String],
+    /// How computing was obtained.
+    computing: &'a serde_json::Value,
     tables: Vec<(&'a str, Vec<Part<'a>>)>,
 }
 
@@ -135,7 +145,7 @@ pub fn write_result(
     path: &Path,
     report: &str,
     faults: &[Fault],
-    warnings: &[String],
+    (computing, warnings): (&serde_json::Value, &[String]),
     tables: &[Table],
 ) -> io::Result<()> {
     let mut contents = Vec::new();
@@ -150,7 +160,7 @@ pub fn write_result(
         heads.push((table.name, parts));
     }
     let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, &Head { report, faults, warnings, tables: heads })?;
+    serde_json::to_writer(&mut file, &Head { report, faults, warnings, computing, tables: heads })?;
     file.write_all(b"\n")?;
     contents.iter().try_for_each(|bytes| file.write_all(bytes))?;
     file.flush()

@@ -216,6 +216,13 @@ pub enum Work {
     },
     /// Floating-point operations with tests and probes all through them, as [`Work::Polled`].
     PolledFlops(f64),
+    /// A time on the target, and bytes moved through memory meanwhile.
+    Moving {
+        /// Its length, alone on its socket.
+        time: Duration,
+        /// Bytes of memory traffic.
+        bytes: Bytes,
+    },
 }
 
 impl Work {
@@ -228,6 +235,17 @@ impl Work {
                 Work::Flops { flops: flops * factor, bytes: Bytes((bytes.0 as f64 * factor) as u64) }
             }
             Work::PolledFlops(flops) => Work::PolledFlops(flops * factor),
+            Work::Moving { time, bytes } => {
+                Work::Moving { time: time.scaled(factor), bytes: Bytes((bytes.0 as f64 * factor) as u64) }
+            }
+        }
+    }
+
+    /// Bytes that it moves through memory, as far as it says.
+    pub fn memory_bytes(self) -> Bytes {
+        match self {
+            Work::Flops { bytes, .. } | Work::Moving { bytes, .. } => bytes,
+            Work::Time(_) | Work::Polled(_) | Work::PolledFlops(_) => Bytes(0),
         }
     }
 }

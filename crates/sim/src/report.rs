@@ -204,6 +204,8 @@ pub struct Title {
     pub setup_s: f64,
     /// Warnings found while building.
     pub warnings: Vec<String>,
+    /// Warning if work names the bytes that it moves through memory.
+    pub unshared_memory: Option<String>,
     /// Host of each rank.
     pub host_of_rank: Vec<u32>,
     /// The jobs of a run of several; none for a run of one.
@@ -323,6 +325,7 @@ fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) 
             title.host_of_rank.len(),
         ));
     }
+    warnings.extend(title.unshared_memory.clone().filter(|_| ended.names_memory));
     warnings.extend(ended.leftovers.iter().cloned());
     warnings.extend(ended.views.warnings());
     let network::Losses { lost, resent, .. } = ended.losses;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Time;
-use mpi::compute::Kernel;
+use mpi::compute::{Kernel, Processor};
 use mpi::file_system::FileSystem;
 use mpi::{Protocol, Source};
 use network::{Endpoint, Topology};
@@ -175,6 +175,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         seed: request.seed,
         setup_s: started.elapsed().as_secs_f64(),
         warnings,
+        unshared_memory: blueprint.platform.unshared_memory(),
         host_of_rank,
         jobs,
     };
@@ -267,6 +268,11 @@ impl Prepared {
     /// How messages will be sent.
     pub fn protocol(&self) -> Protocol {
         self.blueprint.platform.protocol()
+    }
+
+    /// How fast ranks will compute.
+    pub fn processor(&self) -> Processor {
+        self.blueprint.platform.processor()
     }
 
     /// What files are on.

@@ -154,9 +154,21 @@ _AS_THEY_ARE = (
 @click.option(
     "--compute",
     metavar="HOW",
-    help="What computing between the MPI calls of a compiled program costs: none; measured, or "
-    "measured=X, the time on this CPU times X; sampled=E%, the same until its means are known to E percent "
-    "[default: none].",
+    help="What computing between the MPI calls of a compiled program costs: measured, or measured=X, the "
+    "time on this CPU times X, freed of its noise; profile=FILE, what FILE says, which is measured in the "
+    "first run and the same in all others; none [default: measured].",
+)
+@click.option(
+    "--compute-rates",
+    type=click.Choice(["this-machine", "platform"]),
+    help="How fast the platform's cores compute what is measured: as fast as this machine, or by the rates "
+    "of both: the peak of a core, and for memory, which a profile knows, its bandwidth [default: "
+    "this-machine].",
+)
+@click.option(
+    "--compute-noise/--no-compute-noise",
+    default=None,
+    help="Times of a profile are drawn from its distributions instead of being their centres.",
 )
 @click.option(
     "--stack-size",

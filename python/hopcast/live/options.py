@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from hopcast.errors import InputError
@@ -11,6 +14,8 @@ from hopcast.live.sizes import size_B
 
 NAMES = (
     "compute",
+    "compute_rates",
+    "compute_noise",
     "stack_size",
     "isolation",
     "verbose",
@@ -25,6 +30,7 @@ NAMES = (
 """The flags, with underscores."""
 
 _ISOLATIONS = ("globals", "process", "none")
+_RATES = ("this-machine", "platform")
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,11 @@ class Options:
     """None stands for the default."""
 
     compute: str | None = None
-    """none, measured, measured=SCALE or sampled=PERCENT%."""
+    """measured, measured=SCALE, profile=FILE or none; measured."""
+    compute_rates: str | None = None
+    """Whose rates measured times are of: "this-machine", or "platform", to whose rates they are converted."""
+    compute_noise: bool | None = None
+    """Whether the times of a profile are drawn from its distributions, or are their centres."""
     stack_size: str | None = None
     """Room for the stack of a rank; 8MiB, as processes have it. Only what is touched takes memory."""
     isolation: str | None = None
@@ -59,8 +69,16 @@ class Options:
         """The words of a job."""
         if self.isolation is not None and self.isolation not in _ISOLATIONS:
             raise InputError(f"isolation: {' or '.join(_ISOLATIONS)}, not '{self.isolation}'")
+        if self.compute_rates is not None and self.compute_rates not in _RATES:
+            raise InputError(f"compute_rates: {' or '.join(_RATES)}, not '{self.compute_rates}'")
+        if self.compute == "none" and (self.compute_rates or self.compute_noise):
+            raise InputError("compute_rates and compute_noise: computing takes no time with compute 'none'")
         return {
-            "compute": self.compute or "none",
+            "compute": self.compute or "measured",
+            "compute_by_rates": self.compute_rates == "platform",
+            "compute_draws": bool(self.compute_noise),
+            "date": datetime.now(timezone.utc).date().isoformat(),
+            "machine": str(_kept() / "machine.json"),
             "stack_size_B": size_B("stack-size", self.stack_size or "8MiB"),
             "isolation": self.isolation,
             "verbose": bool(self.verbose),
@@ -77,6 +95,11 @@ class Options:
 def of(flags: Mapping[str, Any]) -> Options:
     """Those of all flags that are of these."""
     return Options(**{name: flags[name] for name in NAMES})
+
+
+def _kept() -> Path:
+    """Where is kept what does not change from run to run."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hopcast"
 
 
 def _names(text: str | None) -> list[str]:

@@ -68,6 +68,8 @@ def screen(summary: dict, width: int) -> RenderableType:
     if summary.get("stopped"):
         blocks += ["", _stopped(summary)]
     blocks += ["", *_time(summary, width)]
+    if summary.get("computing"):
+        blocks.append(Text(summary["computing"]["sentence"], style="dim"))
     if summary.get("jobs"):
         blocks += ["", _jobs(summary["jobs"])]
     if summary.get("busiest_links"):

@@ -36,8 +36,8 @@ pub unsafe extern "C" fn hopcast_interpreter(
         Ok(interpreter) => {
             // SAFETY: it is held, and a rank takes it when it begins.
             unsafe { (interpreter.python.save)() };
-            door::live(&job, &result, |job, prepared| {
-                door::interpreted(job, prepared, Runs::Interpreter(interpreter))
+            door::live(&job, &result, |job, prepared, computing| {
+                door::interpreted(job, prepared, computing, Runs::Interpreter(interpreter))
             })
         }
         Err(missing) => {

@@ -96,7 +96,7 @@ struct Running {
     back: usize,
     /// Whether its time is that of its formula, with all that it calls.
     charged: bool,
-    since: Option<u64>,
+    since: Option<clock::Paused>,
 }
 
 /// A call of an intercepted function. Gives the address of the function if it is to run, else 0; then `frame`

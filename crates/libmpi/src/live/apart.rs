@@ -16,10 +16,10 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use engine::Duration;
 use mpi::Completion;
 
 use super::clock::Clock;
+use super::computing::Took;
 use super::{Fault, crash};
 use crate::arena;
 use crate::fiber::{Ended, Step};
@@ -52,7 +52,7 @@ pub struct Slot {
     clashed: AtomicBool,
     process: Cell<libc::pid_t>,
     done: RefCell<Option<Completion>>,
-    told: RefCell<Option<(Step, Duration)>>,
+    told: RefCell<Option<(Step, Took)>>,
     /// What ended the rank, if it crashed.
     pub fault: RefCell<Option<Fault>>,
     /// By which its computing is measured.
@@ -135,7 +135,7 @@ impl Slot {
 
     /// The simulator: lets the rank go on, until it asks for its next operation. If its process ends by itself: how, as
     /// waitpid(2) says.
-    pub fn ask(&self, done: &Completion) -> Result<(Step, Duration), c_int> {
+    pub fn ask(&self, done: &Completion) -> Result<(Step, Took), c_int> {
         *self.done.borrow_mut() = Some(done.clone());
         self.pass(RANK);
         WAITING.store(true, Ordering::Relaxed);
@@ -217,14 +217,14 @@ impl Slot {
     }
 
     /// The rank: asks for an operation, and waits until it is done.
-    pub fn hand_over(&self, step: Step, took: Duration) -> Completion {
+    pub fn hand_over(&self, step: Step, took: Took) -> Completion {
         *self.told.borrow_mut() = Some((step, took));
         self.pass(SIMULATOR);
         self.wait()
     }
 
     /// The rank: its last word. The ends of libraries come after it.
-    pub fn leave(&self, step: Step, took: Duration) -> ! {
+    pub fn leave(&self, step: Step, took: Took) -> ! {
         let crashed = matches!(step, Step::Ended(Ended::Crash));
         // A signal that comes while others run ends the process alone.
         if self.turn.load(Ordering::Acquire) == RANK {

@@ -1,15 +1,17 @@
-//! From where a program calls MPI, if anybody asks: a stub in front of each function notes its return address.
+//! From where and when a program calls MPI, if anybody asks: a stub in front of each function notes its return address
+//! and the processor's time stamp.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 static WANTED: AtomicBool = AtomicBool::new(false);
-static LAST: AtomicUsize = AtomicUsize::new(0);
+/// The return address and the time stamp of the last call.
+static LAST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 /// Where the next stub goes, and how many there is room for there.
 static ROOM: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
 
 /// \[bytes\] of a stub, and how many are made at a time.
-const STUB_BYTES: usize = 32;
+const STUB_BYTES: usize = 64;
 const MOST: usize = 128;
 
 /// Programs that are loaded from now on tell.
@@ -36,18 +38,34 @@ pub fn stub(name: &str, address: usize) -> Option<usize> {
     }
     ROOM.1.fetch_sub(1, Ordering::Relaxed);
     let at = ROOM.0.fetch_add(STUB_BYTES, Ordering::Relaxed);
-    // mov rax, [rsp]; mov r11, LAST; mov [r11], rax; mov r11, address; jmp r11
+    // mov rax, [rsp]; mov r11, LAST
     let mut code = vec![0x48, 0x8b, 0x04, 0x24, 0x49, 0xbb];
     code.extend((LAST.as_ptr() as usize).to_le_bytes());
-    code.extend([0x49, 0x89, 0x03, 0x49, 0xbb]);
+    // mov [r11], rax; mov r10, rdx; rdtsc; shl rdx, 32
+    code.extend([0x49, 0x89, 0x03, 0x49, 0x89, 0xd2, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20]);
+    // or rax, rdx; mov [r11 + 8], rax; mov rdx, r10; mov r11, address; jmp r11
+    code.extend([0x48, 0x09, 0xd0, 0x49, 0x89, 0x43, 0x08, 0x4c, 0x89, 0xd2, 0x49, 0xbb]);
     code.extend(address.to_le_bytes());
     code.extend([0x41, 0xff, 0xe3]);
-    // SAFETY: 30 bytes within the mapping.
+    // SAFETY: 49 bytes within the mapping.
     unsafe { ptr::copy_nonoverlapping(code.as_ptr(), at as *mut u8, code.len()) };
     Some(at)
 }
 
 /// Where the last call returns to.
 pub fn last() -> usize {
-    LAST.load(Ordering::Relaxed)
+    LAST[0].load(Ordering::Relaxed)
+}
+
+/// The time stamp of the last call; 0 if nobody asks.
+#[inline]
+pub fn entered() -> u64 {
+    LAST[1].load(Ordering::Relaxed) as u64
+}
+
+/// The time stamp now.
+#[inline]
+pub fn stamp() -> u64 {
+    // SAFETY: every processor of this architecture has the instruction.
+    unsafe { std::arch::x86_64::_rdtsc() }
 }

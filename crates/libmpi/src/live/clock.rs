@@ -1,111 +1,163 @@
-//! How much simulated time the program's own computing takes.
+//! The clock of what a rank computes between two MPI calls: the processor time of the simulator's thread.
 //!
-//!   t = scale × (CPU time of the simulator's thread between two MPI calls)
-//!
-//! Assumptions: the program does the same work here as there, and the target's core is `scale` times slower
-//! than this one. The thread's clock does not count time in which the thread waits for a core; caches and
-//! memory that other programs use slow it all the same, so two runs differ. Source: F. Cappello et al.,
-//! and every on-line simulator since; `seeds/hpl-prediction-thesis.txt`, 2.3.
+//! Time in which the thread waits for a core does not count. Where the wall went on for longer than the thread, something
+//! else ran on the core meanwhile, and has left cold caches behind: the stretch is *interrupted*. What the library does from
+//! the entry of an MPI call on is no computing of the program, and neither is reading the clocks: both are subtracted. What is
+//! made of the times is `computing`'s part. Source: F. Cappello et al., and every on-line simulator since; Cornebize's thesis
+//! (see `mpi::compute::kernel`), 2.3.
 
 use std::cell::Cell;
 
-use engine::Duration;
+use super::callers;
 
-/// What the computing between MPI calls costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Clock {
-    /// Nothing.
-    Stopped,
-    /// The time of this thread, times this (> 0).
-    Measured(f64),
-    /// The same, until the mean of what is computed between two places is known with this relative standard error
-    /// (> 0); then that. See `live::sampling`.
-    Sampled(f64, f64),
+/// Where something else ran for longer, a stretch is interrupted \[ns\].
+const INTERRUPTION_NS: u64 = 20_000;
+
+/// A stretch as it was measured.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// Processor time of the thread \[ns\].
+    pub ns: u64,
+    /// Whether something else ran meanwhile.
+    pub interrupted: bool,
+}
+
+/// Readings of both clocks \[ns\].
+#[derive(Debug, Default, Clone, Copy)]
+struct Reading {
+    thread: u64,
+    wall: u64,
+    stamp: u64,
+}
+
+/// Since when a rank computes, and for how long neither clock counted for it.
+#[derive(Debug, Clone, Copy)]
+struct Since {
+    began: Reading,
+    paused: Reading,
 }
 
 thread_local! {
-    static SINCE: Cell<Option<(u64, f64)>> = const { Cell::new(None) };
+    static SINCE: Cell<Option<Since>> = const { Cell::new(None) };
+    static OVERHEAD_NS: Cell<Option<u64>> = const { Cell::new(None) };
+    static FIRST: Cell<Option<Reading>> = const { Cell::new(None) };
+}
+
+/// Whether the clock runs while ranks do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// Never.
+    Stopped,
+    /// While they compute.
+    Runs,
 }
 
 impl Clock {
-    /// "none", "measured", "measured=1.7", "sampled=5%"; times are multiplied by `scale`, too.
-    pub fn parse(text: &str, scale: f64) -> Result<Clock, String> {
-        let positive = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
-        let clock = match text.split_once('=') {
-            None if text == "none" => Some(Clock::Stopped),
-            None if text == "measured" => Some(Clock::Measured(scale)),
-            Some(("measured", factor)) => positive(factor).map(|factor| Clock::Measured(factor * scale)),
-            Some(("sampled", error)) => error
-                .strip_suffix('%')
-                .and_then(positive)
-                .map(|percent| Clock::Sampled(scale, percent / 100.0)),
-            _ => None,
-        };
-        clock.ok_or_else(|| {
-            format!("none, measured, measured=SCALE or sampled=ERROR% (above 0), not '{text}'")
-        })
-    }
-
-    /// The error to which compute times are sampled, if they are.
-    pub fn sampled(self) -> Option<f64> {
-        if let Clock::Sampled(_, error) = self { Some(error) } else { None }
-    }
-
     /// A rank begins to run.
+    #[inline]
     pub fn start(self) {
-        if let Clock::Measured(scale) | Clock::Sampled(scale, _) = self {
-            SINCE.set(Some((thread_ns(), scale)));
+        if self == Clock::Runs {
+            SINCE.set(Some(Since { began: read(), paused: Reading::default() }));
         }
     }
 
-    /// It has stopped: what its computing takes on the target.
-    pub fn stop(self) -> Duration {
+    /// It has stopped: what it has computed.
+    #[inline]
+    pub fn stop(self) -> Measured {
         if self == Clock::Stopped {
-            return Duration::ZERO;
+            Measured::default()
+        } else {
+            SINCE.take().map_or_else(Measured::default, measured)
         }
-        let computed = computing();
-        SINCE.set(None);
-        computed
     }
 }
 
-/// What the rank that runs has computed since its last operation.
-pub fn computing() -> Duration {
-    SINCE.get().map_or(Duration::ZERO, |(began, scale)| scaled(thread_ns().saturating_sub(began), scale))
+/// What the rank that runs has computed since its last operation, or since this was asked last.
+pub fn split() -> Measured {
+    let Some(since) = SINCE.get() else { return Measured::default() };
+    Clock::Runs.start();
+    measured(since)
 }
+
+/// A pause of the clock.
+pub struct Paused(Reading);
 
 /// What follows does not count, until [`go_on`] with what this gives.
-pub fn pause() -> Option<u64> {
-    SINCE.get().map(|_| thread_ns())
+pub fn pause() -> Option<Paused> {
+    SINCE.get().map(|_| Paused(read()))
 }
 
 /// What follows counts again.
-pub fn go_on(paused: Option<u64>) {
-    if let (Some(paused), Some((began, scale))) = (paused, SINCE.get()) {
-        SINCE.set(Some((began + (thread_ns() - paused.max(began)), scale)));
+pub fn go_on(paused: Option<Paused>) {
+    if let (Some(Paused(from)), Some(since)) = (paused, SINCE.get()) {
+        let (now, before) = (read(), since.paused);
+        // The clock may have been split since.
+        let (thread, wall) = (from.thread.max(since.began.thread), from.wall.max(since.began.wall));
+        let (thread, wall) = (before.thread + (now.thread - thread), before.wall + (now.wall - wall));
+        let paused = Reading { thread, wall, stamp: 0 };
+        SINCE.set(Some(Since { paused, ..since }));
     }
 }
 
-/// Whether what the rank that runs computes takes time.
+/// Whether what the rank that runs computes is measured.
 pub fn runs() -> bool {
     SINCE.get().is_some()
 }
 
-/// The factor on its time.
-pub fn scale() -> f64 {
-    SINCE.get().map_or(1.0, |since| since.1)
+fn measured(since: Since) -> Measured {
+    let now = read();
+    let ns = (now.thread - since.began.thread).saturating_sub(since.paused.thread);
+    let wall_ns = (now.wall - since.began.wall).saturating_sub(since.paused.wall);
+    let aside_ns = in_library_ns(&since.began, &now) + overhead_ns();
+    Measured { ns: ns.saturating_sub(aside_ns), interrupted: wall_ns > ns + INTERRUPTION_NS }
 }
 
-/// So much of this CPU's time on the target.
-pub fn scaled(ns: u64, scale: f64) -> Duration {
-    Duration((ns as f64 * 1e3 * scale) as u64)
+/// How long the library has worked for the MPI call that ends a stretch \[ns\].
+fn in_library_ns(began: &Reading, now: &Reading) -> u64 {
+    let entered = callers::entered();
+    let first = FIRST.get().unwrap_or(*began);
+    if !(began.stamp..now.stamp).contains(&entered) || now.stamp <= first.stamp {
+        return 0;
+    }
+    let ns_per_tick = (now.wall - first.wall) as f64 / (now.stamp - first.stamp) as f64;
+    ((now.stamp - entered) as f64 * ns_per_tick) as u64
+}
+
+/// What is measured of nothing \[ns\]: the least of several tries.
+fn overhead_ns() -> u64 {
+    OVERHEAD_NS.get().unwrap_or_else(|| {
+        FIRST.set(Some(read()));
+        let tries = (0..TRIES).map(|_| {
+            let (began, ended) = (read(), read());
+            ended.thread - began.thread
+        });
+        let least = tries.min().unwrap_or(0);
+        OVERHEAD_NS.set(Some(least));
+        least
+    })
+}
+
+/// Tries for the time of reading the clocks.
+const TRIES: u32 = 100;
+
+fn read() -> Reading {
+    Reading { thread: thread_ns(), wall: wall_ns(), stamp: callers::stamp() }
 }
 
 /// The time of this thread \[ns\].
 pub fn thread_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The time of the machine \[ns\].
+pub fn wall_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: fills the structure.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -113,27 +165,33 @@ pub fn thread_ns() -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn words_for_the_clock_and_what_is_none() {
-        assert_eq!(Clock::parse("none", 2.0), Ok(Clock::Stopped));
-        assert_eq!(Clock::parse("measured", 1.0), Ok(Clock::Measured(1.0)));
-        assert_eq!(Clock::parse("measured=1.5", 2.0), Ok(Clock::Measured(3.0)));
-        assert_eq!(Clock::parse("sampled=50%", 2.0), Ok(Clock::Sampled(2.0, 0.5)));
-        for wrong in
-            ["measured=0", "measured=-1", "measured=inf", "sampled", "sampled=5", "fast", "none=2", ""]
-        {
-            assert!(Clock::parse(wrong, 1.0).is_err(), "{wrong}");
-        }
+    fn work() {
+        let sum: u64 = (0..2_000_000).map(std::hint::black_box).sum();
+        assert!(sum > 0);
     }
 
     #[test]
-    fn a_scale_of_two_takes_twice_as_long() {
-        assert_eq!(scaled(1500, 2.0), Duration(3_000_000));
-        let clock = Clock::Measured(1.0);
-        clock.start();
-        let sum: u64 = (0..2_000_000).map(std::hint::black_box).sum();
-        assert!(sum > 0 && clock.stop() > Duration::ZERO);
+    fn what_is_computed_counts_and_a_pause_does_not() {
+        Clock::Runs.start();
+        work();
+        let first = split();
+        let paused = pause();
+        let since = thread_ns();
+        work();
+        let aside_ns = thread_ns() - since;
+        go_on(paused);
+        let rest = Clock::Runs.stop();
+        assert!(first.ns > 0 && rest.ns < aside_ns, "{first:?} {rest:?} {aside_ns}");
         Clock::Stopped.start();
-        assert_eq!(Clock::Stopped.stop(), Duration::ZERO);
+        assert_eq!((runs(), Clock::Stopped.stop()), (false, Measured::default()));
+    }
+
+    #[test]
+    fn sleep_is_an_interruption_and_takes_no_time_of_the_thread() {
+        Clock::Runs.start();
+        // SAFETY: sleeps.
+        unsafe { libc::usleep(5_000) };
+        let slept = Clock::Runs.stop();
+        assert!(slept.interrupted && slept.ns < 5_000_000);
     }
 }

@@ -2,23 +2,30 @@
 //!
 //! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
 
+pub mod accounting;
 pub mod ahead;
 pub mod apart;
 pub mod aside;
 pub mod callers;
 pub mod clock;
+pub mod computing;
 pub mod crash;
 pub mod debugger;
+pub mod machine;
+pub mod neighbours;
 pub mod objects;
 pub mod place;
 pub mod process;
+pub mod profile;
 pub mod sampling;
+pub mod simulated_time;
+pub mod sites;
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use engine::{Duration, Time};
+use engine::{Bytes, Duration, Time};
 use mpi::operation::{Data, Op, Rank, Request, Work};
 use mpi::source::{Completion, Source, Status};
 
@@ -36,7 +43,9 @@ use crate::process_view::folder;
 use apart::Slot;
 use aside::Aside;
 use clock::Clock;
+use computing::{Charge, Computing, End, Pending, Took};
 use process::{Process, Shared};
+use sites::Place as Site;
 
 /// A rank of the program.
 struct Seat {
@@ -50,6 +59,8 @@ struct Seat {
     /// What it asked for, while its computing before that takes its time; or its end, while what it was ahead of is
     /// performed.
     held: Option<Step>,
+    /// The rest of its computing before that, if its length is not settled.
+    pending: Option<Pending>,
     /// How it has crashed, while what it was ahead of is performed.
     crashed: Option<Fault>,
     /// The way to its process, if it is one.
@@ -131,8 +142,9 @@ pub struct Live {
 
 impl Live {
     /// The ranks of a program; `stacks` has one for each.
-    pub fn new(runs: Runs, (stacks, aside): (Stacks, Aside), clock: Clock, shared: Rc<Shared>) -> Live {
+    pub fn new(runs: Runs, (stacks, aside): (Stacks, Aside), shared: Rc<Shared>) -> Live {
         crash::watch();
+        let clock = shared.computing.borrow().clock();
         let seats = (0..shared.ranks).map(|_| None).collect();
         let (in_valgrind, floating_point) = (valgrind::is_running(), Control::now().without_errors());
         // SAFETY: gives a place that is there as long as the thread.
@@ -144,6 +156,11 @@ impl Live {
     /// What ended ranks that did not end well, in the order of simulated time.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
+    }
+
+    /// What ranks have computed.
+    pub fn computing(&self) -> Ref<'_, Computing> {
+        self.shared.computing.borrow()
     }
 
     /// What is to be said of ranks none of which has initialised MPI, or a session, once they have ended well.
@@ -178,12 +195,13 @@ impl Live {
         });
         process.stand_on(&fiber);
         let (fiber, floating_point) = (RefCell::new(fiber), self.floating_point);
-        Ok(Seat { fiber, process, block, errno: 0, floating_point, held: None, crashed: None, slot: None })
+        let (held, pending, crashed, slot) = (None, None, None, None);
+        Ok(Seat { fiber, process, block, errno: 0, floating_point, held, pending, crashed, slot })
     }
 
-    /// Lets a rank run until its next operation; gives it with the thread's time that it took.
+    /// Lets a rank run until its next operation; gives it with what the rank has done before.
     #[inline]
-    fn run(&mut self, rank: u32, done: &Completion) -> (Step, Duration) {
+    fn run(&mut self, rank: u32, done: &Completion) -> (Step, Took) {
         let seat = self.seats[rank as usize].as_mut().expect("a rank that has ended is not asked again");
         seat.process.now.set(done.now);
         let thread_local = self.runs.thread_local();
@@ -199,14 +217,16 @@ impl Live {
             seat.floating_point.set();
         }
         let before = self.in_valgrind.then(valgrind::errors);
+        if self.clock == Clock::Runs {
+            self.shared.computing.borrow_mut().begin();
+        }
         self.clock.start();
         let step = fiber.resume(done);
         let measured = self.clock.stop();
         if let Some(found) = before.map(|before| valgrind::errors() - before).filter(|found| *found > 0) {
             eprintln!("hopcast: valgrind found {found} in rank {rank}");
         }
-        let computed = sampled(self.clock, self.runs.template(), &seat.process, measured);
-        let took = computed + seat.process.take_waited();
+        let took = Took::of(&seat.process, measured);
         seat.floating_point = Control::now();
         if !seat.floating_point.computes_as(ours) {
             ours.set();
@@ -295,10 +315,13 @@ impl Source for Live {
         }
         if let Some(seat) = &mut self.seats[index] {
             if let Some(op) = seat.process.take_ahead() {
-                return self.take(rank.0, Step::Perform(op), Duration::ZERO, done.now);
+                return self.take(rank.0, Step::Perform(op), Charge::default(), done.now);
+            }
+            if let Some(op) = seat.more(&self.shared) {
+                return op;
             }
             if let Some(step) = seat.held.take() {
-                return self.take(rank.0, step, Duration::ZERO, done.now);
+                return self.take(rank.0, step, Charge::default(), done.now);
             }
         } else if let Err(error) = self.begin(rank.0) {
             return self.no_room(rank.0, &error);
@@ -325,11 +348,38 @@ impl Source for Live {
                 return first;
             }
         }
-        self.take(rank.0, step, took, done.now)
+        let charge = self.charge(rank.0, &step, took);
+        self.take(rank.0, step, charge, done.now)
+    }
+}
+
+impl Seat {
+    /// The next piece of computing whose length is not settled.
+    fn more(&mut self, shared: &Shared) -> Option<Op> {
+        let mut pending = self.pending.take()?;
+        let time = shared.computing.borrow().piece(&mut pending)?;
+        self.pending = Some(pending);
+        Some(Op::Compute(Work::Time(time)))
     }
 }
 
 impl Live {
+    /// What the computing before a step takes on the platform.
+    #[inline]
+    fn charge(&mut self, rank: u32, step: &Step, took: Took) -> Charge {
+        let mut computing = self.shared.computing.borrow_mut();
+        if !computing.counts() {
+            return Charge { time: took.waited, bytes: took.moved, pending: None };
+        }
+        let (function, bytes) = match step {
+            Step::Perform(op) => (op.function(), op.payload()),
+            Step::Ended(_) => ("end", 0),
+        };
+        let place = Site::of(took.place, &self.shared.copies);
+        let charge = computing.charge(rank, End { place, function, bytes }, took.measured);
+        Charge { time: charge.time + took.waited, bytes: charge.bytes + took.moved, ..charge }
+    }
+
     /// A rank that has not begun is about to.
     fn begin(&mut self, rank: u32) -> std::io::Result<()> {
         self.seats[rank as usize] = Some(self.seat(rank)?);
@@ -338,16 +388,19 @@ impl Live {
 
     /// What the simulator is told of what a rank did when it ran, before which it has computed for so long.
     #[inline(always)]
-    fn take(&mut self, rank: u32, step: Step, took: Duration, now: Time) -> Op {
+    fn take(&mut self, rank: u32, step: Step, charge: Charge, now: Time) -> Op {
         let seat = self.seats[rank as usize].as_mut().expect("it has run");
         match step {
             Step::Perform(Op::Finish) => {
                 let code = seat.process.exit_code.get();
                 self.ended(rank, Ended::Exit(code), now)
             }
-            Step::Perform(op) if took > Duration::ZERO => {
-                seat.held = Some(Step::Perform(op));
-                Op::Compute(Work::Time(took))
+            Step::Perform(op) if charge.time > Duration::ZERO => {
+                (seat.held, seat.pending) = (Some(Step::Perform(op)), charge.pending);
+                Op::Compute(match charge.bytes {
+                    0 => Work::Time(charge.time),
+                    bytes => Work::Moving { time: charge.time, bytes: Bytes(bytes) },
+                })
             }
             Step::Perform(op) => op,
             Step::Ended(ended) => self.ended(rank, ended, now),
@@ -409,15 +462,6 @@ impl Live {
 enum Code {
     Main(usize),
     Interpreter(&'static Interpreter),
-}
-
-/// What stands for the time that was measured between the last two calls of a rank.
-fn sampled(clock: Clock, template: Option<&Template>, process: &Process, measured: Duration) -> Duration {
-    let Some(error) = clock.sampled() else { return measured };
-    let address = callers::last();
-    let place =
-        template.and_then(|all| all.find(address)).map_or(address, |(part, offset)| part.offset + offset);
-    sampling::between((process.place.replace(place), place), measured, error)
 }
 
 /// Runs the program of the rank whose fiber this is.

@@ -18,11 +18,12 @@ use mpi::{Op, Protocol, operation};
 use super::Fault;
 use super::ahead::Ahead;
 use super::apart::{Inside, Slot};
-use super::clock;
+use super::computing::{Computing, Took};
 use super::debugger::Debugged;
 use super::objects::Objects;
 use super::place;
 use super::sampling::Sampling;
+use super::sites::Copies;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
@@ -60,6 +61,10 @@ pub struct Shared {
     pub runs_ahead: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
+    /// What ranks compute.
+    pub computing: RefCell<Computing>,
+    /// Where the program is.
+    pub copies: Copies,
     /// How messages are sent.
     pub protocol: Protocol,
     /// Contents of messages.
@@ -184,8 +189,6 @@ pub struct Process {
     pub kernels: Calls,
     /// The marked block that it runs.
     pub sampling: Sampling,
-    /// From where it called MPI last, if that is asked for.
-    pub place: Cell<usize>,
     /// Operations from which it has gone on before they were performed.
     pub(super) ahead: Ahead,
     /// How often in a row it has asked for what is not there.
@@ -198,6 +201,8 @@ pub struct Process {
     pub calling: Cell<Option<String>>,
     pub(super) looks: Cell<u32>,
     pub(super) waited: Cell<Duration>,
+    /// Bytes that it moved through memory in what it has waited \[bytes\].
+    pub(super) moved: Cell<u64>,
     hub: Cell<*const Hub>,
     /// The way to the simulator, in a process of its own.
     pub slot: Cell<Option<&'static Slot>>,
@@ -208,10 +213,6 @@ pub struct Process {
     overflowed: Cell<bool>,
 }
 
-/// How often a rank may look at the clock between two operations before looking takes time.
-const FREE_LOOKS: u32 = 1000;
-/// What a look takes from then on: about as long as many in a real program.
-const LOOK: Duration = Duration(1_000_000);
 /// So many tests in a row are made one by one.
 const PATIENCE: u32 = 32;
 /// Then up to 2¹⁰ at a time.
@@ -251,7 +252,6 @@ impl Process {
             receiving: Cell::new(ptr::null()),
             kernels: Calls::default(),
             sampling: Cell::new(None),
-            place: Cell::new(0),
             ahead: Ahead::default(),
             polls: Cell::new(0),
             trap: Cell::new(None),
@@ -259,6 +259,7 @@ impl Process {
             calling: Cell::new(None),
             looks: Cell::new(0),
             waited: Cell::new(Duration::ZERO),
+            moved: Cell::new(0),
             hub: Cell::new(ptr::null()),
             slot: Cell::new(None),
             late: RefCell::default(),
@@ -407,7 +408,7 @@ impl Process {
     fn hand_to(&self, slot: &Slot, op: Op) -> Completion {
         let _inside = self.enter_call("what takes simulated time");
         self.looks.set(0);
-        let took = slot.clock.stop() + self.take_waited();
+        let took = Took::of(self, slot.clock.stop());
         let done = slot.hand_over(Step::Perform(op), took);
         self.now.set(done.now);
         for (request, status) in self.late.take() {
@@ -420,41 +421,10 @@ impl Process {
     /// Ends this rank here, in the middle of whatever it calls.
     pub fn end(&self, last: Op) -> ! {
         if let Some(slot) = self.slot.get() {
-            slot.leave(Step::Perform(last), slot.clock.stop() + self.take_waited());
+            slot.leave(Step::Perform(last), Took::of(self, slot.clock.stop()));
         }
         self.suspend(if self.is_ahead() { self.in_turn(last) } else { last });
         unreachable!("a rank that has ended is not resumed")
-    }
-
-    /// Its simulated time now.
-    pub fn time(&self) -> Time {
-        self.catch_up();
-        let time = self.now.get() + clock::computing() + self.waited.get();
-        // A measured time that was shown may be replaced by a mean that is shorter.
-        self.shown.set(time.max(self.shown.get()));
-        self.shown.get()
-    }
-
-    /// Its simulated time, which it asks for. A program that asks again and again waits for time to pass, which
-    /// it then does.
-    pub fn look_at_clock(&self) -> Time {
-        self.polls.set(0);
-        let looks = self.looks.get().saturating_add(1);
-        self.looks.set(looks);
-        if looks > FREE_LOOKS {
-            self.waited.set(self.waited.get() + LOOK);
-        }
-        self.time()
-    }
-
-    /// What it has waited by looking at the clock, once.
-    pub fn take_waited(&self) -> Duration {
-        self.waited.take()
-    }
-
-    /// So much time passes for it before its next operation.
-    pub fn let_pass(&self, time: Duration) {
-        self.waited.set(self.waited.get() + time);
     }
 
     /// Hands on what it has written.

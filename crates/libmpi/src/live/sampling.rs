@@ -1,12 +1,10 @@
-//! Compute time by samples: a block is measured until its mean is known well enough, which stands for it from then on.
+//! Blocks that a program marks (hopcast.h): they are measured until their mean is known, and skipped from then on.
 //!
 //!   s = √(Σ (t − m)² / (n − 1)) / (m √n)        the relative standard error of the mean m of n times t
 //!
-//! A block is known when s ≤ what is asked for, or after as many samples as are allowed. A block is what a program
-//! marks (hopcast.h), which is then skipped, or what it computes between two calls of MPI, named by the places of both
-//! calls in the program, whose measured time is then replaced. Assumptions: times at one place vary independently,
-//! around one mean. Source: SMPI_SAMPLE of Casanova et al. ("Versatile, Scalable, and Accurate Simulation of
-//! Distributed Applications and Platforms", JPDC 74(10), 2014); Cornebize's thesis (see `mpi::compute::kernel`).
+//! A block is known when s ≤ what is asked for, or after as many samples as are allowed. Assumptions: times at one place
+//! vary independently, around one mean. Source: SMPI_SAMPLE of Casanova et al. ("Versatile, Scalable, and Accurate
+//! Simulation of Distributed Applications and Platforms", JPDC 74(10), 2014).
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -51,29 +49,11 @@ type Mark = (usize, c_int, Option<u32>);
 
 thread_local! {
     static MARKS: RefCell<BTreeMap<Mark, Samples>> = const { RefCell::new(BTreeMap::new()) };
-    static BETWEEN: RefCell<BTreeMap<(usize, usize), Samples>> = const { RefCell::new(BTreeMap::new()) };
     static NAMES: RefCell<BTreeMap<String, usize>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// A block that runs: which, and since when of the thread's time \[ns\].
 pub type Sampling = Cell<Option<(Mark, u64)>>;
-
-/// The most samples between two calls.
-const MOST_BETWEEN: u32 = 1000;
-
-/// The time that stands for what was measured between two calls at these places.
-pub fn between(places: (usize, usize), measured: Duration, error: f64) -> Duration {
-    BETWEEN.with_borrow_mut(|all| {
-        let samples = all.entry(places).or_default();
-        match samples.known(MOST_BETWEEN, error) {
-            Some(mean) => Duration::from_seconds(mean),
-            None => {
-                samples.add(measured.seconds());
-                measured
-            }
-        }
-    })
-}
 
 /// Of hopcast.h: whether the block is to run; if not, its mean time passes.
 ///
@@ -88,6 +68,10 @@ pub unsafe extern "C" fn hopcast_sample(
     error: f64,
 ) -> c_int {
     let Some(me) = Process::running() else { return 1 };
+    if me.shared.computing.borrow().has_profile() {
+        // The block's time is part of the profile.
+        return 1;
+    }
     // SAFETY: the caller says so.
     let name = unsafe { CStr::from_ptr(file) }.to_string_lossy();
     // Each copy of the program has its own copy of the text.
@@ -117,8 +101,8 @@ pub unsafe extern "C" fn hopcast_sample(
 pub extern "C" fn hopcast_sampled() -> c_int {
     let Some(me) = Process::running() else { return 0 };
     if let Some((mark, since)) = me.sampling.take() {
-        let now = clock::thread_ns();
-        let time = clock::scaled(now.saturating_sub(since), clock::scale());
+        let ns = clock::thread_ns().saturating_sub(since);
+        let time = me.shared.computing.borrow().scaled(ns as f64 * 1e-9);
         MARKS.with_borrow_mut(|marks| marks.entry(mark).or_default().add(time.seconds()));
         if !clock::runs() {
             me.let_pass(time);
@@ -140,14 +124,5 @@ mod tests {
         // Mean 2, deviation √2, error of the mean 1: half of the mean.
         samples.add(3.0);
         assert_eq!((samples.known(10, 0.5), samples.known(10, 0.49)), (Some(2.0), None));
-    }
-
-    #[test]
-    fn between_calls_the_mean_replaces_what_is_measured() {
-        let places = (1, 2);
-        assert_eq!(between(places, Duration(100), 0.1), Duration(100));
-        assert_eq!(between(places, Duration(100), 0.1), Duration(100));
-        assert_eq!(between(places, Duration(900), 0.1), Duration(100));
-        assert_eq!(between((2, 1), Duration(900), 0.1), Duration(900));
     }
 }

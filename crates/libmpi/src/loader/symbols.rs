@@ -162,6 +162,20 @@ pub fn library_function(instruction: usize) -> Option<String> {
     }
 }
 
+/// The library that all ranks share in which an instruction is, and where in it.
+pub fn library_offset(instruction: usize) -> Option<(String, usize)> {
+    // SAFETY: the structure is filled if the answer is not 0; the text is the C library's.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(instruction as *const _, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return None;
+        }
+        let file = CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned();
+        let library = Path::new(&file).file_name()?.to_string_lossy().into_owned();
+        Some((library, instruction - found.dli_fbase as usize))
+    }
+}
+
 /// A file below the working directory relative to it, any other in full.
 fn shorten(file: &str) -> &str {
     let here = std::env::current_dir().unwrap_or_default();

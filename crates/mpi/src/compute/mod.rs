@@ -3,8 +3,12 @@
 pub mod blas;
 pub mod formula;
 pub mod kernel;
+pub mod sockets;
+pub mod stretches;
+mod times;
 
 pub use kernel::Kernel;
+pub use sockets::{SocketOrder, Sockets};
 
 use engine::{Bandwidth, Duration, FlopRate};
 
@@ -15,12 +19,15 @@ use crate::operation::Work;
 pub struct Processor {
     /// Sustained floating-point rate of one process.
     pub flop_rate: FlopRate,
-    /// Sustained memory bandwidth of one process.
+    /// Memory bandwidth that one process reaches while no other uses any.
     pub memory_bandwidth: Bandwidth,
+    /// Memory that processes share.
+    pub sockets: Sockets,
 }
 
 impl Processor {
-    /// The roofline law: `max(flops / flop_rate, bytes / memory_bandwidth)`; times pass through.
+    /// Time of work by itself, by the roofline law: `max(flops / flop_rate, bytes / memory_bandwidth)`; times pass
+    /// through. What others on the socket add is [`sockets`]' part.
     ///
     /// Source: Williams, Waterman, Patterson, "Roofline" (CACM 52(4), 2009).
     pub fn time(&self, work: Work) -> Duration {
@@ -30,6 +37,7 @@ impl Processor {
                 self.flop_rate.compute(flops).max(self.memory_bandwidth.transfer(bytes))
             }
             Work::PolledFlops(flops) => self.flop_rate.compute(flops),
+            Work::Moving { time, bytes } => time.max(self.memory_bandwidth.transfer(bytes)),
         }
     }
 }

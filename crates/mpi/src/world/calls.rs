@@ -18,6 +18,8 @@ pub(super) enum Flow {
     Return(Time),
     /// It returns with the event that injects its message.
     Riding,
+    /// It returns when its socket's memory has moved its bytes.
+    Sharing,
     /// It returns when something comes.
     Block,
     /// It returns then, or when a message comes.
@@ -65,7 +67,7 @@ impl World {
                     self.return_at(rank, at.max(answered), context);
                     Standing::Returning
                 }
-                Flow::Riding => Standing::Returning,
+                Flow::Riding | Flow::Sharing => Standing::Returning,
                 Flow::Linger(at) => {
                     self.linger_until(rank, at, context);
                     Standing::Lingering
@@ -101,7 +103,7 @@ impl World {
     fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
         let now = context.now;
         match op {
-            Op::Compute(work) => Ok(Flow::Return(now + self.setup.processor.time(*work))),
+            Op::Compute(work) => Ok(self.compute(rank, *work, context)),
             Op::SleepUntil(time) => Ok(Flow::Return(now.max(*time))),
             Op::Linger(polls) => Ok(Flow::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
             Op::Call(_, time) => Ok(Flow::Return(self.processes[rank as usize].engage(now, *time))),

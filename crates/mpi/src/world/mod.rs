@@ -22,6 +22,7 @@ mod file;
 pub mod leftover;
 mod linger;
 mod matching;
+mod memory;
 mod mismatch;
 mod process;
 mod processes;
@@ -51,6 +52,7 @@ use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
 use cargo::{Kind, Parcel};
 use communicator::{Communicator, Topology};
+use memory::Memory;
 use processes::Processes;
 
 /// What a world is made of.
@@ -177,6 +179,7 @@ pub struct World {
     /// The collective that was prepared last: ranks often share a call.
     prepared: Option<collective::Prepared>,
     creations: deposit::Creations,
+    memory: Memory,
     storage: Storage,
     /// Accesses to files that are under way for a request.
     file_accesses: Slab<file::Pending>,
@@ -215,6 +218,7 @@ impl World {
             ready: None,
             prepared: None,
             creations: deposit::Creations::default(),
+            memory: Memory::default(),
             storage: Storage::new(setup.file_system),
             file_accesses: Slab::new(),
             letters: Vec::new(),
@@ -253,6 +257,7 @@ impl World {
             Wake::Return(rank) => self.resume(rank, context),
             Wake::Lingered(rank) => self.lingered(rank, context),
             Wake::FileDone(index) => self.file_done(index, context),
+            Wake::MemoryDone(socket) => self.memory_done(socket, context),
             Wake::Inject(index) => {
                 let message = self.outbox.remove(index as usize);
                 context.network.inject(context.now, &message, context.queue);
@@ -382,6 +387,8 @@ enum Wake {
     Lingered(u32),
     /// An access to a file is done, by its index.
     FileDone(u32),
+    /// A stretch of computing may have ended that shares the memory of a socket, by its index.
+    MemoryDone(u32),
 }
 
 impl Wake {
@@ -392,6 +399,7 @@ impl Wake {
             Wake::InjectAndReturn(index) => (2, index),
             Wake::Lingered(rank) => (3, rank),
             Wake::FileDone(index) => (4, index),
+            Wake::MemoryDone(socket) => (5, socket),
         };
         Token::new(Lane::Rank, u64::from(value) << 3 | purpose)
     }
@@ -403,7 +411,8 @@ impl Wake {
             1 => Wake::Inject(value),
             2 => Wake::InjectAndReturn(value),
             3 => Wake::Lingered(value),
-            _ => Wake::FileDone(value),
+            4 => Wake::FileDone(value),
+            _ => Wake::MemoryDone(value),
         }
     }
 }

@@ -9,6 +9,18 @@ use crate::operation::{
 };
 use crate::world::communicator::name as comm_name;
 
+impl Op {
+    /// Its MPI function.
+    pub fn function(&self) -> &'static str {
+        name(self)
+    }
+
+    /// Bytes that it sends, reads or writes itself.
+    pub fn payload(&self) -> u64 {
+        sent_by(self)
+    }
+}
+
 /// The MPI function of an operation.
 pub(super) fn name(op: &Op) -> &'static str {
     match op {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue, Time, Token};
 use mpi::collective::{Collective, Kind, Selection, Sizes};
-use mpi::compute::Processor;
+use mpi::compute::{Processor, Sockets};
 use mpi::file_system::FileSystem;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::source::Status;
@@ -194,6 +194,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         processor: Processor {
             flop_rate: FlopRate(1_000_000_000),
             memory_bandwidth: Bandwidth(1_000_000_000),
+            sockets: Sockets::UNLIMITED,
         },
         reduce_rate: Bandwidth(1_000_000_000),
         segment: Bytes(0),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
 use mpi::collective::{Kind as Collective, Selection};
-use mpi::compute::Processor;
+use mpi::compute::{Processor, SocketOrder, Sockets};
 use mpi::file_system::FileSystem;
 use mpi::{Progress, Protocol, Setup};
 use network::model::{MODELS, ROUTER, TRANSPORT};
@@ -257,11 +257,32 @@ impl Platform {
 
     /// The processor of one process.
     pub fn processor(&self) -> Processor {
-        let compute = &self.of("compute").arguments;
+        let (compute, host) = (&self.of("compute").arguments, &self.of("host").arguments);
+        let order = host.text("socket_order").and_then(|name| SocketOrder::named(&name));
         Processor {
             flop_rate: compute.flop_rate("flop_rate").expect("required"),
             memory_bandwidth: compute.bandwidth("memory_bandwidth").expect("has a default"),
+            sockets: Sockets {
+                count: host.integer("sockets").expect("has a default") as u16,
+                memory_bandwidth: compute.bandwidth("socket_memory_bandwidth").expect("has a default"),
+                order: order.expect("a known choice"),
+            },
         }
+    }
+
+    /// Warning about a run whose work names memory traffic, if processes do not share memory here.
+    pub fn unshared_memory(&self) -> Option<String> {
+        let processor = self.processor();
+        let each = match processor.memory_bandwidth {
+            Bandwidth::INFINITE => "it costs nothing".to_string(),
+            bandwidth => format!("each has {bandwidth} (compute.memory_bandwidth), whatever others do"),
+        };
+        (!processor.sockets.share()).then(|| {
+            format!(
+                "memory: the work names the bytes that it moves, but the platform states no \
+                 compute.socket_memory_bandwidth, so that processes of a socket do not slow each other; {each}"
+            )
+        })
     }
 
     /// The values of `[mpi]`: library, limits, reduce rate, segment.

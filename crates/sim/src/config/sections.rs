@@ -7,6 +7,7 @@ use engine::registry::{Entry, Kind, Parameter};
 use mpi::Progress;
 use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
+use mpi::compute::SocketOrder;
 use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
@@ -144,11 +145,27 @@ const STATISTICS: &[Parameter] = &[
     ),
 ];
 
-const HOST: &[Parameter] = &[required(
-    "processes",
-    Kind::Integer(1, 65_535),
-    "Process slots of a host: how many ranks it holds, usually its cores",
-)];
+const HOST: &[Parameter] = &[
+    required(
+        "processes",
+        Kind::Integer(1, 65_535),
+        "Process slots of a host: how many ranks it holds, usually its cores",
+    ),
+    optional(
+        "sockets",
+        Kind::Integer(1, 1024),
+        "1",
+        "Sockets of a host (NUMA nodes, where each has memory of its own), with as many process slots each; for \
+         `compute.socket_memory_bandwidth`",
+    ),
+    optional(
+        "socket_order",
+        Kind::Choice(SocketOrder::NAMES),
+        "cyclic",
+        "Which process slots are on which socket: in turns, as Slurm (block:cyclic) and Open MPI (by package) bind \
+         processes without being told otherwise, or the first socket filled first",
+    ),
+];
 
 const MEMORY: &[Parameter] = &[
     required("latency", Kind::Time, "Between two processes of a host, from store to load"),
@@ -303,7 +320,14 @@ const COMPUTE: &[Parameter] = &[
         "memory_bandwidth",
         Kind::Bandwidth,
         "infinite",
-        "Of one process, for compute work that names the bytes it moves",
+        "The most that one process moves, for compute work that names the bytes it moves",
+    ),
+    optional(
+        "socket_memory_bandwidth",
+        Kind::Bandwidth,
+        "infinite",
+        "Of the memory of a socket, shared by its processes that compute at the same time and name the bytes they \
+         move. Default: they do not slow each other",
     ),
 ];
 

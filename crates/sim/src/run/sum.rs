@@ -45,6 +45,8 @@ pub struct Sum {
     behind: Vec<Blocked>,
     /// Hosts to which messages find no way.
     cut_off: Vec<CutOff>,
+    /// Whether work has named the bytes that it moves through memory.
+    names_memory: bool,
     domains: u32,
 }
 
@@ -78,6 +80,7 @@ impl Sum {
             unfinished: world.standings().collect(),
             behind: if stopped { world.behind(MOST_BEHIND, source) } else { Vec::new() },
             cut_off: domain.network.cut_off(),
+            names_memory: domain.world.names_memory(),
             domains: 1,
         }
     }
@@ -104,6 +107,7 @@ impl Sum {
         self.unfinished.extend(other.unfinished);
         self.behind.extend(other.behind);
         self.cut_off.extend(other.cut_off);
+        self.names_memory |= other.names_memory;
         self.domains += other.domains;
         self
     }
@@ -157,6 +161,7 @@ impl Sum {
             packet_hops: self.packet_hops,
             losses: self.losses,
             cut_off: self.cut_off,
+            names_memory: self.names_memory,
             leftovers,
             views,
             links,

@@ -164,7 +164,7 @@ fn dump_standing(
 /// One action that computes.
 fn computing(text: &mut String, rank: u32, what: &str, work: Work, as_json: bool) {
     let (key, amount, unit) = match work {
-        Work::Time(time) | Work::Polled(time) => ("seconds", time.seconds(), "s"),
+        Work::Time(time) | Work::Polled(time) | Work::Moving { time, .. } => ("seconds", time.seconds(), "s"),
         Work::Flops { flops, .. } | Work::PolledFlops(flops) => ("flops", flops, "flop"),
     };
     let _ = if as_json {

@@ -1,7 +1,7 @@
 //! Programs of scenarios, one line for each rank: `0: send 1 1 GB; receive 1; compute 2 us`.
 //!
 //! `send`, `isend`, `ssend TO SIZE`, of those `nic FROM TO`, `zero-copy` or `two-copy` behind it; `receive`, `ireceive FROM|any`; `sendreceive TO SIZE FROM`; `wait`
-//! (for all requests so far); `compute TIME`; `write`, `iwrite SIZE at OFFSET`, behind it `times N every SIZE` and
+//! (for all requests so far); `compute TIME`; `stream TIME SIZE`; `write`, `iwrite SIZE at OFFSET`, behind it `times N every SIZE` and
 //! `file NUMBER` (0); `open`; `sync FILE`; `barrier`; `bcast SIZE`, `reduce SIZE`, `allreduce SIZE`,
 //! each with an algorithm behind if wanted. A rank range `2-5:` gives several ranks one line, in which
 //! `+n` and `-n` name ranks relative to its own.
@@ -77,6 +77,10 @@ fn operation(words: &[&str], rank: u32, requests: &mut Vec<Request>) -> Option<O
         }
         "wait" => Op::Wait(std::mem::take(requests).into(), Until::All),
         "compute" => Op::Compute(Work::Time(words[1..].join(" ").parse().ok()?)),
+        "stream" => {
+            let (time, bytes) = (words[1..3].join(" ").parse().ok()?, words[3..5].join(" ").parse().ok()?);
+            Op::Compute(Work::Moving { time, bytes })
+        }
         "write" => Op::File(Arc::new(write(words)?), Start::Blocking),
         "iwrite" => Op::File(Arc::new(write(words)?), request()),
         "open" => access("MPI_File_open", file_system::Work::Metadata),

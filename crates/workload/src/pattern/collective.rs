@@ -8,12 +8,13 @@ use mpi::Op;
 use mpi::collective::{self, Collective, Kind, Sizes};
 use mpi::operation::{CommId, Start};
 
-use super::{BYTES, Build, COMPUTE, Common, ITERATIONS, Pattern, Setting};
+use super::{BYTES, Build, COMPUTE, Common, ITERATIONS, MEMORY, Pattern, Setting};
 
 const PARAMETERS: &[Parameter] = &[
     BYTES,
     ITERATIONS,
     COMPUTE,
+    MEMORY,
     Parameter {
         name: "algorithm",
         kind: Takes::Text,

@@ -11,12 +11,13 @@ use mpi::Op;
 use mpi::cartesian::dims_create;
 use mpi::operation::{Request, Until};
 
-use super::{BYTES, Build, COMPUTE, Common, ITERATIONS, Pattern, Setting, posted, receive, send};
+use super::{BYTES, Build, COMPUTE, Common, ITERATIONS, MEMORY, Pattern, Setting, posted, receive, send};
 
 const PARAMETERS: &[Parameter] = &[
     BYTES,
     ITERATIONS,
     COMPUTE,
+    MEMORY,
     Parameter {
         name: "sizes",
         kind: Kind::List(&Kind::Integer(1, u32::MAX as i64)),

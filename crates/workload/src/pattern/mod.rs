@@ -54,7 +54,13 @@ const COMPUTE: Parameter = Parameter {
     default: Some("0 s"),
     summary: "computing of each rank in each iteration",
 };
-const COMMON: &[Parameter] = &[BYTES, ITERATIONS, COMPUTE];
+const MEMORY: Parameter = Parameter {
+    name: "memory",
+    kind: Kind::Size,
+    default: Some("0 B"),
+    summary: "bytes that each rank moves through memory while it computes, in each iteration",
+};
+const COMMON: &[Parameter] = &[BYTES, ITERATIONS, COMPUTE, MEMORY];
 
 /// Every pattern by name.
 pub const PATTERNS: &[Entry<Build>] = &[
@@ -138,6 +144,7 @@ struct Common {
     bytes: Bytes,
     iterations: u32,
     compute: Duration,
+    memory: Bytes,
 }
 
 impl Common {
@@ -146,18 +153,27 @@ impl Common {
             bytes: arguments.size("bytes").expect("bytes has a default"),
             iterations: arguments.integer("iterations").expect("iterations has a default") as u32,
             compute: arguments.time("compute").expect("compute has a default"),
+            memory: arguments.size("memory").expect("memory has a default"),
         }
     }
 
     /// The computing at the end of an iteration.
     fn work(&self) -> Op {
-        Op::Compute(Work::Time(self.compute))
+        Op::Compute(match self.memory {
+            Bytes(0) => Work::Time(self.compute),
+            bytes => Work::Moving { time: self.compute, bytes },
+        })
+    }
+
+    /// Whether ranks compute.
+    fn computes(&self) -> bool {
+        self.compute > Duration::ZERO || self.memory > Bytes(0)
     }
 
     /// `(iteration, step within it)` where each has `length` steps and the computing after them;
     /// `None` when all iterations are done.
     fn locate(&self, step: u32, length: u32) -> Option<(u32, u32)> {
-        let length = length + u32::from(self.compute > Duration::ZERO);
+        let length = length + u32::from(self.computes());
         let iteration = step / length;
         (iteration < self.iterations).then_some((iteration, step % length))
     }

@@ -6,7 +6,7 @@ use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use mpi::Op;
 use mpi::operation::Start;
 
-use super::{BYTES, Build, COMPUTE, Common, ITERATIONS, Pattern, Setting, at_least, receive, send};
+use super::{BYTES, Build, COMPUTE, Common, ITERATIONS, MEMORY, Pattern, Setting, at_least, receive, send};
 
 pub(super) const ENTRY: Entry<Build> = Entry {
     name: "pingpong",
@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
         BYTES,
         ITERATIONS,
         COMPUTE,
+        MEMORY,
         Parameter {
             name: "partner",
             kind: Kind::Integer(1, u32::MAX as i64),

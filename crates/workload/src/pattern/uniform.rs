@@ -68,7 +68,7 @@ impl Pattern for Uniform {
             Some(_) => Some(self.common.work()),
             None => {
                 let all: Arc<[Request]> = (0..incoming).map(Request).collect();
-                let length = 1 + u32::from(self.common.compute.0 > 0);
+                let length = 1 + u32::from(self.common.computes());
                 let last = incoming + self.common.iterations * length;
                 (step == last && incoming > 0).then_some(Op::Wait(all, Until::All))
             }

@@ -112,7 +112,7 @@ impl Translated {
         loop {
             match self.list()? {
                 Some(Listed::Call(event)) => return Ok(Some(event)),
-                Some(Listed::Computing(_, Work::Time(_) | Work::Polled(_))) => {}
+                Some(Listed::Computing(_, Work::Time(_) | Work::Polled(_) | Work::Moving { .. })) => {}
                 Some(Listed::Computing(_, Work::Flops { flops, .. } | Work::PolledFlops(flops))) => {
                     return Err(self.calls.error(format!(
                         "computes {flops} operations, and the format .hct has times: --flop-rate \"1 Gflop/s\" would \
@@ -136,7 +136,7 @@ impl Translated {
         match step.op {
             Op::Finish => return Ok(None),
             Op::Compute(work) => {
-                if let Work::Time(time) | Work::Polled(time) = work {
+                if let Work::Time(time) | Work::Polled(time) | Work::Moving { time, .. } = work {
                     self.computed_ps = self.computed_ps.saturating_add(time.0);
                 }
                 self.computing = true;

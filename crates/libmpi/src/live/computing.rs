@@ -1,0 +1,316 @@
+//! Computing of the ranks of a program in simulated time: nothing, as measured, or as a profile says.
+//!
+//! ```text
+//!   MPI call ── stretch ── MPI call     measured [s] ── mpi::compute::stretches ──► t [s]
+//!                                       profile: the mean of the stretch's kind ──► t [s], b [bytes]
+//!   time = s t                                          as fast as this machine
+//!   time = s ((t − b / B) F / F' + b / B')              by rates: F, B this core's peak and memory bandwidth, F', B' the platform's
+//! ```
+//!
+//! s is `--compute-scale`. A stretch is known by the places of the calls at both ends, where the program is compiled, or else
+//! by the functions, and by the sizes of their messages. Assumption of the rates: the program reaches the same share of the
+//! peak there as here.
+
+use std::collections::BTreeMap;
+
+use engine::random::{Stream, stream};
+use engine::{Bytes, Duration};
+use mpi::compute::Processor;
+use mpi::compute::kernel::Noise;
+use mpi::compute::stretches::{Key, Open, Sample, Stretches};
+
+use super::callers;
+use super::clock::{Clock, Measured};
+use super::neighbours::Neighbours;
+use super::process::Process;
+use super::profile::{Entry, Machine, Profile};
+use super::sites::{Place, Sites};
+
+/// Where the times of stretches come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum How {
+    /// There are none: computing takes no time.
+    Free,
+    /// From this run.
+    Measured,
+    /// From an earlier run.
+    Profile(Box<Profile>),
+}
+
+/// How times of this machine become times of the platform.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Conversion {
+    /// Factor on all times.
+    pub scale: f64,
+    /// This core's rates over the platform's: of arithmetic, and seconds here and there of a byte; none if cores are taken
+    /// to be as fast.
+    pub rates: Option<Rates>,
+}
+
+/// Rates of both machines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Factor on the time of arithmetic.
+    pub arithmetic: f64,
+    /// Time that a byte takes here \[s\].
+    pub here: f64,
+    /// Time that it takes there \[s\].
+    pub there: f64,
+}
+
+impl Rates {
+    /// Those of this machine and a platform.
+    pub fn of(machine: &Machine, platform: &Processor) -> Rates {
+        Rates {
+            arithmetic: machine.flop_rate / platform.flop_rate.0 as f64,
+            here: 1.0 / machine.memory_bandwidth,
+            there: 1.0 / platform.memory_bandwidth.as_f64(),
+        }
+    }
+}
+
+impl Conversion {
+    /// The time \[s\] there of what takes `time` \[s\] here and moves so many bytes.
+    fn time(&self, time: f64, bytes: f64) -> f64 {
+        let on_target = self.rates.map_or(time, |rates| {
+            let memory = (bytes * rates.here).min(time);
+            (time - memory) * rates.arithmetic + if memory > 0.0 { bytes * rates.there } else { 0.0 }
+        });
+        self.scale * on_target
+    }
+}
+
+/// What a rank has done since its last operation, beside asking for the next.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Took {
+    /// What it has computed, on this machine.
+    pub measured: Measured,
+    /// Where its call returns to; 0 if that is not known.
+    pub place: usize,
+    /// What has passed for it already.
+    pub waited: Duration,
+    /// Bytes that it moved through memory meanwhile.
+    pub moved: u64,
+}
+
+impl Took {
+    /// That of a rank whose clock has stopped at a call of MPI.
+    pub fn of(process: &Process, measured: Measured) -> Took {
+        let (waited, moved) = process.take_waited();
+        Took { measured, place: callers::last(), waited, moved }
+    }
+}
+
+/// The end of a stretch: an MPI call, or a look at the clock.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    /// Address in the program to which it returns; 0 if that is not known.
+    pub place: Place,
+    /// What is called.
+    pub function: &'static str,
+    /// What it sends.
+    pub bytes: u64,
+}
+
+/// What a stretch takes.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Charge {
+    /// Simulated time.
+    pub time: Duration,
+    /// Bytes that it moves through memory.
+    pub bytes: u64,
+    /// What may be left of it.
+    pub pending: Option<Pending>,
+}
+
+/// A stretch of which a part has passed, and whose time is not settled.
+#[derive(Debug, Clone, Copy)]
+pub struct Pending {
+    open: Open,
+    passed: Duration,
+}
+
+/// Pieces in which a stretch passes that is not settled: this part of it, and no shorter than that.
+const PIECE: f64 = 0.25;
+const SHORTEST: Duration = Duration(50_000);
+
+/// The computing of all ranks.
+pub struct Computing {
+    how: How,
+    conversion: Conversion,
+    draws: Option<u64>,
+    sites: Sites,
+    stretches: Stretches,
+    /// Of each rank, where its last stretch ended, its visits to each kind, and its random numbers.
+    ranks: Vec<RankComputing>,
+    neighbours: Option<Neighbours>,
+    /// Entries of the profile by key, once asked for.
+    entries: BTreeMap<(Key, bool), Option<usize>>,
+    missing: Missing,
+}
+
+#[derive(Default)]
+struct RankComputing {
+    last: (u32, u8),
+    visited: Vec<Key>,
+    random: Option<Stream>,
+}
+
+/// Stretches that the profile does not know.
+#[derive(Debug, Default, Clone)]
+struct Missing {
+    count: u64,
+    first: String,
+}
+
+impl Computing {
+    /// Of so many ranks. `draws`: the seed of times that are drawn from a profile's distributions, if they are.
+    pub fn new(ranks: u32, how: How, conversion: Conversion, draws: Option<u64>) -> Computing {
+        let all = if how == How::Free { 0 } else { ranks as usize };
+        Computing {
+            how,
+            conversion,
+            draws,
+            sites: Sites::default(),
+            stretches: Stretches::new(ranks),
+            ranks: (0..all).map(|_| RankComputing::default()).collect(),
+            neighbours: None,
+            entries: BTreeMap::new(),
+            missing: Missing::default(),
+        }
+    }
+
+    /// The clock that it wants.
+    pub fn clock(&self) -> Clock {
+        if self.how == How::Measured { Clock::Runs } else { Clock::Stopped }
+    }
+
+    /// Whether computing takes time.
+    pub fn counts(&self) -> bool {
+        self.how != How::Free
+    }
+
+    /// Whether a profile is made or used.
+    pub fn has_profile(&self) -> bool {
+        matches!(self.how, How::Profile(_)) || self.neighbours.is_some()
+    }
+
+    /// From now on other processors are kept busy now and then, so that it shows what memory has to do with a stretch.
+    pub fn disturb(&mut self, neighbours: Neighbours) {
+        self.neighbours = Some(neighbours);
+    }
+
+    /// A rank is about to compute.
+    #[inline]
+    pub fn begin(&mut self) {
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.take_turns();
+        }
+    }
+
+    /// So much of this machine's time \[s\] on the platform.
+    pub fn scaled(&self, time: f64) -> Duration {
+        Duration::from_seconds(self.conversion.time(time, 0.0))
+    }
+
+    /// What the stretch takes that `rank` ends with `end`.
+    pub fn charge(&mut self, rank: u32, end: End, measured: Measured) -> Charge {
+        if self.how == How::Free {
+            return Charge::default();
+        }
+        let site = (self.sites.number(end.place, end.function), Key::class(end.bytes));
+        let from = std::mem::replace(&mut self.ranks[rank as usize].last, site);
+        let key = Key { from, to: site };
+        if let How::Profile(_) = self.how {
+            return self.from_profile(rank, key);
+        }
+        let busy = self.neighbours.as_ref().is_some_and(Neighbours::are_busy);
+        let sample =
+            Sample { time: measured.ns as f64 * 1e-9, interrupted: measured.interrupted && !busy, busy };
+        let (time, open) = self.stretches.add(key, rank, sample);
+        let time = self.scaled(time);
+        match open {
+            None => Charge { time, bytes: 0, pending: None },
+            Some(open) => {
+                let mut pending = Pending { open, passed: Duration::ZERO };
+                let time = self.piece(&mut pending).unwrap_or_default();
+                Charge { time, bytes: 0, pending: Some(pending) }
+            }
+        }
+    }
+
+    /// The whole of a charge, now.
+    pub fn settle(&self, charge: Charge) -> Duration {
+        let left = charge.pending.map(|pending| {
+            self.scaled(self.stretches.look_again(&pending.open)).saturating_sub(pending.passed)
+        });
+        charge.time + left.unwrap_or_default()
+    }
+
+    /// The next piece of what is not settled, if anything of it is left.
+    pub fn piece(&self, pending: &mut Pending) -> Option<Duration> {
+        let whole = self.scaled(self.stretches.look_again(&pending.open));
+        let left = whole.saturating_sub(pending.passed);
+        let piece = whole.scaled(PIECE).max(SHORTEST).min(left);
+        pending.passed += piece;
+        (piece > Duration::ZERO).then_some(piece)
+    }
+
+    /// What a profile says.
+    fn from_profile(&mut self, rank: u32, key: Key) -> Charge {
+        let of = &mut self.ranks[rank as usize];
+        let first = of.visited.binary_search(&key).map_err(|at| of.visited.insert(at, key)).is_err();
+        let How::Profile(profile) = &self.how else { unreachable!("asked of a profile") };
+        let sites = &self.sites;
+        let found = self.entries.entry((key, first)).or_insert_with(|| {
+            let name = |site: (u32, u8)| (sites.name(site.0), site.1);
+            profile.find(&name(key.from), &name(key.to), first)
+        });
+        let Some(entry) = found.map(|at| &profile.stretches[at]) else {
+            self.missing.count += 1;
+            if self.missing.first.is_empty() {
+                self.missing.first = format!("{} to {}", sites.words(key.from.0), sites.words(key.to.0));
+            }
+            return Charge::default();
+        };
+        let factor = entry.factor(rank);
+        let seconds = match self.draws {
+            None => entry.centre_s,
+            Some(seed) => {
+                let random = of.random.get_or_insert_with(|| stream(seed, "computing", rank.into()));
+                Noise::Normal.draw(entry.centre_s, entry.spread_s, random)
+            }
+        };
+        let bytes = entry.memory_bytes * factor;
+        let time = Duration::from_seconds(self.conversion.time(seconds * factor, bytes));
+        Charge { time, bytes: Bytes(bytes as u64).0, pending: None }
+    }
+
+    /// What was measured, for a profile.
+    pub fn entries(&self, machine: &Machine) -> Vec<Entry> {
+        let known = self.stretches.known();
+        let name = |site: (u32, u8)| (self.sites.name(site.0), self.sites.words(site.0), site.1);
+        known
+            .iter()
+            .map(|known| Entry::of(known, name(known.key.from), name(known.key.to), machine))
+            .collect()
+    }
+
+    /// How much was discarded: how many stretches of how many, and their excess \[s\].
+    pub fn discarded(&self) -> (u64, u64, f64) {
+        self.stretches.known().iter().fold((0, 0, 0.0), |(discarded, all, time), known| {
+            (discarded + known.discarded, all + known.count + known.discarded, time + known.discarded_time)
+        })
+    }
+
+    /// Warning about stretches that the profile does not know.
+    pub fn warning(&self) -> Option<String> {
+        (self.missing.count > 0).then(|| {
+            format!(
+                "computing: the profile does not know {} stretches, which took no time (the first: {}); measure it anew: \
+                 remove the file",
+                self.missing.count, self.missing.first
+            )
+        })
+    }
+}

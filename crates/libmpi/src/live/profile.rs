@@ -1,0 +1,252 @@
+//! The profile of a program's computing: measured in one run, and the same in all later ones. Its format is in
+//! docs/profiles.md.
+//!
+//!   b = (t₂ / t₁ − 1) / (B₁ / B₂ − 1) · t₁ B₁        bytes that a stretch moves through memory, 0 to t₁ B₁
+//!
+//! t₁ is its time alone, t₂ while all other cores move as much as they can, B₁ and B₂ what a loop that only moves has in
+//! both cases: that loop is slowed by B₁ / B₂ and all of its time is memory's, a loop in registers is not slowed at all, and
+//! others lie between. Assumption: they lie there in proportion. Where B₁ / B₂ is close to 1, nothing can be told, and is not.
+
+use std::path::Path;
+
+use mpi::compute::stretches::Known;
+use serde::{Deserialize, Serialize};
+
+/// What the file begins with.
+pub const FORMAT: &str = "hopcast-compute-profile";
+/// The version that is written, and read.
+pub const VERSION: u32 = 1;
+/// A machine whose loops are slowed by less tells nothing of memory.
+const LEAST_SLOWDOWN: f64 = 1.1;
+
+/// A whole profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// [`FORMAT`]
+    pub format: String,
+    /// [`VERSION`]
+    pub version: u32,
+    /// The version of hopcast that measured it.
+    pub hopcast_version: String,
+    /// The day on which it was measured, such as "2026-11-22".
+    pub date: String,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// Of what.
+    pub program: Program,
+    /// Kinds of stretches.
+    pub stretches: Vec<Entry>,
+}
+
+/// The machine on which a profile was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Its processor's name.
+    pub processor: String,
+    /// Cores that the run could use.
+    pub cores: u32,
+    /// Peak of one core: multiply-adds of its widest vectors \[flop/s\].
+    #[serde(rename = "flop_rate_flop_per_s")]
+    pub flop_rate: f64,
+    /// What one core copies alone, read and written \[bytes/s\].
+    #[serde(rename = "memory_bandwidth_B_per_s")]
+    pub memory_bandwidth: f64,
+    /// What it copies while all others do, too \[bytes/s\].
+    #[serde(rename = "busy_memory_bandwidth_B_per_s")]
+    pub busy_memory_bandwidth: f64,
+}
+
+/// The run that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The name of its file.
+    pub file: String,
+    /// A hash of its contents.
+    pub hash: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its ranks.
+    pub ranks: u32,
+}
+
+/// One kind of stretches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The call after which it begins, by name.
+    pub from: String,
+    /// The call at which it ends.
+    pub to: String,
+    /// The same for a reader, with file and line where the program has them.
+    pub from_place: String,
+    /// As `from_place`.
+    pub to_place: String,
+    /// Size class of the message of the first call: 0, or 1 + ⌊log2 of its bytes⌋.
+    pub from_class: u8,
+    /// The same of the second.
+    pub to_class: u8,
+    /// Whether it is of ranks' first visits, or of all others.
+    pub first_visit: bool,
+    /// Times that count.
+    pub count: u64,
+    /// Times that were discarded as interruptions.
+    pub discarded: u64,
+    /// Mean of those that count \[s\].
+    pub centre_s: f64,
+    /// Their standard deviation \[s\].
+    pub spread_s: f64,
+    /// Bytes that it moves through memory, as far as could be told.
+    #[serde(rename = "memory_B")]
+    pub memory_bytes: f64,
+    /// Ranks that take another time, with the factor on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<(u32, f64)>,
+}
+
+impl Machine {
+    /// Whether other cores slow what one moves by enough to tell what is memory.
+    pub fn tells_memory(&self) -> bool {
+        self.memory_bandwidth >= LEAST_SLOWDOWN * self.busy_memory_bandwidth
+    }
+
+    /// Bytes that a stretch moves that takes so long alone, and so long beside busy cores \[s\].
+    pub fn moved(&self, alone: f64, busy: f64) -> f64 {
+        if !self.tells_memory() || alone <= 0.0 {
+            return 0.0;
+        }
+        let slowdown = self.memory_bandwidth / self.busy_memory_bandwidth;
+        let share = ((busy / alone - 1.0) / (slowdown - 1.0)).clamp(0.0, 1.0);
+        share * alone * self.memory_bandwidth
+    }
+}
+
+impl Entry {
+    /// What is known of a kind of stretches, from and to places with these names, words and classes.
+    pub fn of(
+        known: &Known,
+        from: (String, String, u8),
+        to: (String, String, u8),
+        machine: &Machine,
+    ) -> Entry {
+        Entry {
+            from: from.0,
+            from_place: from.1,
+            from_class: from.2,
+            to: to.0,
+            to_place: to.1,
+            to_class: to.2,
+            first_visit: known.first,
+            count: known.count,
+            discarded: known.discarded,
+            centre_s: known.centre,
+            spread_s: known.spread,
+            memory_bytes: known.busy.map_or(0.0, |busy| machine.moved(known.centre, busy).round()),
+            ranks: known.ranks.clone(),
+        }
+    }
+
+    /// The factor on the time of a rank.
+    pub fn factor(&self, rank: u32) -> f64 {
+        self.ranks.iter().find(|(other, _)| *other == rank).map_or(1.0, |(_, factor)| *factor)
+    }
+}
+
+impl Profile {
+    /// Reads a profile.
+    pub fn read(path: &Path) -> Result<Profile, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let profile: Profile = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        if profile.format != FORMAT || profile.version != VERSION {
+            let (format, version) = (&profile.format, profile.version);
+            return Err(format!("{format} version {version}: {FORMAT} version {VERSION} is known"));
+        }
+        let good = |value: f64| value.is_finite() && value >= 0.0;
+        let bad =
+            |entry: &&Entry| ![entry.centre_s, entry.spread_s, entry.memory_bytes].into_iter().all(good);
+        if let Some(bad) = profile.stretches.iter().find(bad) {
+            return Err(format!("{} to {}: times and bytes are 0 or more", bad.from, bad.to));
+        }
+        Ok(profile)
+    }
+
+    /// Writes it.
+    pub fn write(&self, path: &Path) -> Result<(), String> {
+        let text = serde_json::to_string_pretty(self).expect("a profile has text keys and finite numbers");
+        std::fs::write(path, text + "\n").map_err(|error| error.to_string())
+    }
+
+    /// The entry of a stretch between two places with their size classes; of the nearest classes if those were not
+    /// measured, and of other visits if there are none of these.
+    pub fn find(&self, from: &(String, u8), to: &(String, u8), first: bool) -> Option<usize> {
+        let same = |entry: &Entry| entry.from == from.0 && entry.to == to.0;
+        let far = |entry: &Entry| {
+            let classes = entry.from_class.abs_diff(from.1) + entry.to_class.abs_diff(to.1);
+            (classes, entry.first_visit != first)
+        };
+        let pair = self.stretches.iter().enumerate().filter(|(_, entry)| same(entry));
+        pair.min_by_key(|(_, entry)| far(entry)).map(|(at, _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(busy: f64) -> Machine {
+        let processor = String::new();
+        Machine { processor, cores: 2, flop_rate: 1e9, memory_bandwidth: 10e9, busy_memory_bandwidth: busy }
+    }
+
+    #[test]
+    fn what_slows_a_stretch_is_memory() {
+        // Loops that only move are slowed by 2: one of 1 ms moves 10 MB; half as slow, half of it.
+        let machine_of = machine(5e9);
+        let moved = |busy: f64| (machine_of.moved(1e-3, busy) / 1e6 * 1e6).round() / 1e6;
+        assert_eq!([1e-3, 1.5e-3, 2e-3, 9e-3, 0.9e-3].map(moved), [0.0, 5.0, 10.0, 10.0, 0.0]);
+        assert_eq!(machine(9.5e9).moved(1e-3, 2e-3), 0.0);
+    }
+
+    #[test]
+    fn the_nearest_class_of_the_same_places_is_found() {
+        let entry = |to: &str, to_class, first_visit| Entry {
+            from: "a".into(),
+            to: to.into(),
+            from_place: String::new(),
+            to_place: String::new(),
+            from_class: 0,
+            to_class,
+            first_visit,
+            count: 1,
+            discarded: 0,
+            centre_s: 1.0,
+            spread_s: 0.0,
+            memory_bytes: 0.0,
+            ranks: vec![(3, 2.0)],
+        };
+        let profile = Profile {
+            format: FORMAT.into(),
+            version: VERSION,
+            hopcast_version: String::new(),
+            date: String::new(),
+            machine: machine(5e9),
+            program: Program { file: String::new(), hash: String::new(), arguments: Vec::new(), ranks: 4 },
+            stretches: vec![
+                entry("b", 4, true),
+                entry("b", 4, false),
+                entry("b", 9, true),
+                entry("c", 5, true),
+            ],
+        };
+        let find = |to: &str, class, first| profile.find(&("a".into(), 0), &(to.into(), class), first);
+        assert_eq!(find("b", 4, false), Some(1));
+        assert_eq!(find("b", 5, true), Some(0));
+        assert_eq!(find("b", 9, false), Some(2));
+        assert_eq!(find("d", 4, true), None);
+        assert_eq!([3, 4].map(|rank| profile.stretches[0].factor(rank)), [2.0, 1.0]);
+        let text = serde_json::to_string(&profile).unwrap();
+        assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), profile);
+    }
+}

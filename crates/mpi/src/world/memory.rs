@@ -1,0 +1,85 @@
+//! Computing that moves bytes through the memory of its socket, beside others: see [`crate::compute::sockets`].
+
+use engine::hash::Map;
+use engine::{Bytes, Duration, Lane, Owner, Time};
+
+use crate::compute::sockets::Socket;
+use crate::operation::Work;
+use crate::world::calls::Flow;
+use crate::world::{Context, Outcome, Wake, World};
+
+/// Sockets on which ranks of this world compute, made when the first of them moves bytes.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    sockets: Vec<Shared>,
+    /// Index of a socket by its host and its number there.
+    index: Map<u64, u32>,
+    /// Whether a rank has named bytes that it moves.
+    named: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    socket: Socket,
+    /// The rank that owns its events: the first that has used it.
+    owner: u32,
+    /// The time of its latest event.
+    due: Option<Time>,
+}
+
+impl World {
+    /// Begins to compute.
+    #[inline]
+    pub(super) fn compute(&mut self, rank: u32, work: Work, context: &mut Context) -> Flow {
+        let (processor, bytes) = (&self.setup.processor, work.memory_bytes());
+        let alone = processor.time(work);
+        if bytes == Bytes(0) {
+            return Flow::Return(context.now + alone);
+        }
+        self.memory.named = true;
+        // Nobody moves more than the whole socket.
+        let alone = alone.max(processor.sockets.memory_bandwidth.transfer(bytes));
+        if !processor.sockets.share() || alone == Duration::ZERO {
+            return Flow::Return(context.now + alone);
+        }
+        let index = self.socket_of(rank);
+        self.memory.sockets[index as usize].socket.begin(context.now, rank, alone, bytes);
+        self.schedule(index, context);
+        Flow::Sharing
+    }
+
+    /// Whether a rank has named bytes that it moves through memory.
+    pub fn names_memory(&self) -> bool {
+        self.memory.named
+    }
+
+    /// A stretch on this socket ends now, unless that has moved.
+    pub(super) fn memory_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
+        let ended = self.memory.sockets[index as usize].socket.end(context.now);
+        self.schedule(index, context);
+        ended.into_iter().try_for_each(|rank| self.resume(rank, context))
+    }
+
+    /// An event for the next end, unless there is one.
+    fn schedule(&mut self, index: u32, context: &mut Context) {
+        let shared = &mut self.memory.sockets[index as usize];
+        let next = shared.socket.next();
+        if let Some(at) = next.filter(|_| next != shared.due) {
+            let owner = Owner::new(Lane::Rank, shared.owner);
+            context.queue.push(at, owner, Wake::MemoryDone(index).encode());
+        }
+        shared.due = next;
+    }
+
+    fn socket_of(&mut self, rank: u32) -> u32 {
+        let (place, sockets) = (self.setup.placement[rank as usize], self.setup.processor.sockets);
+        let number = sockets.of_slot(place.process, self.setup.host.processes);
+        let key = u64::from(place.host.0) << 16 | u64::from(number);
+        let all = &mut self.memory.sockets;
+        *self.memory.index.entry(key).or_insert_with(|| {
+            let socket = Socket::new(sockets.memory_bandwidth);
+            all.push(Shared { socket, owner: rank, due: None });
+            all.len() as u32 - 1
+        })
+    }
+}
