@@ -4,6 +4,7 @@
 //! user memory: timing and data travel apart.
 
 pub mod cartesian;
+pub mod cause;
 pub mod collective;
 pub mod compute;
 pub mod file_system;
@@ -13,6 +14,7 @@ pub mod record;
 pub mod source;
 pub mod world;
 
+pub use cause::{Cause, Causes, Path};
 pub use operation::{Op, Rank};
 pub use record::{Blocked, Failure, PartCall, Record};
 pub use source::{Completion, Source};

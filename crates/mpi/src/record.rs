@@ -3,8 +3,10 @@
 use std::fmt;
 
 use engine::{Bytes, Duration, Time};
+use network::Shared;
 use serde::{Deserialize, Serialize};
 
+use crate::cause::{Causes, Path};
 use crate::operation::{CommId, Rank};
 
 /// One thing that has happened to a rank.
@@ -29,8 +31,8 @@ pub enum Record {
         begin: Time,
         /// When it returned.
         end: Time,
-        /// For how much of that nothing was on its way to this rank: its partners had not come yet.
-        waiting: Duration,
+        /// Why it took that long: they sum to the time between both.
+        causes: Causes,
         /// Bytes sent, received, read or written by the call itself (not by requests that it waits for).
         bytes: Bytes,
     },
@@ -49,12 +51,23 @@ pub enum Record {
         /// Whether a collective sent it.
         collective: bool,
     },
+    /// Time of a rank in MPI is due to contention.
+    Contention {
+        /// Whose.
+        rank: Rank,
+        /// Where messages held each other up.
+        at: Shared,
+        /// How long.
+        time: Duration,
+    },
     /// The rank is done.
     Finish {
         /// Which.
         rank: Rank,
         /// When.
         at: Time,
+        /// The chain of dependencies that has ended then.
+        path: Path,
     },
 }
 

@@ -19,6 +19,9 @@ pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
 pub use faults::Faults;
 pub use host::{HostParameters, Memory, MemoryRegime, Regime};
-pub use message::{Arrival, Cargo, Crossing, Endpoint, Happening, Losses, Message, Network};
+pub use message::{
+    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Endpoint, Happening, Losses, Message, Network,
+    Shared,
+};
 pub use nics::{NicChoice, NicPair, Nics};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

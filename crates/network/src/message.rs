@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::faults::CutOff;
 use crate::nics::NicPair;
 use crate::statistics::{Options, Statistics};
-use crate::topology::{HostId, LinkId};
+use crate::topology::{HOST_CLASSES, HostId, LinkId};
 
 /// A process slot on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,7 +18,10 @@ pub struct Endpoint {
 }
 
 /// What the layer above wants back when the message arrives; the network never looks inside.
-pub type Cargo = [u64; 5];
+pub type Cargo = [u64; CARGO_WORDS];
+
+/// Words of a [`Cargo`].
+pub const CARGO_WORDS: usize = 11;
 
 /// One message on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +64,26 @@ pub struct Arrival {
     pub message: Message,
 }
 
+/// What messages share, and so may hold each other up at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Shared {
+    /// The memory of a host.
+    Memory,
+    /// A NIC, or the path of a process to it.
+    Nic,
+    /// The links of this class.
+    Links(u16),
+    /// Somewhere between the NICs: the model does not know where.
+    Fabric,
+}
+
+impl Shared {
+    /// Of the links of a class; those of hosts are one with their NICs.
+    pub fn of_class(class: u16) -> Shared {
+        if usize::from(class) < HOST_CLASSES.len() { Shared::Nic } else { Shared::Links(class) }
+    }
+}
+
 /// What leaves one domain of a run for another, at the end of a window: plain words, so that it can be
 /// sent between processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +95,11 @@ pub struct Crossing {
     /// The place of that event among those of the same time, stamped by the sender's queue.
     pub key: Key,
     /// The model's own.
-    pub words: [u64; 14],
+    pub words: [u64; CROSSING_WORDS],
 }
+
+/// Words of a [`Crossing`].
+pub const CROSSING_WORDS: usize = 9 + CARGO_WORDS;
 
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///
@@ -103,6 +129,18 @@ pub trait Network: Send {
 
     /// How long a message of `size` would take alone on an idle network, without host overheads.
     fn idle_time(&mut self, message: &Message) -> Duration;
+
+    /// The parts of [`Network::idle_time`]: what a message without payload would take, and what its bytes add.
+    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
+        let whole = self.idle_time(message);
+        let latency = self.idle_time(&Message { size: Bytes(0), ..*message }).min(whole);
+        (latency, whole.saturating_sub(latency))
+    }
+
+    /// What held up `message`, which is being delivered or has left, if it took longer than on an idle network.
+    fn held_at(&self, message: &Message) -> Shared {
+        if message.from.host == message.to.host { Shared::Memory } else { Shared::Nic }
+    }
 
     /// Reports what each link has carried up to `now`; models without links report nothing.
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>);

@@ -6,7 +6,9 @@ use network::Fabric;
 use serde::Serialize;
 
 use crate::jobs::{JobReport, Placed};
-use crate::observe::{FaultsReport, LinkNames, RankTotals, StatisticsReport};
+use crate::observe::{
+    Balance, CausesReport, Contended, CriticalPath, FaultsReport, LinkNames, RankTotals, StatisticsReport,
+};
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
 
@@ -64,6 +66,14 @@ pub struct Report {
     pub processes: u32,
     /// Where the time went, summed over ranks.
     pub time: TimeSplit,
+    /// Why ranks were in MPI, summed over them.
+    pub causes: CausesReport,
+    /// Where messages held each other up, for how long of `causes.contention_s`, the most first.
+    pub contention: Vec<Contended>,
+    /// The chain of dependencies that decides the makespan, if all ranks were done.
+    pub critical_path: Option<CriticalPath>,
+    /// How evenly ranks compute and receive.
+    pub balance: Balance,
     /// The busiest links, most busy first.
     pub busiest_links: Vec<BusyLink>,
     /// Totals by MPI call, longest total first.
@@ -102,7 +112,7 @@ impl TimeSplit {
         TimeSplit {
             compute_s: sum(|rank| rank.compute.seconds()),
             transfer_s: sum(|rank| rank.transfer().seconds()),
-            waiting_s: sum(|rank| rank.waiting.seconds()),
+            waiting_s: sum(|rank| rank.waiting().seconds()),
         }
     }
 }
@@ -255,6 +265,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let ranks = title.host_of_rank.len() as u32;
     let ranks_finished = ranks - ended.unfinished.len() as u32;
     let warnings = warnings(fabric, ended, title, ranks_finished);
+    let (totals, finished) = (ended.views.ranks.totals(), ended.unfinished.is_empty());
     let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
     let report = Report {
         hopcast_version: env!("CARGO_PKG_VERSION"),
@@ -281,7 +292,11 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         peak_rss_bytes: peak_rss_bytes(),
         threads: ended.threads,
         processes: ended.processes,
-        time: TimeSplit::of(ended.views.ranks.totals()),
+        time: TimeSplit::of(totals),
+        causes: CausesReport::of(totals),
+        contention: ended.views.contention.report(fabric),
+        critical_path: CriticalPath::of(totals).filter(|_| finished && ended.end == End::Finished),
+        balance: Balance::of(totals),
         busiest_links: busiest_links(ended, &names, makespan),
         calls: call_totals(ended),
         jobs: jobs(ended, title),

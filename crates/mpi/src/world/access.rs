@@ -55,7 +55,13 @@ impl World {
         let channel = process.channels.entry(dest);
         let number = channel.sent;
         channel.sent = number.wrapping_add(1);
-        let handle = process.rare().accesses.insert(Pending { target, to: dest }) as u32;
+        let handle = process.rare().accesses.insert(Pending {
+            target,
+            to: dest,
+            sent: now,
+            handed: at,
+            bytes: access.bytes,
+        }) as u32;
         let parcel = Parcel {
             kind: Kind::Access,
             ready: access.applied == Applied::ByTarget,
@@ -68,11 +74,11 @@ impl World {
             low: handle,
             word: access.data,
             sent: now,
+            extra: 0,
         };
         let message = self.message(&parcel, access.bytes, false);
         self.count(access.bytes);
         self.transmit(&message, at, false, context);
-        self.cover(rank, target, now, at);
         Ok(self.flow_of(rank, target, at))
     }
 
@@ -121,6 +127,7 @@ impl World {
     ) -> Outcome<()> {
         let rank = parcel.dest;
         let pending = self.processes[rank as usize].rare().accesses.remove(parcel.low as usize);
-        self.complete(rank, pending.target, arrival.injected, context.now, None, context)
+        self.charge_access(rank, &pending, parcel, arrival, context);
+        self.complete(rank, pending.target, context.now, None, context)
     }
 }

@@ -55,7 +55,9 @@ impl World {
     fn ask(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
         loop {
             let op = context.source.next(Rank(rank), &self.completion);
-            self.processes[rank as usize].call = Call::new(context.now);
+            let process = &mut self.processes[rank as usize];
+            process.call = Call::new(context.now);
+            self.trigger = process.path;
             let entered = self.enter(rank, &op, context.now);
             let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
@@ -165,8 +167,10 @@ impl World {
             Op::Abort(code) => Err(Box::new(Failure::Abort { rank: Rank(rank), code: *code })),
             Op::Finish => {
                 let at = now;
-                context.observer.record(now, &Record::Finish { rank: Rank(rank), at });
-                self.processes[rank as usize].digest.fold(at.0);
+                let process = &mut self.processes[rank as usize];
+                process.digest.fold(at.0);
+                let path = process.path;
+                context.observer.record(now, &Record::Finish { rank: Rank(rank), at, path });
                 Ok(Flow::Finished)
             }
         }
@@ -217,24 +221,24 @@ impl World {
         }
     }
 
-    /// Tells `target` that its operation is complete from `at` on, and was on its way since `since`.
+    /// Tells `target` that its operation is complete from `at` on. What of its time has not been attributed before
+    /// was work of the rank.
     #[inline]
     pub(super) fn complete(
         &mut self,
         rank: u32,
         target: Target,
-        since: Time,
         at: Time,
         status: Option<Status>,
         context: &mut Context,
     ) -> Outcome<()> {
         if target != Target::Call {
-            return self.complete_later(rank, target, since, at, status, context);
+            return self.complete_later(rank, target, at, status, context);
         }
         if let Some(status) = status {
             self.processes[rank as usize].call.status = status;
         }
-        self.count_down(rank, since, at, context);
+        self.count_down(rank, at, context);
         Ok(())
     }
 
@@ -243,7 +247,6 @@ impl World {
         &mut self,
         rank: u32,
         target: Target,
-        since: Time,
         at: Time,
         status: Option<Status>,
         context: &mut Context,
@@ -252,7 +255,7 @@ impl World {
         match target {
             Target::Nobody => Ok(()),
             Target::Round(instance) => {
-                self.cover(rank, target, since, at);
+                self.charge_work(rank, target, at);
                 self.round_part_done(rank, instance, at, context)
             }
             Target::Call => unreachable!("that is complete now"),
@@ -266,7 +269,7 @@ impl World {
                     return Ok(());
                 }
                 if slot.waited && process.standing == Standing::Blocked {
-                    self.count_down(rank, since, at, context);
+                    self.count_down(rank, at, context);
                 }
                 Ok(())
             }
@@ -275,10 +278,10 @@ impl World {
 
     /// One of the things that the call of `rank` waits for is complete.
     #[inline]
-    fn count_down(&mut self, rank: u32, since: Time, at: Time, context: &mut Context) {
+    fn count_down(&mut self, rank: u32, at: Time, context: &mut Context) {
         let process = &mut self.processes[rank as usize];
+        process.work_until(at);
         let call = &mut process.call;
-        call.cover(since, at);
         call.outstanding -= 1;
         call.at = call.at.max(at);
         if process.standing != Standing::Blocked || call.outstanding > 0 {
@@ -293,32 +296,16 @@ impl World {
         }
     }
 
-    /// From `since` to `until` something for `target` was on its way, which may end the waiting of the
-    /// call in which the rank stands.
-    pub(super) fn cover(&mut self, rank: u32, target: Target, since: Time, until: Time) {
-        let process = &mut self.processes[rank as usize];
-        let awaited = match target {
-            Target::Call => true,
-            Target::Request(number) => process.requests[number as usize].waited,
-            Target::Round(instance) => match process.instances[instance as usize].target {
-                Target::Call => true,
-                Target::Request(number) => process.requests[number as usize].waited,
-                Target::Round(_) | Target::Nobody => false,
-            },
-            Target::Nobody => false,
-        };
-        if awaited {
-            process.call.cover(since, until);
-        }
-    }
-
     /// The call returns: says so to the source, the observer and the digest.
     #[inline(always)]
     fn finish(&mut self, rank: u32, op: &Op, context: &mut Context) {
         let now = context.now;
-        let call = &self.processes[rank as usize].call;
-        let (begin, waiting) =
-            (call.begin, if text::blocks(op) { call.waiting(now) } else { Duration::ZERO });
+        let process = &mut self.processes[rank as usize];
+        if !matches!(op, Op::Compute(_) | Op::SleepUntil(_)) {
+            process.close_call(op, now);
+        }
+        let call = &process.call;
+        let (begin, causes) = (call.begin, call.causes);
         let completion = &mut self.completion;
         completion.now = now;
         completion.status = call.status;
@@ -341,7 +328,7 @@ impl World {
             Op::SleepUntil(_) => {}
             _ => {
                 let bytes = Bytes(text::sent_by(op) + received(op, &self.completion));
-                let record = Record::Call { rank, name: text::name(op), begin, end: now, waiting, bytes };
+                let record = Record::Call { rank, name: text::name(op), begin, end: now, causes, bytes };
                 context.observer.record(now, &record);
             }
         }

@@ -17,7 +17,6 @@
 //! [`Progress::Calls`]: crate::world::Progress::Calls
 
 use engine::Bytes;
-use network::Arrival;
 
 use crate::operation::{Op, Request};
 use crate::source::Status;
@@ -75,6 +74,7 @@ impl World {
             low: sent.number,
             word: 0,
             sent: now,
+            extra: 0,
         };
         let message = self.message(&parcel, Bytes(0), false);
         self.transmit(&message, at, false, context);
@@ -118,12 +118,7 @@ impl World {
     }
 
     /// The sender hears whether its message has been taken back.
-    pub(super) fn recall_answered(
-        &mut self,
-        parcel: &Parcel,
-        arrival: &Arrival,
-        context: &mut Context,
-    ) -> Outcome<()> {
+    pub(super) fn recall_answered(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
         let rank = parcel.dest;
         let cost = self.overheads(Bytes(0)).1;
         let process = &mut self.processes[rank as usize];
@@ -147,13 +142,13 @@ impl World {
             slot.sent = None;
         }
         if drained && process.standing == Standing::Blocked && matches!(process.op, Some(Op::Drain(_))) {
-            self.complete(rank, Target::Call, arrival.injected, at, None, context)?;
+            self.complete(rank, Target::Call, at, None, context)?;
         }
         if is_over {
-            self.complete(rank, target, arrival.injected, at, Some(status), context)?;
+            self.complete(rank, target, at, Some(status), context)?;
         }
         if parcel.source == rank {
-            return self.complete(rank, Target::Call, arrival.injected, at, None, context);
+            return self.complete(rank, Target::Call, at, None, context);
         }
         Ok(())
     }

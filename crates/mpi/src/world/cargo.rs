@@ -1,8 +1,12 @@
-//! What a message carries through the network for its receiver: self-contained, five words.
+//! What a message carries through the network for its receiver: self-contained, in words.
+//!
+//! The first five are the protocol's, the sixth belongs to the attribution of time, and the rest is the critical path
+//! up to the hand-over of the message to the network.
 
 use engine::Time;
-use network::Cargo;
+use network::{CARGO_WORDS, Cargo};
 
+use crate::cause::Path;
 use crate::operation::Request;
 use crate::world::process::Target;
 
@@ -70,8 +74,11 @@ pub(crate) struct Parcel {
     /// Eager, data and recalled: the handle of the user's data. Requests: the length of the payload. Clear: when
     /// the request had come \[ps\].
     pub word: u64,
-    /// When the send was called.
+    /// When the send was called. Clear: when request and receive had met.
     pub sent: Time,
+    /// Collectives: the latest entry that the message depends on \[ps\]. Clear and data of others: for how long the
+    /// handshake has stood at ranks outside MPI \[ps\].
+    pub extra: u64,
 }
 
 /// Which receive of its rank a clearance is for: 0 for the call in which it stands, then requests; the
@@ -89,6 +96,9 @@ pub(crate) fn named(name: u32) -> Option<Option<Request>> {
     (name != u32::MAX).then(|| name.checked_sub(1).map(Request))
 }
 
+/// Where the path begins.
+const PATH_AT: usize = CARGO_WORDS - crate::cause::ON_PATH;
+
 impl Parcel {
     pub fn pack(&self) -> Cargo {
         debug_assert!(self.context < 1 << 28 && self.source < 1 << 31 && self.dest < 1 << 31);
@@ -105,6 +115,12 @@ impl Parcel {
             u64::from(self.high) << 32 | u64::from(self.low),
             self.word,
             self.sent.0,
+            self.extra,
+            0,
+            0,
+            0,
+            0,
+            0,
         ]
     }
 
@@ -121,7 +137,18 @@ impl Parcel {
             low: cargo[2] as u32,
             word: cargo[3],
             sent: Time(cargo[4]),
+            extra: cargo[5],
         }
+    }
+
+    /// The critical path that a message carries.
+    pub fn path_of(cargo: &Cargo) -> Path {
+        Path(cargo[PATH_AT..].try_into().expect("a path is the rest"))
+    }
+
+    /// Lets a message carry `path`.
+    pub fn set_path(cargo: &mut Cargo, path: &Path) {
+        cargo[PATH_AT..].copy_from_slice(&path.0);
     }
 
     pub fn source_of(cargo: &Cargo) -> u32 {
@@ -149,8 +176,12 @@ mod tests {
                     low: u32::MAX - 2,
                     word: u64::MAX - 3,
                     sent: Time(u64::MAX - 4),
+                    extra: u64::MAX - 5,
                 };
-                assert_eq!(Parcel::unpack(&parcel.pack()), parcel);
+                let (mut cargo, path) = (parcel.pack(), Path([1, 2, 3, 4, u64::MAX]));
+                Parcel::set_path(&mut cargo, &path);
+                assert_eq!(Parcel::unpack(&cargo), parcel);
+                assert_eq!(Parcel::path_of(&cargo), path);
             }
         }
     }

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use engine::{Bytes, Time};
+use engine::{Bytes, Duration, Time};
 use network::Arrival;
 
 use crate::cartesian::NOBODY;
@@ -46,6 +46,8 @@ pub(crate) struct Instance {
     pub round: u32,
     /// What the present round waits for.
     outstanding: u32,
+    /// The latest entry of a rank into the collective that what is done so far depends on.
+    pub latest: Time,
     pub target: Target,
 }
 
@@ -68,6 +70,8 @@ pub(crate) struct Early {
     injected: Time,
     arrived: Time,
     sent: Time,
+    /// The latest entry that it depends on.
+    latest: Time,
 }
 
 /// A call with what was chosen for it.
@@ -123,6 +127,7 @@ impl World {
             me,
             round: 0,
             outstanding: 0,
+            latest: context.now,
             target,
         });
         self.advance(rank, instance as u32, context)
@@ -143,7 +148,7 @@ impl World {
             };
             if !(state.algorithm)(&shape, state.me, state.round, &mut steps) {
                 let done = self.processes[rank as usize].instances.remove(instance as usize);
-                break self.complete(rank, done.target, done.at, done.at, None, context);
+                break self.complete(rank, done.target, done.at, None, context);
             }
             state.round += 1;
             // One for the round itself, so that it is not over before all of it has begun.
@@ -211,7 +216,8 @@ impl World {
                 data: 0,
                 sent: begin,
                 target: Target::Round(instance),
-                cleared: false,
+                requested: at,
+                handshake: None,
                 buffered: false,
                 copies: Copies::of(copied, false),
                 nics: None,
@@ -229,9 +235,10 @@ impl World {
             low: handle,
             word: if eager { 0 } else { bytes.0 },
             sent: begin,
+            extra: self.latest_of(rank, Target::Round(instance)),
         };
         let message = self.message(&parcel, payload, false);
-        self.cover(rank, Target::Round(instance), begin, at);
+        self.charge_work(rank, Target::Round(instance), at);
         self.transmit(&message, at, false, context);
     }
 
@@ -282,6 +289,7 @@ impl World {
             injected: arrival.injected,
             arrived: context.now,
             sent: parcel.sent,
+            latest: Time(parcel.extra),
         };
         let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };
         let process = &mut self.processes[rank as usize];
@@ -312,10 +320,22 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let target = Target::Round(awaited.instance);
-        let since = if early.arrived == context.now { early.injected } else { context.now };
+        self.depend_on(rank, awaited.instance, early.latest);
         if let Some(handle) = early.handle {
             let Key { context: comm, source, tag } = key;
-            let incoming = Incoming { source, context: comm, tag, target, since, combine: awaited.combine };
+            let incoming = Incoming {
+                source,
+                context: comm,
+                tag,
+                target,
+                sent: early.sent,
+                requested: early.injected,
+                arrived: early.arrived,
+                matched: context.now,
+                answered: context.now,
+                stalled: Duration::ZERO,
+                combine: awaited.combine,
+            };
             self.clear(rank, incoming, handle, early.arrived, context);
             return Ok(());
         }
@@ -330,7 +350,11 @@ impl World {
         }
         let at = self.processes[rank as usize].engage(context.now, cost);
         let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };
-        self.received(rank, target, &message, since, context)
+        if early.arrived == context.now {
+            let path = self.path_until(at, context);
+            self.charge_round(rank, awaited.instance, at, path, context);
+        }
+        self.received(rank, target, &message, context)
     }
 
     /// One message of the round of `instance` is done.

@@ -73,7 +73,8 @@ impl World {
             waits.message(pattern.source());
         }
         for (_, outgoing) in process.outgoing.iter().filter(|(_, outgoing)| outgoing.target == target) {
-            let what = if outgoing.cleared { "its data to leave for" } else { "a matching receive at" };
+            let what =
+                if outgoing.handshake.is_some() { "its data to leave for" } else { "a matching receive at" };
             waits.add(what, Some(outgoing.dest));
         }
         for (_, incoming) in process.incoming.iter().filter(|(_, incoming)| incoming.target == target) {

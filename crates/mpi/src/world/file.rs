@@ -48,7 +48,10 @@ impl World {
     /// An access that a request stands for is done.
     pub(super) fn file_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
         let Pending { rank, target, since } = self.file_accesses.remove(index as usize);
-        let outcome = self.complete(rank, target, since, context.now, None, context);
+        if self.awaits(rank, target) {
+            self.charge_file(rank, since, context);
+        }
+        let outcome = self.complete(rank, target, context.now, None, context);
         let outcome = outcome.and_then(|()| self.resume_ready(context));
         self.stir(rank, context);
         outcome

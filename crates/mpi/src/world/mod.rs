@@ -13,6 +13,7 @@ mod access;
 mod calls;
 mod cancel;
 mod cargo;
+mod causes;
 mod collective;
 pub mod communicator;
 mod create;
@@ -40,9 +41,10 @@ pub use receive::NO_MESSAGE;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
-use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part};
+use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
 use slab::Slab;
 
+use crate::cause::{Cause, Path};
 use crate::collective::{Selection, Step};
 use crate::compute::Processor;
 use crate::file_system::{FileSystem, Storage};
@@ -51,6 +53,7 @@ use crate::operation::{CommId, Rank};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
 use cargo::{Kind, Parcel};
+use causes::Flight;
 use communicator::{Communicator, Topology};
 use memory::Memory;
 use processes::Processes;
@@ -174,6 +177,11 @@ pub struct World {
     steps: Vec<Step>,
     /// What the source is told; one for all ranks, so that its memory is used again.
     completion: Completion,
+    /// The chain of dependencies that ends at the present event.
+    trigger: Path,
+    /// The way of the message that has come with it, and where others held it up.
+    way: Flight,
+    held_at: Shared,
     /// A rank whose call has become complete while the present event was handled.
     ready: Option<u32>,
     /// The collective that was prepared last: ranks often share a call.
@@ -215,6 +223,9 @@ impl World {
             outbox: Slab::new(),
             steps: Vec::new(),
             completion: Completion::default(),
+            trigger: Path::default(),
+            way: Flight::default(),
+            held_at: Shared::Fabric,
             ready: None,
             prepared: None,
             creations: deposit::Creations::default(),
@@ -278,6 +289,7 @@ impl World {
             return;
         }
         let parcel = Parcel::unpack(&arrival.message.cargo);
+        self.follow(&parcel, arrival, context);
         if let (
             Happening::Delivered,
             Kind::Eager | Kind::CollectiveEager | Kind::Data | Kind::Access | Kind::Answer,
@@ -289,14 +301,14 @@ impl World {
             (Happening::Sent, Kind::Data) => self.data_has_left(&parcel, context),
             (Happening::Sent, _) => Ok(()),
             (Happening::Delivered, Kind::Answer) => self.answer_arrives(&parcel, arrival, context),
-            (Happening::Delivered, Kind::Recalled) => self.recall_answered(&parcel, arrival, context),
+            (Happening::Delivered, Kind::Recalled) => self.recall_answered(&parcel, context),
             (Happening::Delivered, Kind::Eager | Kind::Request | Kind::Access | Kind::Recall) => {
                 self.envelope_arrives(&parcel, arrival, context)
             }
             (Happening::Delivered, Kind::CollectiveEager | Kind::CollectiveRequest) => {
                 self.collective_arrives(&parcel, arrival, context)
             }
-            (Happening::Delivered, Kind::Clear) => self.clear_to_send(&parcel, arrival, context),
+            (Happening::Delivered, Kind::Clear) => self.clear_to_send(&parcel, context),
             (Happening::Delivered, Kind::Data) => self.data_arrives(&parcel, arrival, context),
         };
         let outcome = outcome.and_then(|()| self.resume_ready(context));
@@ -358,12 +370,15 @@ impl World {
     /// Hands `message` to the network at `at`, when its sender's overhead ends. With `ride`, the
     /// sender's call returns at that time, too. Says whether an event was needed for it.
     fn transmit(&mut self, message: &Message, at: Time, ride: bool, context: &mut Context) -> bool {
+        let (mut message, mut path) = (*message, self.trigger);
+        path.add(Cause::Software, at.since(context.now));
+        Parcel::set_path(&mut message.cargo, &path);
         if at == context.now {
-            context.network.inject(at, message, context.queue);
+            context.network.inject(at, &message, context.queue);
             return false;
         }
         let rank = Parcel::source_of(&message.cargo);
-        let index = self.outbox.insert(*message) as u32;
+        let index = self.outbox.insert(message) as u32;
         let wake = if ride { Wake::InjectAndReturn(index) } else { Wake::Inject(index) };
         context.queue.push(at, Owner::new(Lane::Rank, rank), wake.encode());
         true

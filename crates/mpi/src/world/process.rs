@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::hash::{Digest, Map};
-use engine::{Duration, Time};
+use engine::{Bytes, Duration, Time};
 use network::{Arrival, NicPair};
 use slab::Slab;
 
+use crate::cause::{Causes, Path};
 use crate::operation::{CommId, Data, Neighbours, Op};
 use crate::source::Status;
 use crate::world::cargo::Parcel;
+use crate::world::causes::Handshake;
 use crate::world::collective::{Awaited, Early, Instance};
 use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Lists};
@@ -28,6 +30,8 @@ pub(crate) struct Process {
     pub seen: Time,
     pub digest: Digest,
     pub call: Call,
+    /// The chain of dependencies up to now; in a call, up to where its time has been attributed.
+    pub path: Path,
     /// Collectives under way.
     pub instances: Slab<Instance>,
     /// Receives of collectives that wait for their message, and messages that came before them.
@@ -108,10 +112,10 @@ pub(crate) struct Call {
     pub number: u32,
     /// Of the message received by the call.
     pub status: Status,
-    /// Up to where `idle` counts.
+    /// Up to where its time has been attributed.
     pub counted: Time,
-    /// For how long nothing was on its way.
-    pub idle: Duration,
+    /// Why it took that long.
+    pub causes: Causes,
     pub flag: bool,
     pub matched: u64,
 }
@@ -131,28 +135,10 @@ impl Call {
             number: 0,
             status: Status::EMPTY,
             counted: begin,
-            idle: Duration::ZERO,
+            causes: Causes::default(),
             flag: false,
             matched: 0,
         }
-    }
-
-    /// From `since` to `until` something was on its way to the rank, or MPI worked.
-    ///
-    /// Spans come in order of their ends. One that began before the time counted so far shows that a
-    /// gap before it was shorter than it seemed.
-    pub fn cover(&mut self, since: Time, until: Time) {
-        if since > self.counted {
-            self.idle += since - self.counted;
-        } else {
-            self.idle = self.idle.min(since.since(self.begin));
-        }
-        self.counted = self.counted.max(until);
-    }
-
-    /// For how much of the call, which returns at `end`, nothing was on its way.
-    pub fn waiting(&self, end: Time) -> Duration {
-        self.idle + end.since(self.counted)
     }
 }
 
@@ -204,8 +190,10 @@ pub(crate) struct Outgoing {
     pub data: Data,
     pub sent: Time,
     pub target: Target,
-    /// Whether its data is on its way.
-    pub cleared: bool,
+    /// When its request was handed to the network.
+    pub requested: Time,
+    /// How the handshake went, once its data is on its way.
+    pub handshake: Option<Handshake>,
     /// Whether it was sent in buffered mode.
     pub buffered: bool,
     /// Who still has to copy it.
@@ -242,6 +230,11 @@ pub(crate) struct Pending {
     pub target: Target,
     /// World rank of whose memory it is.
     pub to: u32,
+    /// When it was called, and handed to the network.
+    pub sent: Time,
+    pub handed: Time,
+    /// Bytes that it carries there.
+    pub bytes: Bytes,
 }
 
 /// A rendezvous receive that has matched.
@@ -252,8 +245,16 @@ pub(crate) struct Incoming {
     pub context: u32,
     pub tag: u32,
     pub target: Target,
-    /// Since when the message is on its way.
-    pub since: Time,
+    /// When the request was sent, handed to the network, and here.
+    pub sent: Time,
+    pub requested: Time,
+    pub arrived: Time,
+    /// When it met its receive.
+    pub matched: Time,
+    /// When the answer was handed to the network.
+    pub answered: Time,
+    /// For how long the handshake stood here, because the rank was outside MPI.
+    pub stalled: Duration,
     /// For a collective: whether the data is reduced into what is there.
     pub combine: bool,
 }
@@ -384,9 +385,9 @@ mod tests {
     /// A million ranks are to fit in about a gigabyte, with what hangs on them.
     #[test]
     fn a_rank_is_small() {
-        assert!(std::mem::size_of::<Process>() <= 544, "{}", std::mem::size_of::<Process>());
+        assert!(std::mem::size_of::<Process>() <= 656, "{}", std::mem::size_of::<Process>());
         assert!(std::mem::size_of::<Slot>() <= 64, "{}", std::mem::size_of::<Slot>());
-        assert!(std::mem::size_of::<Instance>() <= 80, "{}", std::mem::size_of::<Instance>());
+        assert!(std::mem::size_of::<Instance>() <= 88, "{}", std::mem::size_of::<Instance>());
         assert!(std::mem::size_of::<Envelope>() <= 56, "{}", std::mem::size_of::<Envelope>());
     }
 
@@ -398,16 +399,5 @@ mod tests {
             assert!((0..=number).all(|earlier| small.get(earlier * 7) == Some(&earlier)));
             assert_eq!(small.get(number * 7 + 1), None);
         }
-    }
-
-    #[test]
-    fn waiting_is_what_no_message_covers() {
-        let mut call = Call::new(Time(100));
-        call.cover(Time(130), Time(150));
-        call.cover(Time(160), Time(170));
-        assert_eq!(call.waiting(Time(170)), Duration(40));
-        // One that was on its way all along leaves nothing but the time before it set out.
-        call.cover(Time(110), Time(180));
-        assert_eq!(call.waiting(Time(180)), Duration(10));
     }
 }

@@ -40,7 +40,9 @@ use engine::Time;
 
 use crate::operation::{Op, Work};
 use crate::world::cargo::Parcel;
+use crate::world::causes::Flight;
 use crate::world::process::Process;
+use crate::world::send::Cleared;
 use crate::world::{Context, Outcome, World, text};
 
 /// When a rank answers the messages of handshakes.
@@ -85,8 +87,13 @@ pub(crate) enum Unanswered {
         outgoing: u32,
         arrived: Time,
     },
-    /// A clearance, set out at `injected`.
-    Clear { parcel: Parcel, injected: Time },
+    /// A clearance.
+    Clear {
+        parcel: Parcel,
+        /// When it came, and its way here.
+        arrived: Time,
+        flight: Flight,
+    },
     /// Whether a message that is called back was still here.
     Recall { answer: Parcel },
     /// A round of a collective that is done.
@@ -126,11 +133,14 @@ impl World {
         for what in std::mem::take(&mut rare.unanswered) {
             match what {
                 Unanswered::Request { incoming, outgoing, arrived } => {
-                    // It has been here for a while: what is still to come sets out now.
-                    self.processes[rank as usize].incoming[incoming as usize].since = now;
+                    let state = &mut self.processes[rank as usize].incoming[incoming as usize];
+                    state.stalled = now.since(state.matched);
                     self.send_clearance(rank, incoming, outgoing, arrived, context);
                 }
-                Unanswered::Clear { parcel, injected } => self.send_data(&parcel, injected, context)?,
+                Unanswered::Clear { parcel, arrived, flight } => {
+                    let cleared = Cleared { flight, stalled: now.since(arrived) };
+                    self.send_data(&parcel, cleared, context)?;
+                }
                 Unanswered::Recall { answer } => self.answer_recall(&answer, context),
                 Unanswered::Round { instance } => self.advance(rank, instance, context)?,
             }

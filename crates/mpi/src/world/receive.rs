@@ -30,7 +30,7 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let Some(pattern) = self.pattern(rank, receive)? else {
-            return self.complete(rank, target, context.now, context.now, Some(Status::EMPTY), context);
+            return self.complete(rank, target, context.now, Some(Status::EMPTY), context);
         };
         let posting = Posting { capacity: receive.capacity.0, target };
         let process = &mut self.processes[rank as usize];
@@ -95,6 +95,7 @@ impl World {
             let Some((held, arrival)) = rare.held.remove(&(parcel.source, next)) else { break };
             next = next.wrapping_add(1);
             process.channels.entry(parcel.source).taken = next;
+            self.follow(&held, &arrival, context);
             outcome = self.take_envelope(&held, &arrival, context);
         }
         outcome
@@ -146,14 +147,8 @@ impl World {
             self.processes[rank as usize].op = Some(op);
             if found? {
                 let status = self.processes[rank as usize].call.status;
-                return self.complete(
-                    rank,
-                    Target::Call,
-                    arrival.injected,
-                    context.now,
-                    Some(status),
-                    context,
-                );
+                self.charge_arrival(rank, parcel.sent, arrival.injected, context.now, context);
+                return self.complete(rank, Target::Call, context.now, Some(status), context);
             }
         }
         Ok(())
@@ -179,21 +174,27 @@ impl World {
                 call: self.call_text(rank, posting.target),
             }));
         }
-        // What had come before lay here: it ends no waiting.
-        let since = if envelope.arrived == context.now { envelope.injected } else { context.now };
         let Some(handle) = envelope.handle else {
             let cost = self.overheads(Bytes(envelope.bytes)).1 + copy;
             let at = self.processes[rank as usize].engage(context.now, cost);
             let data = envelope.data;
             let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
-            return self.received(rank, posting.target, &message, since, context);
+            if envelope.arrived == context.now && self.awaits(rank, posting.target) {
+                self.charge_arrival(rank, envelope.sent, envelope.injected, at, context);
+            }
+            return self.received(rank, posting.target, &message, context);
         };
         let incoming = Incoming {
             source: key.source,
             context: key.context,
             tag: key.tag,
             target: posting.target,
-            since,
+            sent: envelope.sent,
+            requested: envelope.injected,
+            arrived: envelope.arrived,
+            matched: context.now,
+            answered: context.now,
+            stalled: Duration::ZERO,
             combine: false,
         };
         self.clear(rank, incoming, handle, envelope.arrived, context);
@@ -231,7 +232,9 @@ impl World {
         let (send, receive) = self.overheads(Bytes(0));
         let process = &mut self.processes[rank as usize];
         let at = process.engage(context.now, send + receive);
+        process.incoming[handle as usize].answered = at;
         let incoming = process.incoming[handle as usize];
+        let in_round = matches!(incoming.target, Target::Round(_));
         let parcel = Parcel {
             kind: Kind::Clear,
             ready: false,
@@ -243,9 +246,9 @@ impl World {
             high: handle,
             low: sender_handle,
             word: arrived.0,
-            sent: context.now,
+            sent: incoming.matched,
+            extra: if in_round { self.latest_of(rank, incoming.target) } else { incoming.stalled.0 },
         };
-        self.cover(rank, incoming.target, incoming.since, at);
         let message = self.message(&parcel, Bytes(0), false);
         self.transmit(&message, at, false, context);
     }
@@ -268,7 +271,8 @@ impl World {
         let at = self.processes[rank as usize].engage(context.now, cost);
         let key = Key { context: incoming.context, source: incoming.source, tag: incoming.tag };
         let message = Received { key, bytes: size.0, data: parcel.word, sent: parcel.sent, at };
-        self.received(rank, incoming.target, &message, incoming.since, context)
+        self.charge_data(rank, &incoming, parcel, arrival, at, context);
+        self.received(rank, incoming.target, &message, context)
     }
 
     /// A message is in the user's memory.
@@ -277,7 +281,6 @@ impl World {
         rank: u32,
         target: Target,
         message: &Received,
-        since: Time,
         context: &mut Context,
     ) -> Outcome<()> {
         let collective = matches!(target, Target::Round(_));
@@ -291,7 +294,7 @@ impl World {
         };
         context.observer.record(context.now, &record);
         let status = if collective { None } else { Some(self.status(rank, message)) };
-        self.complete(rank, target, since, message.at, status, context)
+        self.complete(rank, target, message.at, status, context)
     }
 
     fn status(&self, rank: u32, message: &Received) -> Status {
@@ -370,7 +373,7 @@ impl World {
         let target = self.target(rank, start, || panic!("it is not persistent"))?;
         let target = target.expect("only persistent operations have no target");
         match taken {
-            None => self.complete(rank, target, context.now, context.now, Some(Status::EMPTY), context)?,
+            None => self.complete(rank, target, context.now, Some(Status::EMPTY), context)?,
             Some((key, envelope)) => {
                 let posting = Posting { capacity: u64::MAX, target };
                 let copy = self.setup.protocol.copy_rate.transfer(Bytes(envelope.bytes));

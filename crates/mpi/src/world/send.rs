@@ -23,11 +23,12 @@
 //! Assumes that copies of different ranks do not slow each other.
 
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{Arrival, Message, NicPair};
+use network::{Message, NicPair};
 
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
 use crate::world::calls::Flow;
 use crate::world::cargo::{Kind, Parcel, named};
+use crate::world::causes::Flight;
 use crate::world::process::{Copies, Outgoing, Standing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::request::Sent;
@@ -39,6 +40,15 @@ pub(super) struct Begun {
     pub at: Time,
     /// Whether the event that injects the message returns from the call, too.
     pub riding: bool,
+}
+
+/// How the answer to a request has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cleared {
+    /// Its way.
+    pub flight: Flight,
+    /// For how long it has waited here for the rank to make progress.
+    pub stalled: Duration,
 }
 
 impl World {
@@ -55,7 +65,7 @@ impl World {
         let now = context.now;
         self.check_tag(rank, send.tag)?;
         let Some(dest) = self.partner(rank, send.comm, send.to)? else {
-            self.complete(rank, target, now, now, None, context)?;
+            self.complete(rank, target, now, None, context)?;
             return Ok(Begun { at: now, riding: false });
         };
         self.check_nics(rank, send.via.nics)?;
@@ -86,7 +96,8 @@ impl World {
                 data: send.data,
                 sent: now,
                 target: waiting,
-                cleared: false,
+                requested: at,
+                handshake: None,
                 buffered: send.mode == SendMode::Buffered,
                 copies: Copies::of(copied, send.mode == SendMode::Buffered),
                 nics: send.via.nics,
@@ -104,6 +115,7 @@ impl World {
             low: handle,
             word: if eager { send.data } else { send.bytes.0 },
             sent: now,
+            extra: 0,
         };
         let message = Message { nics: send.via.nics, ..self.message(&parcel, payload, false) };
         let is_local = eager || send.mode == SendMode::Buffered;
@@ -113,39 +125,31 @@ impl World {
             self.count(send.bytes);
         }
         if is_local {
-            self.complete(rank, target, now, at, None, context)?;
-        } else {
-            self.cover(rank, target, now, at);
+            self.complete(rank, target, at, None, context)?;
         }
         Ok(Begun { at, riding })
     }
 
     /// The receiver of a rendezvous is ready: sends the data, as soon as the rank makes progress.
-    pub(super) fn clear_to_send(
-        &mut self,
-        parcel: &Parcel,
-        arrival: &Arrival,
-        context: &mut Context,
-    ) -> Outcome<()> {
+    pub(super) fn clear_to_send(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
         let process = &mut self.processes[parcel.dest as usize];
         if process.has_seen(context.now) {
-            return self.send_data(parcel, arrival.injected, context);
+            let cleared = Cleared { flight: self.way, stalled: Duration::ZERO };
+            return self.send_data(parcel, cleared, context);
         }
-        process.answer_later(Unanswered::Clear { parcel: *parcel, injected: arrival.injected });
+        process.answer_later(Unanswered::Clear { parcel: *parcel, arrived: context.now, flight: self.way });
         Ok(())
     }
 
-    /// Sends the data for which `parcel`, sent at `injected`, is the clearance.
+    /// Sends the data for which `parcel` is the clearance.
     pub(super) fn send_data(
         &mut self,
         parcel: &Parcel,
-        injected: Time,
+        cleared: Cleared,
         context: &mut Context,
     ) -> Outcome<()> {
         let rank = parcel.dest;
-        let outgoing = &mut self.processes[rank as usize].outgoing[parcel.low as usize];
-        outgoing.cleared = true;
-        let outgoing = *outgoing;
+        let outgoing = self.processes[rank as usize].outgoing[parcel.low as usize];
         if let Target::Request(request) = outgoing.target {
             // It has matched: it cannot be called back any more.
             self.processes[rank as usize].requests[request as usize].sent = None;
@@ -157,9 +161,13 @@ impl World {
         if let Some(request) = named(parcel.tag) {
             context.source.matched(outgoing.data, Rank(outgoing.dest), request);
         }
-        // The request had been on its way, and so was the answer; between them the receive was late.
-        self.cover(rank, outgoing.target, outgoing.sent, Time(parcel.word));
-        self.cover(rank, outgoing.target, injected, at);
+        let in_round = matches!(outgoing.target, Target::Round(_));
+        if let Target::Round(instance) = outgoing.target {
+            self.depend_on(rank, instance, Time(parcel.extra));
+        }
+        let handshake = self.handshake(&outgoing, parcel, &cleared, at, context);
+        let process = &mut self.processes[rank as usize];
+        process.outgoing[parcel.low as usize].handshake = Some(handshake);
         let data = Parcel {
             kind: Kind::Data,
             ready: false,
@@ -172,6 +180,7 @@ impl World {
             low: parcel.low,
             word: outgoing.data,
             sent: outgoing.sent,
+            extra: if in_round { self.latest_of(rank, outgoing.target) } else { handshake.stalled.0 },
         };
         let message = Message { nics: outgoing.nics, ..self.message(&data, size, !copies) };
         self.count(size);
@@ -180,8 +189,9 @@ impl World {
             return Ok(());
         }
         // It is in MPI's own memory then: what the network does with it is no matter of the sender's.
-        self.processes[rank as usize].outgoing.remove(parcel.low as usize);
-        self.has_left(rank, &outgoing, injected, at, context)
+        let outgoing = self.processes[rank as usize].outgoing.remove(parcel.low as usize);
+        self.charge_sent(rank, &outgoing, at, Flight::default(), context);
+        self.has_left(rank, &outgoing, at, context)
     }
 
     /// The data of a rendezvous has left the sender's memory.
@@ -189,27 +199,21 @@ impl World {
         let rank = parcel.source;
         let process = &mut self.processes[rank as usize];
         let outgoing = process.outgoing.remove(parcel.low as usize);
-        let since = process.call.counted;
-        self.has_left(rank, &outgoing, since, context.now, context)
+        let way = self.way;
+        self.charge_sent(rank, &outgoing, context.now, way, context);
+        self.has_left(rank, &outgoing, context.now, context)
     }
 
     /// A rendezvous send is complete.
-    fn has_left(
-        &mut self,
-        rank: u32,
-        outgoing: &Outgoing,
-        since: Time,
-        at: Time,
-        context: &mut Context,
-    ) -> Outcome<()> {
+    fn has_left(&mut self, rank: u32, outgoing: &Outgoing, at: Time, context: &mut Context) -> Outcome<()> {
         let process = &mut self.processes[rank as usize];
         if outgoing.buffered
             && process.standing == Standing::Blocked
             && matches!(process.op, Some(Op::Drain(_)))
         {
-            return self.complete(rank, Target::Call, since, at, None, context);
+            return self.complete(rank, Target::Call, at, None, context);
         }
-        self.complete(rank, outgoing.target, since, at, None, context)
+        self.complete(rank, outgoing.target, at, None, context)
     }
 
     /// Waits until what was sent in buffered mode has left, or asks for it (MPI_Buffer_flush).

@@ -36,7 +36,7 @@ impl World {
         let satisfied = active == 0 || (until != Until::All && first < Time::NEVER);
         if satisfied {
             let at = if known == Time::NEVER { now } else { known };
-            process.call.cover(now, at);
+            process.work_until(at);
             return Ok(Flow::Return(at));
         }
         for request in requests {
@@ -46,7 +46,7 @@ impl World {
         if until == Until::All {
             process.call.outstanding = active;
             process.call.at = last;
-            process.call.cover(now, last);
+            process.work_until(last);
         } else {
             process.call.outstanding = 1;
         }

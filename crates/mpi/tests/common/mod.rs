@@ -146,7 +146,7 @@ impl Run {
     /// The waiting time in the calls of `rank` named `name` \[ps\].
     pub fn waiting(&self, of: u32, wanted: &str) -> u64 {
         let waiting = |record: &Record| match record {
-            Record::Call { rank, name, waiting, .. } if rank.0 == of && *name == wanted => waiting.0,
+            Record::Call { rank, name, causes, .. } if rank.0 == of && *name == wanted => causes.waiting().0,
             _ => 0,
         };
         self.records.iter().map(waiting).sum()

@@ -7,7 +7,7 @@
 use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
 
 use crate::Part;
-use crate::message::{Arrival, Crossing, Endpoint, Happening, Message};
+use crate::message::{Arrival, CARGO_WORDS, CROSSING_WORDS, Crossing, Endpoint, Happening, Message};
 use crate::nics::NicPair;
 use crate::topology::HostId;
 
@@ -164,9 +164,9 @@ impl<S> InFlight<S> {
 }
 
 /// A message in words.
-pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14] {
+pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; CROSSING_WORDS] {
     let Message { from, to, nics, regime, notify_sent, size, cargo } = message;
-    let mut words = [0; 14];
+    let mut words = [0; CROSSING_WORDS];
     words[0] = u64::from(from.host.0) << 32 | u64::from(to.host.0);
     words[1] = u64::from(from.process) << 48 | u64::from(to.process) << 32;
     words[1] |= u64::from(*regime) << 1 | u64::from(*notify_sent);
@@ -174,15 +174,18 @@ pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; 14]
         words[1] |= NICS | u64::from(*from) << 24 | u64::from(*to) << 16;
     }
     words[2..5].copy_from_slice(&[size.0, injected.0, luggage]);
-    words[5..10].copy_from_slice(cargo);
+    words[CARGO_AT..].copy_from_slice(cargo);
     words
 }
+
+/// Where the cargo begins; a model has the words before it that [`pack`] leaves free.
+const CARGO_AT: usize = CROSSING_WORDS - CARGO_WORDS;
 
 /// That a message has chosen its NICs.
 const NICS: u64 = 1 << 9;
 
 /// What [`pack`] was given.
-pub(super) fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
+pub(super) fn unpack(words: &[u64; CROSSING_WORDS]) -> (Message, Time, u64) {
     let end = |host: u64, process: u64| Endpoint { host: HostId(host as u32), process: process as u16 };
     let message = Message {
         from: end(words[0] >> 32, words[1] >> 48),
@@ -192,7 +195,7 @@ pub(super) fn unpack(words: &[u64; 14]) -> (Message, Time, u64) {
         regime: (words[1] >> 1) as u8,
         notify_sent: words[1] & 1 == 1,
         size: Bytes(words[2]),
-        cargo: words[5..10].try_into().expect("a cargo has five words"),
+        cargo: words[CARGO_AT..].try_into().expect("a cargo is the rest"),
     };
     (message, Time(words[3]), words[4])
 }
@@ -213,7 +216,7 @@ mod tests {
                 regime: u8::MAX,
                 notify_sent,
                 size: Bytes(u64::MAX - 5),
-                cargo: [1, u64::MAX, 3, 4, 5],
+                cargo: [1, u64::MAX, 3, 4, 5, 6, 7, 8, 9, 10, u64::MAX - 1],
             };
             assert_eq!(unpack(&pack(&message, Time(6), 7)), (message, Time(6), 7));
         }

@@ -134,6 +134,11 @@ impl Network for LogGP {
         self.alone.time(message)
     }
 
+    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
+        let path = self.alone.path(message);
+        (path.setup + path.latency, path.bandwidth.transfer(message.size))
+    }
+
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
 
     fn lookahead(&self) -> Duration {

@@ -94,7 +94,7 @@ pub fn message(from: (u32, u16), to: (u32, u16), size: u64, number: u64) -> Mess
         regime: 0,
         notify_sent: true,
         size: Bytes(size),
-        cargo: [number, 1, 2, 3, 4],
+        cargo: std::array::from_fn(|word| if word == 0 { number } else { word as u64 }),
     }
 }
 

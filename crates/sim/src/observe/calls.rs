@@ -132,7 +132,8 @@ impl Calls {
 impl Observer<Record> for Calls {
     #[inline]
     fn record(&mut self, _now: Time, record: &Record) {
-        let Record::Call { rank, name, begin, end, waiting, bytes } = *record else { return };
+        let Record::Call { rank, name, begin, end, ref causes, bytes } = *record else { return };
+        let waiting = causes.waiting();
         let index = self.index(name);
         let length = end.since(begin);
         self.totals[index].add(length, waiting, bytes);

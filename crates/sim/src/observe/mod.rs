@@ -3,6 +3,8 @@
 //! Adding one is a file here and a line in [`OBSERVERS`].
 
 mod calls;
+mod causes;
+mod contention;
 mod faults;
 mod histogram;
 mod latency;
@@ -20,6 +22,8 @@ use mpi::Record;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use calls::{CallSummary, CallTotals, Calls};
+pub use causes::{Balance, CausesReport, CriticalPath};
+pub use contention::{Contended, Contention};
 pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use links::{LinkNames, Links, busiest};
 pub use ranks::{RankTotals, Ranks};
@@ -131,6 +135,8 @@ pub struct Views {
     pub ranks: Ranks,
     /// Totals by call.
     pub calls: Calls,
+    /// Where messages held each other up.
+    pub contention: Contention,
     detail: Detail,
     others: Vec<Box<dyn View>>,
     /// Whether one of them hears of more than messages.
@@ -144,7 +150,7 @@ impl Views {
         let others: Vec<Box<dyn View>> = others.collect();
         let hear_everything = others.iter().any(|view| view.hears() == Hears::Everything);
         let (ranks, calls) = (Ranks::new(ranks), Calls::new(ranks, detail));
-        Views { ranks, calls, detail, others, hear_everything }
+        Views { ranks, calls, contention: Contention::default(), detail, others, hear_everything }
     }
 
     /// What the views say about their tables.
@@ -154,7 +160,7 @@ impl Views {
 
     /// What they have seen, for another process.
     pub fn save(&self) -> Vec<Vec<u8>> {
-        let first = [self.ranks.save(), self.calls.save()];
+        let first = [self.ranks.save(), self.calls.save(), self.contention.save()];
         first.into_iter().chain(self.others.iter().map(|view| view.save())).collect()
     }
 
@@ -163,7 +169,8 @@ impl Views {
         let mut views = Views::new(self.ranks.totals().len() as u32, self.detail);
         views.ranks.restore(&saved[0]);
         views.calls.restore(&saved[1]);
-        views.others.iter_mut().zip(&saved[2..]).for_each(|(view, saved)| view.restore(saved));
+        views.contention.restore(&saved[2]);
+        views.others.iter_mut().zip(&saved[3..]).for_each(|(view, saved)| view.restore(saved));
         views
     }
 
@@ -171,6 +178,7 @@ impl Views {
     pub fn and(mut self, other: Views) -> Views {
         self.ranks.absorb(Box::new(other.ranks));
         self.calls.absorb(Box::new(other.calls));
+        self.contention.absorb(Box::new(other.contention));
         for (view, other) in self.others.iter_mut().zip(other.others) {
             view.absorb(other);
         }
@@ -188,6 +196,9 @@ impl Views {
 
 impl Observer<Record> for Views {
     fn record(&mut self, now: Time, record: &Record) {
+        if let Record::Contention { .. } = record {
+            return self.contention.record(now, record);
+        }
         self.ranks.record(now, record);
         let is_message = matches!(record, Record::Message { .. });
         if !is_message {

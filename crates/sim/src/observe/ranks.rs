@@ -1,7 +1,7 @@
 //! Totals by rank: where its time went, and what it sent and received.
 
 use engine::{Duration, Observer, Time};
-use mpi::Record;
+use mpi::{Cause, Causes, Path, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{View, of_kind, restored, saved};
@@ -12,12 +12,16 @@ use crate::table::{Column, Table};
 pub struct RankTotals {
     /// Computing.
     pub compute: Duration,
-    /// In MPI calls, waiting included.
-    pub calls: Duration,
-    /// In MPI calls with nothing on its way to it.
-    pub waiting: Duration,
+    /// Its longest stretch of computing, and how many there were.
+    pub longest: Duration,
+    /// See `longest`.
+    pub stretches: u64,
+    /// In MPI calls, by cause.
+    pub causes: Causes,
     /// When it was done; zero if it never was.
     pub finish: Time,
+    /// The chain of dependencies that ended then.
+    pub path: Path,
     /// Messages sent, those of collectives included.
     pub messages_sent: u64,
     /// Their bytes.
@@ -29,9 +33,14 @@ pub struct RankTotals {
 }
 
 impl RankTotals {
+    /// In MPI calls with nothing on its way to it.
+    pub fn waiting(&self) -> Duration {
+        self.causes.waiting()
+    }
+
     /// In MPI calls while something was on its way, overheads included.
     pub fn transfer(&self) -> Duration {
-        self.calls.saturating_sub(self.waiting)
+        self.causes.total().saturating_sub(self.waiting())
     }
 }
 
@@ -54,11 +63,16 @@ impl Observer<Record> for Ranks {
     #[inline]
     fn record(&mut self, _now: Time, record: &Record) {
         match *record {
-            Record::Compute { rank, begin, end } => self.0[rank.0 as usize].compute += end.since(begin),
-            Record::Call { rank, begin, end, waiting, .. } => {
-                let totals = &mut self.0[rank.0 as usize];
-                totals.calls += end.since(begin);
-                totals.waiting += waiting;
+            Record::Compute { rank, begin, end } => {
+                let (totals, time) = (&mut self.0[rank.0 as usize], end.since(begin));
+                totals.compute += time;
+                totals.longest = totals.longest.max(time);
+                totals.stretches += 1;
+            }
+            Record::Call { rank, begin, end, causes, .. } => {
+                if end > begin {
+                    self.0[rank.0 as usize].causes += causes;
+                }
             }
             Record::Message { from, to, bytes, .. } => {
                 let sender = &mut self.0[from.0 as usize];
@@ -68,7 +82,11 @@ impl Observer<Record> for Ranks {
                 receiver.messages_received += 1;
                 receiver.bytes_received = receiver.bytes_received.saturating_add(bytes.0);
             }
-            Record::Finish { rank, at } => self.0[rank.0 as usize].finish = at,
+            Record::Contention { .. } => {}
+            Record::Finish { rank, at, path } => {
+                let totals = &mut self.0[rank.0 as usize];
+                (totals.finish, totals.path) = (at, path);
+            }
         }
     }
 }
@@ -76,9 +94,13 @@ impl Observer<Record> for Ranks {
 impl RankTotals {
     fn add(&mut self, other: &RankTotals) {
         self.compute += other.compute;
-        self.calls += other.calls;
-        self.waiting += other.waiting;
-        self.finish = self.finish.max(other.finish);
+        self.longest = self.longest.max(other.longest);
+        self.stretches += other.stretches;
+        self.causes += other.causes;
+        // A rank is done in one domain.
+        if other.finish > self.finish {
+            (self.finish, self.path) = (other.finish, other.path);
+        }
         self.messages_sent += other.messages_sent;
         self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
         self.messages_received += other.messages_received;
@@ -104,18 +126,28 @@ impl View for Ranks {
     fn tables(&self) -> Vec<Table> {
         let seconds = |of: fn(&RankTotals) -> f64| Column::F64(self.0.iter().map(of).collect());
         let counts = |of: fn(&RankTotals) -> u64| Column::U64(self.0.iter().map(of).collect());
+        let by = |cause| Column::F64(self.0.iter().map(|totals| totals.causes.of(cause).seconds()).collect());
         vec![Table::new(
             "ranks",
             vec![
                 ("rank", Column::U32((0..self.0.len() as u32).collect())),
                 ("compute_s", seconds(|totals| totals.compute.seconds())),
                 ("transfer_s", seconds(|totals| totals.transfer().seconds())),
-                ("waiting_s", seconds(|totals| totals.waiting.seconds())),
+                ("waiting_s", seconds(|totals| totals.waiting().seconds())),
                 ("finish_s", seconds(|totals| totals.finish.seconds())),
                 ("messages_sent", counts(|totals| totals.messages_sent)),
                 ("bytes_sent", counts(|totals| totals.bytes_sent)),
                 ("messages_received", counts(|totals| totals.messages_received)),
                 ("bytes_received", counts(|totals| totals.bytes_received)),
+                ("late_sender_s", by(Cause::LateSender)),
+                ("late_receiver_s", by(Cause::LateReceiver)),
+                ("no_progress_s", by(Cause::NoProgress)),
+                ("imbalance_s", by(Cause::Imbalance)),
+                ("contention_s", by(Cause::Contention)),
+                ("bandwidth_s", by(Cause::Bandwidth)),
+                ("latency_s", by(Cause::Latency)),
+                ("software_s", by(Cause::Software)),
+                ("storage_s", by(Cause::Storage)),
             ],
         )]
     }

@@ -132,11 +132,16 @@ impl Iterator for Opened<'_> {
 mod tests {
     use super::*;
     use mpi::Rank;
+    use network::CROSSING_WORDS;
 
     #[test]
     fn what_is_sealed_is_opened() {
-        let crossing =
-            |to| Crossing { to, at: Time(9), key: Key::from_word(u64::MAX - 1), words: [to.into(); 14] };
+        let crossing = |to| Crossing {
+            to,
+            at: Time(9),
+            key: Key::from_word(u64::MAX - 1),
+            words: [to.into(); CROSSING_WORDS],
+        };
         for share_done in [None, Some(0.0), Some(0.75)] {
             let behind = share_done.map(|_| (Time(5), Rank(6)));
             let (ends, looks) = (behind.is_some(), behind.is_none());

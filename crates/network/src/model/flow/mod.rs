@@ -58,7 +58,7 @@ use engine::{Bytes, Duration, Observer, Queue, Time, Token};
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
-use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::message::{Arrival, LinkUse, Message, Network, Shared};
 use crate::nics::{Chooser, NicChoice};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
@@ -405,6 +405,29 @@ impl Network for Flow {
 
     fn idle_time(&mut self, message: &Message) -> Duration {
         self.alone.time(message)
+    }
+
+    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
+        let path = self.alone.path(message);
+        (path.setup + path.latency, path.bandwidth.transfer(message.size))
+    }
+
+    fn held_at(&self, message: &Message) -> Shared {
+        if message.from.host == message.to.host {
+            return Shared::Memory;
+        }
+        // The link that held its stream back at last; a route that only this message had is forgotten by then.
+        let connection = self.connections.find(Ends::of(message));
+        let stream = connection.map_or(NONE, |connection| self.connections.all[connection as usize].stream);
+        if stream == NONE {
+            return Shared::Fabric;
+        }
+        let bottleneck = self.streams.all[stream as usize].bottleneck;
+        let topology = &self.alone.fabric.topology;
+        if bottleneck >= topology.links() {
+            return Shared::Nic;
+        }
+        Shared::of_class(topology.link(LinkId(bottleneck)).class)
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {

@@ -112,7 +112,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
                 regime: (random.next_u32() % 2) as u8,
                 notify_sent: false,
                 size: Bytes(1 + u64::from(random.next_u32() % 100_000)),
-                cargo: [0; 5],
+                cargo: [0; crate::CARGO_WORDS],
             };
             flow.inject(event.time, &message, &mut queue);
         }

@@ -12,7 +12,7 @@ use super::ports::{Kind, Port};
 use super::transfer::Role;
 use super::{Packet, Step, token};
 use crate::Part;
-use crate::message::Crossing;
+use crate::message::{CROSSING_WORDS, Crossing};
 use crate::model::in_flight::{pack, unpack};
 use crate::topology::{LinkId, Topology};
 
@@ -79,7 +79,7 @@ impl Border {
 
     /// Sends a credit of `size` bytes for `lane` home.
     pub fn credit(&mut self, to: u32, at: Time, lane: u32, size: u32, queue: &mut Queue) {
-        let mut words = [0; 14];
+        let mut words = [0; CROSSING_WORDS];
         words[..2].copy_from_slice(&[lane.into(), size.into()]);
         words[4] = CREDIT;
         self.crossings.push(Crossing { to, at, key: queue.stamp(self.owner), words });
@@ -99,12 +99,12 @@ impl Packet {
         let way = self.way(packet);
         let luggage = PACKET | slot.role.word() << 8 | u64::from(way.attempt) << 16 | u64::from(course) << 32;
         let mut words = pack(&slot.message, slot.injected, luggage);
-        words[10] = state.tail.0;
-        words[11] = two(lane, state.size);
-        words[12] = two(slot.id, state.number);
+        words[5] = state.tail.0;
+        words[6] = two(lane, state.size);
+        words[7] = two(slot.id, state.number);
         // The way of a packet that goes around is its next link.
         let place = if way.order > 0 { way.order | AROUND } else { self.paths.taken(state.path) };
-        words[13] = two(slot.origin, place);
+        words[8] = two(slot.origin, place);
         let key = queue.stamp(self.border.owner);
         self.border.crossings.push(Crossing { to, at: ready, key, words });
         if self.let_go(packet) == 0 {
@@ -121,13 +121,13 @@ impl Packet {
             return self.take_credit(queue.now(), crossing.at, at, words[1] as u32, queue);
         }
         let (message, injected, luggage) = unpack(words);
-        let (id, number) = ((words[12] >> 32) as u32, words[12] as u32);
+        let (id, number) = ((words[7] >> 32) as u32, words[7] as u32);
         let index = self.messages.insert(injected, &message, id, 1);
         self.messages.take_over(index);
         let slot = self.messages.get_mut(index);
-        (slot.role, slot.origin) = (Role::of_word(luggage >> 8 & 0xFF), (words[13] >> 32) as u32);
+        (slot.role, slot.origin) = (Role::of_word(luggage >> 8 & 0xFF), (words[8] >> 32) as u32);
         let course = (luggage >> 32) as u32;
-        let place = words[13] as u32;
+        let place = words[8] as u32;
         let order = if place & AROUND > 0 { place & !AROUND } else { 0 };
         let way = Way { attempt: (luggage >> 16) as u8, order };
         let first = match &self.faults {
@@ -138,12 +138,12 @@ impl Packet {
             self.messages.get_mut(index).path = first;
         }
         let path = first + if order > 0 { 1 } else { place };
-        let packet = self.begin_packet(index, number, words[11] as u32, path, course);
-        self.packets.all[packet as usize].tail = Time(words[10]);
+        let packet = self.begin_packet(index, number, words[6] as u32, path, course);
+        self.packets.all[packet as usize].tail = Time(words[5]);
         if self.faults.is_some() {
             self.set_way(packet, way);
         }
-        let lane = (words[11] >> 32) as u32;
+        let lane = (words[6] >> 32) as u32;
         queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));
     }
 

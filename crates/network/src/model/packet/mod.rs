@@ -71,7 +71,7 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
 use crate::faults::CutOff;
-use crate::message::{Arrival, Cargo, Crossing, Endpoint, LinkUse, Losses, Message, Network};
+use crate::message::{Arrival, Cargo, Crossing, Endpoint, LinkUse, Losses, Message, Network, Shared};
 use crate::nics::{Chooser, NicChoice};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
@@ -428,6 +428,10 @@ impl Network for Packet {
                 + transport.time_to_get(&self.options, message.size, ways, &on_link);
         }
         setup + idle.latency + regime.latency + on_links.max(on_host)
+    }
+
+    fn held_at(&self, message: &Message) -> Shared {
+        if message.from.host == message.to.host { Shared::Memory } else { Shared::Fabric }
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {

@@ -1,0 +1,147 @@
+//! Causes of time in MPI: why a rank is in a call, to the picosecond.
+
+use std::ops::AddAssign;
+
+use engine::Duration;
+use serde::{Deserialize, Serialize};
+
+/// Why a rank spends time in MPI. Those up to [`Cause::Software`] can also lie on the critical path, see [`Path`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A handshake stood because a rank computed outside MPI, which drives it.
+    NoProgress,
+    /// The message took longer than on an idle network.
+    Contention,
+    /// The bytes of the message over the narrowest rate of its path.
+    Bandwidth,
+    /// The latency of the path, of the NIC's set-up and of the regime.
+    Latency,
+    /// MPI's own work: overheads, copies, reductions, polls.
+    Software,
+    /// The partner had not sent yet.
+    LateSender,
+    /// The partner had not posted its receive yet.
+    LateReceiver,
+    /// A rank on which this one depends had not entered the collective yet.
+    Imbalance,
+    /// The file system worked.
+    Storage,
+}
+
+impl Cause {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Cause; 9] = [
+        Cause::NoProgress,
+        Cause::Contention,
+        Cause::Bandwidth,
+        Cause::Latency,
+        Cause::Software,
+        Cause::LateSender,
+        Cause::LateReceiver,
+        Cause::Imbalance,
+        Cause::Storage,
+    ];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::NoProgress => "no_progress",
+            Cause::Contention => "contention",
+            Cause::Bandwidth => "bandwidth",
+            Cause::Latency => "latency",
+            Cause::Software => "software",
+            Cause::LateSender => "late_sender",
+            Cause::LateReceiver => "late_receiver",
+            Cause::Imbalance => "imbalance",
+            Cause::Storage => "storage",
+        }
+    }
+
+    /// Is it about the partner, rather than about the network or the library?
+    pub fn is_waiting(self) -> bool {
+        matches!(self, Cause::NoProgress | Cause::LateSender | Cause::LateReceiver | Cause::Imbalance)
+    }
+}
+
+/// Time by cause.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Causes([Duration; Cause::ALL.len()]);
+
+impl Causes {
+    /// Adds `time` to that of `cause`.
+    #[inline]
+    pub fn add(&mut self, cause: Cause, time: Duration) {
+        self.0[cause as usize] += time;
+    }
+
+    /// The time of `cause`.
+    pub fn of(&self, cause: Cause) -> Duration {
+        self.0[cause as usize]
+    }
+
+    /// The whole.
+    #[inline]
+    pub fn total(&self) -> Duration {
+        self.0.iter().copied().sum()
+    }
+
+    /// The part in which nothing was on its way to the rank: its partners had not come.
+    pub fn waiting(&self) -> Duration {
+        Cause::ALL.into_iter().filter(|cause| cause.is_waiting()).map(|cause| self.of(cause)).sum()
+    }
+}
+
+impl AddAssign for Causes {
+    #[inline]
+    fn add_assign(&mut self, other: Causes) {
+        self.0.iter_mut().zip(other.0).for_each(|(time, more)| *time += more);
+    }
+}
+
+/// Causes that lie on a path: those before [`Cause::LateSender`].
+pub const ON_PATH: usize = 5;
+
+/// The chain of dependencies that ends at a moment of a rank: how much of the time since the start of the run it spent
+/// for each cause. The rest is computing (and the file system): waiting for a partner is what the partner did.
+///
+/// Of the predecessors of an event the last one is on the path. A message takes the path of its sender with it, adds
+/// its own way, and becomes the path of a receiver that waited for it. Source: the definition of the critical path
+/// of a program activity graph, followed forwards: Yang, Miller, "Critical path analysis for the execution of
+/// parallel and distributed programs" (ICDCS 1988); online as in Hollingsworth, "An online computation of critical
+/// path profiling" (SPDT 1996).
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Path(pub [u64; ON_PATH]);
+
+impl Path {
+    /// Goes on for `time` because of `cause`; what is not of a path counts as computing.
+    #[inline]
+    pub fn add(&mut self, cause: Cause, time: Duration) {
+        if let Some(sum) = self.0.get_mut(cause as usize) {
+            *sum += time.0;
+        }
+    }
+
+    /// The time of `cause` on it; zero for what is not of a path.
+    pub fn of(&self, cause: Cause) -> Duration {
+        Duration(self.0.get(cause as usize).copied().unwrap_or(0))
+    }
+
+    /// All that is not computing.
+    pub fn total(&self) -> Duration {
+        Duration(self.0.iter().sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_numbered_in_order_and_the_first_are_of_paths() {
+        assert!(Cause::ALL.into_iter().enumerate().all(|(number, cause)| cause as usize == number));
+        let mut path = Path::default();
+        Cause::ALL.into_iter().for_each(|cause| path.add(cause, Duration(1)));
+        assert_eq!(path.total(), Duration(ON_PATH as u64));
+        assert_eq!(path.of(Cause::LateSender), Duration::ZERO);
+    }
+}

@@ -1,0 +1,494 @@
+//! Attribution: which cause each picosecond of a call has.
+//!
+//! A call waits until its last awaited operation is complete. Let the call's time be attributed up to c. An operation
+//! that is complete at e > c has lengthened the call from c to e, and its own history says why: spans in the order of
+//! time that end at e, of which those after c count. So the causes of a call sum to its time.
+//!
+//! ```text
+//! eager receive       late sender | o_s, copy | latency | n / B | contention | o_r, copy
+//! rendezvous receive  late sender | request: o_s, latency, contention | own lateness | the rest
+//! rendezvous send                   request: o_s, latency, contention | late receiver | the rest
+//! the rest            overheads | latency | n / B | contention | no progress
+//! ```
+//!
+//! B is the narrowest rate of the idle path, and contention is what a message took beyond the time that the model says
+//! for an idle network. No progress is for how long the request or its answer lay at a rank that computed outside MPI.
+//! It comes last: a rank that begins to wait late, while the handshake stood, would have waited that much less.
+//!
+//! In a collective each message carries the latest entry into it that it depends on. A rank waits for that entry
+//! (imbalance), and after it for what the messages on the critical path did since.
+//!
+//! Source: the wait states of Geimer, Wolf, Wylie, Mohr, "A scalable tool architecture for diagnosing wait states in
+//! massively parallel applications" (Parallel Computing 35(7), 2009).
+
+use engine::{Bytes, Duration, Time};
+use network::{Arrival, CARGO_WORDS, Happening, Message, Shared};
+
+use crate::cause::{Cause, ON_PATH, Path};
+use crate::operation::{Op, Rank};
+use crate::record::Record;
+use crate::world::cargo::{Kind, Parcel};
+use crate::world::process::{Call, Incoming, Outgoing, Pending, Process, Standing, Target};
+use crate::world::send::Cleared;
+use crate::world::{Context, Progress, World};
+
+/// A stretch of an operation's history.
+pub(super) type Span = (Cause, Duration);
+
+/// What a message did between its hand-over to the network and now.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flight {
+    pub latency: Duration,
+    pub bandwidth: Duration,
+    pub contention: Duration,
+}
+
+impl Flight {
+    /// Splits `total`, where an idle network takes `latency` and `transfer`.
+    pub fn new(total: Duration, latency: Duration, transfer: Duration) -> Flight {
+        let bandwidth = transfer.min(total);
+        let latency = latency.min(total.saturating_sub(bandwidth));
+        let contention = total.saturating_sub(bandwidth).saturating_sub(latency);
+        Flight { latency, bandwidth, contention }
+    }
+
+    pub fn total(&self) -> Duration {
+        self.latency + self.bandwidth + self.contention
+    }
+
+    fn spans(&self) -> [Span; 3] {
+        [
+            (Cause::Latency, self.latency),
+            (Cause::Bandwidth, self.bandwidth),
+            (Cause::Contention, self.contention),
+        ]
+    }
+
+    /// Lengthens `path` by this flight. As much of it as `credit` could have been over before, had the handshake not
+    /// stood for so long; gives what is left of that.
+    pub fn extend(&self, path: &mut Path, credit: Duration) -> Duration {
+        let mut left = credit;
+        for (cause, time) in self.spans() {
+            let spared = time.min(left);
+            left = left.saturating_sub(spared);
+            path.add(Cause::NoProgress, spared);
+            path.add(cause, time.saturating_sub(spared));
+        }
+        left
+    }
+}
+
+impl Call {
+    /// Attributes the time up to `end` to `cause`; gives how much that was.
+    #[inline]
+    pub fn charge(&mut self, end: Time, cause: Cause) -> Duration {
+        if end <= self.counted {
+            return Duration::ZERO;
+        }
+        let time = end.since(self.counted);
+        self.causes.add(cause, time);
+        self.counted = end;
+        time
+    }
+
+    /// Attributes the time up to `end` to `spans`, which end there, and what is before them to `before`. With a
+    /// `path`, what counts lengthens that.
+    pub fn charge_spans(&mut self, end: Time, before: Cause, spans: &[Span], mut path: Option<&mut Path>) {
+        let mut open = end.since(self.counted);
+        self.counted = self.counted.max(end);
+        for (cause, length) in spans.iter().rev().copied().chain([(before, open)]) {
+            let time = length.min(open);
+            self.causes.add(cause, time);
+            if let Some(path) = path.as_deref_mut() {
+                path.add(cause, time);
+            }
+            open = open.saturating_sub(time);
+        }
+    }
+}
+
+/// How the handshake of a send went, up to the hand-over of its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handshake {
+    /// The way of the request.
+    asked: Flight,
+    /// For how long it waited for its receive.
+    late: Duration,
+    /// Work of both ranks after that.
+    work: Duration,
+    /// The way of the answer.
+    answered: Flight,
+    /// For how long it stood at ranks outside MPI.
+    pub stalled: Duration,
+}
+
+impl Process {
+    /// Own work of the rank, for what its call awaits, is over at `end`.
+    #[inline]
+    pub fn work_until(&mut self, end: Time) {
+        let time = self.call.charge(end, Cause::Software);
+        self.path.add(Cause::Software, time);
+    }
+
+    /// The call returns: attributes the rest of its time.
+    #[inline]
+    pub fn close_call(&mut self, op: &Op, now: Time) {
+        if now > self.call.counted {
+            let cause = of_call(op, self.call.flag);
+            let time = self.call.charge(now, cause);
+            self.path.add(cause, time);
+        }
+        let time = now.since(self.call.begin);
+        assert!(self.call.causes.total() == time, "causes sum to {:?} of {time:?}", self.call.causes);
+    }
+}
+
+impl World {
+    /// A message has come: the present event depends on it.
+    pub(super) fn follow(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) {
+        let message = &arrival.message;
+        let (latency, transfer) = context.network.idle_parts(message);
+        self.way = Flight::new(context.now.since(arrival.injected), latency, transfer);
+        if self.way.contention > Duration::ZERO {
+            self.held_at = context.network.held_at(message);
+        } else {
+            self.held_at = if message.from.host == message.to.host { Shared::Memory } else { Shared::Nic };
+        }
+        self.trigger = Parcel::path_of(&arrival.message.cargo);
+        let stood = self.stood(parcel, arrival.happening);
+        self.way.extend(&mut self.trigger, stood);
+    }
+
+    /// For how long the handshake has stood whose next message this is.
+    fn stood(&self, parcel: &Parcel, happening: Happening) -> Duration {
+        let target = match (parcel.kind, happening) {
+            (Kind::Clear, _) => {
+                let outgoing = &self.processes[parcel.dest as usize].outgoing;
+                outgoing.get(parcel.low as usize).map(|outgoing| outgoing.target)
+            }
+            (Kind::Data, Happening::Sent) => {
+                let outgoing = &self.processes[parcel.source as usize].outgoing;
+                outgoing.get(parcel.low as usize).map(|outgoing| outgoing.target)
+            }
+            (Kind::Data, Happening::Delivered) => {
+                let incoming = &self.processes[parcel.dest as usize].incoming;
+                incoming.get(parcel.high as usize).map(|incoming| incoming.target)
+            }
+            _ => None,
+        };
+        match target {
+            None | Some(Target::Round(_)) => Duration::ZERO,
+            Some(_) => Duration(parcel.extra),
+        }
+    }
+
+    /// Does the call in which the rank stands wait for `target`?
+    #[inline]
+    pub(super) fn awaits(&self, rank: u32, target: Target) -> bool {
+        let process = &self.processes[rank as usize];
+        let target = match target {
+            Target::Round(instance) => process.instances[instance as usize].target,
+            target => target,
+        };
+        match target {
+            Target::Call => true,
+            Target::Request(number) => {
+                process.requests[number as usize].waited
+                    && matches!(process.standing, Standing::Blocked | Standing::Issuing)
+            }
+            Target::Round(_) | Target::Nobody => false,
+        }
+    }
+
+    /// The latest entry into its collective that a round depends on \[ps\].
+    pub(super) fn latest_of(&self, rank: u32, round: Target) -> u64 {
+        let Target::Round(instance) = round else { panic!("only rounds are of collectives: {round:?}") };
+        self.processes[rank as usize].instances[instance as usize].latest.0
+    }
+
+    /// From now on a collective depends on an entry at `latest`, too.
+    pub(super) fn depend_on(&mut self, rank: u32, instance: u32, latest: Time) {
+        let state = &mut self.processes[rank as usize].instances[instance as usize];
+        state.latest = state.latest.max(latest);
+    }
+
+    /// The path of what the rank has done at `at` because of the present event.
+    pub(super) fn path_until(&self, at: Time, context: &Context) -> Path {
+        let mut path = self.trigger;
+        path.add(Cause::Software, at.since(context.now));
+        path
+    }
+
+    /// Own work of the rank for `target` is over at `end`.
+    pub(super) fn charge_work(&mut self, rank: u32, target: Target, end: Time) {
+        if self.awaits(rank, target) {
+            self.processes[rank as usize].work_until(end);
+        }
+    }
+
+    /// What the call awaits is complete at `end`, after `spans`. If the rank waited when the present event came, the
+    /// path of that is the rank's.
+    fn charge_history(&mut self, rank: u32, end: Time, before: Cause, spans: &[Span], context: &mut Context) {
+        let path = self.path_until(end, context);
+        let process = &mut self.processes[rank as usize];
+        if end <= process.call.counted {
+            return;
+        }
+        let contended = process.call.causes.of(Cause::Contention);
+        if process.call.counted < context.now {
+            process.path = path;
+            process.call.charge_spans(end, before, spans, None);
+        } else {
+            process.call.charge_spans(end, before, spans, Some(&mut process.path));
+        }
+        self.tell_contention(rank, contended, context);
+    }
+
+    /// Tells where the rank's call has lost time by contention since there was so much of it: where the message
+    /// that has come was held up.
+    fn tell_contention(&self, rank: u32, before: Duration, context: &mut Context) {
+        let time = self.processes[rank as usize].call.causes.of(Cause::Contention).saturating_sub(before);
+        if time > Duration::ZERO {
+            let record = Record::Contention { rank: Rank(rank), at: self.held_at, time };
+            context.observer.record(context.now, &record);
+        }
+    }
+
+    /// An eager message, or the request of a probed one, has come now, for which the rank's call waits: it
+    /// has it at `end`.
+    pub(super) fn charge_arrival(
+        &mut self,
+        rank: u32,
+        sent: Time,
+        injected: Time,
+        end: Time,
+        context: &mut Context,
+    ) {
+        let [latency, bandwidth, contention] = self.way.spans();
+        let spans = [
+            (Cause::Software, injected.since(sent)),
+            latency,
+            bandwidth,
+            contention,
+            (Cause::Software, end.since(context.now)),
+        ];
+        self.charge_history(rank, end, Cause::LateSender, &spans, context);
+    }
+
+    /// The data of a rendezvous has come, and the rank has it at `end`, after `work` of its own.
+    pub(super) fn charge_data(
+        &mut self,
+        rank: u32,
+        incoming: &Incoming,
+        parcel: &Parcel,
+        arrival: &Arrival,
+        end: Time,
+        context: &mut Context,
+    ) {
+        if let Target::Round(instance) = incoming.target {
+            self.depend_on(rank, instance, Time(parcel.extra));
+            let path = self.path_until(end, context);
+            return self.charge_round(rank, instance, end, path, context);
+        }
+        if !self.awaits(rank, incoming.target) {
+            return;
+        }
+        let request = Message { size: Bytes(0), ..arrival.message };
+        let request = Message { regime: self.regime_of(&request), ..request };
+        let (latency, transfer) = context.network.idle_parts(&request);
+        let asked = Flight::new(incoming.arrived.since(incoming.requested), latency, transfer);
+        let stalled = Duration(parcel.extra);
+        // The answer has gone the other way; what the sender has done with it is its work.
+        let back = Message { from: request.to, to: request.from, ..request };
+        let (latency, transfer) = context.network.idle_parts(&back);
+        let theirs = arrival.injected.since(incoming.answered);
+        let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
+        let work = self.overheads(Bytes(0)).1 + self.overheads(arrival.message.size).0;
+        let answered = Flight::new(theirs.saturating_sub(work), latency, transfer);
+        let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
+        let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
+        let spans = [
+            (Cause::Software, incoming.requested.since(incoming.sent)),
+            (Cause::Latency, asked.latency + asked.bandwidth),
+            (Cause::Contention, asked.contention),
+            (Cause::LateReceiver, incoming.matched.since(incoming.arrived)),
+            (Cause::Software, work),
+            (Cause::Latency, answered.latency + answered.bandwidth + self.way.latency),
+            (Cause::Bandwidth, self.way.bandwidth),
+            (Cause::Contention, answered.contention + self.way.contention),
+            (Cause::NoProgress, stalled),
+        ];
+        self.charge_history(rank, end, Cause::LateSender, &spans, context);
+    }
+
+    /// The index of the regime of a message.
+    fn regime_of(&self, message: &Message) -> u8 {
+        let host = &self.setup.host;
+        let together = message.from.host == message.to.host;
+        (if together { host.memory.regime_of(message.size) } else { host.regime_of(message.size) }) as u8
+    }
+
+    /// How the handshake of `outgoing` went whose answer is `parcel`, if its data is handed over at `at`.
+    pub(super) fn handshake(
+        &self,
+        outgoing: &Outgoing,
+        parcel: &Parcel,
+        cleared: &Cleared,
+        at: Time,
+        context: &mut Context,
+    ) -> Handshake {
+        let theirs = if matches!(outgoing.target, Target::Round(_)) { 0 } else { parcel.extra };
+        let stalled = Duration(theirs) + cleared.stalled;
+        let (arrived, matched) = (Time(parcel.word), parcel.sent);
+        let placement = &self.setup.placement;
+        let request = Message {
+            from: placement[parcel.dest as usize],
+            to: placement[parcel.source as usize],
+            nics: None,
+            regime: 0,
+            notify_sent: false,
+            size: Bytes(0),
+            cargo: [0; CARGO_WORDS],
+        };
+        let request = Message { regime: self.regime_of(&request), ..request };
+        let (latency, transfer) = context.network.idle_parts(&request);
+        let asked = Flight::new(arrived.since(outgoing.requested), latency, transfer);
+        let rest = at.since(matched).saturating_sub(cleared.flight.total());
+        Handshake {
+            asked,
+            late: matched.since(arrived),
+            work: rest.saturating_sub(stalled),
+            answered: cleared.flight,
+            stalled,
+        }
+    }
+
+    /// The sender's data has left its memory, or has been copied, at `end`, after `left` on the network.
+    pub(super) fn charge_sent(
+        &mut self,
+        rank: u32,
+        outgoing: &Outgoing,
+        end: Time,
+        left: Flight,
+        context: &mut Context,
+    ) {
+        if let Target::Round(instance) = outgoing.target {
+            let path = self.path_until(end, context);
+            return self.charge_round(rank, instance, end, path, context);
+        }
+        let Some(shake) = outgoing.handshake else { return };
+        if !self.awaits(rank, outgoing.target) {
+            return;
+        }
+        let spans = [
+            (Cause::Software, outgoing.requested.since(outgoing.sent)),
+            (Cause::Latency, shake.asked.latency + shake.asked.bandwidth),
+            (Cause::Contention, shake.asked.contention),
+            (Cause::LateReceiver, shake.late),
+            (Cause::Software, shake.work),
+            (Cause::Latency, shake.answered.latency + shake.answered.bandwidth + left.latency),
+            (Cause::Bandwidth, left.bandwidth),
+            (Cause::Contention, shake.answered.contention + left.contention),
+            (Cause::NoProgress, shake.stalled),
+        ];
+        self.charge_history(rank, end, Cause::Software, &spans, context);
+    }
+
+    /// A message of a collective's round has come, or has left, now: it is done at `end`, and `path` leads there.
+    pub(super) fn charge_round(
+        &mut self,
+        rank: u32,
+        instance: u32,
+        end: Time,
+        path: Path,
+        context: &mut Context,
+    ) {
+        if !self.awaits(rank, Target::Round(instance)) {
+            return;
+        }
+        let asynchronous = self.setup.protocol.progress == Progress::Asynchronous;
+        let process = &mut self.processes[rank as usize];
+        if end <= process.call.counted {
+            return;
+        }
+        let contended = process.call.causes.of(Cause::Contention);
+        let state = &process.instances[instance as usize];
+        let (latest, in_call) = (state.latest, state.target == Target::Call);
+        process.call.charge(latest.min(end), Cause::Imbalance);
+        let rest = end.since(process.call.counted);
+        let gained = std::array::from_fn(|cause| path.0[cause].saturating_sub(process.path.0[cause]));
+        let shares = shares(gained, rest.0);
+        for (cause, share) in Cause::ALL.into_iter().zip(shares) {
+            process.call.causes.add(cause, Duration(share));
+        }
+        // Of a collective beside which ranks compute, the rounds wait for those ranks.
+        let stood = if in_call || asynchronous { Cause::Imbalance } else { Cause::NoProgress };
+        process.call.causes.add(stood, Duration(rest.0 - shares.iter().sum::<u64>()));
+        process.call.counted = process.call.counted.max(end);
+        process.path = path;
+        self.tell_contention(rank, contended, context);
+    }
+
+    /// The answer to a one-sided operation has come: to the target, what it did there, and back.
+    pub(super) fn charge_access(
+        &mut self,
+        rank: u32,
+        pending: &Pending,
+        parcel: &Parcel,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) {
+        if !self.awaits(rank, pending.target) {
+            return;
+        }
+        let Message { from, to, .. } = arrival.message;
+        let there = Message { from: to, to: from, size: pending.bytes, ..arrival.message };
+        let there = Message { regime: self.regime_of(&there), ..there };
+        let (latency, transfer) = context.network.idle_parts(&there);
+        let there = Flight::new(parcel.sent.since(pending.handed), latency, transfer);
+        let held = arrival.injected.since(parcel.sent);
+        let applied =
+            if parcel.ready { self.setup.reduce_rate.transfer(pending.bytes) } else { Duration::ZERO };
+        let applied = applied.min(held);
+        let [latency, bandwidth, contention] = there.spans();
+        let [latency_back, bandwidth_back, contention_back] = self.way.spans();
+        let spans = [
+            (Cause::Software, pending.handed.since(pending.sent)),
+            latency,
+            bandwidth,
+            contention,
+            (Cause::LateReceiver, held.saturating_sub(applied)),
+            (Cause::Software, applied),
+            latency_back,
+            bandwidth_back,
+            contention_back,
+        ];
+        self.charge_history(rank, context.now, Cause::Software, &spans, context);
+    }
+
+    /// An access to a file that the call awaits is done.
+    pub(super) fn charge_file(&mut self, rank: u32, since: Time, context: &Context) {
+        let spans = [(Cause::Storage, context.now.since(since))];
+        let process = &mut self.processes[rank as usize];
+        process.call.charge_spans(context.now, Cause::Software, &spans, Some(&mut process.path));
+    }
+}
+
+/// Shares of `whole`: the parts themselves where they fit, else in proportion to them.
+fn shares(parts: [u64; ON_PATH], whole: u64) -> [u64; ON_PATH] {
+    let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
+    if sum <= u128::from(whole) {
+        return parts;
+    }
+    parts.map(|part| (u128::from(part) * u128::from(whole) / sum) as u64)
+}
+
+/// The cause of the time of a call that none of its operations explains.
+fn of_call(op: &Op, found: bool) -> Cause {
+    match op {
+        Op::File(..) => Cause::Storage,
+        Op::Linger(_) => Cause::LateSender,
+        Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(_, false) if !found => Cause::LateSender,
+        _ => Cause::Software,
+    }
+}

@@ -1,0 +1,147 @@
+//! Causes of the time in MPI, the critical path, and balance: what a sentence about the limit of a run is made of.
+
+use engine::{Duration, Time};
+use mpi::{Cause, Causes};
+use serde::Serialize;
+
+use super::RankTotals;
+
+/// Time in MPI by cause, summed over ranks; together all time in MPI.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct CausesReport {
+    /// The partner had not sent yet \[s\].
+    pub late_sender_s: f64,
+    /// The partner had not posted its receive yet \[s\].
+    pub late_receiver_s: f64,
+    /// A handshake stood because a rank computed outside MPI \[s\].
+    pub no_progress_s: f64,
+    /// A rank had not entered a collective yet \[s\].
+    pub imbalance_s: f64,
+    /// Messages took longer than on an idle network \[s\].
+    pub contention_s: f64,
+    /// Bytes over the narrowest rate of their path \[s\].
+    pub bandwidth_s: f64,
+    /// Latency of paths, NICs and regimes \[s\].
+    pub latency_s: f64,
+    /// Overheads, copies, reductions and polls \[s\].
+    pub software_s: f64,
+    /// The file system \[s\].
+    pub storage_s: f64,
+}
+
+impl CausesReport {
+    /// Of some ranks together.
+    pub fn of(ranks: &[RankTotals]) -> CausesReport {
+        let of = |causes: &Causes, cause| causes.of(cause).seconds();
+        let sum = |cause| ranks.iter().map(|rank| of(&rank.causes, cause)).sum();
+        CausesReport {
+            late_sender_s: sum(Cause::LateSender),
+            late_receiver_s: sum(Cause::LateReceiver),
+            no_progress_s: sum(Cause::NoProgress),
+            imbalance_s: sum(Cause::Imbalance),
+            contention_s: sum(Cause::Contention),
+            bandwidth_s: sum(Cause::Bandwidth),
+            latency_s: sum(Cause::Latency),
+            software_s: sum(Cause::Software),
+            storage_s: sum(Cause::Storage),
+        }
+    }
+}
+
+/// The chain of dependencies that ends with the rank that was done last; its parts sum to the makespan.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CriticalPath {
+    /// The rank with which it ends: of those that were done last, the first.
+    pub rank: u32,
+    /// Computing, sleeping and the file system, of whichever rank \[s\].
+    pub compute_s: f64,
+    /// Messages that would have been on their way before, had a rank outside MPI answered \[s\].
+    pub no_progress_s: f64,
+    /// See [`CausesReport`] \[s\].
+    pub contention_s: f64,
+    /// See [`CausesReport`] \[s\].
+    pub bandwidth_s: f64,
+    /// See [`CausesReport`] \[s\].
+    pub latency_s: f64,
+    /// See [`CausesReport`] \[s\].
+    pub software_s: f64,
+}
+
+impl CriticalPath {
+    /// That of a run whose ranks are all done.
+    pub fn of(ranks: &[RankTotals]) -> Option<CriticalPath> {
+        let last = ranks.iter().map(|totals| totals.finish).max().filter(|last| *last > Time::ZERO)?;
+        let rank = ranks.iter().position(|totals| totals.finish == last)?;
+        let path = ranks[rank].path;
+        let of = |cause| path.of(cause).seconds();
+        Some(CriticalPath {
+            rank: rank as u32,
+            compute_s: last.since(Time::ZERO).saturating_sub(path.total()).seconds(),
+            no_progress_s: of(Cause::NoProgress),
+            contention_s: of(Cause::Contention),
+            bandwidth_s: of(Cause::Bandwidth),
+            latency_s: of(Cause::Latency),
+            software_s: of(Cause::Software),
+        })
+    }
+}
+
+/// How evenly ranks compute and receive.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Balance {
+    /// The rank that computes the most; of several the first.
+    pub rank: u32,
+    /// How long it computes \[s\].
+    pub compute_s: f64,
+    /// How long the rank with the next most computing does \[s\].
+    pub next_s: f64,
+    /// The median over ranks, the lower one of an even number \[s\].
+    pub median_s: f64,
+    /// The mean over ranks \[s\].
+    pub mean_s: f64,
+    /// Stretches of computing of that rank, and its longest \[s\].
+    pub stretches: u64,
+    /// See `stretches`.
+    pub longest_s: f64,
+    /// The medians of both over ranks.
+    pub median_stretches: u64,
+    /// See `median_stretches` \[s\].
+    pub median_longest_s: f64,
+    /// The rank that received the most bytes, and its share of all.
+    pub receiver: u32,
+    /// See `receiver`.
+    pub receiver_share: f64,
+}
+
+impl Balance {
+    /// Of all ranks of a run.
+    pub fn of(ranks: &[RankTotals]) -> Balance {
+        let seconds = |time: Duration| time.seconds();
+        let mut computes: Vec<Duration> = ranks.iter().map(|rank| rank.compute).collect();
+        let mut longest: Vec<Duration> = ranks.iter().map(|rank| rank.longest).collect();
+        let mut stretches: Vec<u64> = ranks.iter().map(|rank| rank.stretches).collect();
+        let mean = computes.iter().map(|time| seconds(*time)).sum::<f64>() / computes.len() as f64;
+        computes.sort_unstable();
+        longest.sort_unstable();
+        stretches.sort_unstable();
+        let (middle, last) = ((ranks.len() - 1) / 2, ranks.len() - 1);
+        let first_of = |is: &dyn Fn(&RankTotals) -> bool| ranks.iter().position(is).unwrap_or(0);
+        let most = first_of(&|rank| rank.compute == computes[last]);
+        let received: Vec<u64> = ranks.iter().map(|rank| rank.bytes_received).collect();
+        let total = received.iter().map(|bytes| *bytes as f64).sum::<f64>().max(1.0);
+        let greatest = received.iter().copied().max().unwrap_or(0);
+        Balance {
+            rank: most as u32,
+            compute_s: seconds(computes[last]),
+            next_s: seconds(computes[last.saturating_sub(1)]),
+            median_s: seconds(computes[middle]),
+            mean_s: mean,
+            stretches: ranks[most].stretches,
+            longest_s: seconds(ranks[most].longest),
+            median_stretches: stretches[middle],
+            median_longest_s: seconds(longest[middle]),
+            receiver: first_of(&|rank| rank.bytes_received == greatest) as u32,
+            receiver_share: greatest as f64 / total,
+        }
+    }
+}
