@@ -71,7 +71,10 @@ class Report:
     """
 
     def __init__(self, summary: dict[str, Any], tables: Mapping, results: list | None = None):
+        from hopcast.report.causes import limit_of
+
         self.summary = summary
+        summary.setdefault("limit", limit_of(summary))
         self.tables = tables
         self.results = results
         self.error: BaseException | None = None

@@ -38,6 +38,13 @@ _FAILED = {
 }
 
 
+WAITING = {"late_sender": 0.5, "late_receiver": 0.1, "no_progress": 0.1, "imbalance": 0.3}
+"""Shares of the time that ranks wait, by cause."""
+
+TRANSFER = {"contention": 0.3, "bandwidth": 0.4, "latency": 0.1, "software": 0.15, "storage": 0.05}
+"""Shares of the time that ranks transfer, by cause."""
+
+
 def result(
     ranks: int, *, seed: int = 7, failure: dict | None = None, warnings: tuple[str, ...] = ()
 ) -> Result:
@@ -85,6 +92,8 @@ def result(
         "seed": seed,
         "placement": "linear",
         "time": {name: float(per_rank[name].sum()) for name in ("compute_s", "transfer_s", "waiting_s")},
+        "causes": {f"{name}_s": float(per_rank[f"{name}_s"].sum()) for name in (*WAITING, *TRANSFER)},
+        "contention": [{"at": "NIC", "time_s": 0.5}, {"at": "x+", "time_s": 0.25}],
         "busiest_links": _busiest(links, float(per_rank["finish_s"].max())),
         "calls": calls,
         "statistics": {
@@ -144,6 +153,8 @@ def _ranks(draw, ranks: int) -> dict:
         "bytes_received": sent * 65_536,
         "reached_s": compute + transfer + waiting,
         "stands_in": [""] * ranks,
+        **{f"{name}_s": share * waiting for name, share in WAITING.items()},
+        **{f"{name}_s": share * transfer for name, share in TRANSFER.items()},
     }
 
 

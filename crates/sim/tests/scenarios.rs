@@ -6,6 +6,7 @@
 mod cuts;
 mod script;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +30,10 @@ struct Expect {
     tolerance: Option<String>,
     /// When single ranks are done.
     #[serde(default)]
-    finish: std::collections::BTreeMap<String, String>,
+    finish: BTreeMap<String, String>,
+    /// Why single ranks are in MPI; causes that are not named are zero.
+    #[serde(default)]
+    causes: BTreeMap<String, BTreeMap<String, String>>,
     /// Placements (host of each rank) that must give the same makespan.
     #[serde(default)]
     renumbered: Vec<Vec<u32>>,
@@ -148,6 +152,17 @@ impl Scenario {
         Workload::Pattern { name: pattern[0].clone(), arguments: arguments.collect() }
     }
 
+    /// To the picosecond.
+    fn check_causes(&self, outcome: &Outcome, rank: usize, causes: &BTreeMap<String, String>, what: &str) {
+        let known: Vec<&str> = mpi::Cause::ALL.into_iter().map(mpi::Cause::name).collect();
+        assert!(causes.keys().all(|name| known.contains(&name.as_str())), "{what}: the causes are {known:?}");
+        for name in known {
+            let wanted = causes.get(name).map_or(Duration::ZERO, |text| text.parse().unwrap());
+            let got = Duration::from_seconds(seconds_of(outcome, rank, &format!("{name}_s")));
+            assert_eq!(got, wanted, "{what}: rank {rank}, {name}");
+        }
+    }
+
     fn check(&self, model: &str) {
         let what = format!("{} under {model}", self.name);
         if let Some(wanted) = &self.expect.error {
@@ -175,6 +190,9 @@ impl Scenario {
         for (rank, finish) in &self.expect.finish {
             near(finish_of(&outcome, rank.parse().unwrap()), finish, &format!("the end of rank {rank}"));
         }
+        for (rank, causes) in &self.expect.causes {
+            self.check_causes(&outcome, rank.parse().unwrap(), causes, &what);
+        }
         let again = self.run(model, None);
         assert_eq!(again.report.outcome_hash, outcome.report.outcome_hash, "{what}: a repeat differs");
         for hosts in &self.expect.renumbered {
@@ -185,9 +203,14 @@ impl Scenario {
 }
 
 fn finish_of(outcome: &Outcome, rank: usize) -> f64 {
+    seconds_of(outcome, rank, "finish_s")
+}
+
+/// A time of a rank, in a column of its table.
+fn seconds_of(outcome: &Outcome, rank: usize, column: &str) -> f64 {
     let ranks = outcome.tables.iter().find(|table| table.name == "ranks").unwrap();
-    let finish = ranks.columns.iter().find(|(name, _)| *name == "finish_s").unwrap();
-    let sim::table::Column::F64(values) = &finish.1 else { panic!("finish_s holds numbers") };
+    let times = ranks.columns.iter().find(|(name, _)| *name == column).unwrap();
+    let sim::table::Column::F64(values) = &times.1 else { panic!("{column} holds numbers") };
     values[rank]
 }
 

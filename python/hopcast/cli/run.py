@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hopcast import jobs
+from hopcast import jobs, what_if
 from hopcast.cli import arguments, exits, overrides
 from hopcast.errors import InputError
 from hopcast.live.library import is_executable, refuse_what_starts_programs
@@ -223,6 +223,12 @@ _AS_THEY_ARE = (
     help="Start the process of a compiled program's ranks with this before it, such as 'valgrind -q'.",
 )
 @click.option(
+    "--what-if",
+    is_flag=True,
+    help="Simulate the changes of the platform or placement that the report proposes, one run each, instead "
+    "of estimating what they save.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -244,7 +250,8 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
 
     peers = processes.peers()
     try:
-        report = _simulate(_job(platform, workload, args, flags), peers, flags)
+        job = _job(platform, workload, args, flags)
+        report = _simulate(job, peers, flags)
     except InputError as error:
         if peers is not None:
             peers.tell(error)
@@ -252,6 +259,8 @@ def command(platform: str, workload: str, args: tuple[str, ...], **flags) -> int
     if report is None:
         leave_it_to_the_first()
         return exits.DONE
+    if flags["what_if"] and peers is None:
+        what_if.simulated(job, report)
     interrupted = report.summary["stopped"] and report.summary["stopped"]["by"] == "interrupt"
     with without_end() if interrupted else nullcontext():
         code = _finish(report, **{name: flags[name] for name in ("out", "as_json", "quiet")})

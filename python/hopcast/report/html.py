@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from hopcast.report import units
+from hopcast import what_if
+from hopcast.report import causes, units
 from hopcast.report.store import Result
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def page(result: Result) -> str:
             summary=result.summary,
             title=title(result.summary),
             parts=parts(result.summary),
+            limit=result.summary.get("limit") and causes.sentence(result.summary["limit"]),
+            what_if=what_if.words(result.summary.get("what_if") or []),
             facts=facts(result.summary),
             compared=any("slowdown" in job for job in result.summary.get("jobs") or ()),
             whole_s=result.summary["makespan_s"] or 1.0,
@@ -107,13 +110,8 @@ def failures(short: dict) -> str:
 
 
 def parts(summary: dict) -> list[tuple[str, str, float]]:
-    """Compute, transfer and waiting: (name, what it is, share of the ranks' time)."""
-    time = summary.get("time") or {}
-    total = sum(time.values())
-    meanings = {"compute": "computing", "transfer": "transferring", "waiting": "waiting for a partner"}
-    if not total:
-        return []
-    return [(name, words, time.get(f"{name}_s", 0.0) / total) for name, words in meanings.items()]
+    """Computing and each cause of time in MPI: (name, what it is, share of the ranks' time)."""
+    return causes.split(summary)
 
 
 def ranks_on_hosts(summary: dict) -> str:

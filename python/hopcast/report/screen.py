@@ -10,14 +10,26 @@ from rich.table import Table
 from rich.text import Text
 
 from hopcast import standing
-from hopcast.report import units
-from hopcast.report.html import failures, parts, ranks_on_hosts, stop, title
+from hopcast.report import causes, units
+from hopcast.report.html import failures, ranks_on_hosts, stop, title
 
 if TYPE_CHECKING:
     from hopcast.report.compare import Comparison
 
-_COLOURS = {"compute": "blue", "transfer": "yellow", "waiting": "red"}
-_BLOCKS = {"compute": "█", "transfer": "▓", "waiting": "░"}
+_STYLES = {
+    "compute": ("█", "blue"),
+    "late_sender": ("░", "red"),
+    "late_receiver": ("░", "magenta"),
+    "no_progress": ("░", "bright_red"),
+    "imbalance": ("░", "bright_magenta"),
+    "contention": ("▓", "bright_yellow"),
+    "bandwidth": ("▓", "yellow"),
+    "latency": ("▓", "green"),
+    "software": ("▒", "cyan"),
+    "storage": ("▒", "white"),
+}
+"""Block and colour of each part of the ranks' time."""
+_SHOWN = 0.0005
 _WIDTH = 100
 _LINKS = 5
 _CALLS = 6
@@ -122,16 +134,30 @@ def _time(summary: dict, width: int) -> list[RenderableType]:
     lines: list[RenderableType] = [
         Text.assemble(f"{words}  ", (units.seconds(summary["makespan_s"]), "bold"))
     ]
-    shares = parts(summary)
+    shares = [part for part in causes.split(summary) if part[2] >= _SHOWN]
     if shares:
-        bar, line = Text(), Text()
+        bar, parts = Text(), []
         for name, words, share in shares:
-            bar.append(_BLOCKS[name] * round(share * (width - 2)), style=_COLOURS[name])
-            line.append(f"{_BLOCKS[name]} ", style=_COLOURS[name]).append(
-                f"{units.percent(share)} {words}   "
+            block, colour = _STYLES[name]
+            bar.append(block * round(share * (width - 2)), style=colour)
+            parts.append(
+                Text.assemble((f"{block} ", colour), f"{units.percent(share)} {words}".replace(" ", "\u00a0"))
             )
-        lines += [bar, line]
+        lines += [bar, Text("   ").join(parts)]
+    if summary.get("limit"):
+        lines.append(Text(causes.sentence(summary["limit"])))
+    if summary.get("what_if"):
+        lines.append(_what_if(summary["what_if"]))
     return lines
+
+
+def _what_if(tried: list[dict]) -> Table:
+    from hopcast.what_if import words
+
+    table = _table("What if, simulated", "takes", "of the time")
+    for row in words(tried):
+        table.add_row(*map(Text, row))
+    return table
 
 
 def plain_table() -> Table:

@@ -45,6 +45,11 @@ def exact_seconds(value: float) -> str:
     return f"{value / scale:g} {unit}"
 
 
+def exact(value: float) -> str:
+    """A number as somebody would write it, without digits that say nothing: "12.5"."""
+    return f"{value:.12g}"
+
+
 def time_unit(largest: float) -> tuple[float, str]:
     """The unit in which times up to `largest` [s] are best written, as (seconds, name)."""
     for scale, unit in _SECONDS:

@@ -414,9 +414,11 @@ impl World {
         let contended = process.call.causes.of(Cause::Contention);
         let state = &process.instances[instance as usize];
         let (latest, in_call) = (state.latest, state.target == Target::Call);
+        // The rank that entered last has no path of before that differs from this one's, but for computing.
+        let base = if latest > process.call.counted { state.entry } else { process.path };
         process.call.charge(latest.min(end), Cause::Imbalance);
         let rest = end.since(process.call.counted);
-        let gained = std::array::from_fn(|cause| path.0[cause].saturating_sub(process.path.0[cause]));
+        let gained = std::array::from_fn(|cause| path.0[cause].saturating_sub(base.0[cause]));
         let shares = shares(gained, rest.0);
         for (cause, share) in Cause::ALL.into_iter().zip(shares) {
             process.call.causes.add(cause, Duration(share));

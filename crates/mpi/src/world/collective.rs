@@ -16,6 +16,7 @@ use engine::{Bytes, Duration, Time};
 use network::Arrival;
 
 use crate::cartesian::NOBODY;
+use crate::cause::Path;
 use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step, inter};
 use crate::operation::{CommId, Neighbours, Via};
 use crate::world::cargo::{Kind, Parcel};
@@ -48,6 +49,8 @@ pub(crate) struct Instance {
     outstanding: u32,
     /// The latest entry of a rank into the collective that what is done so far depends on.
     pub latest: Time,
+    /// The path of the rank at its own entry.
+    pub entry: Path,
     pub target: Target,
 }
 
@@ -128,6 +131,7 @@ impl World {
             round: 0,
             outstanding: 0,
             latest: context.now,
+            entry: process.path,
             target,
         });
         self.advance(rank, instance as u32, context)

@@ -387,7 +387,7 @@ mod tests {
     fn a_rank_is_small() {
         assert!(std::mem::size_of::<Process>() <= 656, "{}", std::mem::size_of::<Process>());
         assert!(std::mem::size_of::<Slot>() <= 64, "{}", std::mem::size_of::<Slot>());
-        assert!(std::mem::size_of::<Instance>() <= 88, "{}", std::mem::size_of::<Instance>());
+        assert!(std::mem::size_of::<Instance>() <= 128, "{}", std::mem::size_of::<Instance>());
         assert!(std::mem::size_of::<Envelope>() <= 56, "{}", std::mem::size_of::<Envelope>());
     }
 

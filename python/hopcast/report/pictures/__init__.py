@@ -9,6 +9,7 @@ from hopcast.report.pictures import (
     buffers_by_place,
     busiest_links,
     call_durations,
+    causes,
     faults,
     latency_over_time,
     links_over_time,
@@ -26,6 +27,7 @@ from hopcast.report.pictures.picture import Picture
 
 PICTURES = (
     time_per_rank.draw,
+    causes.draw,
     mpi_calls.draw,
     call_durations.draw,
     busiest_links.draw,

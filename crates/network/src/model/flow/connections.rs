@@ -44,6 +44,8 @@ pub(super) struct Connection {
     pub latency: Duration,
     /// When the last message so far is delivered.
     pub delivered: Time,
+    /// The link that held back the last message that has left; `NONE` before.
+    pub held_by: u32,
 }
 
 /// All connections.
@@ -73,6 +75,7 @@ impl Connections {
             pending: 0,
             latency: Duration::ZERO,
             delivered: Time::ZERO,
+            held_by: NONE,
         };
         match self.all.get_mut(number as usize) {
             Some(unused) => *unused = connection,

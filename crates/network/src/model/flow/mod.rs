@@ -329,6 +329,8 @@ impl Flow {
         let flow = self.streams.all[stream as usize].flow;
         let slot = self.flight.get(flow);
         let (message, transfer) = (slot.message, slot.state);
+        let held_by = self.streams.all[stream as usize].bottleneck;
+        self.connections.all[transfer.connection as usize].held_by = held_by;
         if message.notify_sent {
             arrivals.push(self.flight.sent(flow));
         }
@@ -416,18 +418,13 @@ impl Network for Flow {
         if message.from.host == message.to.host {
             return Shared::Memory;
         }
-        // The link that held its stream back at last; a route that only this message had is forgotten by then.
         let connection = self.connections.find(Ends::of(message));
-        let stream = connection.map_or(NONE, |connection| self.connections.all[connection as usize].stream);
-        if stream == NONE {
-            return Shared::Fabric;
-        }
-        let bottleneck = self.streams.all[stream as usize].bottleneck;
+        let held_by = connection.map_or(NONE, |connection| self.connections.all[connection as usize].held_by);
         let topology = &self.alone.fabric.topology;
-        if bottleneck >= topology.links() {
+        if held_by >= topology.links() {
             return Shared::Nic;
         }
-        Shared::of_class(topology.link(LinkId(bottleneck)).class)
+        Shared::of_class(topology.link(LinkId(held_by)).class)
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {

@@ -1,0 +1,205 @@
+"""Causes of the ranks' time, and the sentence that says what limits a run and what would change it.
+
+The sentence is made of the critical path: the chain of dependencies that ends with the rank that was done
+last. Its parts sum to the makespan: what shortens a part shortens the run by that much, until another chain
+is longer. Each `Limit` says its estimate from that; `hopcast run --what-if` simulates it instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hopcast.report import units
+
+CAUSES = (
+    ("late_sender", "late sender"),
+    ("late_receiver", "late receiver"),
+    ("no_progress", "no progress"),
+    ("imbalance", "imbalance at collectives"),
+    ("contention", "contention"),
+    ("bandwidth", "bandwidth"),
+    ("latency", "latency"),
+    ("software", "MPI software"),
+    ("storage", "files"),
+)
+"""Each cause of time in MPI by its name in tables, with its words."""
+
+_GENERIC = 0.5
+"""Faster processors help every run; what is particular to one is named first, if it saves half as much."""
+_INCAST_RANKS = 4
+_INCAST_SHARE = 0.4
+_CONTENDED = 0.2
+_LEAST = 0.005
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What limits a run, and a change that would help."""
+
+    kind: str
+    """"late-sender", "slow-rank", "serial-part", "imbalance", "computing", "no-progress", "latency",
+    "software", "nic", "incast", "links", "placement", "memory" or "bandwidth"."""
+    why: str
+    """What it is, in a sentence."""
+    change: str
+    """What would change it, after "with"."""
+    saves: float
+    """By how much of the makespan that would shorten the run, as the critical path says [0..1]."""
+    keys: tuple[str, ...] = ()
+    """Which values of the platform the change is about: see `hopcast.what_if`."""
+
+
+def split(summary: dict) -> list[tuple[str, str, float]]:
+    """Computing and those causes of time in MPI that there are: (name, words, share of the ranks' time)."""
+    causes = summary.get("causes")
+    if not causes:
+        return []
+    times = [("compute", "computing", summary["time"]["compute_s"])]
+    times += [(name, words, causes[f"{name}_s"]) for name, words in CAUSES]
+    total = sum(time for *_, time in times)
+    return [(name, words, time / total) for name, words, time in times if time > 0] if total else []
+
+
+def limit_of(summary: dict) -> dict | None:
+    """What `report.json` says of the limit of a run; `None` where not all ranks were done."""
+    path, whole = summary.get("critical_path"), summary.get("makespan_s")
+    if not path or not whole:
+        return None
+    found = list(_limits(summary, path, whole))
+    best = max(found, key=lambda limit: limit.saves * (_GENERIC if limit.kind == "computing" else 1.0))
+    if best.saves < _LEAST:
+        return None
+    return {
+        "kind": best.kind,
+        "why": best.why,
+        "change": best.change,
+        "saves": best.saves,
+        "source": "estimate",
+        "keys": list(best.keys),
+    }
+
+
+def sentence(limit: dict) -> str:
+    """What limits a run and what would change it."""
+    percent = 100 * limit["saves"]
+    effect = f"{percent:.0f} % shorter" if percent >= 0 else f"{-percent:.0f} % longer"
+    source = "simulated" if limit["source"] == "simulation" else "an estimate from its critical path"
+    return f"{limit['why']} With {limit['change']}, the run would be {effect} ({source})."
+
+
+def _limits(summary: dict, path: dict, whole: float) -> Iterator[Limit]:
+    yield from _of_computing(summary, path, whole)
+    share = {name: path[f"{name}_s"] / whole for name in ("no_progress", "latency", "software")}
+    yield Limit(
+        "no-progress",
+        f"Missing progress limits this run: {units.percent(share['no_progress'])} of its critical path are "
+        "messages whose handshake stood while a rank computed outside MPI.",
+        "mpi.progress = asynchronous",
+        share["no_progress"],
+        ("mpi.progress",),
+    )
+    yield Limit(
+        "latency",
+        f"Latency limits this run: it is {units.percent(share['latency'])} of its critical path.",
+        "half the latency of links, NICs, memory and regimes",
+        share["latency"] / 2,
+        ("latency",),
+    )
+    yield Limit(
+        "software",
+        "MPI's own work limits this run: overheads, copies and reductions are "
+        f"{units.percent(share['software'])} of its critical path.",
+        "half the overheads, and twice the rates of copies and reductions",
+        share["software"] / 2,
+        ("overhead",),
+    )
+    yield _of_transfer(summary, path, whole)
+
+
+def _of_computing(summary: dict, path: dict, whole: float) -> Iterator[Limit]:
+    balance, ranks, compute = summary["balance"], summary["ranks"], path["compute_s"]
+    most, following, mean = balance["compute_s"], balance["next_s"], balance["mean_s"]
+    rank, time = f"rank {balance['rank']}", units.seconds(most)
+    yield Limit(
+        "computing",
+        f"Computing limits this run: it is {units.percent(compute / whole)} of its critical path.",
+        "ranks that compute twice as fast",
+        compute / 2 / whole,
+        ("computing",),
+    )
+    excess = min(most - following, compute)
+    if ranks > 1 and _is_serial(balance):
+        yield Limit(
+            "serial-part",
+            f"A serial part limits this run: {rank} computes for {units.seconds(excess)} while all others "
+            "wait.",
+            "that part shared by all ranks",
+            excess * (1 - 1 / ranks) / whole,
+        )
+    elif ranks > 1 and most > 0:
+        target = max(following, most / 2)
+        causes = summary["causes"]
+        late = causes["late_sender_s"] + causes["late_receiver_s"] + causes["no_progress_s"]
+        saves = min(most - target, compute) / whole
+        if late > causes["imbalance_s"]:
+            waited = units.percent(late / (ranks * whole))
+            who = "receiver" if causes["late_receiver_s"] > causes["late_sender_s"] else "sender"
+            why = (
+                f"A late {who} limits this run: ranks wait {waited} of their time, since {rank} computes for "
+                f"{time} first."
+            )
+            yield Limit("late-sender", why, f"{units.seconds(target)} of computing in {rank}", saves)
+        else:
+            others = units.seconds(following)
+            why = (
+                f"One slow rank limits this run: {rank} computes for {time}, the others for at most {others}."
+            )
+            yield Limit("slow-rank", why, f"{units.seconds(target)} of computing in {rank}", saves)
+    if compute > most:
+        yield Limit(
+            "imbalance",
+            f"Imbalance limits this run: its critical path computes for {units.seconds(compute)}, a rank for "
+            f"{units.seconds(mean)} on average; now one and now another rank is late.",
+            "computing spread evenly over ranks at all times",
+            (compute - mean) / whole,
+        )
+
+
+def _is_serial(balance: dict) -> bool:
+    """Whether the rank that computes the most has stretches of computing that the others have not."""
+    if balance["median_s"] == 0:
+        return False
+    more = balance["compute_s"] / balance["median_s"]
+    longer = balance["longest_s"] / balance["median_longest_s"]
+    return more > 1 and (balance["stretches"] > balance["median_stretches"] or longer > 1.5 * more)
+
+
+def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
+    held, flowing = path["contention_s"] / whole, path["bandwidth_s"] / whole
+    saves = (held + flowing) / 2
+    places = summary["contention"]
+    place = places[0]["at"] if places and held > _CONTENDED * (held + flowing) else None
+    if summary["hosts_used"] == 1:
+        place = "memory"
+    share = units.percent(held + flowing)
+    if place == "memory":
+        why = f"The memory of nodes limits this run: messages within them are {share} of its critical path."
+        return Limit("memory", why, "twice the bandwidth of memory", saves, ("memory",))
+    if place is None:
+        why = f"Bandwidth limits this run: the bytes of messages are {share} of its critical path."
+        return Limit("bandwidth", why, "twice the bandwidth of NICs and links", saves, ("nic", "links"))
+    balance, ranks = summary["balance"], summary["ranks"]
+    crowd = max(_INCAST_SHARE, 2 / ranks)
+    if place == "NIC" and ranks >= _INCAST_RANKS and balance["receiver_share"] > crowd:
+        why = (
+            f"Incast limits this run: {units.percent(balance['receiver_share'])} of all bytes go to rank "
+            f"{balance['receiver']}, whose NIC its senders share; transfers are {share} of the critical path."
+        )
+        return Limit("incast", why, "twice the bandwidth of NICs", saves, ("nic",))
+    if place == "NIC":
+        why = f"NICs limit this run: messages that share them are {share} of its critical path."
+        return Limit("nic", why, "twice the bandwidth of NICs", saves, ("nic",))
+    name = "the network" if place == "network" else f"links of class '{place}'"
+    why = f"Contention on {name} limits this run: transfers are {share} of its critical path."
+    return Limit("links", why, "twice the bandwidth of links", saves, ("links",))

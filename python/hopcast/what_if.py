@@ -1,0 +1,145 @@
+"""What-ifs: the changes of the platform that a report proposes, simulated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import tomllib
+
+from hopcast.errors import InputError
+from hopcast.report import units
+
+if TYPE_CHECKING:
+    from hopcast.api import Job
+    from hopcast.outcome import Report
+
+_PLACEMENTS = ("linear", "block", "cyclic", "random")
+_RATES = {
+    "nic": r"nic\.bandwidth|mpi\.regimes\.\d+\.(process_rate|nic_rate|further_process_rate)",
+    "links": r"link\.bandwidth|topology\.(\w+_)?bandwidth(\.\d+)?",
+    "memory": r"host\.memory\.(total_)?bandwidth|host\.memory\.regimes\.\d+\.(total_)?bandwidth",
+}
+_TIMES = {
+    "latency": r"link\.latency|nic\.(latency|setup)|topology\.(\w+_)?latency(\.\d+)?|host\.memory\.latency"
+    r"|host\.memory\.regimes\.\d+\.latency|mpi\.regimes\.\d+\.latency",
+    "overhead": r"mpi\.call_overhead|mpi\.regimes\.\d+\.(send|receive)_overhead",
+}
+_ALSO_RATES = {"overhead": r"mpi\.(copy_rate|reduce_rate)"}
+
+
+def simulated(job: Job, report: Report) -> None:
+    """Simulates what `report` proposes for `job`, and lets it say so: `limit` is by simulation then, and
+    `what_if` lists all that was tried, as (change, overrides, placement, makespan_s, saves)."""
+    limit = report.summary.get("limit")
+    if not limit:
+        return
+    tried = [
+        one
+        for change, overrides, placement in _changes(job, report.summary, limit)
+        if (one := _try(job, report, change, overrides, placement)) is not None
+    ]
+    report.summary["what_if"] = tried
+    if not tried:
+        return
+    best = max(tried, key=lambda one: one["saves"])
+    if best["placement"] and best["saves"] > 0:
+        limit["kind"] = "placement"
+        limit["why"] = (
+            f"The placement of ranks limits this run: '{report.summary['placement']}' crowds its network."
+        )
+    limit |= {"change": best["change"], "saves": best["saves"], "source": "simulation"}
+
+
+def _try(job: Job, report: Report, change: str, overrides: list, placement: str | None) -> dict | None:
+    from hopcast.api import simulate
+
+    changed = replace(
+        job, overrides=[*job.overrides, *overrides], placement=placement or job.placement, records=0
+    )
+    try:
+        result = simulate(changed)
+    except InputError:
+        return None
+    if result is None or result.summary["failure"] or result.summary["partial"]:
+        return None
+    saves = 1 - result.summary["makespan_s"] / report.summary["makespan_s"]
+    return {
+        "change": change,
+        "overrides": [list(pair) for pair in overrides],
+        "placement": placement,
+        "makespan_s": result.summary["makespan_s"],
+        "saves": saves,
+    }
+
+
+def _changes(job: Job, summary: dict, limit: dict) -> Iterator[tuple[str, list[tuple[str, str]], str | None]]:
+    """Each change with what it sets on the platform, and the placement, if it is about that."""
+    for key in limit["keys"]:
+        if key == "mpi.progress":
+            yield limit["change"], [("mpi.progress", "asynchronous")], None
+    scaled = list(_scaled(_values(job), limit["keys"]))
+    if scaled:
+        shown = ", ".join(f"{key} = {value}" for key, value in scaled[:3]) + (
+            ", …" if len(scaled) > 3 else ""
+        )
+        yield f"{limit['change']} ({shown})", scaled, None
+    if limit["kind"] == "links":
+        now = summary["placement"]
+        for placement in _PLACEMENTS:
+            if placement != now:
+                yield f"placement '{placement}'", [], placement
+
+
+def _scaled(values: dict[str, object], keys: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Overrides that double rates and halve times."""
+    for name in keys:
+        patterns = ((_RATES.get(name), 2.0), (_TIMES.get(name), 0.5), (_ALSO_RATES.get(name), 2.0))
+        for pattern, factor in patterns:
+            if pattern is None:
+                continue
+            for key, value in values.items():
+                if re.fullmatch(pattern, key) and (changed := times(value, factor)) is not None:
+                    yield key, changed
+
+
+def times(value: object, factor: float) -> str | None:
+    """A quantity with its unit, as a platform file writes it, times `factor`: lists one by one."""
+    if isinstance(value, list):
+        parts = [times(one, factor) for one in value]
+        return None if None in parts else "[" + ", ".join(f'"{part}"' for part in parts) + "]"
+    match = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*(\S.*)", value) if isinstance(value, str) else None
+    return f"{units.exact(float(match[1]) * factor)} {match[2].strip()}" if match else None
+
+
+def _values(job: Job) -> dict[str, object]:
+    """The values of the platform of `job`, by `section.key`."""
+    from hopcast import _core
+
+    text = _core.platform_text(
+        str(job.platform), [tuple(pair) for pair in job.overrides], bool(job.overrides)
+    )
+    values: dict[str, object] = {}
+
+    def walk(path: str, node: object) -> None:
+        if isinstance(node, dict):
+            for key, value in node.items():
+                walk(f"{path}.{key}" if path else key, value)
+        elif isinstance(node, list) and node and isinstance(node[0], dict):
+            for number, value in enumerate(node):
+                walk(f"{path}.{number}", value)
+        else:
+            values[path] = node
+
+    walk("", tomllib.loads(text))
+    return values
+
+
+def words(tried: list[dict]) -> list[tuple[str, str, str]]:
+    """Change, time and gain of each what-if, for tables."""
+    return [
+        (one["change"], units.seconds(one["makespan_s"]), f"{-100 * one['saves']:+.1f} %".replace("-", "−"))
+        for one in tried
+    ]

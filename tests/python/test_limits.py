@@ -1,0 +1,210 @@
+"""Ten cases with a known limit: the sentence of the screen names it, and the change that it proposes shortens
+the run by what it says, within a fifth.
+
+Each case is a program with one bottleneck by construction. The change is applied as the sentence says it: to
+the platform, to the placement, or to how long ranks compute.
+"""
+
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+import hopcast
+from hopcast import what_if
+from hopcast.api import Job, simulate
+from hopcast.cli.run import command as run_command
+from hopcast.report import causes
+
+SWITCH = """
+name = "one switch"
+[topology]
+{topology}
+[link]
+bandwidth = "{link}"
+latency = "500 ns"
+[host]
+processes = 4
+[host.memory]
+latency = "100 ns"
+bandwidth = "5 GB/s"
+total_bandwidth = "8 GB/s"
+[nic]
+bandwidth = "5 GB/s"
+latency = "500 ns"
+[mpi]
+eager_limit = "8 KiB"
+progress = "calls"
+[[mpi.regimes]]
+name = "all"
+send_overhead = "20 ns"
+receive_overhead = "30 ns"
+[compute]
+flop_rate = "1 Gflop/s"
+"""
+
+CROSSBAR = SWITCH.format(topology='kind = "crossbar"\nhosts = 16', link="20 GB/s")
+TAPERED = SWITCH.format(topology='kind = "fat-tree"\nm = [4, 2]\nw = [1, 1]', link="5 GB/s")
+TORUS = SWITCH.format(topology='kind = "torus"\nsizes = [16]', link="1 GB/s")
+
+
+def late_sender(comm, work=10e-3):
+    if comm.rank == 0:
+        comm.compute(work)
+        comm.send(dest=1, nbytes=1000)
+    else:
+        comm.recv(source=0)
+
+
+def slow_rank(comm, slow=2e-3):
+    for _ in range(10):
+        comm.compute(slow if comm.rank == 3 else 1e-3)
+        comm.barrier()
+
+
+def serial_part(comm, alone=4e-3, together=1e-3):
+    for _ in range(3):
+        if comm.rank == 0 and alone:
+            comm.compute(alone)
+        comm.barrier()
+        comm.compute(together)
+        comm.barrier()
+
+
+def one_to_one(comm, nbytes=10_000_000):
+    half = comm.size // 2
+    if comm.rank < half:
+        comm.send(dest=comm.rank + half, nbytes=nbytes)
+    else:
+        comm.recv(source=comm.rank - half)
+
+
+def barriers(comm):
+    for _ in range(100):
+        comm.barrier()
+
+
+def overlap(comm):
+    other = 1 - comm.rank
+    requests = [comm.irecv(source=other), comm.isend(dest=other, nbytes=10_000_000)]
+    comm.compute(4e-3)
+    for request in requests:
+        request.wait()
+
+
+def incast(comm):
+    if comm.rank == 0:
+        for request in [comm.irecv(source=source) for source in range(1, comm.size)]:
+            request.wait()
+    else:
+        comm.send(dest=0, nbytes=1_000_000)
+
+
+def ring(comm):
+    """Neighbours exchange, all at once."""
+    for _ in range(4):
+        right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        request = comm.isend(dest=right, nbytes=1_000_000)
+        comm.recv(source=left)
+        request.wait()
+
+
+def job(folder, platform, program, ranks, **options) -> Job:
+    file = folder / "platform.toml"
+    file.write_text(platform)
+    return Job(str(file), program, ranks, **options)
+
+
+def shortened(before: Job, after: Job) -> float:
+    makespans = [simulate(one).makespan_s for one in (before, after)]
+    return 1 - makespans[1] / makespans[0]
+
+
+ON_THE_PLATFORM = [
+    # The four flows of a host share its NIC: 40 MB at 5 GB/s are 8 ms, at 10 GB/s 4 ms.
+    ("nic", CROSSBAR, one_to_one, 8, {"ppn": 4}),
+    # Four flows cross the one link between two leaves: 40 MB at 5 GB/s; with 10 GB/s, half of that.
+    ("links", TAPERED, one_to_one, 8, {"ppn": 1}),
+    # A barrier of 16 ranks is four rounds of about 1 us of latency and 50 ns of overheads.
+    ("latency", CROSSBAR, barriers, 16, {"ppn": 1}),
+    # 10 MB take 2 ms after 4 ms of computing; a progress thread sends them meanwhile.
+    ("no-progress", CROSSBAR, overlap, 2, {"ppn": 1}),
+    # Two copies within a host share 8 GB/s, where each could have 5 GB/s.
+    ("memory", CROSSBAR, one_to_one, 4, {"ppn": 4}),
+    # 15 MB through the NIC of one host at 5 GB/s.
+    ("incast", CROSSBAR, incast, 16, {"ppn": 1}),
+]
+
+
+@pytest.mark.parametrize(("kind", "platform", "program", "ranks", "options"), ON_THE_PLATFORM)
+def test_limits_that_the_platform_changes(tmp_path, kind, platform, program, ranks, options):
+    this = job(tmp_path, platform, program, ranks, **options)
+    report = simulate(this)
+    estimate = dict(report.limit)
+    assert estimate["kind"] == kind, causes.sentence(estimate)
+    assert estimate["source"] == "estimate"
+    what_if.simulated(this, report)
+    applied = report.what_if[0]
+    assert (
+        shortened(this, replace(this, overrides=[tuple(pair) for pair in applied["overrides"]]))
+        == applied["saves"]
+    )
+    assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
+    assert applied["saves"] > 0.2
+
+
+IN_THE_PROGRAM = [
+    # Rank 1 waits for 10 ms; if rank 0 computes for 5 ms, it waits for 5 ms.
+    ("late-sender", late_sender, 2, {"work": 5e-3}),
+    # Ten times 2 ms; without the slow rank ten times 1 ms.
+    ("slow-rank", slow_rank, 8, {"slow": 1e-3}),
+    # Three times 4 + 1 ms; on eight ranks the 4 ms become 0.5 ms for each.
+    ("serial-part", serial_part, 8, {"alone": 0, "together": 1.5e-3}),
+]
+
+
+@pytest.mark.parametrize(("kind", "program", "ranks", "changed"), IN_THE_PROGRAM)
+def test_limits_that_the_program_changes(tmp_path, kind, program, ranks, changed):
+    this = job(tmp_path, CROSSBAR, program, ranks, ppn=1)
+    limit = simulate(this).limit
+    assert limit["kind"] == kind, causes.sentence(limit)
+    saves = shortened(this, replace(this, kwargs=changed))
+    assert saves == pytest.approx(limit["saves"], rel=0.2)
+    assert saves > 0.2
+
+
+def test_a_bad_placement_is_named_by_simulation(tmp_path):
+    # On a ring of hosts, neighbours that are spread at random share links; in order, each has its own.
+    this = job(tmp_path, TORUS, ring, 16, ppn=1, placement="random")
+    report = simulate(this)
+    assert report.limit["kind"] == "links"
+    what_if.simulated(this, report)
+    assert report.limit["kind"] == "placement"
+    assert "'linear'" in report.limit["change"]
+    saves = shortened(this, replace(this, placement="linear"))
+    assert saves == pytest.approx(report.limit["saves"], rel=1e-9)
+    assert saves > 0.5
+
+
+def test_the_screen_says_the_sentence_and_what_was_simulated(tmp_path):
+    (tmp_path / "platform.toml").write_text(TAPERED)
+    command = [str(tmp_path / "platform.toml"), "alltoall", "--bytes", "1MiB", "-n", "8", "--ppn", "1"]
+    plain = CliRunner().invoke(run_command, command).output
+    assert "Contention on links of class" in plain
+    assert "an estimate from its" in plain
+    simulated = CliRunner().invoke(run_command, [*command, "--what-if"]).output
+    assert "What if, simulated" in simulated
+    assert "link.bandwidth = 10 GB/s" in " ".join(simulated.split())
+
+
+def test_causes_sum_to_the_time_in_mpi(tmp_path):
+    for program, ranks in ((slow_rank, 8), (overlap, 2), (incast, 16), (ring, 16)):
+        (tmp_path / "platform.toml").write_text(CROSSBAR)
+        report = hopcast.run(tmp_path / "platform.toml", program, ranks=ranks)
+        whole = report.time["transfer_s"] + report.time["waiting_s"]
+        assert sum(report.causes.values()) == pytest.approx(whole, rel=1e-12)
+        path = {name: value for name, value in report.critical_path.items() if name != "rank"}
+        assert sum(path.values()) == pytest.approx(report.makespan_s, rel=1e-12)
+        rows = report.table("ranks").to_pydict()
+        for name, _ in causes.CAUSES:
+            assert sum(rows[f"{name}_s"]) == pytest.approx(report.causes[f"{name}_s"], rel=1e-12, abs=1e-15)
