@@ -92,8 +92,7 @@ def result(
         "seed": seed,
         "placement": "linear",
         "time": {name: float(per_rank[name].sum()) for name in ("compute_s", "transfer_s", "waiting_s")},
-        "causes": {f"{name}_s": float(per_rank[f"{name}_s"].sum()) for name in (*WAITING, *TRANSFER)},
-        "contention": [{"at": "NIC", "time_s": 0.5}, {"at": "x+", "time_s": 0.25}],
+        **_causes(per_rank),
         "busiest_links": _busiest(links, float(per_rank["finish_s"].max())),
         "calls": calls,
         "statistics": {
@@ -155,6 +154,13 @@ def _ranks(draw, ranks: int) -> dict:
         "stands_in": [""] * ranks,
         **{f"{name}_s": share * waiting for name, share in WAITING.items()},
         **{f"{name}_s": share * transfer for name, share in TRANSFER.items()},
+    }
+
+
+def _causes(per_rank: dict) -> dict:
+    return {
+        "causes": {f"{name}_s": float(per_rank[f"{name}_s"].sum()) for name in (*WAITING, *TRANSFER)},
+        "contention": [{"at": "NIC", "time_s": 0.5}, {"at": "x+", "time_s": 0.25}],
     }
 
 
