@@ -191,8 +191,11 @@ pub struct StuckRank {
 pub struct StopReport {
     /// "stop-at" for a time that was asked for, "interrupt" for a monitor, "recording" for the end of a partial one.
     pub by: &'static str,
-    /// Up to when everything has happened \[s\].
+    /// The time of the last event, or that at which it was to stop \[s\].
     pub at_s: f64,
+    /// Before that everything has happened \[s\]; what is later, up to `at_s` inclusive, only in part. None if everything up
+    /// to `at_s` has.
+    pub whole_until_s: Option<f64>,
     /// Some of the ranks that are not done, the one that is furthest behind first.
     pub behind: Vec<StuckRank>,
 }
@@ -257,6 +260,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
                 Stop::Recorded => "recording",
             },
             at_s: makespan.seconds(),
+            whole_until_s: ended.whole_until.map(Time::seconds),
             behind: ended.behind.iter().map(stuck).collect(),
         }),
         _ => None,
@@ -339,6 +343,12 @@ fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) 
             makespan(ended),
             title.host_of_rank.len(),
         ));
+        warnings.extend(ended.whole_until.map(|whole_until| {
+            format!(
+                "the run was stopped in the middle of more than could be ended at once: of what happens at {whole_until} or \
+                 later, only a part is in this report"
+            )
+        }));
     }
     warnings.extend(title.unshared_memory.clone().filter(|_| ended.names_memory));
     warnings.extend(ended.leftovers.iter().cloned());

@@ -250,13 +250,17 @@ impl World {
         }
     }
 
-    /// Asks every rank for its first operations. Call once, at time zero.
-    pub fn start(&mut self, context: &mut Context) {
-        for place in 0..self.processes.len() {
-            let rank = self.processes.rank(place);
-            let outcome = self.proceed(rank, context);
-            self.settle(outcome);
-        }
+    /// Ranks of this world.
+    pub fn ranks(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Asks a rank of this world, by its place among them, for its first operations. Call once for each, in
+    /// ascending order, at time zero.
+    pub fn start(&mut self, place: usize, context: &mut Context) {
+        let rank = self.processes.rank(place);
+        let outcome = self.proceed(rank, context);
+        self.settle(outcome);
     }
 
     /// Handles an event that this world scheduled on [`Lane::Rank`].

@@ -18,6 +18,8 @@ pub struct Broken;
 
 /// About a microsecond: most waits are shorter where each thread has a core.
 const SPINS: u32 = 200;
+/// About a millisecond of yields that find nobody else to run.
+const IDLY_EVERY: u32 = 1 << 12;
 
 impl Barrier {
     /// For so many threads.
@@ -28,13 +30,18 @@ impl Barrier {
 
     /// Waits until all threads have come. What each did before is visible to all behind it.
     pub fn wait(&self) -> Result<(), Broken> {
+        self.wait_with(&mut || ())
+    }
+
+    /// The same; does `idly` now and then in a long wait.
+    pub fn wait_with(&self, idly: &mut dyn FnMut()) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.waiting.store(0, Ordering::Relaxed);
             self.round.store(round.wrapping_add(1), Ordering::Release);
             return Ok(());
         }
-        let mut spins = 0;
+        let mut spins = 0_u32;
         while self.round.load(Ordering::Acquire) == round {
             if self.broken.load(Ordering::Relaxed) {
                 return Err(Broken);
@@ -44,6 +51,10 @@ impl Barrier {
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();
+                spins = spins.wrapping_add(1).max(SPINS);
+                if spins % IDLY_EVERY == 0 {
+                    idly();
+                }
             }
         }
         Ok(())

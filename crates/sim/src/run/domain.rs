@@ -1,6 +1,7 @@
 //! One domain of a run: takes events in order, hands each to its layer, and watches.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Duration, Lane, Queue, Time};
 use mpi::world::{Context, Setup, World};
@@ -8,7 +9,8 @@ use mpi::{Failure, Letter, Source};
 use network::{Arrival, Crossing, Fabric, Network};
 
 use super::exchange::Note;
-use super::{Look, POLL_MASK, Progress};
+use super::progress::Heed;
+use super::{Look, Progress};
 use crate::observe::{Detail, Links, Views};
 
 /// A part of a machine with its ranks in place, ready to run once.
@@ -22,10 +24,22 @@ pub struct Domain {
     arrivals: Vec<Arrival>,
     /// The place of the event that failed among those of its time.
     failed_at: u64,
+    /// The work after which the next poll is due.
+    next_poll: u64,
+    /// See [`Domain::whole_until`].
+    left_at: Option<Time>,
 }
 
-/// Is asked every 2¹⁴ events whether to stop.
-pub(super) type Poll<'a> = &'a mut dyn FnMut(&Domain, &dyn Source) -> bool;
+/// Work between two polls.
+pub(super) const POLL_EVERY: u64 = 1 << 14;
+
+/// Whom a domain asks now and then whether to go on.
+pub(super) struct Poll<'a> {
+    /// Is asked after each [`POLL_EVERY`] of work.
+    pub ask: &'a mut dyn FnMut(&Domain, &dyn Source) -> Heed,
+    /// While it is true, `ask` is asked after each event.
+    pub bell: &'a AtomicBool,
+}
 
 impl Domain {
     /// The ranks of `setup` on `network`, a model of `fabric`; both for the same part of it.
@@ -40,6 +54,8 @@ impl Domain {
             fabric,
             arrivals: Vec::new(),
             failed_at: 0,
+            next_poll: POLL_EVERY,
+            left_at: None,
         }
     }
 
@@ -48,21 +64,43 @@ impl Domain {
         self.network.lookahead()
     }
 
-    /// Begins, at time zero.
-    pub(super) fn start(&mut self, source: &mut dyn Source) {
-        let Domain { world, network, queue, views, .. } = self;
-        let now = Time::ZERO;
-        world.start(&mut Context { now, queue, network: &mut **network, source, observer: views });
-        if self.queue.instant_is_over() {
-            self.network.settle(Time::ZERO, &mut self.queue);
+    /// Begins, at time zero, with as many ranks as `poll` lets. Says what that wants next.
+    pub(super) fn start(&mut self, source: &mut dyn Source, poll: &mut Poll) -> Heed {
+        let (now, mut wanted) = (Time::ZERO, Heed::GoOn);
+        for place in 0..self.world.ranks() {
+            let Domain { world, network, queue, views, .. } = self;
+            let network = &mut **network;
+            world.start(place, &mut Context { now, queue, network, source, observer: views });
+            wanted = self.poll(source, poll);
+            if wanted == Heed::Leave {
+                self.left_at = Some(now);
+                return wanted;
+            }
         }
+        if self.queue.instant_is_over() {
+            self.network.settle(now, &mut self.queue);
+        }
+        wanted
     }
 
-    /// Handles what is due before `end`, up to a failure, or until `poll` says to stop.
-    pub(super) fn advance(&mut self, end: Time, source: &mut dyn Source, poll: Poll) {
-        let mut next_sample = self.links.next_sample();
+    /// Asks `poll` whether to go on, if that is due.
+    #[inline]
+    fn poll(&mut self, source: &dyn Source, poll: &mut Poll) -> Heed {
+        // An event may send any number of messages, each of which is work.
+        let worked = self.queue.popped() + self.world.messages();
+        if worked < self.next_poll && !poll.bell.load(Ordering::Relaxed) {
+            return Heed::GoOn;
+        }
+        self.next_poll = worked + POLL_EVERY;
+        (poll.ask)(self, source)
+    }
+
+    /// Handles what is due before `end`, up to a failure, or as far as `poll` lets it. Says whether that has asked to stop.
+    pub(super) fn advance(&mut self, mut end: Time, source: &mut dyn Source, poll: &mut Poll) -> bool {
+        let (mut next_sample, mut asked) = (self.links.next_sample(), false);
+        self.left_at = None;
         if self.failed() {
-            return;
+            return asked;
         }
         while let Some(event) = self.queue.pop_before(end) {
             while event.time > next_sample {
@@ -90,12 +128,23 @@ impl Domain {
             }
             if world.failed().is_some() {
                 self.failed_at = event.key.word();
-                return;
+                return asked;
             }
-            if queue.popped() & POLL_MASK == 0 && poll(self, source) {
-                return;
+            match self.poll(source, poll) {
+                Heed::GoOn => {}
+                Heed::EndInstant => (end, asked) = (end.min(self.now() + Duration(1)), true),
+                Heed::Leave => {
+                    self.left_at = Some(self.now());
+                    return true;
+                }
             }
         }
+        asked
+    }
+
+    /// Before that everything has happened, if the domain was left in the middle of an instant or a window.
+    pub(super) fn whole_until(&self) -> Option<Time> {
+        self.left_at
     }
 
     /// The time of the last event.

@@ -84,7 +84,8 @@ impl Pinned {
 }
 
 impl Note {
-    const NOTHING: Note = Note {
+    /// Of no domain.
+    pub const NOTHING: Note = Note {
         next: Time::NEVER,
         events: 0,
         share_done: None,

@@ -25,9 +25,11 @@ use network::faults::CutOff;
 use crate::observe::{Links, Views};
 
 pub use domain::Domain;
+use domain::Poll;
 use end::ended;
 pub use peers::{Alone, Peers, domains_of};
 pub use progress::{Control, Look, Monitor, Progress, Stop, Until, Unwatched};
+use progress::{Heed, Stopping};
 pub use sum::MOST_BEHIND;
 use windows::Windows;
 
@@ -88,6 +90,8 @@ pub struct Ended {
     pub names_memory: bool,
     /// What the program has left undone, and what else to know of its end, in sentences.
     pub leftovers: Vec<String>,
+    /// Before that everything has happened, if the run was left in the middle of an instant, or of a window.
+    pub whole_until: Option<Time>,
     /// What was seen of ranks.
     pub views: Views,
     /// What was seen of links.
@@ -98,38 +102,51 @@ pub struct Ended {
     pub processes: u32,
 }
 
-const POLL_MASK: u64 = (1 << 14) - 1;
-
 /// Runs one domain that is the whole machine to its end, or as far as it is to go.
 pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monitor, until: Until) -> Ended {
     let started = started();
-    let mut stop = None;
-    domain.start(source);
-    // Beyond the first end only what a run whose ranks are all done, or wait for each other, has left.
-    for end in [until.end(domain.unfinished()), Time::LAST] {
-        domain.advance(end, source, &mut |domain, source| {
+    let (bell, mut stopping) = (monitor.bell(), Stopping::default());
+    let mut ask = |domain: &Domain, source: &dyn Source| {
+        if !stopping.has_begun() {
             let wants = monitor.poll(domain.progress(source, None));
             let looked = match wants {
                 Control::Look => monitor.poll(domain.progress(source, Some(domain.look()))),
                 _ => wants,
             };
-            stop = (looked == Control::Stop).then_some(Stop::Asked);
-            stop.is_some()
-        });
-        if stop.is_none() && !domain.failed() {
-            stop = until.stop(domain.next_time(), domain.unfinished());
+            if looked == Control::Stop {
+                stopping.begin();
+            }
         }
-        if stop.is_some() {
-            break;
+        stopping.heed()
+    };
+    let mut poll = Poll { ask: &mut ask, bell };
+    let stop = match domain.start(source, &mut poll) {
+        Heed::GoOn => go_on(&mut domain, source, &mut poll, until),
+        Heed::EndInstant => {
+            domain.advance(Time::ZERO + Duration(1), source, &mut poll);
+            Some(Stop::Asked)
         }
-    }
-    if stop == Some(Stop::Asked) {
-        // What is due at the same time happens, too, so that a run up to this time gives the same.
-        domain.advance(domain.now() + Duration(1), source, &mut |_, _| false);
-    }
+        Heed::Leave => Some(Stop::Asked),
+    };
     let wall_s = started.elapsed().as_secs_f64();
     let ended = ended(vec![domain], &[source], stop, wall_s, &mut Alone);
     ended.expect("a process by itself reports")
+}
+
+/// Lets a domain that has begun go on to its end; says what has ended it before, if something has.
+fn go_on(domain: &mut Domain, source: &mut dyn Source, poll: &mut Poll, until: Until) -> Option<Stop> {
+    // Beyond the first end only what a run whose ranks are all done, or wait for each other, has left.
+    for end in [until.end(domain.unfinished()), Time::LAST] {
+        let stop = match domain.advance(end, source, poll) {
+            true => Some(Stop::Asked),
+            false if domain.failed() => None,
+            false => until.stop(domain.next_time(), domain.unfinished()),
+        };
+        if stop.is_some() {
+            return stop;
+        }
+    }
+    None
 }
 
 /// How several domains ended.

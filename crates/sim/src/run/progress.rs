@@ -1,5 +1,8 @@
 //! Where a run stands, who is told, and what may end it before its time.
 
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
 use engine::{Duration, Time};
 use mpi::Rank;
 
@@ -40,8 +43,57 @@ pub enum Control {
 
 /// Is told now and then where the run stands, and may stop it.
 pub trait Monitor {
-    /// Called about every 2¹⁴ events; must not touch the simulation.
+    /// Called about every 2¹⁴ events or messages, in whatever time they take; must not touch the simulation.
     fn poll(&mut self, progress: Progress) -> Control;
+
+    /// While it is true, the monitor is polled after each event: for workloads that compute between them.
+    fn bell(&self) -> &'static AtomicBool {
+        static SILENT: AtomicBool = AtomicBool::new(false);
+        &SILENT
+    }
+}
+
+/// What a run does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heed {
+    /// It goes on.
+    GoOn,
+    /// It handles what is due at the present time, and stops then.
+    EndInstant,
+    /// It stops in the middle of that.
+    Leave,
+}
+
+/// When a monitor has asked to stop.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stopping(Option<Instant>);
+
+/// So much real time has a run that is asked to stop for the instant, or the window, that it is in.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(300);
+
+impl Stopping {
+    /// A monitor asks now, if none has.
+    pub fn begin(&mut self) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "how long a person waits is no part of the simulation"
+        )]
+        self.0.get_or_insert_with(Instant::now);
+    }
+
+    /// Has a monitor asked?
+    pub fn has_begun(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What the run does now.
+    pub fn heed(&self) -> Heed {
+        match self.0 {
+            None => Heed::GoOn,
+            Some(asked) if asked.elapsed() < PATIENCE => Heed::EndInstant,
+            Some(_) => Heed::Leave,
+        }
+    }
 }
 
 /// Lets every run go on.

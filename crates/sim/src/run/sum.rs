@@ -48,6 +48,8 @@ pub struct Sum {
     /// Whether work has named the bytes that it moves through memory.
     names_memory: bool,
     domains: u32,
+    /// See [`Domain::whole_until`].
+    whole_until: Option<Time>,
 }
 
 /// More of the ranks that are furthest behind are in the table of ranks.
@@ -82,6 +84,7 @@ impl Sum {
             cut_off: domain.network.cut_off(),
             names_memory: domain.world.names_memory(),
             domains: 1,
+            whole_until: domain.whole_until(),
         }
     }
 
@@ -109,6 +112,7 @@ impl Sum {
         self.cut_off.extend(other.cut_off);
         self.names_memory |= other.names_memory;
         self.domains += other.domains;
+        self.whole_until = [self.whole_until, other.whole_until].into_iter().flatten().min();
         self
     }
 
@@ -163,6 +167,7 @@ impl Sum {
             cut_off: self.cut_off,
             names_memory: self.names_memory,
             leftovers,
+            whole_until: self.whole_until,
             views,
             links,
             threads: self.domains,

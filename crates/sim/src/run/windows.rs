@@ -1,15 +1,18 @@
 //! Domains on threads of one or several processes, in windows.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Duration, Time};
 use mpi::Source;
 use network::Crossing;
 
 use super::barrier::{Barrier, Broken};
+use super::domain::{POLL_EVERY, Poll};
 use super::exchange::{Exchange, Note};
 use super::peers::{Item, Opened, Peers, domains_of};
-use super::{Control, Domain, Monitor, POLL_MASK, Progress, Stop, Until};
+use super::progress::{Heed, Stopping};
+use super::{Control, Domain, Monitor, Progress, Stop, Until, Unwatched};
 
 /// A run in windows: the side of one process.
 pub struct Windows {
@@ -22,10 +25,42 @@ pub struct Windows {
     me: u32,
     lookahead: Duration,
     until: Until,
+    /// The window is to be left in the middle: who has asked for a stop has waited for long enough.
+    leaves: AtomicBool,
 }
 
 /// Is asked between windows, and within long ones, what to do; knows the events of all domains.
 type Ask<'a> = &'a mut dyn FnMut(Progress) -> Control;
+
+/// The user, as the thread of one domain hears of them.
+struct User<'a> {
+    ask: Ask<'a>,
+    stopping: Stopping,
+    /// Wants a closer look at all domains.
+    looks: bool,
+    /// See [`Windows::leaves`].
+    leaves: &'a AtomicBool,
+}
+
+impl User<'_> {
+    /// Tells them where the run stands, and says what it does now.
+    fn heed(&mut self, progress: Progress) -> Heed {
+        match (self.ask)(progress) {
+            Control::Continue => {}
+            Control::Look => self.looks = true,
+            Control::Stop => self.stopping.begin(),
+        }
+        if self.stopping.heed() == Heed::Leave {
+            self.leaves.store(true, Ordering::Relaxed);
+        }
+        if self.leaves.load(Ordering::Relaxed) { Heed::Leave } else { Heed::GoOn }
+    }
+
+    /// The same in the middle of a window, before which `all` was noted; other domains have handled so many events.
+    fn heed_within(&mut self, domain: &Domain, all: &Note, others: u64) -> Heed {
+        self.heed(Progress { events: others + domain.events(), ..all.progress(domain.now(), false) })
+    }
+}
 
 impl Windows {
     /// For `domains` of this process, of so many. Between them everything takes time.
@@ -43,6 +78,7 @@ impl Windows {
             me,
             lookahead,
             until,
+            leaves: AtomicBool::new(false),
         }
     }
 
@@ -55,14 +91,8 @@ impl Windows {
         monitor: &mut dyn Monitor,
         peers: &mut dyn Peers,
     ) -> (Vec<Domain>, Option<Stop>) {
-        let mut polled = 0;
-        let mut ask = |progress: Progress| {
-            if progress.events <= polled + POLL_MASK && progress.look.is_none() {
-                return Control::Continue;
-            }
-            polled = progress.events;
-            monitor.poll(progress)
-        };
+        let bell = monitor.bell();
+        let mut ask = |progress: Progress| monitor.poll(progress);
         let mut pairs = domains.into_iter().zip(sources).enumerate();
         let (_, (mut first, source)) = pairs.next().expect("a run has a domain");
         let mut stop = None;
@@ -71,12 +101,13 @@ impl Windows {
                 .map(|(me, (mut domain, source))| {
                     scope.spawn(move || {
                         // A broken barrier is told of by the thread that broke it.
-                        let _ = self.run_one(me, &mut domain, source, &mut |_| Control::Continue, None);
+                        let (ask, bell) = (&mut |_| Control::Continue, Unwatched.bell());
+                        let _ = self.run_one(me, &mut domain, source, ask, bell, None);
                         domain
                     })
                 })
                 .collect();
-            stop = self.run_one(0, &mut first, source, &mut ask, Some(peers)).ok().flatten();
+            stop = self.run_one(0, &mut first, source, &mut ask, bell, Some(peers)).ok().flatten();
             let join = |other: std::thread::ScopedJoinHandle<'_, Domain>| match other.join() {
                 Ok(domain) => domain,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -89,27 +120,35 @@ impl Windows {
 
     /// One domain's side of the run. Says why it ended before its time, if it did.
     ///
-    /// A window that was begun is ended: so all domains stop at the same time.
+    /// A window that was begun is ended, so that all domains stop at the same time, unless that takes too long.
     fn run_one(
         &self,
         me: usize,
         domain: &mut Domain,
         source: &mut dyn Source,
         ask: Ask,
+        bell: &AtomicBool,
         mut peers: Option<&mut dyn Peers>,
     ) -> Result<Option<Stop>, Broken> {
         let _guard = self.barrier.guard();
         let mut crossings = Vec::new();
-        let (mut parity, mut before, mut looked) = (0, 0, false);
-        domain.start(source);
-        let (mut ends, mut looks) = (false, false);
+        let mut user = User { ask, stopping: Stopping::default(), looks: false, leaves: &self.leaves };
+        let (mut parity, mut looked, mut polled) = (0, false, 0);
+        let mut all = Note::NOTHING;
+        let mut ask = |domain: &Domain, _: &dyn Source| user.heed_within(domain, &all, 0);
+        domain.start(source, &mut Poll { ask: &mut ask, bell });
+        let mut ends = false;
         loop {
             let sent = self.send(parity, me, domain, &mut crossings);
             let note = domain.note(source, sent, looked);
-            let note = Note { looks, ends: ends || note.ends, ..note };
-            self.exchange.post(parity, me, note);
-            self.barrier.wait()?;
-            let all = self.meet(parity, &mut peers)?;
+            let looks = std::mem::take(&mut user.looks);
+            // A window that was left in the middle is the last.
+            let ends_now = ends || domain.whole_until().is_some();
+            self.exchange.post(parity, me, Note { looks, ends: ends_now || note.ends, ..note });
+            self.barrier.wait_with(&mut || {
+                user.heed(all.progress(domain.now(), false));
+            })?;
+            all = self.meet(parity, &mut peers)?;
             if all.ends {
                 return Ok(Some(Stop::Asked));
             }
@@ -120,20 +159,14 @@ impl Windows {
             self.receive(parity, me, domain);
             let end = (all.next + self.lookahead).min(self.until.end(all.unfinished));
             let others = all.events - note.events;
-            looks = false;
-            let mut heed = |wants: Control| {
-                ends |= wants == Control::Stop;
-                looks |= wants == Control::Look;
-            };
-            domain.advance(end, source, &mut |domain, _| {
-                let events = others + domain.events();
-                heed(ask(Progress { events, ..all.progress(domain.now(), false) }));
-                false
-            });
-            if me == 0 && (looked || all.events != before) {
-                before = all.events;
-                heed(ask(all.progress(domain.now(), looked)));
+            let mut ask = |domain: &Domain, _: &dyn Source| user.heed_within(domain, &all, others);
+            domain.advance(end, source, &mut Poll { ask: &mut ask, bell });
+            if looked || all.events >= polled + POLL_EVERY {
+                polled = all.events;
+                user.heed(all.progress(domain.now(), looked));
             }
+            // What is due at time zero happens before a stop that was asked for while the ranks began.
+            ends = user.stopping.has_begun();
             looked = all.looks;
             parity = 1 - parity;
         }
