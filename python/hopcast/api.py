@@ -54,7 +54,7 @@ def run(
     stop_at: str | None = None,
     only: Iterable[str] = (),
     alone: bool = False,
-    live: Options | None = None,
+    live: Options | Mapping[str, Any] | None = None,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -64,7 +64,8 @@ def run(
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
         the path of a compiled MPI program, of a program file in Python (`args` become its arguments), of a
         recorded trace (a folder, a file, a tar archive) or of a file of several jobs (see `hopcast.jobs`);
-        or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`).
+        or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`) or `args` as on
+        the command line (`["--bytes", "64 B"]`).
     ranks: how many; a trace knows by itself, and so does each of several jobs.
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement, ppn: "linear", "cyclic", "block", "block:4x3x2", "random", "recorded", or a file; processes per
@@ -72,7 +73,8 @@ def run(
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale: factor on the computing of a trace, or of kernels and what is measured of a program [1].
     records: how many MPI calls to keep, for the timeline.
-    mode to compute_by (of a trace), live (of a compiled program): see `hopcast run --help`.
+    mode to compute_by (of a trace), live (of a compiled program, as a dict: `{"compute": "measured"}`): see
+        `hopcast run --help`.
     only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
@@ -96,13 +98,26 @@ def run(
         ppn=ppn,
         overrides=[(key, _toml(value)) for key, value in (set or {}).items()],
         records=records,
-        live=live or Options(),
+        live=_options(live),
         **(replay | how | of_jobs),
     )
     return _reported(job, out, quiet)
 
 
+def _options(live: Options | Mapping[str, Any] | None) -> Options:
+    if not isinstance(live, Mapping):
+        return live or Options()
+    unknown = [name for name in live if name not in NAMES]
+    if unknown:
+        raise InputError(f"live: unknown option '{unknown[0]}'; known: {', '.join(NAMES)}")
+    return Options(**live)
+
+
 def _reported(job: Job, out: str | os.PathLike | None, quiet: bool) -> Report:
+    if out is not None:
+        from hopcast.report.store import check_target
+
+        check_target(Path(out))
     report = simulate(job) if quiet else _simulate_watched(job)
     if out is not None:
         report.save(out)
@@ -190,6 +205,7 @@ def simulate(
         return _simulate_function(request, name, job.program, job, watch)
     name = os.fspath(job.program)
     if is_executable(name) or is_mpi4py_program(name):
+        _refuse_arguments(name, job.kwargs, "a program of its own takes 'args', as on its command line")
         return _simulate_executable(request, name, job, progress, peers)
     if name.endswith(".py"):
         from hopcast.program.load import arguments, load
@@ -204,12 +220,30 @@ def simulate(
     if _is_trace(name):
         refuse_what_starts_programs(name)
         _check_text("the trace", name)
+        _refuse_arguments(name, (*job.args, *job.kwargs), "a trace takes no arguments")
         return _simulate_trace(request, name, watch)
     _check_text("the workload", name)
-    written = [(key.replace("_", "-"), str(value)) for key, value in job.kwargs.items()]
+    written = _pattern_arguments(name, job)
     request |= {"workload": "pattern", "name": name, "arguments": written}
     with watch.signals:
         return _report(_core_run(request, None, watch))
+
+
+def _refuse_arguments(name: str, given: Iterable, why: str) -> None:
+    first = next(iter(given), None)
+    if first is not None:
+        raise InputError(f"{name}: {why}, but here is '{first}'")
+
+
+def _pattern_arguments(name: str, job: Job) -> list[tuple[str, str]]:
+    from hopcast.cli.arguments import pairs
+
+    written = {key.replace("_", "-"): str(value) for key, value in job.kwargs.items()}
+    for key, value in pairs([str(word) for word in job.args], name).items():
+        if key in written:
+            raise InputError(f"{name}: {key} is given twice, in 'args' and in 'kwargs'")
+        written[key] = value
+    return list(written.items())
 
 
 def _simulate_executable(request: dict, name: str, job: Job, progress, peers: Peers | None) -> Report:
@@ -403,11 +437,15 @@ def raise_failure(report: Report) -> None:
     failure = report.failure
     if not failure:
         return
-    lines = [failure["text"], *(_stuck(rank) for rank in failure["ranks"])]
+    lines = [failure["text"], *map(_stuck, standing.grouped(failure["ranks"], _STUCK))]
     if failure["kind"] == "exception":
         raise ProgramError("\n".join(lines), report) from report.error
     kind = DeadlockError if failure["kind"] == "deadlock" else ProgramFailure
     raise kind("\n".join(lines), report)
+
+
+_STUCK = 16
+"""More ranks are named together, by call and place."""
 
 
 def _stuck(rank: dict) -> str:

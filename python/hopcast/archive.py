@@ -6,11 +6,11 @@ import contextlib
 import lzma
 import os
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from hopcast import scratch
 from hopcast.errors import InputError
 
 _DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
@@ -27,12 +27,12 @@ def opened(path: str | os.PathLike) -> Iterator[str]:
     if not _is_archive(name):
         yield name
         return
-    with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
+    with scratch.folder() as folder:
         try:
-            _unpack(name, folder)
-            yield str(_only_folder(name, Path(folder)))
+            _unpack(name, str(folder))
+            yield str(_only_folder(name, folder))
         except InputError as error:
-            raise InputError(str(error).replace(folder, name)) from error
+            raise InputError(str(error).replace(str(folder), name)) from error
 
 
 def _is_archive(name: str) -> bool:

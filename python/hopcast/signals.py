@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import stat
 import sys
 import threading
 import time
@@ -16,15 +18,16 @@ Look = tuple[int, int, int, tuple[float, int] | None]
 """All ranks, those that are done, messages in flight, and of the ranks that are not done how far [s] which
 has come that is furthest behind."""
 
-_AGAIN_S = 0.5
+AGAIN_S = 0.5
 """Less after the first, another Ctrl-C is the same one: a launcher passes it on to those who had it, too."""
 
 
 class Signals:
     """Heeds signals while a run is under way, and is asked by the core what to do.
 
-    The first Ctrl-C, or SIGTERM, asks the run to stop in order; a second Ctrl-C breaks it off. SIGUSR1 asks
-    where it stands. What the program that calls us has set for the latter two stays.
+    The first Ctrl-C, SIGTERM, or the end of the terminal (SIGHUP), asks the run to stop in order; a second
+    Ctrl-C breaks it off. SIGUSR1 asks where it stands. What the program that calls us has set for all but
+    Ctrl-C stays.
     """
 
     def __init__(self, progress: Callable[[float, int, float | None], None] | None):
@@ -42,9 +45,11 @@ class Signals:
             return self
         with contextlib.suppress(ValueError):
             self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
-        for name, handler in (("SIGTERM", self._end), ("SIGUSR1", self._tell)):
+        for name, handler in (("SIGTERM", self._end), ("SIGHUP", self._hang_up), ("SIGUSR1", self._tell)):
             number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.SIG_IGN):
+            # 'nohup' and the command line have them ignored.
+            as_ever = (signal.SIG_DFL,) if name == "SIGHUP" else (signal.SIG_DFL, signal.SIG_IGN)
+            if number is not None and signal.getsignal(number) in as_ever:
                 self._before[number] = signal.signal(number, handler)
         return self
 
@@ -54,11 +59,15 @@ class Signals:
 
     def _interrupt(self, _number, _frame) -> None:
         now_s = time.monotonic()
-        if self._asked_at_s and now_s > self._asked_at_s + _AGAIN_S:
+        if self._asked_at_s and now_s > self._asked_at_s + AGAIN_S:
             raise KeyboardInterrupt
         self._stop, self._asked_at_s = True, self._asked_at_s or now_s
 
     def _end(self, _number, _frame) -> None:
+        self._stop = True
+
+    def _hang_up(self, _number, _frame) -> None:
+        leave_terminal()
         self._stop = True
 
     def _tell(self, _number, _frame) -> None:
@@ -101,19 +110,34 @@ def status(
     return f"{first}\n{second}\n"
 
 
+def leave_terminal() -> None:
+    """Lets what is still to be printed go nowhere where it would go to a terminal, which is no more."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(os.fstat(stream).st_mode):
+                os.dup2(nowhere, stream)
+    os.close(nowhere)
+
+
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""The signals with which batch systems and closed terminals end a process."""
+
+
 @contextlib.contextmanager
 def without_end() -> Iterator[None]:
-    """Lets no SIGTERM end the process, while it writes what a run has left that was ended by one."""
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """Lets none of these signals end the process, which writes what a run has left that was ended by one."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Lets SIGTERM do what Ctrl-C does meanwhile, so that nothing half written is left behind."""
+    """Lets these signals do what Ctrl-C does meanwhile, so that nothing half written is left behind."""
 
     def end(_number, _frame) -> None:
         raise KeyboardInterrupt
@@ -121,15 +145,17 @@ def ending_in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, end)
+    as_ever = [number for number in _ENDS if signal.getsignal(number) == signal.SIG_DFL]
+    before = {number: signal.signal(number, end) for number in as_ever}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def leave_it_to_the_first() -> None:
     """From now on no signal ends this process, which has done its share of a run and waits for the first,
     whom the same signal asks for a report."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, *_ENDS):
         signal.signal(number, signal.SIG_IGN)

@@ -31,4 +31,36 @@ def words(rank: dict, since: str) -> str:
     call, place = rank["call"], rank.get("place")
     # A collective that did not fit may have returned.
     at = f"{', now' if call.endswith('has returned') else ''} at {place}" if place else ""
-    return f"rank {rank['rank']}{': ' * bool(call)}{call}{at}, since {since}"
+    who = "ranks" if rank.get("count", 1) > 1 else "rank"
+    return f"{who} {rank['rank']}{': ' * bool(call)}{call}{at}, since {since}"
+
+
+def grouped(ranks: list[dict], most: int) -> list[dict]:
+    """`ranks` as they are if they are no more than `most`; else those that stand in the same call at the same
+    place as one of `count` ranks, with what the first of them waits for."""
+    if len(ranks) <= most:
+        return ranks
+    together: dict[tuple, list[dict]] = {}
+    for rank in ranks:
+        together.setdefault((rank["call"].partition("(")[0], rank.get("place")), []).append(rank)
+    return [_as_one(group, call) for (call, _), group in together.items()]
+
+
+_NAMED = 3
+
+
+def _as_one(group: list[dict], call: str) -> dict:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    names = ", ".join(f"{rank['rank']}" for rank in group[:_NAMED])
+    more = f" and {len(group) - _NAMED:,} more" if len(group) > _NAMED else ""
+    waits = f"{first['waits_for']} (rank {first['rank']})" if first["waits_for"] else ""
+    since_s = min(rank["since_s"] for rank in group)
+    return first | {
+        "rank": names + more,
+        "count": len(group),
+        "call": call,
+        "since_s": since_s,
+        "waits_for": waits,
+    }

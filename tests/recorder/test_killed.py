@@ -97,3 +97,22 @@ def test_a_call_that_lasted_is_over_when_it_has_returned(mpi: Mpi, tmp_path: Pat
     assert [call["did"] for call in dumped(out, 1)].count("standing") == 0
     report = json.loads(hopcast("run", "crossbar", "--json", out).stdout)
     assert (report["partial"], report["ranks_finished"]) == (False, 2)
+
+
+def test_a_command_that_is_recorded_ends_with_hopcast(mpi: Mpi, tmp_path: Path) -> None:
+    """With SIGTERM to hopcast alone, and even if that is killed: launchers end what they have launched."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        out = tmp_path / number.name
+        words = ("trace", "record", "-o", out, "--mpicc", f"mpicc.{mpi.name}", "--")
+        command = [sys.executable, "-m", "hopcast", *map(str, words), *mpi.command(2, "hang.c", "5")]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, env=ENVIRONMENT, **quiet) as process:
+            until = time.monotonic() + FOREVER_S
+            while len(processes(mpi.program("hang.c"))) < 2:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            process.send_signal(number)
+            assert process.wait(FOREVER_S) != 0
+        while processes(mpi.program("hang.c")):
+            assert time.monotonic() < until
+            time.sleep(0.1)

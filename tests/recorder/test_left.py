@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -52,9 +53,19 @@ def test_a_block_has_a_unit(block: str, said: str | None, mpi: Mpi, tmp_path: Pa
 
 
 @pytest.mark.skipif(len(LIBRARIES) < 2, reason="only one MPI library is installed")
-def test_a_program_of_another_library_runs_as_it_is(mpi: Mpi, tmp_path: Path) -> None:
+def test_a_program_of_another_library_is_refused_before_it_starts(mpi: Mpi, tmp_path: Path) -> None:
     (other,) = (name for name in LIBRARIES if name != mpi.name)
     words = ("--mpicc", f"mpicc.{other}", "--", *mpi.command(4, "calls.c"))
+    done = hopcast("trace", "record", "-o", tmp_path / "a.hct", *words, check=False)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, "", [])
+    assert "calls-c was built for another MPI (lib" in done.stderr
+    assert "--mpicc names the compiler with which the program was built" in done.stderr
+
+
+@pytest.mark.skipif(len(LIBRARIES) < 2, reason="only one MPI library is installed")
+def test_a_program_of_another_library_runs_as_it_is_in_a_script(mpi: Mpi, tmp_path: Path) -> None:
+    (other,) = (name for name in LIBRARIES if name != mpi.name)
+    words = ("--mpicc", f"mpicc.{other}", "--", "sh", "-c", shlex.join(mpi.command(4, "calls.c")))
     done = hopcast("trace", "record", "-o", tmp_path / "a.hct", *words, check=False)
     assert done.stdout == "done\n"
     assert done.stderr.count("a program is not recorded") == 1, done.stderr

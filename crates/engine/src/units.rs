@@ -267,6 +267,7 @@ pub const RATE_UNITS: Units = &[
     ("KiB/s", 1024.0),
     ("MiB/s", 1_048_576.0),
     ("GiB/s", 1_073_741_824.0),
+    ("TiB/s", 1_099_511_627_776.0),
     ("bit/s", 0.125),
     ("kbit/s", 125.0),
     ("Mbit/s", 1.25e5),
@@ -274,8 +275,14 @@ pub const RATE_UNITS: Units = &[
     ("Tbit/s", 1.25e11),
 ];
 /// Units of compute rate, in operations per second.
-pub const FLOP_UNITS: Units =
-    &[("flop/s", 1.0), ("Mflop/s", 1e6), ("Gflop/s", 1e9), ("Tflop/s", 1e12), ("Pflop/s", 1e15)];
+pub const FLOP_UNITS: Units = &[
+    ("flop/s", 1.0),
+    ("kflop/s", 1e3),
+    ("Mflop/s", 1e6),
+    ("Gflop/s", 1e9),
+    ("Tflop/s", 1e12),
+    ("Pflop/s", 1e15),
+];
 /// Units of what is counted, per second.
 pub const EVENT_UNITS: Units = &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("G/s", 1e9)];
 
@@ -297,19 +304,57 @@ fn parse(text: &str, what: &str, units: Units, example: &str) -> Result<f64, Qua
     if unit.is_empty() {
         return Err(QuantityError(format!("'{text}' has no unit; write a {what} like \"{example}\"")));
     }
-    let factor =
-        units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(|| {
-            let known: Vec<_> = units.iter().map(|(name, _)| *name).collect();
-            QuantityError(format!(
-                "unknown unit '{unit}' in '{text}'; a {what} takes one of: {}",
-                known.join(", ")
-            ))
-        })?;
+    let factor = factor(unit, units).ok_or_else(|| {
+        let known: Vec<_> = units.iter().map(|(name, _)| *name).collect();
+        QuantityError(format!(
+            "unknown unit '{unit}' in '{text}'; a {what} takes one of: {}",
+            known.join(", ")
+        ))
+    })?;
     let value = number * factor;
     if value >= u64::MAX as f64 {
         return Err(QuantityError(format!("'{text}' is too large for a {what}")));
     }
     Ok(value)
+}
+
+/// Other spellings of what units end with. A small b is a bit and a large one a byte, as network vendors write them.
+const SPELLINGS: &[(&str, &[&str])] = &[
+    ("bit/s", &["bits/s", "b/s", "bps"]),
+    (
+        "flop/s",
+        &["flops/s", "flops", "Flop/s", "Flops/s", "Flops", "FLOP/s", "FLOPs/s", "FLOPS/s", "FLOPs", "FLOPS"],
+    ),
+    ("B/s", &["Bps", "byte/s", "bytes/s", "Byte/s", "Bytes/s"]),
+    ("/s", &[]),
+    ("B", &["byte", "bytes", "Byte", "Bytes"]),
+    ("s", &["sec"]),
+    ("h", &["hr"]),
+];
+
+/// All spellings of a unit of the tables, its own first.
+pub fn spellings(unit: &str) -> Vec<String> {
+    let mut all = vec![unit.to_string()];
+    if let Some((end, others)) = SPELLINGS.iter().find(|(end, _)| unit.ends_with(end)) {
+        let start = &unit[..unit.len() - end.len()];
+        all.extend(others.iter().map(|other| format!("{start}{other}")));
+    }
+    // The Greek letter stands on more keyboards than the sign that looks like it.
+    let variants: [fn(&str) -> Option<String>; 3] = [
+        |name| name.strip_suffix("/s").map(|rate| format!("{rate}/sec")),
+        |name| name.strip_prefix('k').map(|rest| format!("K{rest}")),
+        |name| name.strip_prefix('µ').map(|rest| format!("μ{rest}")),
+    ];
+    for variant in variants {
+        all.extend(all.iter().filter_map(|name| variant(name)).collect::<Vec<_>>());
+    }
+    all
+}
+
+/// What a unit stands for, in any of its spellings.
+fn factor(unit: &str, units: Units) -> Option<f64> {
+    let is_it = |name: &&(&str, f64)| name.0 == unit || spellings(name.0).iter().any(|other| other == unit);
+    units.iter().find(is_it).map(|(_, factor)| *factor)
 }
 
 /// Is the letter at `at` the `e` of a number such as `1e9`?
@@ -415,6 +460,30 @@ mod tests {
         assert_eq!("10.5 Gflop/s".parse(), Ok(FlopRate(10_500_000_000)));
         assert_eq!("2.4e9/s".parse(), Ok(EventRate(2_400_000_000)));
         assert_eq!("2.4 G/s".parse(), Ok(EventRate(2_400_000_000)));
+    }
+
+    /// As vendors, benchmarks and papers write them: 100 Gb/s are 12.5 GB/s.
+    #[test]
+    fn units_are_understood_in_the_spellings_of_the_field() {
+        for text in
+            ["100 Gb/s", "100Gbps", "100 Gbit/s", "100 Gbits/s", "12.5 GBps", "12.5 GByte/s", "12.5e6 KB/sec"]
+        {
+            assert_eq!(text.parse(), Ok(Bandwidth(12_500_000_000)), "{text}");
+        }
+        assert_eq!("1 TiB/s".parse(), Ok(Bandwidth(1 << 40)));
+        for text in ["40 GFLOPS", "40 GFLOP/s", "40 Gflops", "40GFlop/s", "40 GFlops/s", "40e6 Kflop/s"] {
+            assert_eq!(text.parse(), Ok(FlopRate(40_000_000_000)), "{text}");
+        }
+        for text in ["2 us", "2 µs", "2 μs", "2usec", "0.002 msec", "2e-6 sec"] {
+            assert_eq!(text.parse(), Ok(Duration(2_000_000)), "{text}");
+        }
+        for text in ["64 KiB", "65536 bytes", "65536 Byte", "65.536 KB"] {
+            assert_eq!(text.parse(), Ok(Bytes(65_536)), "{text}");
+        }
+        // What is no rate, or has a prefix that nobody uses so, is not guessed at.
+        for bad in ["100 Gb", "100 gb/s", "100 GB", "40 GFLOP", "100 ps"] {
+            assert!(bad.parse::<Bandwidth>().is_err() && bad.parse::<FlopRate>().is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-/* The main program of a run of MPI programs: it loads the library with the simulator, and nothing else.
+/* The main program of a run of MPI programs: it loads the library with the simulator, and nothing else. It ends with
+ * its parent, however that ends. With --bound it is another program that does, with a signal of choice.
  *
  * A position-independent executable finds its thread-local variables at a fixed distance below the thread
  * pointer, where those of the main program are. So this program has exactly one, the pad, and the library
@@ -6,11 +7,18 @@
  * the C library (stderr), of which it would have a copy that hides the C library's own.
  *
  * usage: hopcast-launcher LIBRARY JOB RESULT
+ *        hopcast-launcher --bound SIGNAL PARENT COMMAND...
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 enum { PAD_BYTES = 65536 };
 
@@ -36,12 +44,28 @@ int _dl_find_object(void *instruction, struct dl_find_object *found) {
 void hopcast_debugger_stops(void);
 __attribute__((noinline)) void hopcast_debugger_stops(void) { __asm__ volatile(""); }
 
+/* Becomes a command to which the kernel sends a signal when its parent ends. A parent that ended before that was asked
+ * for is one that this process has no more. */
+static int become(const char *signal_number, const char *parent, char **command) {
+    prctl(PR_SET_PDEATHSIG, atoi(signal_number));
+    if (getppid() != atoi(parent))
+        return 70;
+    execvp(command[0], command);
+    int refused = errno;
+    dprintf(2, "%s: %s\n", command[0], strerror(refused));
+    return refused == ENOENT ? 127 : 126;
+}
+
 /* Hidden: to a debugger, `main` is the program's. */
 __attribute__((visibility("hidden"))) int main(int argc, char **argv) {
+    if (argc > 4 && strcmp(argv[1], "--bound") == 0)
+        return become(argv[2], argv[3], argv + 4);
     if (argc != 4) {
         dprintf(2, "usage: hopcast-launcher LIBRARY JOB RESULT\n");
         return 2;
     }
+    /* Of a tool (valgrind, gdb) that was put between, too. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Not global yet: whose MPI functions are found depends on what the program was compiled against. */
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     live_function *live = library ? (live_function *)dlsym(library, "hopcast_live") : NULL;

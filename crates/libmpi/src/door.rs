@@ -24,7 +24,7 @@ use crate::live::aside::Aside;
 use crate::live::callers;
 use crate::live::computing::Computing;
 use crate::live::process::{Arguments, Shared};
-use crate::live::{Live, Runs, crash};
+use crate::live::{Live, Runs, interrupts};
 use crate::loader::shown;
 use crate::loader::tls::Pad;
 use crate::loader::{Template, entry};
@@ -93,9 +93,10 @@ fn run(
     let prepared = sim::prepare(&job.request()?)?;
     let (accounting, computing) = accounting::open(&job, &prepared)?;
     let mut live = load(&mut job, &prepared, computing)?;
-    watch_interrupt();
+    interrupts::watch();
     let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
+    interrupts::are_over();
     live.close();
     stdio::end_line();
     let mut outcome = outcome?;
@@ -265,26 +266,6 @@ fn allow_files() {
     }
 }
 
-/// Whether the user has pressed Ctrl-C.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn interrupt(_: c_int) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
-    crash::leave_on(libc::SIGINT);
-}
-
-/// The first Ctrl-C ends the run, with a report of what has happened, at the next MPI call of any rank; the
-/// second leaves the rank that makes none.
-fn watch_interrupt() {
-    // SAFETY: the handler sets a flag, and another handler; the structure is complete.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = interrupt as extern "C" fn(_) as usize;
-        action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut());
-    }
-}
-
 /// Tells the command line how far the run is, and whether it shall end.
 struct Watch {
     /// Two words: simulated time \[s\], a float; events.
@@ -313,6 +294,10 @@ impl Monitor for Watch {
             // Who is not told sees no progress, and the run goes on.
             let _ = file.write_all_at(words.map(u64::to_le_bytes).as_flattened(), 0);
         }
-        if INTERRUPTED.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
+        if interrupts::ASKED.load(Ordering::Relaxed) { Control::Stop } else { Control::Continue }
+    }
+
+    fn bell(&self) -> &'static AtomicBool {
+        &interrupts::ASKED
     }
 }

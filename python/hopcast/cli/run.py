@@ -330,7 +330,7 @@ def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int
     elif quiet:
         line = f"{units.seconds(summary['makespan_s'])}  outcome {summary['outcome_hash']}"
         if summary["failure"]:
-            line += f"  failed: {summary['failure']['kind']}"
+            line += f"  failed: {summary['failure']['text'].partition(chr(10))[0]}"
         elif summary["partial"]:
             line += "  partial"
         click.echo(line)

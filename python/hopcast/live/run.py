@@ -12,16 +12,16 @@ import os
 import shlex
 import signal
 import struct
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from hopcast import scratch
 from hopcast.errors import InputError, InternalError
 from hopcast.live import debugger, library
+from hopcast.live.launch import launch
 from hopcast.live.options import Options
 from hopcast.outcome import Report, Tables
 
@@ -58,11 +58,11 @@ def simulate(
         progress = None  # the terminal is the debugger's
     words = [os.path.abspath(program), *arguments]
     job |= {"command": [list(os.fsencode(word)) for word in words]} | options.job()
-    with tempfile.TemporaryDirectory(prefix="hopcast-") as folder:
-        told, result = Path(folder, "job.json"), Path(folder, "result")
-        state = Path(folder, "progress") if progress else None
-        job |= {"progress": state and str(state), "folder": folder}
-        job["debug"] = debugger.job(options.debug_rank, Path(folder))
+    with scratch.folder() as folder:
+        told, result = folder / "job.json", folder / "result"
+        state = folder / "progress" if progress else None
+        job |= {"progress": state and str(state), "folder": str(folder)}
+        job["debug"] = debugger.job(options.debug_rank, folder)
         told.write_text(json.dumps(job))
         if compiled:
             launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
@@ -70,15 +70,15 @@ def simulate(
             launcher = [sys.executable, "-m", "hopcast.live.interpreter"]
         launcher += [str(told), str(result)]
         if options.debug_rank is not None:
-            launcher = debugger.command(launcher, Path(folder))
+            launcher = debugger.command(launcher, folder)
         if options.tool is not None:
             launcher = [*shlex.split(options.tool), *launcher]
         with _watched(state, progress):
-            code = _launch(launcher)
+            code = launch(launcher, has_terminal=options.debug_rank is not None)
         if options.debug_rank is not None and not result.exists():
             raise InputError("debug-rank: gdb was left before the end of the run, of which nothing is known")
         if not result.exists():
-            if code == -signal.SIGINT:
+            if -code in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
                 raise KeyboardInterrupt
             raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
         head, tables = _read(result)
@@ -89,12 +89,6 @@ def simulate(
     summary["warnings"] += head["warnings"]
     summary["computing"] = head["computing"]
     return Report(summary, Tables(tables))
-
-
-def _launch(words: list[str]) -> int:
-    sys.stdout.flush()
-    with subprocess.Popen(words, stdout=_output()) as process, _interrupts_are_its_own():
-        return process.wait()
 
 
 @contextlib.contextmanager
@@ -117,28 +111,6 @@ def _watched(state: Path | None, progress: Callable | None) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-
-
-def _output() -> int | None:
-    """Where the program prints: where this process does now."""
-    try:
-        return sys.stdout.fileno()
-    except (OSError, ValueError):
-        return None
-
-
-@contextlib.contextmanager
-def _interrupts_are_its_own() -> Iterator[None]:
-    """Ctrl-C reaches both processes; the run ends with a report, for which this one waits."""
-    try:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not in the main thread, which no Ctrl-C reaches then
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _ending(code: int) -> str:
@@ -164,10 +136,44 @@ def _column(kind: str, content: bytes) -> Any:
 
 def _add_faults(summary: dict, faults: list[dict]) -> None:
     """What ended a rank is the run's failure, unless one is known that matters more."""
+    ends = [fault for fault in faults if fault["kind"] in ("exit", "early-exit")]
     for fault in faults:
-        if fault["kind"] == "exit" and summary["failure"]:
+        if fault["kind"] == "interrupt":
             summary["warnings"].append(fault["text"])
-            continue
-        stuck = {"rank": fault["rank"], "call": "", "since_s": fault["at_s"], "waits_for": ""}
-        stuck |= {"waits_for_ranks": [], "place": fault["place"]}
-        summary["failure"] = {"kind": fault["kind"], "text": fault["text"], "ranks": [stuck]}
+        elif fault not in ends:
+            summary["failure"] = {"kind": fault["kind"], "text": fault["text"], "ranks": [_standing(fault)]}
+    if ends:
+        _add_ends(summary, ends)
+
+
+def _add_ends(summary: dict, ends: list[dict]) -> None:
+    """Ranks that ended with an exit code, or without MPI_Finalize: then others may wait for them forever."""
+    early = [end for end in ends if end["kind"] == "early-exit"]
+    failure = summary["failure"]
+    if failure and not (early and failure["kind"] == "deadlock"):
+        summary["warnings"].append(_together(summary, ends))
+        return
+    later = [end for end in ends if end not in early] if early else []
+    if later:
+        summary["warnings"].append(_together(summary, later))
+    first = early or ends
+    text, ranks = _together(summary, first), [_standing(end) for end in first]
+    if failure:
+        text, ranks = f"{text}; then {failure['text']}", ranks + failure["ranks"]
+    summary["failure"] = {"kind": "exit", "text": text, "ranks": ranks}
+
+
+def _together(summary: dict, ends: list[dict]) -> str:
+    """In one sentence; the first one in full."""
+    text, count = ends[0]["text"], len(ends)
+    if count == 1:
+        return text
+    if count == summary["ranks"]:
+        return f"{text}, as did all {count:,} ranks"
+    return f"{text}, the first of {count:,} ranks that ended like that"
+
+
+def _standing(fault: dict) -> dict:
+    """A rank that has ended, as one that stands somewhere."""
+    stuck = {"rank": fault["rank"], "call": "", "since_s": fault["at_s"], "waits_for": ""}
+    return stuck | {"waits_for_ranks": [], "place": fault["place"]}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tarfile
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from hopcast import scratch
 from hopcast.cli import core
 from hopcast.errors import InputError
 from hopcast.signals import ending_in_order
@@ -66,8 +66,8 @@ def _written(out: str, one_file: bool, write: Callable[[str], dict]) -> tuple[di
         raise InputError(f"{out}: what is written is called NAME.hct")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with ending_in_order(), tempfile.TemporaryDirectory(prefix=".hopcast-", dir=target.parent) as beside:
-            folder = Path(beside) / target.name
+        with ending_in_order(), scratch.folder(".hopcast-", target.parent) as beside:
+            folder = beside / target.name
             folder.mkdir()
             written = write(str(folder))
             size = sum(file.stat().st_size for file in folder.iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -62,6 +63,38 @@ def made(compiler: str) -> Path:
         _run([*words, *options, "-o", str(built), str(source), *linking])
         built.replace(library)
     return library
+
+
+def check_program(words: list[str], library: Path, compiler: str) -> None:
+    """Refuses a program that was built for another MPI than the recorder `library`, made by `compiler`.
+
+    Programs that load their MPI when they run, such as interpreters, say nothing of it.
+    """
+    recorded = _interfaces(str(library))
+    for word in words:
+        program = None if ".so" in word else shutil.which(word)
+        needs = _interfaces(program) if program else {}
+        if needs and recorded and not needs.keys() & recorded.keys():
+            theirs, ours = next(iter(needs.values())), next(iter(recorded.values()))
+            raise InputError(
+                f"{word} was built for another MPI ({theirs}) than that of {compiler} ({ours}), which the "
+                "recorder is for: --mpicc names the compiler with which the program was built"
+            )
+
+
+_MPI = re.compile(r"^\s*(?:\S*/)?(libmpi(?:ch)?(_abi)?\.so(?:\.(\d+))?)\b", re.MULTILINE)
+
+
+def _interfaces(path: str) -> dict[str, str]:
+    """The interfaces of MPI that a file needs, by what tells them apart, with the library's name.
+
+    All that is built for MPICH and its kin needs version 12, whatever its name, and for Open MPI another one.
+    """
+    with open(path, "rb") as file:
+        if file.read(4) != b"\x7fELF" or shutil.which("ldd") is None:
+            return {}
+    done = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
+    return {abi or version: name for name, abi, version in _MPI.findall(done.stdout)}
 
 
 def check_counts(names: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import platform
 import shlex
-import subprocess
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 import hopcast
 from hopcast.cli import core
 from hopcast.errors import InputError
+from hopcast.live import launch
 from hopcast.record import library
 
 
@@ -43,6 +45,7 @@ def record(
     counts: what they count between calls, names with commas, or nothing.
     """
     preloaded = library.made(mpicc)
+    library.check_program(command, preloaded, mpicc)
     if counts:
         library.check_counts(counts)
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
@@ -61,17 +64,10 @@ def record(
         "HOPCAST_TRACE_BLOCK_NS": str(round(min(1e9, block_s) * 1e9)),
     }
     begun = time.time()
-    try:
-        process = subprocess.Popen(command, env=environment)
-    except OSError as error:
+    if shutil.which(command[0]) is None:
         _remove(made)
-        raise InputError(f"{command[0]}: {error.strerror}") from None
-    while True:
-        try:
-            status = process.wait()
-            break
-        except KeyboardInterrupt:
-            continue  # the command has had it, too, and ends as it likes
+        raise InputError(f"{command[0]}: {os.strerror(_why_not(command[0]))}")
+    status = launch.run_along(command, environment)
     took_s = time.time() - begun
     status = status if status >= 0 else 128 - status
     files = sorted(out.glob("rank-*.hct"))
@@ -98,6 +94,11 @@ def record(
         # What became of the program matters more.
         print(f"hopcast: {out}/run.json is not written: {error.strerror}", file=sys.stderr)
     return Recorded(out, status, ranks, warnings, sum(file.stat().st_size for file in files))
+
+
+def _why_not(name: str) -> int:
+    """The error number with which the system refuses to run a file."""
+    return errno.EACCES if os.path.exists(name) else errno.ENOENT
 
 
 def _left(out: Path, files: list[Path]) -> tuple[int, tuple[str, ...]]:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from hopcast import what_if
 from hopcast.report import causes, units
 from hopcast.report.store import Result
+from hopcast.standing import grouped
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,9 +39,15 @@ def page(result: Result) -> str:
             whole_s=result.summary["makespan_s"] or 1.0,
             pictures=pictures,
             stop=stop(result.summary),
-            stuck=((result.summary.get("failure") or {}).get("ranks") or [])[:_STUCK_SHOWN],
+            stuck=_stuck(result.summary),
         )
     )
+
+
+def _stuck(summary: dict) -> list[dict]:
+    """The ranks of a failure, as many as are shown."""
+    ranks = (summary.get("failure") or {}).get("ranks") or []
+    return grouped(ranks, _STUCK_SHOWN)[:_STUCK_SHOWN]
 
 
 def comparison_page(comparison: Comparison) -> str:

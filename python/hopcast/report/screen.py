@@ -106,7 +106,7 @@ def _failure(failure: dict) -> Text:
     text = Text("The simulated program failed\n", style="bold red")
     text.append(failure["text"], style="not bold")
     ranks = failure.get("ranks") or []
-    return text.append(_standing(ranks[:_STUCK], len(ranks)))
+    return text.append(_standing(standing.grouped(ranks, _STUCK)[:_STUCK], len(ranks)))
 
 
 def _stopped(summary: dict) -> Text:
@@ -122,8 +122,9 @@ def _standing(ranks: list[dict], of: int) -> Text:
         waits = f"\n    waits for {rank['waits_for']}" if rank["waits_for"] else ""
         stands = standing.words(rank, units.seconds(rank["since_s"]))
         text.append(f"\n  {stands}{waits}", style="default not bold")
-    if of > len(ranks):
-        text.append(f"\n  … and {units.things(of - len(ranks), 'more rank')}", style="default not bold")
+    left = of - sum(rank.get("count", 1) for rank in ranks)
+    if left:
+        text.append(f"\n  … and {units.things(left, 'more rank')}", style="default not bold")
     return text
 
 

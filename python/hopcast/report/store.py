@@ -76,8 +76,11 @@ def _check_parent(directory: Path) -> None:
     parent = directory.absolute().parent
     while not parent.exists():
         parent = parent.parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise InputError(f"--out {directory}: cannot write into {parent}")
+    try:
+        # Tried, because neither modes nor the user tell of a file system that is read only.
+        os.rmdir(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=parent))
+    except OSError as error:
+        raise InputError(f"--out {directory}: cannot write into {parent}: {reason(error)}") from error
 
 
 def write(result: Result, directory: Path) -> Path:

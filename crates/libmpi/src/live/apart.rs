@@ -99,12 +99,18 @@ impl Slot {
 
     /// Makes the process; true in it.
     pub fn fork(&self) -> std::io::Result<bool> {
-        // SAFETY: the simulator has one thread.
-        match unsafe { libc::fork() } {
+        // SAFETY: has no conditions; the simulator has one thread.
+        let (simulator, made) = unsafe { (libc::getpid(), libc::fork()) };
+        match made {
             -1 => Err(std::io::Error::last_os_error()),
             0 => {
-                // SAFETY: this process is not to outlive the simulator's.
-                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+                // SAFETY: this process is not to outlive the simulator's, which may have ended before that was asked for.
+                unsafe {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                    if libc::getppid() != simulator {
+                        libc::_exit(1);
+                    }
+                }
                 crash::leave_when_told();
                 Ok(true)
             }

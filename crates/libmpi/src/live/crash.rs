@@ -117,10 +117,24 @@ pub fn leave_on(signal: c_int) {
     install(signal, handle);
 }
 
-/// In the process of a rank: Ctrl-C, which all processes of a terminal get, does nothing to it; the simulator's word does,
-/// once.
+/// The signal by which a rank is broken off that makes no MPI call while the user waits for the end of the run.
+pub const NUDGE: c_int = libc::SIGALRM;
+
+/// In the process of a rank: what all processes of a terminal or of a batch job get does nothing to it; the simulator's
+/// word does, once.
 pub fn leave_when_told() {
     install(libc::SIGINT, obey);
+    [libc::SIGTERM, libc::SIGHUP].into_iter().for_each(|signal| install(signal, only_from_itself));
+}
+
+extern "C" fn only_from_itself(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    // SAFETY: what the kernel passes to a handler with SA_SIGINFO; then back to what the signal does by itself.
+    unsafe {
+        if (*info).si_pid() == libc::getpid() {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
 }
 
 extern "C" fn obey(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -168,6 +182,10 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         return leave(&mut context.uc_mcontext.gregs, &unsafe { aside.setup_trap_handler(|| false) });
     }
     let Some(trap) = trap.filter(|_| looking || is_rank(stack)) else {
+        if signal == NUDGE {
+            apart::hurry();
+            return;
+        }
         if signal == libc::SIGINT && apart::hurry() {
             return;
         }
@@ -184,7 +202,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let may = |action: &libc::sigaction| {
         !matches!(pointer, Pointer::Beyond(_)) || action.sa_flags & libc::SA_ONSTACK != 0
     };
-    if let Some(me) = Process::running().filter(|_| !looking)
+    if let Some(me) = Process::running().filter(|_| !looking && !is_asked(signal))
         && let Some(action) = signals::handler_of(me, signal).filter(may)
     {
         // SAFETY: what the kernel gave. As in a process, the handler may change the context, or jump.
@@ -206,6 +224,11 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     // SAFETY: the interrupted code is that of the fiber, as checked, which is not resumed again: what it
     // has left half done is the memory of a program that has ended. All registers named are set below.
     leave(registers, &unsafe { trap.setup_trap_handler(|| Ended::Crash) });
+}
+
+/// Is it the user who ends a rank, and not a mistake of the program?
+fn is_asked(signal: c_int) -> bool {
+    matches!(signal, libc::SIGINT | NUDGE)
 }
 
 /// From the handler on, the interrupted code goes on as `out` says.
@@ -289,11 +312,19 @@ pub fn fault_in(memory: &Memory, now: Time, standing: Option<Standing>) -> Fault
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
+/// The kind of fault of a rank that the user has broken off: no failure of the program.
+pub const INTERRUPT: &str = "interrupt";
+
 /// What is to be said of the rank that has just crashed.
 pub fn fault(rank: u32, now: Time) -> Fault {
-    // SAFETY: asks for a signal later; the default action ends the process.
-    unsafe { libc::alarm(REPORT_WITHIN_S) };
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
+    if !is_asked(noted.signal) {
+        // SAFETY: asks for a signal later; the default action ends the process.
+        unsafe {
+            libc::signal(libc::SIGALRM, libc::SIG_DFL);
+            libc::alarm(REPORT_WITHIN_S);
+        }
+    }
     let name = name_of(noted.signal);
     let place = symbols::place_among(noted.calls.instructions());
     let address = noted.address;
@@ -301,10 +332,14 @@ pub fn fault(rank: u32, now: Time) -> Fault {
         libc::SIGSEGV | libc::SIGBUS => format!("address {address:#x}"),
         libc::SIGFPE => "an arithmetic error".to_string(),
         libc::SIGABRT => "the program called abort".to_string(),
-        libc::SIGINT => "pressed twice while it made no MPI call".to_string(),
         _ => "an illegal instruction".to_string(),
     };
     let there = noted.where_it_is(place.as_deref());
+    if is_asked(noted.signal) {
+        let text =
+            format!("rank {rank}, which made no MPI call when the run was stopped, was broken off {there}");
+        return Fault { kind: INTERRUPT, rank, at_s: now.seconds(), text, place };
+    }
     let text = match noted.pointer {
         Pointer::Beyond(bytes) => too_small(rank, bytes, &there),
         Pointer::Within => format!("rank {rank} was ended by {name} ({what}) {there}"),

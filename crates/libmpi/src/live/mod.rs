@@ -11,6 +11,7 @@ pub mod clock;
 pub mod computing;
 pub mod crash;
 pub mod debugger;
+pub mod interrupts;
 pub mod machine;
 pub mod neighbours;
 pub mod objects;
@@ -44,7 +45,7 @@ use apart::Slot;
 use aside::Aside;
 use clock::Clock;
 use computing::{Charge, Computing, End, Pending, Took};
-use process::{Process, Shared};
+use process::{Phase, Process, Shared};
 use sites::Place as Site;
 
 /// A rank of the program.
@@ -70,7 +71,7 @@ struct Seat {
 /// How a rank's part ended the run.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Fault {
-    /// "crash" or "exit".
+    /// "crash", "exit", "early-exit" without MPI_Finalize, or "interrupt" for what the user has broken off.
     pub kind: &'static str,
     /// Who.
     pub rank: u32,
@@ -81,6 +82,9 @@ pub struct Fault {
     /// Where in the program: function and distance, if a crash.
     pub place: Option<String>,
 }
+
+/// What a rank does that was broken off in its computing: it has not come to its end when the run stops, which is now.
+const FOR_EVER: Op = Op::Compute(Work::Time(Duration(u64::MAX / 4)));
 
 /// What ranks run.
 pub enum Runs {
@@ -258,14 +262,18 @@ impl Live {
                 let told = seat.slot.and_then(|slot| slot.fault.take());
                 let early = seat.crashed.map(|fault| Fault { at_s: now.seconds(), ..fault });
                 let fault = told.or(early).unwrap_or_else(|| self.crashed(rank));
+                let interrupted = fault.kind == crash::INTERRUPT;
                 self.faults.push(fault);
-                return Op::Abort(1);
+                return if interrupted { FOR_EVER } else { Op::Abort(1) };
             }
         };
-        if code != 0 {
-            let text = format!("rank {rank} ended with exit code {code}");
-            let at_s = now.seconds();
-            self.faults.push(Fault { kind: "exit", rank, at_s, text, place: None });
+        let early = seat.process.phase.get() == Phase::Initialised;
+        if code != 0 || early {
+            let with = if code == 0 { String::new() } else { format!(" with exit code {code}") };
+            let without = if early { " without MPI_Finalize" } else { "" };
+            let text = format!("rank {rank} ended{with}{without}");
+            let kind = if early { "early-exit" } else { "exit" };
+            self.faults.push(Fault { kind, rank, at_s: now.seconds(), text, place: None });
         }
         if seat.slot.is_none() {
             seat.process.program.forget_pages();
@@ -332,8 +340,10 @@ impl Source for Live {
             Some(Ok(told)) => told,
             Some(Err(status)) => {
                 let told = slot.and_then(|slot| slot.fault.take());
-                self.faults.push(told.unwrap_or_else(|| crash::died(rank.0, done.now, status)));
-                return Op::Abort(1);
+                let fault = told.unwrap_or_else(|| crash::died(rank.0, done.now, status));
+                let interrupted = fault.kind == crash::INTERRUPT;
+                self.faults.push(fault);
+                return if interrupted { FOR_EVER } else { Op::Abort(1) };
             }
         };
         if let Runs::Interpreter(interpreter) = self.runs {

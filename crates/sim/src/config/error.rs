@@ -14,17 +14,36 @@ pub struct InputError {
     pub column: u32,
     /// What is wrong, with the key, the value as written, and what would do.
     pub message: String,
+    /// What else is wrong with the same input.
+    pub more: Vec<InputError>,
 }
 
 impl InputError {
     /// About a whole file or flag.
     pub fn whole(file: impl Into<String>, message: impl Into<String>) -> InputError {
-        InputError { file: file.into(), line: 0, column: 0, message: message.into() }
+        InputError { file: file.into(), line: 0, column: 0, message: message.into(), more: Vec::new() }
     }
 
     /// The same, about one of several jobs.
     pub fn of_job(self, name: &str) -> InputError {
-        InputError { file: format!("job '{name}': {}", self.file), ..self }
+        let more = self.more.into_iter().map(|error| error.of_job(name)).collect();
+        InputError { file: format!("job '{name}': {}", self.file), more, ..self }
+    }
+
+    /// All `errors` as one, in the order of the file; what flags said comes first.
+    pub fn all(errors: Vec<InputError>) -> Result<(), InputError> {
+        let one_by_one = |error: InputError| {
+            let more = error.more.clone();
+            std::iter::once(InputError { more: Vec::new(), ..error }).chain(more)
+        };
+        let mut errors: Vec<_> = errors.into_iter().flat_map(one_by_one).collect();
+        errors.sort_by_key(|error| (error.line, error.column));
+        errors.dedup();
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let first = errors.remove(0);
+        Err(InputError { more: errors, ..first })
     }
 }
 
@@ -34,7 +53,8 @@ impl fmt::Display for InputError {
             (0, _) => write!(f, "{}: {}", self.file, self.message),
             (line, 0) => write!(f, "{}:{line}: {}", self.file, self.message),
             (line, column) => write!(f, "{}:{line}:{column}: {}", self.file, self.message),
-        }
+        }?;
+        self.more.iter().try_for_each(|error| write!(f, "\n{error}"))
     }
 }
 impl std::error::Error for InputError {}
@@ -58,7 +78,13 @@ impl Place {
     /// An error about what is written here.
     pub fn error(&self, message: impl Into<String>) -> InputError {
         let Place { file, line, column } = self;
-        InputError { file: file.to_string(), line: *line, column: *column, message: message.into() }
+        InputError {
+            file: file.to_string(),
+            line: *line,
+            column: *column,
+            message: message.into(),
+            more: Vec::new(),
+        }
     }
 }
 

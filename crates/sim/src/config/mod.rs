@@ -95,12 +95,17 @@ pub fn placement_overrides(
 
 fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Result<Platform, InputError> {
     let mut document = document::parse(file, text)?;
-    for by in overrides {
-        document.set(by)?;
-    }
+    InputError::all(overrides.iter().filter_map(|by| document.set(by).err()).collect())?;
     let sections = read::read(&document, files)?;
-    let hosts = host::host_parameters(&sections)?;
     let of_files = sections.iter().find(|checked| checked.name == "filesystem");
-    let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"))?;
-    Ok(Platform { file: file.to_string(), text: text.to_string(), sections, hosts, file_system })
+    let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"));
+    match (host::host_parameters(&sections), file_system) {
+        (Ok(hosts), Ok(file_system)) => {
+            Ok(Platform { file: file.to_string(), text: text.to_string(), sections, hosts, file_system })
+        }
+        (hosts, file_system) => {
+            let errors: Vec<_> = hosts.err().into_iter().chain(file_system.err()).collect();
+            Err(InputError::all(errors).expect_err("one of them is wrong"))
+        }
+    }
 }

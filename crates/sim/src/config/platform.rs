@@ -353,7 +353,7 @@ impl Platform {
             }
             (None, Some(map)) => HostNames::of_map(&map, topology).map_err(|(line, reason)| {
                 let file = hosts.written["map"].0.trim_matches('"').to_string();
-                InputError { file, line, column: 0, message: reason }
+                InputError { file, line, column: 0, message: reason, more: Vec::new() }
             }),
         }
     }

@@ -50,44 +50,53 @@ pub fn path(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_string() } else { format!("{section}.{key}") }
 }
 
-/// The sections of `root`, in the order of the table.
+/// The sections of `root`, in the order of the table; or all that is wrong with any of them.
 pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
-    let mut read = Vec::new();
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
     for section in sections() {
-        match (&section.content, locate(root, &section.name)?) {
-            (Content::Repeated(parameters), Some(node)) => {
-                let Item::List(nodes) = &node.item else {
-                    return Err(node.key_at.error(format!("'{0}' is a list; write [[{0}]]", section.name)));
-                };
-                for node in nodes {
-                    read.push(keys(section, parameters, None, node, files)?);
-                }
-            }
-            (Content::Repeated(_), None) => {}
-            (Content::Keys(parameters), Some(node)) => {
-                read.push(keys(section, parameters, None, node, files)?);
-            }
-            (Content::Keys(parameters), None) => read.extend(absent(section, parameters, root)?),
-            (Content::Model { choices, default }, Some(node)) => {
-                let choice = chosen(section, choices, *default, node)?;
-                read.push(keys(section, choice.parameters, Some(choice.name), node, files)?);
-            }
-            (Content::Model { choices, default }, None) => match default {
-                None => return Err(missing(root, section, "kind = one of", &names(choices))),
-                Some("") => {}
-                Some(name) => {
-                    let choice = choices.iter().find(|choice| choice.name == *name);
-                    let choice = choice.expect("a default kind is in its registry");
-                    let mut checked = empty(section, &root.at);
-                    checked.kind = Some(choice.name);
-                    fill(choice.parameters, &mut checked.arguments)
-                        .unwrap_or_else(|parameter| panic!("a default kind needs no {}", parameter.name));
-                    read.push(checked);
-                }
-            },
+        match read_section(section, root, files) {
+            Ok(checked) => read.extend(checked),
+            Err(error) => errors.push(error),
         }
     }
+    InputError::all(errors)?;
     Ok(read)
+}
+
+/// What is read of one section: each entry of a list, or itself, if the file or a default says anything of it.
+fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
+    let read = match (&section.content, locate(root, &section.name)?) {
+        (Content::Repeated(parameters), Some(node)) => {
+            let Item::List(nodes) = &node.item else {
+                return Err(node.key_at.error(format!("'{0}' is a list; write [[{0}]]", section.name)));
+            };
+            let entries = nodes.iter().map(|node| keys(section, parameters, None, node, files));
+            let (entries, wrong): (Vec<_>, Vec<_>) = entries.partition(Result::is_ok);
+            InputError::all(wrong.into_iter().filter_map(Result::err).collect())?;
+            return Ok(entries.into_iter().flatten().collect());
+        }
+        (Content::Repeated(_), None) => None,
+        (Content::Keys(parameters), Some(node)) => Some(keys(section, parameters, None, node, files)?),
+        (Content::Keys(parameters), None) => absent(section, parameters, root)?,
+        (Content::Model { choices, default }, Some(node)) => {
+            let choice = chosen(section, choices, *default, node)?;
+            Some(keys(section, choice.parameters, Some(choice.name), node, files)?)
+        }
+        (Content::Model { choices, default }, None) => match default {
+            None => return Err(missing(root, section, "kind = one of", &names(choices))),
+            Some("") => None,
+            Some(name) => {
+                let choice = choices.iter().find(|choice| choice.name == *name);
+                let choice = choice.expect("a default kind is in its registry");
+                let mut checked = empty(section, &root.at);
+                checked.kind = Some(choice.name);
+                fill(choice.parameters, &mut checked.arguments)
+                    .unwrap_or_else(|parameter| panic!("a default kind needs no {}", parameter.name));
+                Some(checked)
+            }
+        },
+    };
+    Ok(read.into_iter().collect())
 }
 
 /// The table `name` of the document, if it is there.
@@ -176,15 +185,18 @@ fn keys(
     let Item::Table(fields) = &node.item else { return Err(not_a_section(section, node)) };
     let mut checked = Checked { kind, ..empty(section, &node.at) };
     let inner = below(&section.name);
-    // In the order of the file, so that the first mistake is the one that is told.
-    let mut in_order: Vec<_> = fields.iter().collect();
-    in_order.sort_by_key(|(_, node)| (node.key_at.line, node.key_at.column));
-    for (key, node) in in_order {
+    let mut errors = Vec::new();
+    for (key, node) in fields {
         if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) {
-            let value = check(&parameter.kind, node, &path(&section.name, key), files)?;
-            refuse_zero(&path(&section.name, key), &value, node)?;
-            checked.arguments.0.insert(parameter.name, value);
-            checked.written.insert(parameter.name, (node.text.clone(), node.at.clone()));
+            let path = path(&section.name, key);
+            let value = check(&parameter.kind, node, &path, files);
+            match value.and_then(|value| refuse_zero(&path, &value, node).map(|()| value)) {
+                Ok(value) => {
+                    checked.arguments.0.insert(parameter.name, value);
+                    checked.written.insert(parameter.name, (node.text.clone(), node.at.clone()));
+                }
+                Err(error) => errors.push(error),
+            }
         } else if !(inner.contains(&&key[..])
             || kind.is_some() && key == "kind"
             || fell_away(section, fields, key))
@@ -197,15 +209,18 @@ fn keys(
                 (None, "") => ("section or key", String::new()),
                 (None, name) => ("key", format!(" in [{name}]")),
             };
-            return Err(node.key_at.error(unknown_in(what, key, &place, &known)));
+            errors.push(node.key_at.error(unknown_in(what, key, &place, &known)));
         }
     }
-    fill(parameters, &mut checked.arguments).map_err(|parameter| {
+    for parameter in parameters.iter().filter(|one| one.default.is_none() && !fields.contains_key(one.name)) {
         let what = format!("lacks {} ({}): {}", parameter.name, parameter.summary, describe(&parameter.kind));
         let place =
             if section.name.is_empty() { "the file".to_string() } else { format!("[{}]", section.name) };
-        node.at.error(format!("{place} {what}"))
-    })?;
+        errors.push(node.at.error(format!("{place} {what}")));
+    }
+    InputError::all(errors)?;
+    fill(parameters, &mut checked.arguments)
+        .unwrap_or_else(|parameter| panic!("'{}' is there, or was missed", parameter.name));
     Ok(checked)
 }
 

@@ -113,8 +113,8 @@ fn value(kind: &Kind) -> Value {
 }
 
 /// A number with one of the units.
-fn quantity(units: &[(&str, f64)], example: &str) -> Value {
-    let units: Vec<_> = units.iter().map(|(unit, _)| *unit).collect();
+fn quantity(known: &[(&str, f64)], example: &str) -> Value {
+    let units: Vec<_> = known.iter().flat_map(|(unit, _)| units::spellings(unit)).collect();
     let pattern = format!(
         r"^\s*\+?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?\s*({})\s*$",
         units.join("|")
