@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -153,35 +150,3 @@ def test_two_threads_in_mpi_at_once_are_a_failure_of_the_program(tmp_path) -> No
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stdout.split())
     assert "while another of its threads was in a function of MPI" in said, said
-
-
-BUSY = """
-#include "check.h"
-int main(int argc, char **argv) {
-    begin(&argc, &argv);
-    if (rank == 1) puts("busy");
-    fflush(stdout);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (volatile long turns = 0; rank == 1; turns++)
-        ;
-    MPI_Barrier(MPI_COMM_WORLD);
-    return 0;
-}
-"""
-
-
-@pytest.mark.parametrize("isolation", ["globals", "process"])
-def test_a_second_interrupt_leaves_a_rank_that_calls_nothing(tmp_path, isolation) -> None:
-    source = tmp_path / "busy.c"
-    source.write_text(BUSY.replace('"check.h"', f'"{HERE / "check.h"}"'))
-    words = ["run", "hopper", "-n", "3", "--isolation", isolation, build(tmp_path, source=source)]
-    with subprocess.Popen(
-        [sys.executable, "-m", "hopcast", *words], stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as run:
-        assert run.stdout.readline() == "busy\n"
-        for _ in range(2):
-            time.sleep(0.5)
-            os.killpg(run.pid, signal.SIGINT)
-        said, _ = run.communicate(timeout=60)
-    assert run.returncode == 3
-    assert "rank 1 was ended by SIGINT (pressed twice while it made no MPI call)" in said

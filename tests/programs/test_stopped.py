@@ -26,8 +26,8 @@ int main(int argc, char **argv) {
     int rank, calls = argc > 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) { puts("busy"); fflush(stdout); }
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) { puts("busy"); fflush(stdout); }
     for (volatile long turns = 0; calls || rank == 1; turns++)
         if (calls) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
@@ -38,8 +38,8 @@ int main(int argc, char **argv) {
 BUSY_IN_PYTHON = """
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
-if comm.rank == 0: print("busy", flush=True)
 comm.Barrier()
+if comm.rank == 1: print("busy", flush=True)
 while comm.rank == 1:
     pass
 comm.Barrier()
