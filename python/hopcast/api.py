@@ -64,8 +64,7 @@ def run(
     program: a function of a communicator, which runs once per rank as `program(comm, *args, **kwargs)`;
         the path of a compiled MPI program, of a program file in Python (`args` become its arguments), of a
         recorded trace (a folder, a file, a tar archive) or of a file of several jobs (see `hopcast.jobs`);
-        or the name of a synthetic pattern, whose arguments are `kwargs` (`{"bytes": "64 B"}`) or `args` as on
-        the command line (`["--bytes", "64 B"]`).
+        or the name of a synthetic pattern: `kwargs` (`{"bytes": "64 B"}`) or `args` (`["--bytes", "64 B"]`).
     ranks: how many; a trace knows by itself, and so does each of several jobs.
     model, seed: the network model, where it is not the platform's own; of all random streams.
     placement, ppn: "linear", "cyclic", "block", "block:4x3x2", "random", "recorded", or a file; processes per
@@ -73,8 +72,7 @@ def run(
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale: factor on the computing of a trace, or of kernels and what is measured of a program [1].
     records: how many MPI calls to keep, for the timeline.
-    mode to compute_by (of a trace), live (of a compiled program, as a dict: `{"compute": "measured"}`): see
-        `hopcast run --help`.
+    mode to compute_by (of a trace), live (a dict of a program's flags): see `hopcast run --help`.
     only, alone (of several jobs): the names of those that run; whether to run each by itself, too.
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".

@@ -9,6 +9,7 @@ pub mod prefetch;
 pub mod queue;
 pub mod random;
 pub mod registry;
+mod unit_names;
 pub mod units;
 
 pub use observer::Observer;
