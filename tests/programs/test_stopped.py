@@ -72,7 +72,7 @@ def run(folder: Path, *words: object, **options) -> Iterator[subprocess.Popen]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
     with subprocess.Popen(command, cwd=folder, **(pipes | options)) as process:
         try:
-            assert process.stdout is None or process.stdout.readline() == "busy\n"
+            assert process.stdout is None or process.stdout.readline() == "busy\n", process.stderr.read()
             yield process
         finally:
             process.kill()

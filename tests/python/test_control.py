@@ -176,3 +176,18 @@ def test_the_second_ctrl_c_breaks_a_run_off_but_not_the_same_one_twice() -> None
         time.sleep(0.6)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_instant_is_not_waited_for(tmp_path: Path, threads: int) -> None:
+    """8,192 ranks begin an all-to-all at time zero: 67 million messages, which take minutes to begin."""
+    line = f"run crossbar -n 8192 --model loggp --threads {threads} --json alltoall --bytes 16KiB"
+    process = start(f"{line} --algorithm linear", tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    summary = json.loads(out)
+    stopped = summary["stopped"]
+    assert (summary["partial"], stopped["by"], stopped["at_s"]) == (True, "interrupt", 0.0)
+    assert stopped["whole_until_s"] == 0.0 and 0 < summary["messages"] < 8192 * 8191
+    assert any("only a part is in this report" in text for text in summary["warnings"])

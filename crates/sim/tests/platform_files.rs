@@ -46,7 +46,8 @@ fn case(base: &str, block: &str) -> Case {
             let (key, value) = flag.split_once('=').unwrap();
             case.set.push(Override::set(key, value));
         } else if let Some(error) = line.strip_prefix("> ") {
-            case.error = error.replace("{topologies}", &known.join(", "));
+            let between = if case.error.is_empty() { "" } else { "\n" };
+            case.error += &format!("{between}{}", error.replace("{topologies}", &known.join(", ")));
         }
     }
     case.text = lines.join("\n");

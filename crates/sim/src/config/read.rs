@@ -185,7 +185,7 @@ fn keys(
     let Item::Table(fields) = &node.item else { return Err(not_a_section(section, node)) };
     let mut checked = Checked { kind, ..empty(section, &node.at) };
     let inner = below(&section.name);
-    let mut errors = Vec::new();
+    let (mut errors, mut strangers) = (Vec::new(), false);
     for (key, node) in fields {
         if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == key) {
             let path = path(&section.name, key);
@@ -210,9 +210,12 @@ fn keys(
                 (None, name) => ("key", format!(" in [{name}]")),
             };
             errors.push(node.key_at.error(unknown_in(what, key, &place, &known)));
+            strangers = true;
         }
     }
-    for parameter in parameters.iter().filter(|one| one.default.is_none() && !fields.contains_key(one.name)) {
+    // A key that is unknown is most likely the one that is missing, misspelled.
+    let is_missing = |one: &&Parameter| !strangers && one.default.is_none() && !fields.contains_key(one.name);
+    for parameter in parameters.iter().filter(is_missing) {
         let what = format!("lacks {} ({}): {}", parameter.name, parameter.summary, describe(&parameter.kind));
         let place =
             if section.name.is_empty() { "the file".to_string() } else { format!("[{}]", section.name) };
