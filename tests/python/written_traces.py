@@ -52,11 +52,13 @@ def write(
     starts_ns: list[int] | None = None,
     counts: tuple[str, ...] = (),
     killed: dict[int, dict | None] | None = None,
+    finalize_us: tuple[float, ...] = (),
 ) -> Path:
     """The recording of these calls of each rank, between MPI_Init and MPI_Finalize.
 
     counts: what is counted between calls; how much before each call is in it, under that name [default: 0].
     killed: the ranks that were, and have no MPI_Finalize, with where they stood then.
+    finalize_us: how long each rank was in MPI_Finalize [default: 0].
     """
     folder.mkdir(parents=True)
     ranks = len(calls_of_ranks)
@@ -73,7 +75,8 @@ def write(
             content, _ = _rank(head, [INIT, *calls])
             content += b"HCTS" + _sized(_text(killed[rank]))
         else:
-            content = b"".join(_rank(head, [INIT, *calls, FINALIZE]))
+            finalize = FINALIZE | {"length_us": finalize_us[rank] if finalize_us else 0}
+            content = b"".join(_rank(head, [INIT, *calls, finalize]))
         (folder / f"rank-{rank:06}.hct").write_bytes(content)
     return folder
 
@@ -110,6 +113,8 @@ def _rank(head: dict, calls: list[dict]) -> tuple[bytes, bytes]:
         "in_mpi_ns": 0,
         "finalized": calls[-1]["did"] == "finalize",
     }
+    if end["finalized"]:
+        end["finalize_ns"] = length_ns
     magic = b"HCT3" if counted else b"HCT1"
     return magic + _sized(_text(head)) + block, b"HCTE" + _sized(_text(end))
 

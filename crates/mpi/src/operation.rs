@@ -399,8 +399,8 @@ pub enum Op {
     FreeComm(CommId),
     /// An overhead that is MPI's own (a call that does not communicate), for recorded traces.
     Call(&'static str, Duration),
-    /// MPI_Finalize of a recorded run: returns when all ranks have come to it.
-    Finalize,
+    /// MPI_Finalize of a recorded run: takes this time of the rank, and returns when all ranks have done so.
+    Finalize(Duration),
     /// The program gives up (MPI_Abort) with this code: ends the run as a failure.
     Abort(i32),
     /// The rank is done.

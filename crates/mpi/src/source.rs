@@ -94,6 +94,13 @@ pub trait Source {
         None
     }
 
+    /// The function that `rank` has called with the operation that it was given last, where that is not the one
+    /// after which the operation is named: a recorded wait for some requests is one for those that were complete.
+    fn function(&self, rank: Rank) -> Option<&'static str> {
+        let _ = rank;
+        None
+    }
+
     /// How much of the work is done \[0..1\], if that can be told, for the time left. About right will do.
     fn share_done(&self) -> Option<f64> {
         None

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use engine::{Bandwidth, Bytes};
+use engine::{Bandwidth, Bytes, Duration};
 use mpi::collective::{ALGORITHMS, Collective, Kind, Sizes, of_kind};
 use mpi::operation::{CommId, Op, Request, Start, Until};
 use mpi::{Failure, Rank, Record};
@@ -100,7 +100,7 @@ fn a_barrier_waits_for_the_last() {
 /// MPI_Finalize of a recording is a barrier by its own name.
 #[test]
 fn finalizing_waits_for_the_last() {
-    let mut ops = everywhere(4, &[compute(0), Op::Finalize]);
+    let mut ops = everywhere(4, &[compute(0), Op::Finalize(Duration::ZERO)]);
     ops[2][0] = compute(40 * LATENCY);
     let run = succeed(ops);
     assert!((0..4).all(|rank| run.at(rank, 1) >= 40 * LATENCY));

@@ -153,6 +153,10 @@ impl Source for Feed {
         self.source().place(rank)
     }
 
+    fn function(&self, rank: Rank) -> Option<&'static str> {
+        self.source().function(rank)
+    }
+
     fn share_done(&self) -> Option<f64> {
         self.source().share_done()
     }

@@ -234,6 +234,7 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
     Ok(json!({
         "format": recording.format(),
         "ranks": recording.ranks(),
+        "alone": recording.alone().map(|alone| json!({"rank": alone.rank, "ranks": alone.ranks})),
         "hosts": hosts,
         "timed": recording.timed(),
         "common_time": recording.common_time(),

@@ -55,7 +55,7 @@ fn ops_of(ranks: usize, calls: impl Fn(&mut Writer)) -> Vec<Op> {
     let ops = run.ops[0].iter().filter(|op| !matches!(op, Op::Compute(_) | Op::SleepUntil(_)));
     let ops: Vec<_> = ops.cloned().collect();
     let finalize = ops.iter().position(|op| {
-        matches!(op, Op::Finalize) || matches!(op, Op::Collective(call, _) if call.comm == CommId::WORLD)
+        matches!(op, Op::Finalize(_)) || matches!(op, Op::Collective(call, _) if call.comm == CommId::WORLD)
     });
     let end = finalize.unwrap_or(ops.len());
     ops[1..end].to_vec()
@@ -80,9 +80,32 @@ fn gaps_are_computed_and_calls_are_simulated() {
         }]
     );
     assert_eq!(run.ops[0][4], compute(400));
-    assert_eq!(run.ops[0][5..], [Op::Finalize, Op::Finish]);
+    assert_eq!(run.ops[0][5..], [Op::Finalize(us(50)), Op::Finish]);
     assert_eq!(run.ends[0], Time(503_000_000)); // 10 + 90 + 3 + 400 µs, no time in barriers here
     assert_eq!(source_place(&mut source), "call #4 MPI_Finalize at 0.000900 s of the trace");
+}
+
+/// The file of one rank, which names no rank, of a run whose size it was told.
+#[test]
+fn one_file_of_several_is_known_and_not_replayed() {
+    let file = rank_file(|writer| {
+        writer.call("MPI_Comm_size", 20, 21, &[("comm", n(WORLD)), ("size", n(4))]);
+        writer.call("MPI_Comm_rank", 22, 23, &[("comm", n(WORLD)), ("rank", n(2))]);
+        let message =
+            [("count", n(10)), ("datatype", n(DOUBLE)), ("dest", n(3)), ("tag", n(1)), ("comm", n(WORLD))];
+        writer.call("MPI_Send", 30, 31, &message);
+    });
+    let one = trace::recognise(vec![TraceFile::new("run/AMG.bin", file)]).unwrap();
+    assert_eq!(one.alone(), Some(trace::Alone { rank: 2, ranks: 4 }));
+    assert!(
+        one.replayable().unwrap_err().reason.contains("is rank 2 of 4, and the files of the other ranks")
+    );
+    let calls = one.events(Rank(0), Clocks::Aligned).unwrap().map(|event| event.unwrap().shape.call.0);
+    assert_eq!(
+        calls.collect::<Vec<_>>(),
+        ["MPI_Init", "MPI_Comm_size", "MPI_Comm_rank", "MPI_Send", "MPI_Finalize"]
+    );
+    assert!(trace::replay(one, options(Mode::Dependencies)).is_err());
 }
 
 fn source_place(source: &mut Replay) -> String {
@@ -90,7 +113,7 @@ fn source_place(source: &mut Replay) -> String {
 }
 
 #[test]
-fn recorded_starts_are_waited_for_and_shift_by_delays() {
+fn recorded_starts_are_waited_for_and_move_by_delays() {
     let calls = |writer: &mut Writer| {
         writer.call("MPI_Wtime", 100, 300, &[]); // 200 µs, so that it ends after the next start
         writer.call("MPI_Wtime", 250, 251, &[]);
@@ -99,15 +122,16 @@ fn recorded_starts_are_waited_for_and_shift_by_delays() {
     let ends = |mode| {
         let mut source = replay(set(vec![rank_file(calls)]), mode);
         let run = drive::run(&mut source, 1);
-        let sleeps = run.ops[0].iter().filter_map(|op| match op {
-            Op::SleepUntil(time) => Some(time.0 / 1_000_000),
+        let computed = run.ops[0].iter().filter_map(|op| match op {
+            Op::Compute(Work::Time(time)) => Some(time.0 / 1_000_000),
             _ => None,
         });
-        sleeps.collect::<Vec<_>>()
+        (computed.collect::<Vec<_>>(), run.ends[0].0 / 1_000_000)
     };
-    // The second call comes at 300 instead of 250: 50 µs late.
-    assert_eq!(ends(Mode::Timestamps), [100, 400, 900]);
-    assert_eq!(ends(Mode::ShiftedTimestamps), [100, 450, 950]);
+    // The clock stands still at 300 until the third call: the second one takes a microsecond there, which is missing
+    // before the third one. MPI_Finalize begins at 900.
+    assert_eq!(ends(Mode::Timestamps), (vec![90, 99, 499], 900));
+    assert_eq!(ends(Mode::ShiftedTimestamps), (vec![90, 100, 499], 901));
 }
 
 #[test]

@@ -65,9 +65,13 @@ def _show(path: str, summary: dict) -> None:
     out.print(Text(f"{path}: {summary['format']}", style="bold"))
     facts = plain_table()
     hosts = f" on {units.things(len(summary['hosts']), 'host')}" if summary["hosts"] else ""
-    facts.add_row("size", units.things(summary["ranks"], "rank") + hosts)
+    size = units.things(summary["ranks"], "rank")
+    if alone := summary["alone"]:
+        size = f"rank {alone['rank']} of {alone['ranks']:,} alone"
+    facts.add_row("size", size + hosts)
     if summary["timed"]:
-        of = "that of the longest rank" if summary["common_time"] else "the processor's for the busiest rank"
+        by_processor = summary["format"] == "hct" and not summary["common_time"]
+        of = "the processor's for the busiest rank" if by_processor else "that of the longest rank"
         facts.add_row("time", f"{units.seconds(summary['longest_rank_s'])}, {of}")
         if summary["starts_apart_s"]:
             apart = units.seconds(summary["starts_apart_s"])

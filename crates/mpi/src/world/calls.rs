@@ -136,10 +136,14 @@ impl World {
                 self.start_collective(rank, call, target, context)?;
                 Ok(self.flow_of(rank, target, now))
             }
-            Op::Finalize => {
+            Op::Finalize(own) => {
+                let ended = self.processes[rank as usize].engage(now, *own);
                 let barrier = Arc::new(Collective::barrier(CommId::WORLD));
                 self.processes[rank as usize].call.outstanding = 1;
                 self.start_collective(rank, &barrier, Target::Call, context)?;
+                // Of a rank alone, nothing is sent after it.
+                let call = &mut self.processes[rank as usize].call;
+                call.at = call.at.max(ended);
                 Ok(self.flow_of(rank, Target::Call, now))
             }
             Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
@@ -328,7 +332,8 @@ impl World {
             Op::SleepUntil(_) => {}
             _ => {
                 let bytes = Bytes(text::sent_by(op) + received(op, &self.completion));
-                let record = Record::Call { rank, name: text::name(op), begin, end: now, causes, bytes };
+                let name = context.source.function(rank).unwrap_or_else(|| text::name(op));
+                let record = Record::Call { rank, name, begin, end: now, causes, bytes };
                 context.observer.record(now, &record);
             }
         }

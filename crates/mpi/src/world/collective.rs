@@ -116,7 +116,14 @@ impl World {
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
         let size = communicator.everybody();
         let prepared = self.prepare(rank, call, (size, communicator.halves()), neighbours.as_deref())?;
+        // Each length is looked at before it is known that nothing is to be sent.
+        let lengths = match &call.sizes {
+            Sizes::Own { send, receive } => (send.len() + receive.len()) as u64,
+            _ => 0,
+        };
+        let looked = self.setup.protocol.block_overhead * lengths;
         let process = &mut self.processes[rank as usize];
+        let at = if looked > Duration::ZERO { process.engage(context.now, looked) } else { context.now };
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let instance = process.instances.insert(Instance {
             call: call.clone(),
@@ -125,7 +132,7 @@ impl World {
             neighbours,
             algorithm: prepared.algorithm,
             segment: prepared.segment,
-            at: context.now,
+            at,
             signature: prepared.signature ^ agreement,
             me,
             round: 0,

@@ -128,6 +128,9 @@ pub struct Protocol {
     pub copy_rate: Bandwidth,
     /// CPU time of every call, before what it does.
     pub call_overhead: Duration,
+    /// CPU time for each block, empty or not, of a collective that looks at the lengths of its blocks one by one,
+    /// before it sends anything: alltoallv, alltoallw and those of neighbours.
+    pub block_overhead: Duration,
     /// CPU time of a test or probe that finds nothing, so that a loop of them lets time pass. Above 0.
     pub poll: Duration,
     /// When a rank answers the messages of handshakes.
@@ -144,6 +147,7 @@ impl Default for Protocol {
             two_copy_limit: Bytes(0),
             copy_rate: Bandwidth::INFINITE,
             call_overhead: Duration::ZERO,
+            block_overhead: Duration::ZERO,
             poll: Duration::from_ns(100),
             progress: Progress::Asynchronous,
         }

@@ -66,7 +66,7 @@ pub(super) fn name(op: &Op) -> &'static str {
         Op::FreeComm(_) => "MPI_Comm_free",
         Op::Call(name, _) => name,
         Op::Abort(_) => "MPI_Abort",
-        Op::Finalize | Op::Finish => "MPI_Finalize",
+        Op::Finalize(_) | Op::Finish => "MPI_Finalize",
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn blocks(op: &Op) -> bool {
         | Op::WaitOne(_)
         | Op::Drain(Draining::Wait)
         | Op::NewComm(..)
-        | Op::Finalize => true,
+        | Op::Finalize(_) => true,
         _ => false,
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::Call(..) => 17,
         Op::Abort(_) => 18,
         Op::Finish => 19,
-        Op::Finalize => 20,
+        Op::Finalize(_) => 20,
         Op::BeginNewComm(..) => 21,
         Op::TakeNewComm(_) => 22,
         Op::LetGo(_) => 23,
@@ -210,7 +210,7 @@ pub(super) fn describe(op: &Op) -> String {
         | Op::Linger(_)
         | Op::Call(..)
         | Op::Drain(_)
-        | Op::Finalize
+        | Op::Finalize(_)
         | Op::Finish => name.into(),
     }
 }

@@ -299,6 +299,7 @@ impl Platform {
             two_copy_limit: mpi.size("two_copy_limit").expect("has a default"),
             copy_rate: mpi.bandwidth("copy_rate").expect("has a default"),
             call_overhead: mpi.time("call_overhead").expect("has a default"),
+            block_overhead: mpi.time("block_overhead").expect("has a default"),
             poll: mpi.time("poll").expect("has a default"),
             progress: mpi.text("progress").and_then(|name| Progress::named(&name)).expect("a known choice"),
         }

@@ -259,6 +259,14 @@ const MPI: &[Parameter] = &[
          do not communicate",
     ),
     optional(
+        "block_overhead",
+        Kind::Time,
+        "0 ns",
+        "Time of the process for each block, empty or not, whose length an all-to-all with lengths of its own for each \
+         rank looks at (alltoallv, alltoallw, those of neighbours): one to send and one to receive for each rank. \
+         What is sent costs the overheads of messages, too",
+    ),
+    optional(
         "poll",
         Kind::Time,
         "100 ns",

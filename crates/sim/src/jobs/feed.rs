@@ -73,6 +73,11 @@ impl Source for Jobs {
         Some(format!("rank {} of job '{}'{place}", own.0, job.name))
     }
 
+    fn function(&self, rank: Rank) -> Option<&'static str> {
+        let job = &self.0[self.job_of(rank)];
+        job.feed.function(Rank(rank.0 - job.first))
+    }
+
     /// Of the job that is least far.
     fn share_done(&self) -> Option<f64> {
         self.0

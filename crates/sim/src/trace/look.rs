@@ -11,7 +11,7 @@ use workload::trace::hct::shape::Shape;
 use workload::trace::hct::write::Listed;
 use workload::trace::order::{self, Finding, Findings, Kind};
 use workload::trace::set::EndsEarly;
-use workload::trace::{Clocks, SharedSet, Summary, TraceError};
+use workload::trace::{Alone, Clocks, SharedSet, Summary, TraceError};
 
 use super::{input_error, nodes, open};
 use crate::config::InputError;
@@ -50,8 +50,18 @@ pub fn dump(
     write: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(), InputError> {
     let recording = open(path)?;
-    let all: Vec<u32> = if ranks.is_empty() { (0..recording.ranks()).collect() } else { ranks.to_vec() };
-    if let Some(unknown) = all.iter().find(|rank| **rank >= recording.ranks()) {
+    let alone = recording.alone();
+    // Ranks as the run numbers them: the only rank of a set may be any of the run's.
+    let number = |rank: u32| alone.map_or(rank, |alone| alone.rank);
+    let there = (0..recording.ranks()).map(number);
+    let all: Vec<u32> = if ranks.is_empty() { there.collect() } else { ranks.to_vec() };
+    if let Some(Alone { rank, ranks: of }) = alone
+        && let Some(other) = all.iter().find(|other| **other != rank)
+    {
+        let reason = format!("rank {other} is not there: {path} is the file of rank {rank} of {of} alone");
+        return Err(InputError::whole("--rank", reason));
+    }
+    if let Some(unknown) = all.iter().find(|rank| alone.is_none() && **rank >= recording.ranks()) {
         let count = recording.ranks();
         return Err(InputError::whole(
             "--rank",
@@ -59,7 +69,8 @@ pub fn dump(
         ));
     }
     let mut times: Vec<Vec<u64>> = vec![Vec::new(); recording.ranks() as usize];
-    if clocks && recording.ordered() {
+    // The clocks of one rank take those of the ranks from which it receives.
+    if clocks && recording.ordered() && alone.is_none() {
         recording.replayable().map_err(|error| input_error(&error))?;
         let asked = |rank: Rank| ranks.is_empty() || ranks.contains(&rank.0);
         let mut see = |rank: Rank, clock| {
@@ -69,15 +80,17 @@ pub fn dump(
         };
         order::order(&*recording, &mut see).map_err(|error| input_error(&error))?;
     }
-    for rank in all {
+    for shown in all {
+        let rank = if alone.is_some() { 0 } else { shown };
         if let Some(graph) = recording.graph(Rank(rank)).map_err(|error| input_error(&error))? {
             if nodes::dump(&graph, rank, as_json, write) {
                 continue;
             }
             break;
         }
-        let goes_on = dump_rank(&recording, rank, &times[rank as usize], as_json, write);
-        if !goes_on.map_err(|error| input_error(&error))? || !dump_standing(&recording, rank, as_json, write)
+        let goes_on = dump_rank(&recording, [rank, shown], &times[rank as usize], as_json, write);
+        if !goes_on.map_err(|error| input_error(&error))?
+            || !dump_standing(&recording, [rank, shown], as_json, write)
         {
             break;
         }
@@ -85,10 +98,10 @@ pub fn dump(
     Ok(())
 }
 
-/// Whether there is more to be written.
+/// Whether there is more to be written. A rank is its number in the set, and in the run.
 fn dump_rank(
     recording: &SharedSet,
-    rank: u32,
+    [of, rank]: [u32; 2],
     clocks: &[u64],
     as_json: bool,
     write: &mut dyn FnMut(&str) -> bool,
@@ -100,7 +113,7 @@ fn dump_rank(
         let _ = writeln!(text, "rank {rank}\n       #         begin [s]           end [s]{clock}  call");
     }
     let mut number = 0;
-    for listed in recording.listing(Rank(rank), Clocks::default())? {
+    for listed in recording.listing(Rank(of), Clocks::default())? {
         let Event { shape, begin_ns, end_ns, between } = match listed? {
             Listed::Call(event) => event,
             Listed::Computing(what, work) => {
@@ -147,12 +160,12 @@ fn dump_rank(
 /// The call in which a rank stood when its recording ended early. Whether there is more to be written.
 fn dump_standing(
     recording: &SharedSet,
-    rank: u32,
+    [of, rank]: [u32; 2],
     as_json: bool,
     write: &mut dyn FnMut(&str) -> bool,
 ) -> bool {
-    let Some(EndsEarly { standing: Some(standing) }) = recording.ends_early(Rank(rank)) else { return true };
-    let begin_ns = standing.since_ns.saturating_add(recording.starts_after(Rank(rank)).0 / 1000);
+    let Some(EndsEarly { standing: Some(standing) }) = recording.ends_early(Rank(of)) else { return true };
+    let begin_ns = standing.since_ns.saturating_add(recording.starts_after(Rank(of)).0 / 1000);
     if as_json {
         let Standing { call, polls, message, .. } = standing;
         let line = json!({"rank": rank, "begin_ns": begin_ns, "call": call, "did": "standing", "polls": polls, "message": message});

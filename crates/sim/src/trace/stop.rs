@@ -11,7 +11,8 @@ use workload::trace::graph::Graph;
 use workload::trace::hct::between::Count;
 use workload::trace::hct::rank::Head;
 use workload::trace::set::{
-    Before, Begun, Clocks, EndsEarly, Events, Listing, RankCalls, RecordedCalls, Step, Summary, TraceSet,
+    Alone, Before, Begun, Clocks, EndsEarly, Events, Listing, RankCalls, RecordedCalls, Step, Summary,
+    TraceSet,
 };
 use workload::trace::{SharedSet, TraceError};
 
@@ -81,6 +82,12 @@ impl TraceSet for Stoppable {
     }
     fn at_rate(&self, rate: FlopRate) -> Option<SharedSet> {
         self.of.at_rate(rate).map(|of| self.stop.stopping(of))
+    }
+    fn alone(&self) -> Option<Alone> {
+        self.of.alone()
+    }
+    fn shutdown(&self) -> Duration {
+        self.of.shutdown()
     }
     fn replayable(&self) -> Result<(), TraceError> {
         self.of.replayable()

@@ -250,7 +250,7 @@ impl AtOnce {
                 Op::Send(send, Start::Request(request))
             }
             (Pass::Rest, Op::Collective(call, _)) => Op::Collective(call, Start::Request(request)),
-            (Pass::Rest, Op::Finalize) => {
+            (Pass::Rest, Op::Finalize(_)) => {
                 let barrier = Arc::new(Collective::barrier(CommId::WORLD));
                 Op::Collective(barrier, Start::Request(request))
             }

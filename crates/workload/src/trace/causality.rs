@@ -19,7 +19,7 @@ use mpi::source::Status;
 use mpi::{Completion, Op, Rank};
 
 use super::error::TraceError;
-use super::order::order_first;
+use super::order::{Finding, Kind, order_first};
 use super::set::{RecordedCall, TraceSet};
 
 /// Whether a replay is held to the order of the recorded run.
@@ -37,10 +37,17 @@ pub enum Check {
 /// The most calls of a recorded run, of all ranks together, whose order is found without being asked for.
 pub const SHORT: u64 = 1_000_000;
 
-/// The logical clock of each call of a recorded run, by rank: found when it is first asked for; none of a run that is
-/// too long.
+/// The order of a recorded run: found when it is first asked for; none of a run that is too long.
 #[derive(Debug, Default)]
-pub struct Logical(OnceLock<Option<Vec<Vec<u64>>>>);
+pub struct Logical(OnceLock<Option<Recorded>>);
+
+#[derive(Debug)]
+struct Recorded {
+    /// The logical clock of each call, by rank.
+    clocks: Vec<Vec<u64>>,
+    /// How many messages were received before they were sent, by the clocks of the hosts, and the first of them.
+    inversions: Option<(u64, Finding)>,
+}
 
 impl Logical {
     /// Goes through the whole of `set`, unless that has been done, or it has more than `most` calls. Whether it has the
@@ -49,15 +56,33 @@ impl Logical {
         if self.0.get().is_none() {
             let mut clocks = vec![Vec::new(); set.ranks() as usize];
             let found = order_first(set, most, &mut |rank: Rank, clock| clocks[rank.0 as usize].push(clock))?;
+            let found = found.map(|findings| {
+                let mut all = findings.first.iter();
+                let first = all.find(|finding| finding.kind == Kind::ClockInversion).cloned();
+                let inversions = first.map(|first| (findings.count(Kind::ClockInversion), first));
+                Recorded { clocks, inversions }
+            });
             // Whoever was faster has found the same.
-            let _ = self.0.set(found.map(|_| clocks));
+            let _ = self.0.set(found);
         }
         Ok(self.0.get().is_some_and(Option::is_some))
     }
 
+    /// A warning that recorded times of different ranks contradict the order of the run, if they do.
+    pub fn inversions(&self) -> Option<String> {
+        let (count, first) = self.0.get()?.as_ref()?.inversions.as_ref()?;
+        let Finding { rank, number, call, cause, .. } = first;
+        Some(format!(
+            "{count} messages were received before they were sent, by the clocks of the hosts (first call #{number} \
+             {call} of rank {}: {cause}): mode timestamps goes by those clocks, so what ranks wait there is not the \
+             program's ('hopcast trace lint' lists such calls)",
+            rank.0
+        ))
+    }
+
     /// That of a rank's call, from 1; none of those that the recorded run's order does not come to.
     fn of(&self, rank: Rank, number: u64) -> Option<u64> {
-        self.0.get()?.as_ref()?.get(rank.0 as usize)?.get(number.checked_sub(1)? as usize).copied()
+        self.0.get()?.as_ref()?.clocks.get(rank.0 as usize)?.get(number.checked_sub(1)? as usize).copied()
     }
 }
 

@@ -117,6 +117,23 @@ impl ClockTable {
         (recorded, aligned, warnings)
     }
 
+    /// The clocks aligned by what must be added to each rank's times to have those of one clock \[ns\]: on each host
+    /// that of its first rank, as they share the host's clock.
+    pub fn shifted(begins: &[Begin], host_of: &[&str], differences_ns: &[i64]) -> ClockTable {
+        let mut of_host: BTreeMap<&str, i64> = BTreeMap::new();
+        for (host, difference) in host_of.iter().zip(differences_ns) {
+            of_host.entry(host).or_insert(*difference);
+        }
+        let difference = |rank: usize| match host_of[rank] {
+            "" => differences_ns[rank],
+            host => of_host[host],
+        };
+        let ranks = || 0..begins.len();
+        let first =
+            ranks().map(|rank| begins[rank].first_ns.saturating_add(difference(rank))).min().unwrap_or(0);
+        ClockTable { origins_ns: ranks().map(|rank| first.saturating_sub(difference(rank))).collect() }
+    }
+
     /// The clock of `rank`.
     pub fn of_rank(&self, rank: u32) -> Times {
         Times { origin_ns: self.origins_ns[rank as usize] }

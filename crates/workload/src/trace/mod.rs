@@ -51,7 +51,7 @@ use engine::registry::Entry;
 pub use error::TraceError;
 pub use input::{ReadAt, TraceFile};
 pub use replay::{Mode, Replay, ReplayOptions, Wildcards, replay};
-pub use set::{Clocks, RankSummary, RecordedCall, Summary, TraceSet};
+pub use set::{Alone, Clocks, RankSummary, RecordedCall, Summary, TraceSet};
 
 /// An opened run, shared by those who read from it.
 pub type SharedSet = Arc<dyn TraceSet>;

@@ -6,17 +6,26 @@
 //! | mode | between two calls | what it answers |
 //! | --- | --- | --- |
 //! | `dependencies` | the recorded gap is computed, or what was counted in it (`computing.rs`); calls take their simulated time | how long on that machine |
-//! | `timestamps` | the rank sleeps until the recorded start | how long each call takes there |
+//! | `timestamps` | the rank computes, and waits until the recorded start | how long each call takes there |
 //! | `no-compute` | nothing: only calls that are simulated take time | what communication alone takes |
 //! | `no-dependencies` | the recorded gap is computed; no call waits for anything | what ignoring dependencies gets wrong |
 //! | `none` | nothing: all messages of the trace start at time zero | the same, of communication alone |
 //!
 //! Without computing, and without dependencies, calls of which a replay only has the recorded time take none.
 //!
-//! With the time shift of `timestamps`, a rank that comes late to a recorded start moves all of its
-//! later starts by the delay, so that one slow call does not lengthen those after it.
+//! With timestamps, a rank computes in the recorded gap before a call, and waits for the rest. Where its calls return late,
+//! computing is cut short so that the next call is in time; with the time shift it is not, and the next call is late by
+//! as much. Waiting less than was recorded makes up for that:
+//!
+//! ```text
+//! timestamps           start = max(recorded start, end of the call before)
+//! shifted timestamps   start = max(recorded start, end of the call before + recorded gap)
+//! ```
 //!
 //! What was waited in tests and probes that found nothing is no computing: the call after them waits for what it found.
+//!
+//! MPI_Init takes its recorded time. What a rank does in MPI_Finalize besides waiting for others takes the least recorded
+//! time of any rank there; waiting is simulated.
 //!
 //! A receive from any source takes the message of the recorded source, or what comes first here
 //! ([`Wildcards`]). With the recorded run's logical clocks ([`ReplayOptions::check`]) it is checked that
@@ -27,6 +36,7 @@
 use std::sync::Arc;
 
 use engine::{Duration, Time};
+use mpi::operation::Work;
 use mpi::{Completion, Op, Rank, Source};
 
 use super::at_once::AtOnce;
@@ -44,7 +54,7 @@ pub enum Mode {
     Dependencies,
     /// Its recorded start, or the end of the call before if that is later.
     Timestamps,
-    /// As `Timestamps`, but a delay moves all later starts of the rank.
+    /// As `Timestamps`, but no computing is cut short: the call is later instead.
     ShiftedTimestamps,
     /// The end of the call before: nothing is computed.
     NoCompute,
@@ -114,6 +124,10 @@ pub struct Replay {
     gaps: Gaps,
     ranks: Vec<RankReplay>,
     error: Option<TraceError>,
+    /// What every rank does in MPI_Finalize besides waiting.
+    shutdown: Duration,
+    /// A warning about the recorded times of different ranks, which rank 0 gives.
+    clocks: Option<String>,
     /// Of the lowest ranks, with the rank, ascending.
     warnings: Vec<(Rank, String)>,
 }
@@ -124,13 +138,11 @@ const WARNINGS: usize = 8;
 /// Where one rank stands.
 struct RankReplay {
     calls: Calls,
-    /// The operation of the call whose start is being waited for.
-    held: Option<Op>,
+    /// What the rank does before its next call, and the operation of that, the last one first.
+    held: Vec<Op>,
     /// The call that the rank stands in, or stood in last, and its number from 1.
     call: Option<RecordedCall>,
     number: u64,
-    /// What the rank's recorded starts are moved by.
-    shift: Duration,
     /// Whether the operation before makes a communicator.
     makes_comm: bool,
     /// How much later its clock starts than the first one of its host.
@@ -160,7 +172,7 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         return Err(TraceError::new("--mode", reason));
     }
     if !set.common_time() && matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
-        let reason = "recorded with --clock cpu, the ranks have no common time: mode timestamps cannot replay it; \
+        let reason = "the ranks have no common time, as when recorded with --clock cpu: mode timestamps cannot replay it; \
                       use dependencies or none";
         return Err(TraceError::new("--mode", reason));
     }
@@ -168,10 +180,9 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
     let logical = logical(&*set, &options)?;
     let rank = |number| RankReplay {
         calls: Calls::Closed,
-        held: None,
+        held: Vec::new(),
         call: None,
         number: 0,
-        shift: Duration::ZERO,
         makes_comm: false,
         starts_after: set.starts_after(Rank(number)),
         causality: logical.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
@@ -179,7 +190,10 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         backwards: None,
     };
     let ranks = (0..set.ranks()).map(rank).collect();
-    Ok(Replay { set, options, gaps, ranks, error: None, warnings: Vec::new() })
+    let by_clock = matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps);
+    let clocks = logical.filter(|_| by_clock).and_then(|logical| logical.inversions());
+    let shutdown = if options.mode == Mode::NoCompute { Duration::ZERO } else { set.shutdown() };
+    Ok(Replay { set, options, gaps, ranks, error: None, shutdown, clocks, warnings: Vec::new() })
 }
 
 /// The recorded run's logical clocks, if the replay is held to them.
@@ -221,6 +235,8 @@ impl Replay {
     fn step(&mut self, rank: Rank, done: &Completion) -> Result<Op, TraceError> {
         let state = &mut self.ranks[rank.0 as usize];
         if let Calls::Closed = state.calls {
+            let about_clocks = if rank == Rank(0) { self.clocks.take() } else { None };
+            self.warnings.extend(about_clocks.map(|warning| (rank, warning)));
             let (set, options) = (self.set.clone(), self.options.clone());
             let open = Opening { set, rank, options, gaps: self.gaps };
             state.calls = match self.options.mode {
@@ -250,6 +266,7 @@ impl Replay {
         }
         Ok(match op {
             Op::Compute(work) => Op::Compute(work.scaled(self.options.scale)),
+            Op::Finalize(_) => Op::Finalize(self.shutdown),
             op => op,
         })
     }
@@ -296,6 +313,12 @@ impl Source for Replay {
         Some(format!("call #{} {} at {:.6} s of the trace", state.number, call.name, call.begin.seconds()))
     }
 
+    /// The recorded one: an MPI_Waitsome is replayed as a wait for what it completed.
+    fn function(&self, rank: Rank) -> Option<&'static str> {
+        let state = &self.ranks[rank.0 as usize];
+        matches!(state.calls, Calls::InOrder(_)).then_some(state.call?.name)
+    }
+
     /// Of rank 0: the ranks of one run advance together.
     fn share_done(&self) -> Option<f64> {
         let first = self.ranks.first()?;
@@ -319,12 +342,12 @@ impl RankReplay {
 
     /// What the call that has returned says against the recorded order.
     fn contradiction(&mut self, done: &Completion) -> Option<String> {
-        let causality = self.causality.as_mut().filter(|_| self.held.is_none())?;
+        let causality = self.causality.as_mut().filter(|_| self.held.is_empty())?;
         causality.check(&self.call?, self.number, done)
     }
 
     fn next(&mut self, rank: Rank, mode: Mode, gaps: Gaps, done: &Completion) -> Result<Op, TraceError> {
-        if let Some(op) = self.held.take() {
+        if let Some(op) = self.held.pop() {
             return Ok(op);
         }
         let Calls::InOrder(calls) = &mut self.calls else { unreachable!("only called in order") };
@@ -356,29 +379,28 @@ impl RankReplay {
             Some(causality) => causality.carrying(op, self.number),
             None => op,
         };
-        let pause = match (mode, before) {
-            (Mode::NoCompute, _) => None,
+        let [wait, compute] = match (mode, before) {
+            (Mode::NoCompute, _) => [None, None],
             // When its own clock says. How late that starts is how late MPI_Init ended there: no computing, and not the
             // machine that is simulated.
-            (Mode::Dependencies, None) => sleep(self.on_own_clock(call.begin), done.now),
+            (Mode::Dependencies, None) => [sleep(self.on_own_clock(call.begin), done.now), None],
             (Mode::Dependencies, Some(before)) => {
-                gaps.work(call.begin.since(before.end), &known).map(Op::Compute)
+                [None, gaps.work(call.begin.since(before.end), &known).map(Op::Compute)]
             }
-            _ => {
-                let start = Time(recorded.begin.0.saturating_add(self.shift.0));
-                if mode == Mode::ShiftedTimestamps {
-                    self.shift += done.now.since(start);
-                }
-                sleep(start, done.now)
+            (_, None) => [sleep(call.begin, done.now), None],
+            (_, Some(before)) => {
+                let gap = call.begin.since(before.end);
+                let computed = gap.saturating_sub(known.waited);
+                let shifted = if mode == Mode::ShiftedTimestamps { done.now + gap } else { done.now };
+                let start = call.begin.max(shifted);
+                let computed = computed.min(start.since(done.now));
+                let work = if known.polls > 0 { Work::Polled(computed) } else { Work::Time(computed) };
+                let compute = (computed > Duration::ZERO).then_some(Op::Compute(work));
+                [sleep(Time(start.0 - computed.0), done.now), compute]
             }
         };
-        Ok(match pause {
-            Some(pause) => {
-                self.held = Some(op);
-                pause
-            }
-            None => op,
-        })
+        self.held.extend([Some(op), compute, wait].into_iter().flatten());
+        Ok(self.held.pop().expect("a call has an operation"))
     }
 }
 

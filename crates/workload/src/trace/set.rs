@@ -189,6 +189,26 @@ pub struct EndsEarly {
     pub standing: Option<Standing>,
 }
 
+/// The file of one rank, of a run that had more, without the files of the others. The set has one rank, 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alone {
+    /// Which rank of the run.
+    pub rank: u32,
+    /// How many the run had, at least.
+    pub ranks: u32,
+}
+
+impl Alone {
+    /// Why it cannot be replayed.
+    pub fn refused(self, file: &str) -> TraceError {
+        let Alone { rank, ranks } = self;
+        TraceError::new(
+            file,
+            format!("is rank {rank} of {ranks}, and the files of the other ranks are not beside it"),
+        )
+    }
+}
+
 /// The recorded calls of one rank, in order. Ends after an error.
 pub type RecordedCalls = Box<dyn Iterator<Item = Result<RecordedCall, TraceError>> + Send>;
 
@@ -254,6 +274,10 @@ pub trait TraceSet: Send + Sync {
         let _ = rate;
         None
     }
+    /// Which rank of how many it is, if it is the file of one rank alone. Such a set cannot be replayed.
+    fn alone(&self) -> Option<Alone> {
+        None
+    }
     /// Why it cannot be replayed, if that is known without reading all: calls that have no counterpart.
     fn replayable(&self) -> Result<(), TraceError>;
     /// Reads the whole trace and sums it up.
@@ -273,6 +297,12 @@ pub trait TraceSet: Send + Sync {
     /// its own clock, if clocks are aligned. Only of a format whose ranks have clocks of their own.
     fn starts_after(&self, rank: Rank) -> Duration {
         let _ = rank;
+        Duration::ZERO
+    }
+
+    /// The least time that a rank spent in its MPI_Finalize: what ending the library took. The last rank to come there
+    /// waits for nobody, the others wait for it. Zero where that was not recorded, or nobody waits there.
+    fn shutdown(&self) -> Duration {
         Duration::ZERO
     }
 

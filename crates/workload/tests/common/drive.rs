@@ -164,7 +164,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                         let op = in_world(op, rank, &members);
                         let comm = match &op {
                             Op::Collective(call, _) => Some(call.comm),
-                            Op::Finalize => Some(CommId::WORLD),
+                            Op::Finalize(_) => Some(CommId::WORLD),
                             _ => None,
                         };
                         if let Some(comm) = comm {
@@ -184,7 +184,7 @@ pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
                     Op::Collective(call, Start::Blocking) if call.comm == CommId::WORLD => {
                         arrivals[&(0, collectives[rank])] == ranks
                     }
-                    Op::Finalize => arrivals[&(0, collectives[rank])] == ranks,
+                    Op::Finalize(_) => arrivals[&(0, collectives[rank])] == ranks,
                     op => boxes[rank].ready(op),
                 };
                 if !ready {

@@ -59,15 +59,50 @@ const OVERHEADS: &[&str] = &[
     "MPI_Testall",
     "MPI_Testany",
     "MPI_Testsome",
+    "MPI_Comm_compare",
+    "MPI_Comm_get_name",
+    "MPI_Comm_remote_size",
+    "MPI_Comm_set_name",
+    "MPI_Comm_test_inter",
+    "MPI_Cart_get",
+    "MPI_Cartdim_get",
+    "MPI_Finalized",
+    "MPI_Get_elements",
+    "MPI_Get_version",
+    "MPI_Is_thread_main",
+    "MPI_Pack",
+    "MPI_Pack_size",
+    "MPI_Query_thread",
+    "MPI_Test_cancelled",
+    "MPI_Topo_test",
+    "MPI_Unpack",
     "MPI_Op_create",
     "MPI_Op_free",
     "MPI_Dims_create",
     "MPI_Address",
     "MPI_Get_address",
     "MPI_Pcontrol",
-    "MPI_Errhandler_set",
     "MPI_Buffer_attach",
     "MPI_Buffer_detach",
+];
+
+/// What the names of more such functions begin with.
+const HARMLESS: &[&str] = &[
+    "MPI_Attr_",
+    "MPI_Comm_create_errhandler",
+    "MPI_Comm_create_keyval",
+    "MPI_Comm_delete_attr",
+    "MPI_Comm_free_keyval",
+    "MPI_Comm_get_attr",
+    "MPI_Comm_get_errhandler",
+    "MPI_Comm_set_attr",
+    "MPI_Comm_set_errhandler",
+    "MPI_Errhandler_",
+    "MPI_Error_",
+    "MPI_Group_",
+    "MPI_Info_",
+    "MPI_Keyval_",
+    "MPI_Type_",
 ];
 
 /// What a line says.
@@ -130,6 +165,20 @@ impl<'a> Call<'a> {
         self.roles.is_some_and(|roles| roles.contains('c')).then(|| self.comm()).transpose()
     }
 
+    /// The ranks that stand for any source and for nobody in the library that made the communicator's handle.
+    pub fn wildcards(&self) -> [i64; 2] {
+        let mut places = self.roles.unwrap_or_default().chars().zip(&self.arguments);
+        let handle = places.find(|(role, _)| *role == 'c').and_then(|(_, field)| field.split(',').next());
+        // MPICH's are integers: two bits for the kind of handle, four for that of the object, 1 for communicators. One
+        // with the highest bit was printed with its sign extended to 64 bits.
+        let mpich = handle.and_then(|handle| handle.parse::<u64>().ok()).is_some_and(|handle| {
+            let (high, low) = (handle >> 32, handle as u32);
+            let extended = high == u64::from(u32::MAX) && low >> 31 == 1;
+            (high == 0 || extended) && low >> 30 != 0 && low >> 26 & 0xf == 1
+        });
+        if mpich { [-2, -1] } else { [-1, -2] }
+    }
+
     /// The communicator's rank and size.
     pub fn comm(&self) -> Result<[i64; 2], Reason> {
         Ok([self.number('c', 0, 1)?, self.number('c', 0, 2)?])
@@ -138,7 +187,7 @@ impl<'a> Call<'a> {
 
 /// The function called `name` whose time is replayed, if it is one.
 fn overhead(name: &str) -> Result<&'static str, Reason> {
-    let harmless = |known: &&str| known.starts_with("MPI_Type_") || known.starts_with("MPI_Group_");
+    let harmless = |known: &&str| HARMLESS.iter().any(|begin| known.starts_with(begin));
     let known = OVERHEADS.iter().copied().find(|known| *known == name);
     let known = known
         .or_else(|| calls::CALLS.iter().map(|call| call.name).filter(harmless).find(|known| *known == name));

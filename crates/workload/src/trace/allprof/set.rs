@@ -13,7 +13,7 @@ use crate::trace::clock::{Begin, ClockTable, FARTHEST, SYNCHRONISING, Times};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 use crate::trace::lines::{Lines, Part};
-use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCalls, Summary, TraceSet};
+use crate::trace::set::{Alone, Clocks, RankCalls, RankSummary, RecordedCalls, Summary, TraceSet};
 
 /// The entry of this format.
 pub const FORMAT: Entry<Format> = Entry {
@@ -27,6 +27,9 @@ pub const FORMAT: Entry<Format> = Entry {
 /// What is looked at to know the format and to find the last call \[bytes\].
 const LOOK: usize = 4096;
 
+/// Clocks that are farther apart are damaged: a hundred years \[ns\].
+const FARTHEST_CLOCK_NS: f64 = 3e18;
+
 /// A recorded run.
 pub struct AllprofSet {
     files: Vec<TraceFile>,
@@ -35,26 +38,35 @@ pub struct AllprofSet {
     aligned: ClockTable,
     all_finalize: bool,
     warnings: Vec<String>,
+    /// Which rank of how many it is, of one file alone.
+    alone: Option<Alone>,
 }
 
-/// Whether the first line is "# collprof … output file" or the like.
+/// Whether the first line is "# collprof … output file", "# htor's PMPI Tracer … Output File" or the like.
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     let begin = file.peek(0, 128)?;
     let begin = String::from_utf8_lossy(&begin);
     let first = begin.lines().next().unwrap_or_default();
-    Ok(first.strip_prefix("# ").is_some_and(|rest| rest.contains("prof ") && rest.ends_with("output file")))
+    let tracer = |rest: &str| rest.contains("prof ") || rest.starts_with("htor's PMPI Tracer");
+    Ok(first
+        .strip_prefix("# ")
+        .is_some_and(|rest| tracer(rest) && rest.trim_end().to_ascii_lowercase().ends_with("output file")))
 }
 
 impl AllprofSet {
     /// Opens the traces among `files`, which must be of one run and complete.
     pub fn open(files: Vec<TraceFile>) -> Result<AllprofSet, TraceError> {
-        let files = by_rank(files)?;
-        let begins: Vec<_> = (0..files.len())
-            .map(|rank| read_begin(&files[rank], files.len() as i64))
-            .collect::<Result<_, _>>()?;
+        let (files, alone) = by_rank(files)?;
+        let ranks = alone.map_or(files.len() as i64, |alone| i64::from(alone.ranks));
+        let begins: Vec<_> = files.iter().map(|file| read_begin(file, ranks)).collect::<Result<_, _>>()?;
         let hosts: Vec<String> = files.iter().map(host).collect::<Result<_, _>>()?;
         let names: Vec<_> = hosts.iter().map(String::as_str).collect();
-        let (recorded, aligned, mut warnings) = ClockTable::align(&begins, &names);
+        let (recorded, by_calls, warnings) = ClockTable::align(&begins, &names);
+        let differences: Option<Vec<i64>> = files.iter().map(clock_difference).collect::<Result<_, _>>()?;
+        let (aligned, mut warnings) = match differences.filter(|all| all.iter().any(|ns| *ns != 0)) {
+            Some(differences) => (ClockTable::shifted(&begins, &names, &differences), Vec::new()),
+            None => (by_calls, warnings),
+        };
         let cut: Vec<_> = files.iter().map(finalizes).collect::<Result<_, _>>()?;
         let cut: Vec<_> = files.iter().zip(cut).filter(|(_, finalizes)| !finalizes).collect();
         if let Some((first, _)) = cut.first() {
@@ -66,7 +78,7 @@ impl AllprofSet {
             ));
         }
         let all_finalize = cut.is_empty();
-        Ok(AllprofSet { files, hosts, recorded, aligned, all_finalize, warnings })
+        Ok(AllprofSet { files, hosts, recorded, aligned, all_finalize, warnings, alone })
     }
 
     fn lines(&self, rank: Rank) -> Result<Lines, TraceError> {
@@ -84,8 +96,9 @@ impl AllprofSet {
     }
 }
 
-/// The files in the order of their ranks: the last number in the name without its ending.
-fn by_rank(files: Vec<TraceFile>) -> Result<Vec<TraceFile>, TraceError> {
+/// The files in the order of their ranks: the last number in the name without its ending. One file may be that of one
+/// of several ranks.
+fn by_rank(files: Vec<TraceFile>) -> Result<(Vec<TraceFile>, Option<Alone>), TraceError> {
     let mut found: BTreeMap<u32, TraceFile> = BTreeMap::new();
     for file in files {
         if !recognise(&file)? {
@@ -102,6 +115,13 @@ fn by_rank(files: Vec<TraceFile>) -> Result<Vec<TraceFile>, TraceError> {
             return Err(TraceError::new(&*file.name, reason));
         }
     }
+    if found.len() == 1
+        && let Some((&rank, file)) = found.first_key_value()
+    {
+        let ranks = ranks_of_run(file)?.max(rank.saturating_add(1));
+        let alone = (ranks > 1).then_some(Alone { rank, ranks });
+        return Ok((found.into_values().collect(), alone));
+    }
     let ranks = found.len() as u32;
     match (0..ranks).find(|rank| !found.contains_key(rank)) {
         Some(missing) => {
@@ -111,15 +131,54 @@ fn by_rank(files: Vec<TraceFile>) -> Result<Vec<TraceFile>, TraceError> {
                 format!("is of rank {rank}, but the file of rank {missing} is missing"),
             ))
         }
-        None => Ok(found.into_values().collect()),
+        None => Ok((found.into_values().collect(), None)),
     }
 }
 
-/// What the line "# host: NAME" says.
-fn host(file: &TraceFile) -> Result<String, TraceError> {
+/// The size of the largest communicator that the first calls name: that of the world in most programs.
+fn ranks_of_run(file: &TraceFile) -> Result<u32, TraceError> {
+    let mut lines = Lines::new(Part::whole(file.clone()));
+    let mut ranks = 1;
+    for _ in 0..FARTHEST {
+        if !translate::advance(&mut lines)? {
+            break;
+        }
+        let call = Call::read(lines.text().trim()).map_err(|reason| lines.error(reason))?;
+        let size = call.in_comm().map_err(|reason| lines.error(reason))?.map_or(1, |[_, size]| size);
+        ranks = ranks.max(u32::try_from(size).unwrap_or(1));
+    }
+    Ok(ranks)
+}
+
+/// What the line of the head that begins with one of these says.
+fn head(file: &TraceFile, keys: [&str; 2]) -> Result<Option<String>, TraceError> {
     let begin = file.peek(0, LOOK)?;
     let begin = String::from_utf8_lossy(&begin);
-    Ok(begin.lines().find_map(|line| line.strip_prefix("# host:")).unwrap_or_default().trim().to_string())
+    let value = |line: &str| {
+        let rest = line.strip_prefix("# ")?;
+        Some(keys.iter().find_map(|key| rest.strip_prefix(key))?.trim().to_string())
+    };
+    Ok(begin.lines().take_while(|line| line.starts_with('#')).find_map(value))
+}
+
+/// The name of the host; without a domain that is not set.
+fn host(file: &TraceFile) -> Result<String, TraceError> {
+    let name = head(file, ["host:", "hostname:"])?.unwrap_or_default();
+    Ok(name.trim_end_matches("(none)").trim_end_matches('.').to_string())
+}
+
+/// What the rank's times lack of those of rank 0 \[ns\], if the head says so.
+fn clock_difference(file: &TraceFile) -> Result<Option<i64>, TraceError> {
+    let Some(line) = head(file, ["Init clockdiff:", "clockdiff:"])? else { return Ok(None) };
+    let us = line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+    let ns = us.map(|us| us * 1e3).filter(|ns| ns.abs() < FARTHEST_CLOCK_NS);
+    match ns {
+        Some(ns) => Ok(Some(ns.round() as i64)),
+        None => Err(TraceError::new(
+            &*file.name,
+            format!("'{line}' is no difference of two clocks in microseconds"),
+        )),
+    }
 }
 
 /// Whether the file's last lines have MPI_Finalize.
@@ -158,8 +217,11 @@ impl TraceSet for AllprofSet {
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
     }
+    fn alone(&self) -> Option<Alone> {
+        self.alone
+    }
     fn replayable(&self) -> Result<(), TraceError> {
-        Ok(())
+        self.alone.map_or(Ok(()), |alone| Err(alone.refused(&self.files[0].name)))
     }
 
     fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError> {
@@ -206,7 +268,8 @@ impl TraceSet for AllprofSet {
     }
 
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError> {
-        let run = Run { rank: rank.0, ranks: self.ranks(), all_finalize: self.all_finalize };
+        let Alone { rank: own, ranks } = self.alone.unwrap_or(Alone { rank: rank.0, ranks: self.ranks() });
+        let run = Run { rank: own, ranks, all_finalize: self.all_finalize };
         Ok(Box::new(Translator::new(self.lines(rank)?, self.times(rank, clocks), run)))
     }
 }

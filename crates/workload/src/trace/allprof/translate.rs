@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::Bytes;
+use engine::{Bytes, Duration};
 use mpi::Op;
 use mpi::collective::{Collective, Kind, Sizes};
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via};
@@ -94,7 +94,7 @@ impl Translator {
     fn translate(&mut self, read: &Call, call: &RecordedCall) -> Result<Op, Reason> {
         let overhead = Op::Call(read.name, call.end.since(call.begin));
         if read.name == "MPI_Finalize" && self.run.all_finalize {
-            return Ok(Op::Finalize);
+            return Ok(Op::Finalize(Duration::ZERO));
         }
         if let Some([rank, size]) = read.in_comm()? {
             self.renumbered |= size == i64::from(self.run.ranks) && rank != i64::from(self.run.rank);
@@ -189,8 +189,17 @@ impl Translator {
     }
 
     fn receive(&self, read: &Call, nth: usize) -> Result<Receive, Reason> {
-        let nobody = if read.number('d', nth, 0)? == -1 { Peer::Any } else { Peer::Null };
-        let from = self.peer(read, nth)?.map_or(nobody, Peer::Rank);
+        let [any, nobody] = read.wildcards();
+        let from = match self.peer(read, nth)? {
+            Some(rank) => Peer::Rank(rank),
+            None => match read.number('d', nth, 0)? {
+                source if source == any => Peer::Any,
+                source if source == nobody => Peer::Null,
+                source => {
+                    return Err(format!("receives from rank {source}, which is neither any nor nobody"));
+                }
+            },
+        };
         let tag = u32::try_from(read.number('g', nth, 0)?).map_or(TagMatch::Any, TagMatch::Tag);
         Ok(Receive { from, tag, comm: self.comm(read)?, capacity: Bytes(u64::MAX) })
     }

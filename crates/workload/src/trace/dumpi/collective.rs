@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use engine::Bytes;
+use engine::{Bytes, Duration};
 use mpi::Op;
 use mpi::collective::{Collective, Kind, Sizes};
 use mpi::operation::Start;
@@ -22,7 +22,7 @@ impl State {
     pub(super) fn collective(&mut self, record: &Record) -> Result<Option<Op>, Reason> {
         let kind = match record.call().name {
             "MPI_Barrier" => Kind::Barrier,
-            "MPI_Finalize" if self.run.all_finalize => return Ok(Some(Op::Finalize)),
+            "MPI_Finalize" if self.run.all_finalize => return Ok(Some(Op::Finalize(Duration::ZERO))),
             "MPI_Bcast" => Kind::Bcast,
             "MPI_Reduce" => Kind::Reduce,
             "MPI_Allreduce" => Kind::Allreduce,

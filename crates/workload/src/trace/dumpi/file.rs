@@ -10,6 +10,8 @@
 //! ```
 //! All numbers are big-endian; a section that is missing stands at 0. Source: sst-dumpi 1.1.
 
+use engine::Duration;
+
 use super::calls::{CALLS, COUNTED};
 use super::record::Records;
 use crate::trace::error::TraceError;
@@ -123,6 +125,24 @@ impl DumpiFile {
         Records::new(Cursor::new(self.file.clone(), self.index.body, end, buffer))
     }
 
+    /// How long the rank was in MPI_Finalize, if the records end with it and have wall times. It has no arguments, so
+    /// that its record, and the mark after it, can only have a few lengths.
+    pub fn finalize_time(&self) -> Result<Option<Duration>, TraceError> {
+        let end = self.index.after(self.index.body);
+        let length = (end - self.index.body).min(64);
+        let tail = self.file.peek(end - length, length as usize)?;
+        for mark in [2, 0] {
+            let Some(tail) = tail.len().checked_sub(mark).map(|at| &tail[..at]) else { continue };
+            for length in FINALIZE_LENGTHS {
+                let Some(record) = tail.len().checked_sub(length).map(|at| &tail[at..]) else { continue };
+                if let Some(ns) = finalize_ns(record) {
+                    return Ok(Some(Duration(ns.saturating_mul(1000))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The names of the program's own functions that were recorded: `(address, name)`.
     pub fn addresses(&self) -> Result<Vec<(u64, String)>, TraceError> {
         let Some(mut cursor) = self.section(self.index.addresses) else { return Ok(Vec::new()) };
@@ -224,6 +244,29 @@ impl Index {
             .min()
             .unwrap_or(self.end)
     }
+}
+
+/// Lengths of a record of MPI_Finalize with wall times: with a thread or not, with processor times or not \[bytes\].
+const FINALIZE_LENGTHS: [usize; 4] = [15, 17, 27, 29];
+
+/// How long the call took whose record this is, if it is one of MPI_Finalize of just this length \[ns\].
+fn finalize_ns(record: &[u8]) -> Option<u64> {
+    let number = u16::from_be_bytes([record[0], record[1]]);
+    let is_finalize = CALLS.get(usize::from(number)).is_some_and(|call| call.name == "MPI_Finalize");
+    let mask = record[2];
+    let times = 3 + if mask & 1 << 6 != 0 { 2 } else { 0 } + if mask & 1 << 2 != 0 { 12 } else { 0 };
+    let has_wall = mask & 1 << 3 != 0 && mask >> 7 == 0;
+    if !is_finalize || !has_wall || record.len() != times + 12 {
+        return None;
+    }
+    let ns = |at: usize| {
+        let seconds = u16::from_be_bytes([record[at], record[at + 1]]);
+        let ns = u32::from_be_bytes([record[at + 2], record[at + 3], record[at + 4], record[at + 5]]);
+        (ns < 1_000_000_000).then_some(u64::from(seconds) * 1_000_000_000 + u64::from(ns))
+    };
+    // Seconds are stored in 16 bits: a call over their wrap looks as if it ended before it began.
+    let (begin, end) = (ns(times)?, ns(times + 6)?);
+    Some(if end < begin { end + (1 << 16) * 1_000_000_000 - begin } else { end - begin })
 }
 
 fn read_header(file: &TraceFile, index: Index) -> Result<Header, TraceError> {

@@ -36,10 +36,11 @@ impl Meta {
 /// The `.bin` files in the order of their ranks: 0, 1, … without a gap.
 pub fn by_rank(files: Vec<TraceFile>, meta: Option<&Meta>) -> Result<Vec<TraceFile>, TraceError> {
     let mut found: Vec<_> = files.into_iter().filter(|file| file.name.ends_with(".bin")).collect();
-    if let [only] = &found[..] {
-        if numbered(only).is_none() {
-            return Ok(found);
-        }
+    // One alone may be of any rank, unless a file beside it says how many there are.
+    if let [only] = &found[..]
+        && (meta.is_none() || numbered(only).is_none())
+    {
+        return Ok(found);
     }
     let mut ranks: BTreeMap<u32, TraceFile> = BTreeMap::new();
     let mut first_prefix: Option<String> = None;
@@ -82,7 +83,7 @@ pub fn by_rank(files: Vec<TraceFile>, meta: Option<&Meta>) -> Result<Vec<TraceFi
 }
 
 /// `("testtrace", 3)` of `testtrace-0003.bin`.
-fn numbered(file: &TraceFile) -> Option<(&str, u32)> {
+pub fn numbered(file: &TraceFile) -> Option<(&str, u32)> {
     let (prefix, number) = file.base_name().strip_suffix(".bin")?.rsplit_once('-')?;
     let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     Some((prefix, if digits { number.parse().ok()? } else { return None }))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use engine::Duration;
 use engine::registry::Entry;
 use mpi::Rank;
 
@@ -10,15 +11,18 @@ use super::calls::{CALLS, COUNTED};
 use super::clock;
 use super::datatypes::Datatypes;
 use super::file::DumpiFile;
-use super::naming::{Meta, by_rank};
+use super::names::COMM_WORLD;
+use super::naming::{Meta, by_rank, numbered};
 use super::record::{Record, Records};
 use super::translate::{Run, Translator};
 use crate::trace::Format;
-use crate::trace::clock::{ClockTable, Times};
+use crate::trace::clock::{ClockTable, FARTHEST, Times};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 use crate::trace::replay::Wildcards;
-use crate::trace::set::{Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Summary, TraceSet};
+use crate::trace::set::{
+    Alone, Clocks, RankCalls, RankSummary, RecordedCall, RecordedCalls, Summary, TraceSet,
+};
 
 /// The entry of this format.
 pub const FORMAT: Entry<Format> = Entry {
@@ -53,6 +57,10 @@ pub struct DumpiSet {
     recorded: ClockTable,
     aligned: ClockTable,
     warnings: Vec<String>,
+    /// Which rank of how many it is, of one file alone.
+    alone: Option<Alone>,
+    /// The least time in MPI_Finalize.
+    shutdown: Duration,
 }
 
 impl DumpiSet {
@@ -69,6 +77,12 @@ impl DumpiSet {
         let files = by_rank(files, meta.as_ref())?;
         let files: Vec<_> = files.into_iter().map(DumpiFile::open).collect::<Result<_, _>>()?;
         let buffer = (BUFFERS / files.len()).clamp(SMALLEST_BUFFER, LARGEST_BUFFER);
+        let alone = match &files[..] {
+            [only] => alone(only, buffer)?,
+            _ => None,
+        };
+        let finalized = files.iter().map(DumpiFile::finalize_time).collect::<Result<Option<Vec<_>>, _>>()?;
+        let shutdown = finalized.and_then(|all| all.into_iter().min()).unwrap_or(Duration::ZERO);
         let (recorded, aligned, mut warnings) = clock::read(&files, buffer)?;
         let cut: Vec<_> = files.iter().filter(|file| file.count_of("MPI_Finalize") == 0).collect();
         if let Some(first) = cut.first() {
@@ -80,7 +94,7 @@ impl DumpiSet {
             ));
         }
         warnings.extend(unsimulated(&files));
-        Ok(DumpiSet { files, recorded, aligned, warnings })
+        Ok(DumpiSet { files, recorded, aligned, warnings, alone, shutdown })
     }
 
     /// The file of each rank.
@@ -120,7 +134,18 @@ impl TraceSet for DumpiSet {
         self.warnings.clone()
     }
 
+    fn alone(&self) -> Option<Alone> {
+        self.alone
+    }
+
+    fn shutdown(&self) -> Duration {
+        self.shutdown
+    }
+
     fn replayable(&self) -> Result<(), TraceError> {
+        if let Some(alone) = self.alone {
+            return Err(alone.refused(&self.files[0].file.name));
+        }
         for file in &self.files {
             if let Some(name) = NOT_REPLAYABLE.iter().find(|name| file.count_of(name) > 0) {
                 return Err(TraceError::new(
@@ -168,15 +193,41 @@ impl DumpiSet {
         clocks: Clocks,
         wildcards: Wildcards,
     ) -> Result<Box<dyn RankCalls>, TraceError> {
+        let Alone { rank: own, ranks } = self.alone.unwrap_or(Alone { rank: rank.0, ranks: self.ranks() });
         let run = Run {
-            rank: rank.0,
-            ranks: self.ranks(),
+            rank: own,
+            ranks,
             all_finalize: self.files.iter().all(|file| file.count_of("MPI_Finalize") > 0),
             wildcards,
         };
         let times = self.clocks(clocks).of_rank(rank.0);
         Ok(Box::new(Translator::new(self.file(rank)?.clone(), run, times, self.buffer())?))
     }
+}
+
+/// Which rank of how many the file is of, if its first calls say that there were more: MPI_Comm_size and MPI_Comm_rank
+/// of all ranks. Its name may say which, too.
+fn alone(file: &DumpiFile, buffer: usize) -> Result<Option<Alone>, TraceError> {
+    let (mut rank, mut ranks) = (numbered(&file.file).map(|(_, rank)| rank), None);
+    let mut records = file.records(buffer)?;
+    for _ in 0..FARTHEST {
+        let Some(record) = records.next()? else { break };
+        if record.number("comm") != Some(COMM_WORLD) {
+            continue;
+        }
+        let number = |key| record.number(key).and_then(|number| u32::try_from(number).ok());
+        match record.call().name {
+            "MPI_Comm_size" => ranks = ranks.or(number("size")),
+            "MPI_Comm_rank" => rank = rank.or(number("rank")),
+            _ => {}
+        }
+        if rank.is_some() && ranks.is_some() {
+            break;
+        }
+    }
+    let rank = rank.unwrap_or(0);
+    let ranks = ranks.unwrap_or(1).max(rank.saturating_add(1));
+    Ok((ranks > 1).then_some(Alone { rank, ranks }))
 }
 
 /// Whether a record is a call of MPI, not of a function of the program.

@@ -35,6 +35,9 @@ pub struct End {
     pub counts: Vec<u64>,
     /// Whether it came to MPI_Finalize.
     pub finalized: bool,
+    /// How long that took \[ns\].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finalize_ns: Option<u64>,
 }
 
 /// Sums up the calls of a rank.
@@ -92,7 +95,10 @@ impl End {
         self.calls += 1;
         self.last_ns = end_ns;
         self.in_mpi_ns = self.in_mpi_ns.saturating_add(end_ns.saturating_sub(begin_ns));
-        self.finalized |= shape.did == Did::Finalize;
+        if shape.did == Did::Finalize {
+            self.finalized = true;
+            self.finalize_ns = Some(end_ns.saturating_sub(begin_ns));
+        }
         if let Some(bytes) = sent(&shape.did) {
             self.send(bytes);
         }

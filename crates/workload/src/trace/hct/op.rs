@@ -78,7 +78,7 @@ pub fn operation(shape: &Shape, lasted: Duration, came: Came, comms: &Comms) -> 
         }
         Did::NewComm(made) => Op::NewComm(comms.get(made.parent)?, new_comm_of(&made.how)?),
         Did::FreeComm { comm } => Op::FreeComm(comms.get(*comm)?),
-        Did::Finalize => Op::Finalize,
+        Did::Finalize => Op::Finalize(Duration::ZERO),
         Did::Abort { code } => Op::Abort(*code),
     })
 }
@@ -213,7 +213,7 @@ pub fn shape(name: &'static str, op: &Op) -> Shape {
             Did::NewComm(Made { parent: parent.0, comm: None, how: how_of(how), members: Vec::new() })
         }
         Op::FreeComm(comm) => Did::FreeComm { comm: comm.0 },
-        Op::Finalize => Did::Finalize,
+        Op::Finalize(_) => Did::Finalize,
         Op::Abort(code) => Did::Abort { code: *code },
         _ => Did::Overhead,
     };

@@ -20,8 +20,8 @@ use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 use crate::trace::replay::Wildcards;
 use crate::trace::set::{
-    Before, Clocks, EndsEarly, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step, Summary,
-    TraceSet, until_error,
+    Alone, Before, Clocks, EndsEarly, Events, RankCalls, RankSummary, RecordedCall, RecordedCalls, Step,
+    Summary, TraceSet, until_error,
 };
 
 /// The entry of this format.
@@ -88,6 +88,13 @@ impl HctSet {
             });
         };
         let count = first.head.ranks;
+        if let [only] = &ranks[..]
+            && count > 1
+            && only.head.rank < count
+        {
+            let warnings = cut_off(&ranks).into_iter().collect();
+            return Ok(HctSet { ranks, warnings });
+        }
         for (expected, one) in ranks.iter().enumerate() {
             let (found, of) = (one.head.rank, one.head.ranks);
             if of == count && found as usize > expected {
@@ -214,8 +221,17 @@ impl TraceSet for HctSet {
     fn counts(&self) -> Vec<Count> {
         self.ranks[0].head.counts.clone()
     }
+    fn alone(&self) -> Option<Alone> {
+        let Head { rank, ranks, .. } = self.ranks[0].head;
+        (self.ranks.len() < ranks as usize).then_some(Alone { rank, ranks })
+    }
     fn replayable(&self) -> Result<(), TraceError> {
-        Ok(())
+        self.alone().map_or(Ok(()), |alone| Err(alone.refused(&self.ranks[0].file.name)))
+    }
+
+    fn shutdown(&self) -> Duration {
+        let least = self.ranks.iter().map(|one| one.ending.end.as_ref()?.finalize_ns).min();
+        Duration(least.flatten().unwrap_or(0).saturating_mul(1000))
     }
 
     fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError> {

@@ -237,7 +237,7 @@ impl Order<'_> {
                 self.come(rank, clock, call.comm, What::Collective(call), number(start));
             }
             Op::NewComm(parent, how) => self.come(rank, clock, parent, What::Make(how), BLOCKING),
-            Op::Finalize => self.come(rank, clock, CommId::WORLD, What::Finalize, BLOCKING),
+            Op::Finalize(_) => self.come(rank, clock, CommId::WORLD, What::Finalize, BLOCKING),
             Op::Probe(receive) => {
                 let by = self.state(rank).place(rank);
                 let _ = self.senders(by, &receive);
@@ -368,7 +368,7 @@ impl Order<'_> {
             | Op::Collective(_, Start::Blocking)
             | Op::SendReceive(..)
             | Op::NewComm(..)
-            | Op::Finalize => &[Request(BLOCKING)],
+            | Op::Finalize(_) => &[Request(BLOCKING)],
             Op::WaitOne(request) => std::slice::from_ref(request),
             Op::Wait(requests, Until::All) => requests,
             Op::Wait(requests, _) => {
