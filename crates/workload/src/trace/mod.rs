@@ -38,6 +38,7 @@ pub mod order;
 pub mod otf2;
 pub mod replay;
 mod requests;
+pub mod scalatrace;
 pub mod scale;
 pub mod set;
 pub mod simgrid;
@@ -75,6 +76,7 @@ pub const FORMATS: &[Entry<Format>] = &[
     allprof::FORMAT,
     bigsim::FORMAT,
     chakra::FORMAT,
+    scalatrace::FORMAT,
 ];
 
 /// Opens the recorded run that these files hold, in whatever known format.

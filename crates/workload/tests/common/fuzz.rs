@@ -42,7 +42,9 @@ pub fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
         opened.recorded_calls(Rank(rank), Clocks::Recorded)?.collect::<Result<Vec<_>, _>>()?;
     }
     for (_, mode) in Mode::ALL {
-        if !opened.timed() && matches!(mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
+        if !(opened.timed() && opened.common_time())
+            && matches!(mode, Mode::Timestamps | Mode::ShiftedTimestamps)
+        {
             continue;
         }
         let options = ReplayOptions { mode: *mode, clocks: Clocks::Aligned, ..ReplayOptions::default() };

@@ -19,6 +19,7 @@ pub fn all() -> Vec<(&'static str, Sample)> {
         ("goal", vec![("made.bin", goal_binary())]),
         ("allprof", allprof()),
         ("bigsim", bigsim()),
+        ("scalatrace", scalatrace()),
     ]
 }
 
@@ -239,4 +240,37 @@ pub fn bigsim() -> Sample {
     let mut overview = MACHINE.to_vec();
     [2, 2, 1, 1, 1, 1, 0, 2, 2, 6, 1].iter().for_each(|n: &i32| overview.extend(n.to_le_bytes()));
     vec![("bgTrace", overview), ("bgTrace0", file(zero)), ("bgTrace1", file(one))]
+}
+
+/// The stack that calls a function of ScalaTrace.
+pub fn stack(function: u32) -> String {
+    format!("45b8ad_{function:x}")
+}
+
+/// Both ranks in one file, and three messages in a loop.
+pub fn scalatrace() -> Sample {
+    let (mut text, mut number) = (String::new(), 0);
+    let both = "1 -1 0 2 1";
+    let mut event = |ranks: &str, function: u32, more: &str| {
+        let stack = stack(function);
+        text += &format!("RANKS: {ranks}\nEVENT{number}: {function} {stack}\n{more}\n");
+        number += 1;
+    };
+    let three = |rank: u32| format!("LOOP0: iter: ( 3 )[ 1 -1 {rank} 1 0 ] mem: ( 1 )[ 1 -1 {rank} 1 0 ]\n");
+    let comp = |after: u32, us: &str| {
+        let stack = stack(after);
+        format!("COMP 4b-0: {stack} (1 {us} 0 {us} 0 {us}){{0.00 {us} {us} {us} 90.00 1}}\n")
+    };
+    event(both, 1084, "33 2 \n22 0 \n");
+    let times = comp(1084, "10.00") + &comp(1113, "5.00");
+    event("1 -1 0 1 0", 1113, &format!("{times}{}10 2 \n12 100 200 100 \n14 12 \n1a 1 \n1b 0 \n", three(0)));
+    event("1 -1 1 1 0", 1102, &format!("{}10 2 \n12 200 \n14 12 \n1b 0 \n2b 1 \n", three(1)));
+    event(both, 1090, "10 2 \n12 25 \n14 10 \n1b 0 \n2b ( 1 )[ 1 -1 0 1 0 ]\n2b ( 1 )[ 1 -1 1 1 0 ]\n");
+    event(both, 1092, "10 2 \n12 25 \n14 10 \n1a 1 \n1b 0 \n");
+    event(both, 1149, "c 9998 9999 \n12 2 \n");
+    event(both, 1004, "10 2 \n12 1 \n14 3 \n18 3 \n");
+    event(both, 1027, "10 2 \n");
+    event(both, 1010, "10 1000 \n");
+    event(both, 1045, "");
+    vec![("0", text.into_bytes())]
 }
