@@ -84,11 +84,14 @@ fn one_rank_of_many_is_not_replayed_as_all() {
     let data = common::data("dumpi-cortex/AMG.bin");
     let opened = trace::recognise(vec![common::file(&data)]).unwrap();
     assert!(opened.warnings()[0].contains("without MPI_Finalize"), "{:?}", opened.warnings());
-    let mut source = trace::replay(opened, ReplayOptions::default()).unwrap();
-    let run = drive::run(&mut source, 1);
-    assert_eq!(run.ops[0].last(), Some(&Op::Abort(1)));
-    let error = source.take_error().unwrap().to_string();
-    assert!(error.contains("the run had 27 ranks, but the trace has files of 1"), "{error}");
+    assert_eq!(opened.alone(), Some(trace::Alone { rank: 0, ranks: 27 }));
+    let calls = opened.events(Rank(0), Clocks::Aligned).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(calls.iter().filter(|event| event.shape.call.0 == "MPI_Isend").count(), 386);
+    let error = trace::replay(opened, ReplayOptions::default()).err().unwrap().to_string();
+    assert!(
+        error.ends_with("is rank 0 of 27, and the files of the other ranks are not beside it"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -100,6 +100,18 @@ impl World {
         self.processes[rank as usize].engage(now, cost)
     }
 
+    /// MPI_Finalize, in which the rank itself is busy for a time.
+    fn finalize(&mut self, rank: u32, own: Duration, context: &mut Context) -> Outcome<Flow> {
+        let ended = self.processes[rank as usize].engage(context.now, own);
+        let barrier = Arc::new(Collective::barrier(CommId::WORLD));
+        self.processes[rank as usize].call.outstanding = 1;
+        self.start_collective(rank, &barrier, Target::Call, context)?;
+        // Of a rank alone, nothing is sent after it.
+        let call = &mut self.processes[rank as usize].call;
+        call.at = call.at.max(ended);
+        Ok(self.flow_of(rank, Target::Call, context.now))
+    }
+
     /// Begins one operation.
     #[inline(always)]
     fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
@@ -136,16 +148,7 @@ impl World {
                 self.start_collective(rank, call, target, context)?;
                 Ok(self.flow_of(rank, target, now))
             }
-            Op::Finalize(own) => {
-                let ended = self.processes[rank as usize].engage(now, *own);
-                let barrier = Arc::new(Collective::barrier(CommId::WORLD));
-                self.processes[rank as usize].call.outstanding = 1;
-                self.start_collective(rank, &barrier, Target::Call, context)?;
-                // Of a rank alone, nothing is sent after it.
-                let call = &mut self.processes[rank as usize].call;
-                call.at = call.at.max(ended);
-                Ok(self.flow_of(rank, Target::Call, now))
-            }
+            Op::Finalize(own) => self.finalize(rank, *own, context),
             Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
             Op::ReceiveMatched(number, start) => self.receive_matched(rank, *number, *start, context),
             Op::Wait(requests, until) => self.wait(rank, requests, *until, context),
