@@ -23,5 +23,5 @@ pub use message::{
     Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Endpoint, Happening, Losses, Message, Network,
     Shared,
 };
-pub use nics::{NicChoice, NicPair, Nics};
+pub use nics::{NicChoice, NicOrder, NicPair, Nics};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

@@ -105,7 +105,8 @@ pub const CROSSING_WORDS: usize = 9 + CARGO_WORDS;
 ///
 /// Each message is delivered exactly once, and if it asked for that, told of as sent, once: before, or where
 /// senders wait for answers, after. Messages of
-/// the same ends **may overtake each other**: keeping them in order is for the layer above.
+/// the same ends **may overtake each other**, where they go by different NICs, or by ways or regimes of different
+/// latency (but not in the flow model): keeping them in order is for the layer above.
 ///
 /// Times are exact: `inject` is called at the simulated time `now` at which the first byte may leave
 /// the process, and what `wake` adds to `arrivals` happens at `now`.

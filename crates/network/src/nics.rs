@@ -13,11 +13,24 @@
 //! Before the first byte of a message leaves, its NIC needs the set-up time: it fetches the descriptor of the
 //! transfer, and prepares one message after the other while others are being sent.
 //!
+//! Messages of a pair of processes leave a NIC one after the other. What a process sends to different partners
+//! leaves it
+//!
+//! ```text
+//! in-turn    one message after the other, as it was handed over
+//! shared     at the same time: each connection has its share of the NIC
+//! ```
+//!
+//! Shared is the default: MPI libraries have a connection for each partner (a queue pair of InfiniBand or RoCE, a
+//! TCP socket), and a NIC serves connections round robin, packet by packet. In turn go the messages that a
+//! processor writes into the network itself (Cray's FMA) or that a NIC takes from one queue of commands.
+//!
 //! Assumes that messages are not split over NICs, and that all NICs of a host are at one router.
 //!
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.2: programs name the NICs of
 //! both ends for each message; Liu, Vishnu, Panda, "Building multirail InfiniBand clusters: MPI-level design
-//! and performance evaluation" (SC 2004), for the choices by turns, by process and by load.
+//! and performance evaluation" (SC 2004), for the choices by turns, by process and by load; Li et al., "HPCC:
+//! High Precision Congestion Control" (SIGCOMM 2019), whose published model of an RDMA NIC serves queue pairs round robin.
 
 use std::borrow::Cow;
 
@@ -35,13 +48,36 @@ pub struct Nics {
     pub choice: NicChoice,
     /// Of a NIC for each message, before its first byte leaves.
     pub setup: Duration,
+    /// How the messages of a process to different partners leave; `None` where the network model decides.
+    pub order: Option<NicOrder>,
 }
 
 impl Nics {
     /// The most NICs of a host.
     pub const MOST: u8 = 64;
     /// One, that is always ready.
-    pub const ONE: Nics = Nics { count: 1, choice: NicChoice::RoundRobin, setup: Duration::ZERO };
+    pub const ONE: Nics =
+        Nics { count: 1, choice: NicChoice::RoundRobin, setup: Duration::ZERO, order: None };
+}
+
+/// How the messages of a process to different partners leave its NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NicOrder {
+    /// One after the other.
+    InTurn,
+    /// At the same time.
+    Shared,
+}
+
+impl NicOrder {
+    /// The names of the orders in platform files.
+    pub const NAMES: &[&str] = &["in-turn", "shared"];
+
+    /// The order of that name, one of [`NicOrder::NAMES`].
+    pub fn named(name: &str) -> Option<NicOrder> {
+        let all = [NicOrder::InTurn, NicOrder::Shared];
+        NicOrder::NAMES.iter().position(|known| *known == name).map(|at| all[at])
+    }
 }
 
 /// Which NICs messages take that name none.

@@ -80,7 +80,8 @@ fn any_nics() -> impl Strategy<Value = Nics> {
     let choice = prop::sample::select(NicChoice::NAMES).prop_map(|name| NicChoice::named(name).unwrap());
     let setup = prop_oneof![Just(0u64), 1..2_000_000u64];
     let nics = (2..=4u8, choice, setup);
-    let several = nics.prop_map(|(count, choice, setup)| Nics { count, choice, setup: Duration(setup) });
+    let several =
+        nics.prop_map(|(count, choice, setup)| Nics { count, choice, setup: Duration(setup), order: None });
     prop_oneof![Just(Nics::ONE), several]
 }
 

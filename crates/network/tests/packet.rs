@@ -241,7 +241,12 @@ fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
 fn any_nics() -> impl Strategy<Value = Nics> {
     let choice = prop::sample::select(NicChoice::NAMES).prop_map(|name| NicChoice::named(name).unwrap());
     let several = (2..=3u8, choice, prop::sample::select(&[0, 64_000u64]));
-    let several = several.prop_map(|(count, choice, setup)| Nics { count, choice, setup: Duration(setup) });
+    let several = several.prop_map(|(count, choice, setup)| Nics {
+        count,
+        choice,
+        setup: Duration(setup),
+        order: None,
+    });
     prop_oneof![Just(Nics::ONE), several]
 }
 

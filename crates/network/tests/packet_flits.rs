@@ -13,7 +13,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use flits::platforms::{any_options, any_platform, any_traffic, messages};
 use flits::{Channel, Hop, Outcome, simulate};
 use network::model::{self, Arbitration, PacketOptions, Switching};
-use network::{Fabric, LinkId, Message};
+use network::{Fabric, HostParameters, LinkId, Message, NicOrder, Nics};
 use proptest::prelude::*;
 
 /// Packets of four flits of 32 B, which take 4 ns each at 8 GB/s.
@@ -207,7 +207,10 @@ fn a_ring_without_dateline_deadlocks() {
 
 /// The packet model between hosts that add nothing.
 fn model(fabric: &Arc<Fabric>, processes: u16, options: &PacketOptions) -> model::Packet {
-    let mut packet = model::Packet::new(fabric.clone(), common::transparent(processes).into(), *options);
+    // The flits' hosts send one message after the other.
+    let nics = Nics { order: Some(NicOrder::InTurn), ..Nics::ONE };
+    let hosts = HostParameters { nics, ..common::transparent(processes) };
+    let mut packet = model::Packet::new(fabric.clone(), hosts.into(), *options);
     packet.keep_hops();
     packet
 }

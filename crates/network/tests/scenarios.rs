@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{HostParameters, Memory, MemoryRegime, Message, NicChoice, NicPair, Nics, Regime};
+use network::{HostParameters, Memory, MemoryRegime, Message, NicChoice, NicOrder, NicPair, Nics, Regime};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -36,6 +36,7 @@ struct Host {
     nics: u8,
     nic_choice: String,
     nic_setup: String,
+    nic_order: Option<String>,
     nic_gap: String,
     packet: [u64; 2],
     /// Of each regime of the memory: latency, bandwidth, total bandwidth.
@@ -50,6 +51,7 @@ impl Default for Host {
             nics: 1,
             nic_choice: "round-robin".into(),
             nic_setup: "0 ns".into(),
+            nic_order: None,
             nic_gap: "0 ns".into(),
             packet: [1, 1],
             memory: vec![["0 ns".into(), "infinite".into(), "infinite".into()]],
@@ -173,6 +175,7 @@ impl Scenario {
                 count: self.host.nics,
                 choice: NicChoice::named(&self.host.nic_choice).expect("a known choice"),
                 setup: read(&self.host.nic_setup),
+                order: self.host.nic_order.as_ref().map(|name| NicOrder::named(name).expect("a known order")),
             },
             nic_gap: read(&self.host.nic_gap),
             packet_payload: Bytes(self.host.packet[0]),

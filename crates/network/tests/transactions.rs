@@ -12,7 +12,7 @@ use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching,
 use network::routing::ROUTINGS;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Fabric, HostParameters, Message, Network, NicChoice, NicPair, Nics, Part};
+use network::{Fabric, HostParameters, Message, Network, NicChoice, NicOrder, NicPair, Nics, Part};
 use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte.
@@ -108,7 +108,12 @@ fn a_message_is_got() {
 fn transfers_keep_their_nics() {
     const SETUP: u64 = 70_000;
     for (transport, size, setups) in [(PUT, 6400, 1), (GET, 6400, 2)] {
-        let nics = Nics { count: 3, choice: NicChoice::RoundRobin, setup: Duration(SETUP) };
+        let nics = Nics {
+            count: 3,
+            choice: NicChoice::RoundRobin,
+            setup: Duration(SETUP),
+            order: Some(NicOrder::InTurn),
+        };
         let base = Arc::into_inner(torus(&[8, 8])).unwrap();
         let fabric = Arc::new(Fabric { topology: with_nics(base.topology, 3), ..base });
         let hosts = Arc::new(HostParameters { nics, ..common::transparent(2) });

@@ -141,8 +141,10 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         size.check(&model, memory::machine(), platform.topology_place())
     };
     platform.check_faults(&model)?;
+    platform.check_nic_order(&model)?;
     warnings.extend(platform.unheard(&model));
     warnings.extend(platform.unmeasured());
+    warnings.extend(platform.doubts());
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
     let machine = Machine {
         name: &request.platform,

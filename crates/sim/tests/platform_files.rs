@@ -155,9 +155,29 @@ fn an_unknown_platform_is_answered_with_the_presets() {
 
 #[test]
 fn a_negative_r_ci_is_a_loss() {
+    let regime = r#"[{ name = "all", process_rate = "0.63 GB/s", further_process_loss = "0.18 GB/s" }]"#;
+    let flags = [Override::set("mpi.regimes", regime)];
+    let platform = config::load("crossbar", &flags, &Texts::default()).unwrap();
+    // R_Ci - R_Cb: -0.18 - 0.63 GB/s.
+    assert_eq!(platform.host_parameters().regimes[0].process_rate_change, -0.81e9);
+    let doubts = platform.doubts();
+    assert!(doubts.len() == 1 && doubts[0].contains("in the regime 'all'"), "{doubts:?}");
+}
+
+/// k processes of a host that send together move no less than one alone, in any regime of any preset: a preset that
+/// copies a fit with a negative R_Ci makes many senders wait for nothing.
+#[test]
+fn no_preset_slows_down_with_more_senders() {
+    for name in config::PRESETS.iter().map(|preset| preset.name) {
+        let platform = config::load(name, &[], &Texts::default()).unwrap();
+        assert!(platform.doubts().is_empty(), "{name}: {:?}", platform.doubts());
+        for regime in &platform.host_parameters().regimes {
+            let further = regime.process_rate.0 as f64 + regime.process_rate_change;
+            assert!(further >= 0.0, "{name}: each further process takes {further} B/s away");
+        }
+    }
+    // R_Ci - R_Cb of hopper-max-rate's rendezvous: 0.61 - 3.6 GB/s.
     let hosts = config::load("hopper-max-rate", &[], &Texts::default()).unwrap().host_parameters().clone();
-    // R_Ci - R_Cb of the short regime: -0.18 - 0.63 GB/s; of rendezvous: 0.61 - 3.6 GB/s.
-    assert_eq!(hosts.regimes[0].process_rate_change, -0.81e9);
     assert_eq!(hosts.regimes[2].process_rate_change, -2.99e9);
 }
 

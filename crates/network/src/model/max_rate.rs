@@ -13,17 +13,16 @@
 //! the NIC's time is shared evenly:                   Σ x_i / R_N,i ≤ 1, the rest max-min fair
 //! ```
 //!
-//! where R_C and R_N are those of each message's regime, and c_i is no more than the bandwidth of the
-//! path. Copies between processes of one host share its memory by the same law: c = bandwidth,
+//! where R_C and R_N are those of each message's regime. The NIC and its link are one: R_N is the narrower of the
+//! regime's `nic_rate` and the link's bandwidth for payload. c_i is no more than the bandwidth of the path. Copies between processes of one host share its memory by the same law: c = bandwidth,
 //! R_N = total bandwidth.
 //!
 //! Each NIC of a host is such a station by itself: k is the number of processes that send over it, and a
-//! process sends one message after the other over each. The set-up of a NIC ends no transfer later: it is
+//! process sends one message after the other over each, to whatever partners: the formula knows no other order of a NIC. The set-up of a NIC ends no transfer later: it is
 //! added to the latency.
 //!
-//! Assumes that neither fabric nor receivers are ever the limit. Where a fitted R_Ci < 0 makes the
-//! aggregate rate negative (the published short regime of the Cray XE6 from k = 5), it stays at its
-//! last positive value.
+//! Assumes that neither fabric nor receivers are ever the limit. Where R_Ci < 0 makes the aggregate rate
+//! negative, it stays at its last positive value.
 //!
 //! Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes: is it time to
 //! retire the ping pong test" (EuroMPI 2016).
@@ -31,7 +30,7 @@
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError};
-use engine::{Duration, Observer, Queue, Time, Token};
+use engine::{Bandwidth, Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
@@ -47,7 +46,7 @@ const NONE: u32 = u32::MAX;
 /// The max-rate model with three or four parameters for each regime.
 pub struct MaxRate {
     alone: Alone,
-    rates: ProcessRates,
+    rates: HostRates,
     chooser: Chooser,
     /// Of each host its NICs, then its memory.
     stations: Vec<Station>,
@@ -119,8 +118,8 @@ impl MaxRate {
         let count = fabric.topology.hosts();
         let stations = vec![IDLE; (usize::from(hosts.nics.count) + 1) * count as usize];
         let chooser = Chooser::new(hosts.nics, count);
-        let rates = ProcessRates::new(&hosts);
         let alone = Alone::new(fabric, hosts);
+        let rates = HostRates::new(&alone);
         let flight = InFlight::new(part.clone(), alone.lookahead(part));
         MaxRate { alone, rates, chooser, stations, flight, active: Vec::new() }
     }
@@ -219,7 +218,7 @@ impl MaxRate {
         }
         let nics = usize::from(self.alone.hosts.nics.count);
         let of_memory = station % (nics + 1) == nics;
-        let (rates, flight) = (&self.rates, &mut self.flight);
+        let (rates, flight) = (self.rates.of(station / (nics + 1)), &mut self.flight);
         let kind =
             |index: u32, flight: &InFlight<Transfer>| rates.kind(&flight.get(index).message, of_memory);
         let mut weight = 0;
@@ -261,8 +260,40 @@ impl MaxRate {
         }
         state.wakes = at;
         state.version = (state.version + 1) % VERSIONS;
-        let host = HostId((station / 2) as u32);
+        let host = HostId((station / (usize::from(self.alone.hosts.nics.count) + 1)) as u32);
         queue.push(at, owner(host), token(Step::Drained, station as u32, state.version));
+    }
+}
+
+/// The rates of all hosts. Most platforms have one kind of NIC; hosts of a graph may have links of their own.
+struct HostRates {
+    kinds: Vec<ProcessRates>,
+    /// The kind of each host; empty where there is only one.
+    hosts: Vec<u16>,
+}
+
+impl HostRates {
+    fn new(alone: &Alone) -> HostRates {
+        let topology = &*alone.fabric.topology;
+        let mut links: Vec<Bandwidth> = Vec::new();
+        let mut hosts = Vec::with_capacity(topology.hosts() as usize);
+        for host in 0..topology.hosts() {
+            let link = topology.link(topology.nic_up(HostId(host), 0)).bandwidth;
+            let kind = links.iter().rposition(|known| *known == link).unwrap_or_else(|| {
+                links.push(link);
+                links.len() - 1
+            });
+            hosts.push(u16::try_from(kind).expect("fewer than 65,536 kinds of links"));
+        }
+        if links.len() <= 1 {
+            hosts = Vec::new();
+        }
+        let rates = |link: &Bandwidth| ProcessRates::new(&alone.hosts, alone.payload_bandwidth(*link));
+        HostRates { kinds: links.iter().map(rates).collect(), hosts }
+    }
+
+    fn of(&self, host: usize) -> &ProcessRates {
+        &self.kinds[usize::from(self.hosts.get(host).copied().unwrap_or(0))]
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use engine::registry::{Arguments, BuildError, Entry};
 
 use crate::message::Network;
-use crate::{Fabric, Grain, HostParameters, Part};
+use crate::{Fabric, Grain, HostParameters, NicOrder, Part};
 
 pub use flow::{Flow, Sharing};
 pub use infinite::Infinite;
@@ -38,6 +38,16 @@ pub struct Build {
     pub make: Make,
     /// Where its network may be cut.
     pub cut: Cutting,
+    /// Orders in which the messages of a process to different partners may leave a NIC, the model's own first.
+    /// All where there are none: messages do not meet.
+    pub nic_orders: &'static [NicOrder],
+}
+
+impl Build {
+    /// Does the model simulate NICs of `order`?
+    pub fn knows(&self, order: NicOrder) -> bool {
+        self.nic_orders.is_empty() || self.nic_orders.contains(&order)
+    }
 }
 
 /// See [`Build::make`].
@@ -53,6 +63,8 @@ pub enum Cutting {
     Never(&'static str),
 }
 
+const IN_TURN: &[NicOrder] = &[NicOrder::InTurn];
+const BOTH: &[NicOrder] = &[NicOrder::Shared, NicOrder::InTurn];
 const BY_HOSTS: Cutting = Cutting::At(Grain::Hosts);
 
 /// Every model that `--model` can name.
@@ -62,21 +74,21 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "latency plus size over rate for every message; messages never meet",
         source: "Hockney, Parallel Computing 20 (1994)",
         parameters: &[],
-        build: Build { make: Postal::build, cut: BY_HOSTS },
+        build: Build { make: Postal::build, cut: BY_HOSTS, nic_orders: &[] },
     },
     Entry {
         name: "max_rate",
         summary: "postal, and the processes of a host share its NIC",
         source: "Gropp, Olson, Samfass, EuroMPI 2016",
         parameters: &[],
-        build: Build { make: MaxRate::build, cut: BY_HOSTS },
+        build: Build { make: MaxRate::build, cut: BY_HOSTS, nic_orders: IN_TURN },
     },
     Entry {
         name: "loggp",
         summary: "NICs send and receive one message after the other, with a gap; the fabric never limits",
         source: "Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995",
         parameters: &[],
-        build: Build { make: LogGP::build, cut: BY_HOSTS },
+        build: Build { make: LogGP::build, cut: BY_HOSTS, nic_orders: IN_TURN },
     },
     Entry {
         name: "flow",
@@ -86,6 +98,7 @@ pub const MODELS: &[Entry<Build>] = &[
         build: Build {
             make: Flow::build,
             cut: Cutting::Never("in the flow model every flow may change the rates of all others at once"),
+            nic_orders: BOTH,
         },
     },
     Entry {
@@ -93,7 +106,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "every packet at every router: virtual cut-through, virtual channels, credits, arbitration",
         source: "Miwa et al., NSIM, IEICE Trans. Inf. & Syst. E94-D(12), 2011",
         parameters: packet::PARAMETERS,
-        build: Build { make: Packet::build, cut: Cutting::At(Grain::Routers) },
+        build: Build { make: Packet::build, cut: Cutting::At(Grain::Routers), nic_orders: BOTH },
     },
     Entry {
         name: "infinite",
@@ -103,6 +116,7 @@ pub const MODELS: &[Entry<Build>] = &[
         build: Build {
             make: Infinite::build,
             cut: Cutting::Never("without latency no part of the network can run ahead of another"),
+            nic_orders: &[],
         },
     },
 ];

@@ -22,7 +22,8 @@ pub(super) struct ProcessRates {
 }
 
 impl ProcessRates {
-    pub fn new(hosts: &HostParameters) -> ProcessRates {
+    /// Of hosts whose NICs have links that carry `link` of payload: a NIC and its link are one, the narrower of both.
+    pub fn new(hosts: &HostParameters, link: Bandwidth) -> ProcessRates {
         let processes = usize::from(hosts.processes.max(1));
         let mut process: Vec<Rate> = hosts
             .regimes
@@ -31,7 +32,8 @@ impl ProcessRates {
             .collect();
         let copies = &hosts.memory.regimes;
         process.extend(copies.iter().flat_map(|copy| each_of(copy.bandwidth, 0.0, processes)));
-        let nics: Vec<Rate> = hosts.regimes.iter().map(|regime| Rate::of(regime.nic_rate)).collect();
+        let nics: Vec<Rate> =
+            hosts.regimes.iter().map(|regime| Rate::of(regime.nic_rate.min(link))).collect();
         let totals: Vec<Rate> = copies.iter().map(|copy| Rate::of(copy.total_bandwidth)).collect();
         let reference = [&nics, &totals].map(|rates| *rates.iter().min().expect("there is a regime"));
         let weights = [&nics, &totals].into_iter().zip(reference);
@@ -70,7 +72,8 @@ impl ProcessRates {
 
 /// `(R_Cb + (k−1) R_Ci) / k` for k from 1 to `processes`.
 ///
-/// An aggregate below 1 B/s makes no sense: it stays what it was for one process less.
+/// An aggregate below 1 B/s makes no sense: it stays what it was for one process less. A platform whose
+/// further processes take away that much comes with a warning.
 fn each_of(base: Bandwidth, change: f64, processes: usize) -> Vec<Rate> {
     if base == Bandwidth::INFINITE || change == 0.0 {
         return vec![Rate::of(base); processes];

@@ -1,7 +1,7 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
 use engine::{Bandwidth, Bytes, Duration};
-use network::{HostParameters, Memory, MemoryRegime, NicChoice, Nics, Regime};
+use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, Regime};
 
 use super::error::InputError;
 use super::read::Checked;
@@ -27,6 +27,7 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
             count: nic.arguments.integer("count").expect("has a default") as u8,
             choice: nic.arguments.text("choice").and_then(|name| NicChoice::named(&name)).expect("known"),
             setup: nic.arguments.time("setup").expect("has a default"),
+            order: nic.arguments.text("order").and_then(|name| NicOrder::named(&name)),
         },
         nic_gap: nic.arguments.time("gap").expect("has a default"),
         packet_payload,

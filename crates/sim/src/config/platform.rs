@@ -157,6 +157,26 @@ impl Platform {
         if model == "packet" { Ok(()) } else { refused().map_or(Ok(()), Err) }
     }
 
+    /// Refuses an order of messages at NICs that `model` does not simulate.
+    pub fn check_nic_order(&self, model: &str) -> Result<(), InputError> {
+        let (Some(order), Some(entry)) = (self.hosts.nics.order, MODELS.iter().find(|one| one.name == model))
+        else {
+            return Ok(());
+        };
+        if entry.build.knows(order) {
+            return Ok(());
+        }
+        let able = |order| MODELS.iter().filter(move |one| one.build.nic_orders.contains(&order));
+        let models: Vec<&str> = able(order).map(|one| one.name).collect();
+        let reason = format!(
+            "in the model '{model}' a process sends one message after the other over a NIC; known there: in-turn. \
+             Models with \"{}\": {}",
+            self.of("nic").arguments.text("order").unwrap_or_default(),
+            models.join(", ")
+        );
+        Err(self.of("nic").error("order", reason))
+    }
+
     /// What every host is like.
     pub fn host_parameters(&self) -> &HostParameters {
         &self.hosts
@@ -207,11 +227,33 @@ impl Platform {
 
     /// What the platform says that only other models than `model` simulate, and that changes results.
     pub fn unheard(&self, model: &str) -> Vec<String> {
+        let mut unheard = Vec::new();
         let loss = self.of("transport").arguments.number("loss").expect("has a default");
-        if model == "packet" || loss == 0.0 {
-            return Vec::new();
+        if model != "packet" && loss != 0.0 {
+            unheard.push(format!(
+                "transport.loss = {loss}: links lose nothing in the model '{model}', only in 'packet'"
+            ));
         }
-        vec![format!("transport.loss = {loss}: links lose nothing in the model '{model}', only in 'packet'")]
+        let never_meet = MODELS.iter().any(|one| one.name == model && one.build.nic_orders.is_empty());
+        if let Some(order) = self.of("nic").arguments.text("order").filter(|_| never_meet) {
+            unheard.push(format!("nic.order = \"{order}\": messages never meet in the model '{model}'"));
+        }
+        unheard
+    }
+
+    /// Rates of regimes that look like mistakes: processes of a host that send together are slower than one alone.
+    pub fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        for (checked, regime) in self.all("mpi.regimes").iter().zip(&self.hosts.regimes) {
+            let Some(loss) = checked.arguments.bandwidth("further_process_loss") else { continue };
+            doubts.push(format!(
+                "further_process_loss = {loss} in the regime '{}': several processes of a host that send together move \
+                 less than one alone, which moves {}; machines do not show that",
+                checked.arguments.text("name").unwrap_or_default(),
+                regime.process_rate,
+            ));
+        }
+        doubts
     }
 
     /// That costs of MPI were not measured on this machine, where the platform says so.

@@ -11,7 +11,7 @@ use mpi::compute::SocketOrder;
 use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::ROUTINGS;
 use network::topology::TOPOLOGIES;
-use network::{NicChoice, Nics};
+use network::{NicChoice, NicOrder, Nics};
 
 use super::faults::{FAULTS, PLANNED};
 use super::file_system::FILE_SYSTEM;
@@ -210,6 +210,14 @@ const NIC: &[Parameter] = &[
          message after the other in `packet` and `loggp`, a latency in other models",
     ),
     optional(
+        "order",
+        Kind::Choice(NicOrder::NAMES),
+        "",
+        "How messages of one process to different partners leave a NIC: one after the other, or at the same time, each \
+         connection with its share. Messages of one pair of processes never overtake each other. Default: `shared` in \
+         `flow` and `packet`; `max_rate` and `loggp` know `in-turn` alone",
+    ),
+    optional(
         "gap",
         Kind::Time,
         "0 ns",
@@ -317,9 +325,15 @@ const REGIMES: &[Parameter] = &[
         "further_process_loss",
         Kind::Bandwidth,
         "",
-        "A negative R_Ci: what each further process of the host takes away; instead of further_process_rate",
+        "A negative R_Ci: what each further process of the host takes away, until nothing would be left; instead of \
+         further_process_rate. Every run warns of it: machines do not slow down with more senders",
     ),
-    optional("nic_rate", Kind::Bandwidth, "infinite", "R_N, the NIC, shared by the processes of the host"),
+    optional(
+        "nic_rate",
+        Kind::Bandwidth,
+        "infinite",
+        "R_N, the NIC, shared by the processes of the host; it is never wider than its link, `nic.bandwidth`",
+    ),
 ];
 
 const COMPUTE: &[Parameter] = &[

@@ -40,7 +40,7 @@ pub(super) struct Connection {
     pub queue: u32,
     /// Messages that were handed over and are not delivered yet.
     pub pending: u32,
-    /// Latency of the route and set-up of the NIC, or latency of the memory.
+    /// Latency of the links and set-up of the NIC, to which a message adds that of its regime.
     pub latency: Duration,
     /// When the last message so far is delivered.
     pub delivered: Time,

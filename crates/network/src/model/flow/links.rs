@@ -1,6 +1,6 @@
 //! The links that flows share: those of the fabric, and behind them the parts of hosts.
 
-use engine::{Bytes, Duration, Observer, Time};
+use engine::{Bandwidth, Bytes, Duration, Observer, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use crate::message::Endpoint;
@@ -159,7 +159,7 @@ impl Links {
     /// The processes' own paths to and from the NICs, unless the NIC is always narrower.
     fn add_paths(&mut self, alone: &Alone, classes: &mut Classes, widest: Rate) {
         let regimes = &alone.hosts.regimes;
-        let rates = ProcessRates::new(&alone.hosts);
+        let rates = ProcessRates::new(&alone.hosts, Bandwidth::INFINITE);
         let path = |active: usize| (0..regimes.len()).map(move |regime| (regime, active));
         let path = |active| path(active).map(|(regime, active)| rates.path(regime, active));
         let is_limit = |active: usize| {
@@ -224,15 +224,16 @@ impl Links {
 
     /// The way out of a process to a NIC of its host, if it can be a limit.
     pub fn way_out(&self, from: Endpoint, nic: u8) -> Option<LinkId> {
-        self.out.map(|first| LinkId(first + self.way(from, nic)))
+        self.out.map(|first| LinkId(first + self.process_at(from, nic)))
     }
 
     /// The way from a NIC into a process, if it can be a limit.
     pub fn way_in(&self, to: Endpoint, nic: u8) -> Option<LinkId> {
-        self.into.map(|first| LinkId(first + self.way(to, nic)))
+        self.into.map(|first| LinkId(first + self.process_at(to, nic)))
     }
 
-    fn way(&self, end: Endpoint, nic: u8) -> u32 {
+    /// The place of a process at a NIC of its host, among those of all.
+    pub fn process_at(&self, end: Endpoint, nic: u8) -> u32 {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }
 

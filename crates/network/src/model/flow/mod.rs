@@ -24,8 +24,9 @@
 //! Messages of one pair of processes that go by the same NICs have a connection, and flow over it one after
 //! the other, in the order in which they were handed over: the k-th of equal ones that are handed over
 //! at once has flowed after `k n / rate`. They are delivered in that order, too: one whose latency is shorter
-//! waits for the one before it. A process's connections share its NIC as links do. The
-//! same holds for the copies of a pair of processes of one host. A message finds its route when it begins to flow.
+//! waits for the one before it. The connections of a process share its NIC as links do; where `nic.order` is
+//! `in-turn`, the messages of a process at a NIC flow one after the other, whatever their connections. Copies of a
+//! pair of processes of one host have a connection, too. A message finds its route when it begins to flow.
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
@@ -37,7 +38,7 @@
 //! Source: "time = latency + size / rate" with contention on shared links as in the flow simulator of
 //! Pakin (The Next Wave 20(2), 2013); max-min fairness as in Bertsekas and Gallager, "Data
 //! Networks" (1992), 6.5.2; NIC sharing from Gropp, Olson, Samfass (EuroMPI 2016); messages of a connection
-//! in order: InfiniBand Architecture Specification, volume 1, 10.8.3.3 (work requests of a queue pair).
+//! in order: InfiniBand Architecture Specification, volume 1, 10.8 (work requests of a send queue).
 
 mod classes;
 mod connections;
@@ -59,7 +60,7 @@ use super::alone::Alone;
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
 use crate::message::{Arrival, LinkUse, Message, Network, Shared};
-use crate::nics::{Chooser, NicChoice};
+use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
@@ -90,6 +91,9 @@ pub struct Flow {
     /// equal share: links with more to share.
     risen: Vec<u32>,
     chooser: Chooser,
+    /// Where a NIC sends the messages of a process in turn: how many processes there are at all NICs, which have
+    /// the first queues; else 0. Behind them, each connection has a queue.
+    senders: u32,
     /// Messages at each NIC that have not left it; only where NICs are chosen by that.
     loads: Vec<u32>,
     /// How many messages each host has sent over the fabric: the keys of their routes.
@@ -116,6 +120,8 @@ impl Flow {
     /// On `fabric`, between `hosts`.
     pub fn new(fabric: Arc<Fabric>, hosts: Arc<HostParameters>, sharing: Sharing) -> Flow {
         let (count, nics) = (fabric.topology.hosts(), hosts.nics);
+        let in_turn = nics.order == Some(NicOrder::InTurn);
+        let processes = u32::from(hosts.processes.max(1));
         let by_load = nics.count > 1 && nics.choice == NicChoice::LeastLoaded;
         let alone = Alone::new(fabric, hosts);
         let mut classes = Classes::new(alone.hosts.regimes.len().max(alone.hosts.memory.regimes.len()));
@@ -129,6 +135,7 @@ impl Flow {
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(nics, count),
+            senders: if in_turn { count * u32::from(nics.count) * processes } else { 0 },
             loads: vec![0; if by_load { count as usize * usize::from(nics.count) } else { 0 }],
             sent: vec![0; count as usize],
             route: Vec::new(),
@@ -173,7 +180,13 @@ impl Flow {
     /// The connection of `message`.
     fn connection(&mut self, message: &Message) -> u32 {
         let ends = Ends::of(message);
-        self.connections.find(ends).unwrap_or_else(|| self.connections.open(ends, |number| number))
+        if let Some(known) = self.connections.find(ends) {
+            return known;
+        }
+        let (links, senders) = (&self.streams.links, self.senders);
+        let sender = links.process_at(message.from, message.nic_pair().from);
+        let in_turn = senders > 0 && message.from.host != message.to.host;
+        self.connections.open(ends, |number| if in_turn { sender } else { senders + number })
     }
 
     /// Do all messages of the connection of `message` go one way?
@@ -205,14 +218,14 @@ impl Flow {
         }
     }
 
-    /// Writes the links of `message` into `route`, and gives their latency, that of its regime left out.
+    /// Writes the links of `message` into `route`, and gives what is added to the latency of its regime.
     fn find_route(&mut self, message: &Message) -> Duration {
         let (from, to, nics) = (message.from, message.to, message.nic_pair());
         let links = &self.streams.links;
         if from.host == to.host {
             self.route.clear();
             links.memory_path(from.host, from.process, &mut self.route);
-            return self.alone.memory(message).latency;
+            return Duration::ZERO;
         }
         let number = &mut self.sent[from.host.0 as usize];
         self.alone.fabric.route(from.host, to.host, u64::from(*number), links, &mut self.route);
@@ -295,7 +308,7 @@ impl Flow {
     /// When `message`, whose last byte leaves `connection` now, is delivered: behind those before it.
     fn delivery(&mut self, now: Time, connection: u32, message: &Message) -> Time {
         let of_regime = match message.from.host == message.to.host {
-            true => Duration::ZERO,
+            true => self.alone.memory(message).latency,
             false => self.alone.hosts.regimes[usize::from(message.regime)].latency,
         };
         let connection = &mut self.connections.all[connection as usize];

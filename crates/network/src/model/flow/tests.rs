@@ -143,3 +143,40 @@ fn every_flow_has_a_bottleneck_on_a_tapered_fat_tree() {
 fn every_flow_has_a_bottleneck_where_regimes_differ() {
     run(fabric("torus", &[("sizes", &[4, 4, 4])]), [6_000_000_000, 1_300_000_000], 1 << 18);
 }
+
+/// Ten thousand messages that wait for each other take two events each, the end of the flow and the delivery, and one
+/// computation of shares in all: while the next one follows, no rate changes.
+#[test]
+fn messages_in_a_queue_change_no_rates() {
+    const COUNT: u64 = 10_000;
+    let regime =
+        Regime { process_rate: Bandwidth::INFINITE, process_rate_change: 0.0, ..hosts([1; 2]).regimes[0] };
+    let regimes = vec![Regime { nic_rate: Bandwidth::INFINITE, ..regime }];
+    let parameters = HostParameters { regimes, ..HostParameters::clone(&hosts([1; 2])) };
+    let mut flow = Flow::new(fabric("torus", &[("sizes", &[4])]), Arc::new(parameters), Sharing::MaxMin);
+    let (mut queue, mut arrivals, mut events, mut computed) = (Queue::new(), Vec::new(), 0, 0);
+    let end = |host| Endpoint { host: HostId(host), process: 0 };
+    for number in 0..COUNT {
+        // Half of them to one partner, half to another: the two connections share the NIC.
+        let to = end(1 + (number % 2) as u32);
+        let size = Bytes(1_000_000);
+        let cargo = [number; 5];
+        let message = Message { from: end(0), to, nics: None, regime: 0, notify_sent: false, size, cargo };
+        flow.inject(Time::ZERO, &message, &mut queue);
+    }
+    flow.settle(Time::ZERO, &mut queue);
+    while let Some(event) = queue.pop() {
+        events += 1;
+        flow.wake(event.time, event.token, &mut queue, &mut arrivals);
+        if queue.instant_is_over() {
+            computed += usize::from(!flow.streams.changed.is_empty());
+            flow.settle(event.time, &mut queue);
+        }
+    }
+    assert_eq!(arrivals.len() as u64, COUNT);
+    for (at, arrival) in arrivals.iter().enumerate() {
+        assert_eq!(arrival.message.cargo[0] / 2, at as u64 / 2, "in order");
+    }
+    assert!(events <= 2 * COUNT + 2, "{events} events");
+    assert!(computed <= 1, "{computed} computations of shares");
+}

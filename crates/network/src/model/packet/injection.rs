@@ -19,7 +19,7 @@ impl Packet {
         self.enqueue(now, index, queue);
     }
 
-    /// Puts the message at `index` behind the others of its process at its NIC.
+    /// Gives the message at `index` to its NIC, behind others.
     pub(super) fn enqueue(&mut self, now: Time, index: u32, queue: &mut Queue) {
         let slot = self.messages.get_mut(index);
         let (from, own) = (slot.ends().0, slot.nics().from);
@@ -37,15 +37,10 @@ impl Packet {
 
     /// The same for one that its NIC knows.
     pub(super) fn line_up_message(&mut self, now: Time, process: u32, index: u32, queue: &mut Queue) {
-        let sender = &mut self.senders[process];
-        if sender.front == NONE {
-            (sender.front, sender.back) = (index, index);
-            if let Some(link) = self.fill(now, process, queue) {
-                self.mark(link);
-            }
-        } else {
-            self.messages.get_mut(sender.back).next = index;
-            sender.back = index;
+        if self.line_up_behind(now, process, index)
+            && let Some(link) = self.fill(now, process, queue)
+        {
+            self.mark(link);
         }
     }
 
@@ -185,12 +180,12 @@ impl Packet {
             if slot.role == Role::Plain && slot.message.notify_sent {
                 queue.push(end, super::owner(slot.message.from.host), token(Step::Sent, message, 0));
             }
-            let sender = &mut self.senders[process];
-            sender.front = slot.next;
-            if sender.front == NONE {
-                sender.back = NONE;
+            self.take_first(now, process);
+            if self.senders[process].front == NONE {
                 return;
             }
+        } else {
+            self.rotate(now, process);
         }
         // Nothing is marked for that: the link is busy now, and looks again when it is not.
         self.fill(now, process, queue);

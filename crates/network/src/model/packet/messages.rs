@@ -21,8 +21,10 @@ pub(super) struct Slot {
     pub id: u32,
     /// Packets that have neither arrived nor left for another part of the network.
     pub missing: u64,
-    /// The next message of the process.
+    /// The message whose turn comes next at its process.
     pub next: u32,
+    /// The next message of its connection, where connections share the NIC.
+    pub behind: u32,
     /// The route of all its packets, or of the next one, where each has its own.
     pub path: u32,
     /// Is it told that it has been sent, or does nobody want to know?
@@ -61,6 +63,7 @@ impl Messages {
             id,
             missing: packets,
             next: NONE,
+            behind: NONE,
             path: NONE,
             told: !message.notify_sent,
             rerouted: false,

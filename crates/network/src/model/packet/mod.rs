@@ -26,7 +26,8 @@
 //! have no room, at the end of the instant, before anything is granted ([`decisions`]).
 //!
 //! Messages are cut into packets of at most the maximum payload, each with its header, in whole flits.
-//! The processes of a host take turns at each of its NICs packet by packet; a process's own path to a NIC is
+//! The processes of a host take turns at each of its NICs packet by packet; so do the connections of a process, unless
+//! `nic.order` is `in-turn`, while the messages of a connection go one after the other. A process's own path to a NIC is
 //! a server at R_C before the NIC, and one behind it at the receiver; the NIC's link is no faster than R_N,
 //! its DMA engine. Before the first packet of a message a NIC prepares the transfer, one message after the
 //! other. Copies
@@ -46,6 +47,7 @@
 mod ahead;
 mod allocation;
 mod border;
+mod connections;
 mod credits;
 mod decisions;
 mod faults;
@@ -72,11 +74,12 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use super::alone::Alone;
 use crate::faults::CutOff;
 use crate::message::{Arrival, Cargo, Crossing, Endpoint, LinkUse, Losses, Message, Network, Shared};
-use crate::nics::{Chooser, NicChoice};
+use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
 use border::Border;
+use connections::Connections;
 use credits::Credits;
 use faults::Faults;
 use memory::MemoryQueues;
@@ -112,6 +115,8 @@ pub struct Packet {
     /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
     senders: Senders,
     sender_count: u32,
+    /// Where the messages of a process to different partners share its NIC.
+    connections: Option<Box<Connections>>,
     /// Of all NICs.
     processes: u32,
     /// When each NIC has prepared what it has been given so far; only where that takes time.
@@ -236,6 +241,7 @@ impl Packet {
             chooser: Chooser::new(hosts.nics, count),
             senders: Senders::new(senders),
             sender_count: senders,
+            connections: (hosts.nics.order != Some(NicOrder::InTurn)).then(Box::default),
             processes,
             prepared: vec![Time::ZERO; by_nic(hosts.nics.setup > Duration::ZERO)],
             waiting: vec![0; by_nic(hosts.nics.count > 1 && hosts.nics.choice == NicChoice::LeastLoaded)],

@@ -125,12 +125,7 @@ impl Packet {
             if message == NONE || self.has_way(message) {
                 return message != NONE;
             }
-            let next = std::mem::replace(&mut self.messages.get_mut(message).next, NONE);
-            let sender = &mut self.senders[process];
-            sender.front = next;
-            if next == NONE {
-                sender.back = NONE;
-            }
+            self.take_first(now, process);
             self.wait_anew(now, Waiting::Message { process, message });
         }
     }

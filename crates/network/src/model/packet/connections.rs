@@ -1,0 +1,123 @@
+//! The order in which the messages of a process leave a NIC.
+//!
+//! In turn, one waits for all before it. Shared, it waits for those of its connection alone: the process takes turns
+//! among its connections packet by packet, and a NIC sends no packet of a message that it has not prepared.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use engine::Time;
+use engine::hash::Map;
+
+use super::{NONE, Packet};
+
+/// A process at a NIC, and its partner at one.
+type Ends = (u32, u64);
+
+/// The connections of processes that share their NICs, as long as there are messages.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    /// The last message of each.
+    last: Map<Ends, u32>,
+    /// Of each process at a NIC the messages that the NIC prepares, and that nothing else holds up.
+    preparing: Map<u32, BinaryHeap<Reverse<(Time, u32)>>>,
+}
+
+impl Packet {
+    fn ends_of(&self, process: u32, message: u32) -> Ends {
+        let slot = self.messages.get(message);
+        let (to, nic) = (slot.ends().1, slot.nics().to);
+        (process, u64::from(to.host.0) << 32 | u64::from(to.process) << 8 | u64::from(nic))
+    }
+
+    /// Puts `message` where it waits for its turn: behind all of its process, or behind those of its connection.
+    /// Says whether the process had nothing to send.
+    pub(super) fn line_up_behind(&mut self, now: Time, process: u32, message: u32) -> bool {
+        let sender = &mut self.senders[process];
+        let was_idle = sender.front == NONE;
+        if self.connections.is_none() {
+            self.push_back(process, message);
+            return was_idle;
+        }
+        let ends = self.ends_of(process, message);
+        match self.connections.as_mut().and_then(|all| all.last.insert(ends, message)) {
+            Some(last) => self.messages.get_mut(last).behind = message,
+            None => {
+                self.admit(now, process, message);
+                self.choose_next(now, process);
+            }
+        }
+        was_idle
+    }
+
+    /// The first message of `process` has no more to send, or gives up its place: takes it out.
+    pub(super) fn take_first(&mut self, now: Time, process: u32) -> u32 {
+        let message = self.pop_front(process);
+        if self.connections.is_none() {
+            return message;
+        }
+        let behind = std::mem::replace(&mut self.messages.get_mut(message).behind, NONE);
+        if behind == NONE {
+            let ends = self.ends_of(process, message);
+            self.connections.as_mut().and_then(|all| all.last.remove(&ends));
+        } else {
+            self.admit(now, process, behind);
+        }
+        self.choose_next(now, process);
+        message
+    }
+
+    /// The first message of `process` has sent a packet, and has more: another connection's turn has come.
+    pub(super) fn rotate(&mut self, now: Time, process: u32) {
+        if self.connections.is_some() {
+            let message = self.pop_front(process);
+            self.push_back(process, message);
+            self.choose_next(now, process);
+        }
+    }
+
+    /// Lets `message`, for which no other of its connection is in the way, take part in the turns of its process.
+    fn admit(&mut self, now: Time, process: u32, message: u32) {
+        let slot = self.messages.get(message);
+        let prepared = slot.prepared;
+        if slot.number == 0 && prepared > now {
+            let connections = self.connections.as_mut().expect("messages share the NIC");
+            connections.preparing.entry(process).or_default().push(Reverse((prepared, message)));
+        } else {
+            self.push_back(process, message);
+        }
+    }
+
+    /// Lets the messages that are prepared by `now` take part; if there is no other, the next one to be.
+    fn choose_next(&mut self, now: Time, process: u32) {
+        let connections = self.connections.as_mut().expect("messages share the NIC");
+        let Some(preparing) = connections.preparing.get_mut(&process) else { return };
+        let mut admitted = Vec::new();
+        let mut is_idle = self.senders[process].front == NONE;
+        while preparing.peek().is_some_and(|Reverse((prepared, _))| *prepared <= now || is_idle) {
+            admitted.extend(preparing.pop().map(|Reverse((_, message))| message));
+            is_idle = false;
+        }
+        admitted.into_iter().for_each(|message| self.push_back(process, message));
+    }
+
+    fn push_back(&mut self, process: u32, message: u32) {
+        let sender = &mut self.senders[process];
+        if sender.front == NONE {
+            sender.front = message;
+        } else {
+            self.messages.get_mut(sender.back).next = message;
+        }
+        sender.back = message;
+    }
+
+    fn pop_front(&mut self, process: u32) -> u32 {
+        let sender = &mut self.senders[process];
+        let message = sender.front;
+        sender.front = std::mem::replace(&mut self.messages.get_mut(message).next, NONE);
+        if sender.front == NONE {
+            sender.back = NONE;
+        }
+        message
+    }
+}
