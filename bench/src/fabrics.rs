@@ -108,11 +108,7 @@ pub fn nsim_hosts() -> Arc<HostParameters> {
 pub fn hosts() -> Arc<HostParameters> {
     Arc::new(HostParameters {
         processes: 1,
-        memory: Memory {
-            latency: Duration::from_ns(300),
-            bandwidth: Bandwidth(8_000_000_000),
-            total_bandwidth: Bandwidth(40_000_000_000),
-        },
+        memory: Memory::uniform(Duration::from_ns(300), Bandwidth(8_000_000_000), Bandwidth(40_000_000_000)),
         regimes: vec![Regime {
             up_to: Bytes(u64::MAX),
             send_overhead: Duration::ZERO,
