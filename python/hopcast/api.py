@@ -67,8 +67,7 @@ def run(
         or the name of a synthetic pattern: `kwargs` (`{"bytes": "64 B"}`) or `args` (`["--bytes", "64 B"]`).
     ranks: how many; a trace knows by itself, and so does each of several jobs.
     model, seed: the network model, where it is not the platform's own; of all random streams.
-    placement, ppn: "linear", "cyclic", "block", "block:4x3x2", "random", "recorded", or a file; processes per
-        host [as many as it has slots].
+    placement, ppn: its name ("linear", "block:4x3x2"), or a file; ranks per host [as many as it has slots].
     set: values of the platform to override, by `section.key`: numbers, texts, lists, and dicts for entries.
     compute_scale: factor on the computing of a trace, or of kernels and what is measured of a program [1].
     records: how many MPI calls to keep, for the timeline.
