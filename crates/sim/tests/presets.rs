@@ -46,7 +46,7 @@ fn every_number_has_a_source() {
                 continue;
             }
             let (code, comment) = line.split_once('#').unwrap_or((line, ""));
-            let is_text = ["name", "summary", "source", "kind", "model"]
+            let is_text = ["name", "summary", "source", "kind", "model", "unmeasured"]
                 .iter()
                 .any(|key| code.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('=')));
             let numeric = code.contains('=') && !is_text && code.contains(|c: char| c.is_ascii_digit());
