@@ -60,6 +60,17 @@ pub enum Record {
         /// How long.
         time: Duration,
     },
+    /// The first member of a communicator has begun a collective on it.
+    Collective {
+        /// The collective, as in `mpi.collectives`: "allreduce".
+        kind: &'static str,
+        /// The algorithm that was chosen for it.
+        algorithm: &'static str,
+        /// Members of the communicator.
+        members: u32,
+        /// The buffer that this member's count and datatype describe; of calls with a size for each rank, all of them.
+        bytes: Bytes,
+    },
     /// The rank is done.
     Finish {
         /// Which.

@@ -60,6 +60,13 @@ pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
     Ok(summary.map_err(crate::errors::input_error)?.to_string())
 }
 
+/// Files of the recorded run at `path`, as it is read.
+#[pyfunction]
+pub fn trace_files(path: &str) -> PyResult<Vec<std::path::PathBuf>> {
+    let files = sim::trace::files(path).map_err(crate::errors::input_error)?;
+    Ok(files.into_iter().map(|(path, _)| path).collect())
+}
+
 /// What a program that was just recorded has left in a folder, as JSON: see `sim::trace::recorded`.
 #[pyfunction]
 pub fn trace_recorded(py: Python<'_>, path: &str) -> PyResult<String> {

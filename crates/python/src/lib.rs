@@ -23,8 +23,8 @@ mod _core {
     #[pymodule_export]
     use super::catalogue::{
         catalogue, platform_reference, platform_schema, platform_text, seconds, topology_picture,
-        topology_survey, trace_convert, trace_dump, trace_lint, trace_recorded, trace_scale, trace_slice,
-        trace_summary,
+        topology_survey, trace_convert, trace_dump, trace_files, trace_lint, trace_recorded, trace_scale,
+        trace_slice, trace_summary,
     };
     #[pymodule_export]
     use super::run::{recorded_calls, run};

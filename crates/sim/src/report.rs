@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::jobs::{JobReport, Placed};
 use crate::observe::{
-    Balance, CausesReport, Contended, CriticalPath, FaultsReport, LinkNames, RankTotals, StatisticsReport,
+    AlgorithmUse, Balance, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport, LinkNames,
+    NodeMemoryReport, Parallel, RankTotals, StatisticsReport, Summary,
 };
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
@@ -17,6 +18,8 @@ use crate::table::{Column, Table};
 pub struct Report {
     /// The version that made it.
     pub hopcast_version: &'static str,
+    /// The platform in full: with overrides applied and defaults filled in.
+    pub platform_toml: String,
     /// The platform's name.
     pub platform: String,
     /// What ran on it.
@@ -76,8 +79,14 @@ pub struct Report {
     pub balance: Balance,
     /// The busiest links, most busy first.
     pub busiest_links: Vec<BusyLink>,
+    /// Messages between ranks of one host, which cross no link.
+    pub node_memory: NodeMemoryReport,
     /// Totals by MPI call, longest total first.
     pub calls: Vec<CallTotal>,
+    /// Algorithms that collectives took, by collective, members and size.
+    pub collectives: Vec<AlgorithmUse>,
+    /// The time from a sender's call to the message in the receiver's buffer; none without messages.
+    pub message_latency: Option<LatencyReport>,
     /// The jobs of a run of several; empty for a run of one.
     pub jobs: Vec<JobReport>,
     /// What statistics over time say in short, if they were asked for.
@@ -128,6 +137,10 @@ pub struct BusyLink {
     pub to: String,
     /// Its class.
     pub class: String,
+    /// Its number, from 1, among the links from one router to the same other one.
+    pub parallel: u32,
+    /// How many those are.
+    pub parallel_of: u32,
     /// What it carried \[bytes on the wire\].
     pub bytes: u64,
     /// Messages that crossed it; packets in a model that moves those.
@@ -205,6 +218,8 @@ pub struct StopReport {
 pub struct Title {
     /// See [`Report::platform`].
     pub platform: String,
+    /// See [`Report::platform_toml`].
+    pub platform_toml: String,
     /// See [`Report::workload`].
     pub workload: String,
     /// See [`Report::model`].
@@ -271,7 +286,9 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let warnings = warnings(fabric, ended, title, ranks_finished);
     let (totals, finished) = (ended.views.ranks.totals(), ended.unfinished.is_empty());
     let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
+    let Summary { message_latency, node_memory, collectives } = ended.views.summary();
     let report = Report {
+        platform_toml: title.platform_toml.clone(),
         hopcast_version: env!("CARGO_PKG_VERSION"),
         platform: title.platform.clone(),
         workload: title.workload.clone(),
@@ -302,7 +319,10 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         critical_path: CriticalPath::of(totals).filter(|_| finished && ended.end == End::Finished),
         balance: Balance::of(totals),
         busiest_links: busiest_links(ended, &names, makespan),
+        node_memory,
         calls: call_totals(ended),
+        collectives,
+        message_latency,
         jobs: jobs(ended, title),
         statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
         faults,
@@ -412,7 +432,8 @@ fn jobs(ended: &Ended, title: &Title) -> Vec<JobReport> {
 
 fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {
     let busiest = crate::observe::busiest(ended.links.totals(), MOST_BUSIEST);
-    let describe = |used: &network::message::LinkUse| {
+    let parallel = names.parallel(busiest.iter().map(|used| used.link));
+    let describe = |(used, place): (&network::message::LinkUse, &Parallel)| {
         let (from, to) = names.ends(used.link);
         let could = names.bandwidth(used.link) * makespan.seconds();
         BusyLink {
@@ -420,13 +441,15 @@ fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLi
             from,
             to,
             class: names.class(used.link),
+            parallel: place.number,
+            parallel_of: place.of,
             bytes: used.bytes.0,
             transfers: used.transfers,
             busy_s: used.busy.seconds(),
             utilisation: if could > 0.0 { used.bytes.0 as f64 / could } else { 0.0 },
         }
     };
-    busiest.iter().map(describe).collect()
+    busiest.iter().zip(&parallel).map(describe).collect()
 }
 
 fn call_totals(ended: &Ended) -> Vec<CallTotal> {

@@ -171,6 +171,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     let (domains, all) = domains(request, &blueprint, &operations, peers, &mut warnings)?;
     let title = Title {
         platform: blueprint.platform.name(),
+        platform_toml: blueprint.platform.to_toml(),
         workload: request.workload.title(),
         model,
         placement: placement_kind,

@@ -45,9 +45,9 @@ impl ReadAt for OnDisk {
     }
 }
 
-/// Opens the recorded run at `path`: a folder, one file of a set that lies in its folder, or a file that lists the
-/// names of others.
-pub fn open(path: &str) -> Result<SharedSet, InputError> {
+/// Files of the recorded run at `path`, with their sizes: all of a folder, those of the set to which one file
+/// belongs, or those that a file lists.
+pub fn files(path: &str) -> Result<Vec<(PathBuf, u64)>, InputError> {
     let error = |reason: String| InputError::whole(path, reason);
     let at = Path::new(path);
     let metadata =
@@ -65,14 +65,22 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
     };
     let files =
         files.and_then(with_events).map_err(|reason| error(format!("cannot read this trace: {reason}")))?;
+    if files.is_empty() {
+        return Err(error("this folder holds no files; name the folder of a trace".to_string()));
+    }
+    Ok(files)
+}
+
+/// Opens the recorded run at `path`: see [`files`].
+pub fn open(path: &str) -> Result<SharedSet, InputError> {
+    let at = Path::new(path);
+    let files = files(path)?;
     let files: Vec<TraceFile> = files
         .into_iter()
         .map(|(path, size)| TraceFile::new(path.to_string_lossy().into_owned(), OnDisk { path, size }))
         .collect();
-    if files.is_empty() {
-        return Err(error("this folder holds no files; name the folder of a trace".to_string()));
-    }
-    let executable = metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
+    let executable = std::fs::metadata(at)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
     trace::recognise_named(at, files).map_err(|error| match executable {
         false => input_error(&error),
         true => InputError::whole(path, format!("not a compiled program, and {}", error.reason)),

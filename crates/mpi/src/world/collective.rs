@@ -19,6 +19,7 @@ use crate::cartesian::NOBODY;
 use crate::cause::Path;
 use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step, inter};
 use crate::operation::{CommId, Neighbours, Via};
+use crate::record::Record;
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Pattern};
@@ -85,8 +86,19 @@ pub(super) struct Prepared {
     size: u32,
     halves: Option<u32>,
     algorithm: Round,
+    /// Its name.
+    name: &'static str,
     segment: Bytes,
     signature: u32,
+}
+
+/// The size that a call states: of its buffer or block, or all of its blocks together where they differ.
+fn stated_size(sizes: &Sizes) -> Bytes {
+    match sizes {
+        Sizes::Equal(bytes) => *bytes,
+        Sizes::ByRank(blocks) => Bytes(blocks.iter().sum()),
+        Sizes::Own { send, .. } => Bytes(send.iter().sum()),
+    }
 }
 
 impl World {
@@ -122,6 +134,11 @@ impl World {
             _ => 0,
         };
         let looked = self.setup.protocol.block_overhead * lengths;
+        if me == 0 {
+            let (kind, algorithm, bytes) = (call.kind.name(), prepared.name, stated_size(&call.sizes));
+            let record = Record::Collective { kind, algorithm, members: size, bytes };
+            context.observer.record(context.now, &record);
+        }
         let process = &mut self.processes[rank as usize];
         let at = if looked > Duration::ZERO { process.engage(context.now, looked) } else { context.now };
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
@@ -421,6 +438,7 @@ impl World {
             size,
             halves,
             algorithm,
+            name,
             segment: segment.unwrap_or(self.setup.segment),
             signature: signature(call, name),
         };

@@ -40,7 +40,8 @@ fn low(bin: usize) -> u64 {
 }
 
 impl Latencies {
-    fn note(&mut self, latency: Duration) {
+    /// Counts one.
+    pub fn note(&mut self, latency: Duration) {
         let bin = bin(latency.0);
         if bin >= self.counts.len() {
             self.counts.resize(bin + 1, 0);
@@ -51,7 +52,13 @@ impl Latencies {
         self.max = self.max.max(latency);
     }
 
-    pub(crate) fn add(&mut self, other: &Latencies) {
+    /// The mean \[s\]; of at least one.
+    pub fn mean_s(&self) -> f64 {
+        self.total_ps as f64 * 1e-12 / self.count as f64
+    }
+
+    /// Adds the counts of others.
+    pub fn add(&mut self, other: &Latencies) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }

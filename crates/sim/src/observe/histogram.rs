@@ -5,8 +5,6 @@ use std::sync::LazyLock;
 use engine::Duration;
 use serde::{Deserialize, Serialize};
 
-use crate::table::Column;
-
 const BINS_PER_DECADE: f64 = 16.0;
 
 /// The first picosecond of bin 1, 2, …
@@ -19,6 +17,8 @@ static FIRST: LazyLock<Vec<u64>> = LazyLock::new(|| {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     counts: Vec<u64>,
+    /// The shortest and the longest, at which the outermost bins end.
+    range: Option<(Duration, Duration)>,
 }
 
 impl Histogram {
@@ -29,6 +29,14 @@ impl Histogram {
             self.counts.resize(bin + 1, 0);
         }
         self.counts[bin] += 1;
+        self.widen(Some((duration, duration)));
+    }
+
+    fn widen(&mut self, range: Option<(Duration, Duration)>) {
+        self.range = match (self.range, range) {
+            (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+            (one, other) => one.or(other),
+        };
     }
 
     /// Adds the counts of another histogram.
@@ -37,25 +45,18 @@ impl Histogram {
             self.counts.resize(other.counts.len(), 0);
         }
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.widen(other.range);
     }
 
-    /// `(low, high, count)` \[s\] of the bins that hold something.
+    /// `(low, high, count)` \[s\] of the bins that hold something. The outermost are cut to the shortest and the
+    /// longest duration: no percentile that is read from them lies outside.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
+        let (shortest, longest) = self.range.unwrap_or_default();
         let edge = |bin: usize| 10f64.powf(bin as f64 / BINS_PER_DECADE) * 1e-12;
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(bin, count)| match bin {
             0 => (0.0, 0.0, *count),
-            bin => (edge(bin - 1), edge(bin), *count),
+            bin => (edge(bin - 1).max(shortest.seconds()), edge(bin).min(longest.seconds()), *count),
         })
-    }
-
-    /// The bins as columns `low_s`, `high_s`, `count`.
-    pub fn columns(&self) -> Vec<(&'static str, Column)> {
-        let bins: Vec<_> = self.bins().collect();
-        vec![
-            ("low_s", Column::F64(bins.iter().map(|bin| bin.0).collect())),
-            ("high_s", Column::F64(bins.iter().map(|bin| bin.1).collect())),
-            ("count", Column::U64(bins.iter().map(|bin| bin.2).collect())),
-        ]
     }
 }
 
@@ -80,7 +81,13 @@ mod tests {
             histogram.add(Duration(ps));
             let (low, high, count) = histogram.bins().next().unwrap();
             let seconds = Duration(ps).seconds();
-            assert!(low <= seconds * (1.0 + 1e-12) && seconds < high * (1.0 + 1e-12) && count == 1);
+            assert_eq!((low, high, count), (seconds, seconds, 1));
+            histogram.add(Duration(1));
+            histogram.add(Duration(u64::MAX >> 1));
+            let (low, high, _) =
+                histogram.bins().find(|(low, high, _)| *low <= seconds && seconds <= *high).unwrap();
+            assert!(high <= low * 10f64.powf(1.0 / BINS_PER_DECADE) * (1.0 + 1e-12), "{low} {high}");
+            assert_eq!(histogram.bins().last().unwrap().1, Duration(u64::MAX >> 1).seconds());
         }
         for bin in 0..FIRST.len() {
             assert!(bin_of(FIRST[bin]) > bin && bin_of(FIRST[bin] - 1) <= bin, "{bin}");

@@ -1,23 +1,51 @@
-//! How long messages take, from the sender's call to the receiving process.
+//! Message latency: from the sender's call to the message in the receiver's buffer.
 
-use engine::{Observer, Time};
+use engine::{Duration, Observer, Time};
 use mpi::Record;
+use network::statistics::Latencies;
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Histogram;
-use super::{Hears, View, of_kind, restored, saved};
-use crate::table::Table;
+use super::{Hears, Summary, View, of_kind, restored, saved};
+use crate::table::{Column, Table};
 
 /// The distribution of message latency.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Latency(Histogram);
+pub struct Latency(Latencies);
+
+/// Message latency in short.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LatencyReport {
+    /// Messages received, those of collectives included.
+    pub messages: u64,
+    /// Their mean \[s\].
+    pub mean_s: f64,
+    /// What half of them did not exceed \[s\].
+    pub p50_s: f64,
+    /// What 90 of 100 did not exceed \[s\].
+    pub p90_s: f64,
+    /// What 99 of 100 did not exceed \[s\].
+    pub p99_s: f64,
+    /// The longest \[s\].
+    pub max_s: f64,
+}
 
 impl Observer<Record> for Latency {
     fn record(&mut self, _now: Time, record: &Record) {
         if let Record::Message { sent, received, .. } = record {
-            self.0.add(received.since(*sent));
+            self.0.note(received.since(*sent));
         }
     }
+}
+
+/// A histogram as columns `low_s`, `high_s`, `count`; no bin ends above the longest duration.
+pub(super) fn columns(latencies: &Latencies) -> Vec<(&'static str, Column)> {
+    let bins: Vec<_> = latencies.bins().collect();
+    let high = |high: Duration| high.min(latencies.max).seconds();
+    vec![
+        ("low_s", Column::F64(bins.iter().map(|bin| bin.0.seconds()).collect())),
+        ("high_s", Column::F64(bins.iter().map(|bin| high(bin.1)).collect())),
+        ("count", Column::U64(bins.iter().map(|bin| bin.2).collect())),
+    ]
 }
 
 impl View for Latency {
@@ -27,7 +55,7 @@ impl View for Latency {
 
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Latency = of_kind(other);
-        self.0.absorb(&other.0);
+        self.0.add(&other.0);
     }
 
     fn save(&self) -> Vec<u8> {
@@ -39,6 +67,19 @@ impl View for Latency {
     }
 
     fn tables(&self) -> Vec<Table> {
-        vec![Table::new("message_latency", self.0.columns())]
+        vec![Table::new("message_latency", columns(&self.0))]
+    }
+
+    fn summarize(&self, summary: &mut Summary) {
+        let Latency(all) = self;
+        let quantile = |share| all.quantile(share).seconds();
+        summary.message_latency = (all.count > 0).then(|| LatencyReport {
+            messages: all.count,
+            mean_s: all.mean_s(),
+            p50_s: quantile(0.5),
+            p90_s: quantile(0.9),
+            p99_s: quantile(0.99),
+            max_s: all.max.seconds(),
+        });
     }
 }

@@ -127,6 +127,7 @@ impl Links {
     /// The tables `links` (only those used) and `links_over_time`.
     pub fn tables(&self, names: &LinkNames) -> Vec<Table> {
         let used: Vec<_> = self.totals.iter().filter(|link| link.transfers > 0).collect();
+        let parallel = names.parallel(used.iter().map(|link| link.link));
         let text =
             |of: &dyn Fn(LinkId) -> String| Column::Text(used.iter().map(|link| of(link.link)).collect());
         let mut tables = vec![Table::new(
@@ -136,6 +137,8 @@ impl Links {
                 ("from", text(&|link| names.ends(link).0)),
                 ("to", text(&|link| names.ends(link).1)),
                 ("class", text(&|link| names.class(link))),
+                ("parallel", Column::U32(parallel.iter().map(|place| place.number).collect())),
+                ("parallel_of", Column::U32(parallel.iter().map(|place| place.of).collect())),
                 ("bandwidth_Bps", Column::F64(used.iter().map(|link| names.bandwidth(link.link)).collect())),
                 ("bytes", Column::U64(used.iter().map(|link| link.bytes.0).collect())),
                 ("transfers", Column::U64(used.iter().map(|link| link.transfers).collect())),
@@ -143,7 +146,10 @@ impl Links {
             ],
         )];
         tables.extend(self.over_time.as_ref().map(|over_time| over_time.table(names)));
-        tables.extend(self.statistics.iter().flat_map(|kept| super::statistics::tables(kept, names)));
+        let mut is_used = vec![false; names.fabric.topology.links() as usize];
+        used.iter().for_each(|link| is_used[link.link.0 as usize] = true);
+        let statistics = self.statistics.iter();
+        tables.extend(statistics.flat_map(|kept| super::statistics::tables(kept, names, &is_used)));
         tables
     }
 }
@@ -207,6 +213,15 @@ pub struct LinkNames<'a> {
     pub(super) classes: Vec<String>,
 }
 
+/// The place of a link among those from one router to the same other one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parallel {
+    /// From 1.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
 impl LinkNames<'_> {
     /// The names of a network's links.
     pub fn new(fabric: &Fabric) -> LinkNames<'_> {
@@ -224,6 +239,28 @@ impl LinkNames<'_> {
         };
         let link = topology.link(link);
         (name(link.from), name(link.to))
+    }
+
+    /// The places of `links` among those that run parallel to them, from one router to the same other one.
+    pub fn parallel(&self, links: impl Iterator<Item = LinkId>) -> Vec<Parallel> {
+        let topology = &self.fabric.topology;
+        let (mut router, mut ports) = (None, Vec::new());
+        let place = |id: LinkId| {
+            let link = topology.link(id);
+            let (Node::Router(from), true) = (link.from, link.is_between_routers()) else {
+                return Parallel { number: 1, of: 1 };
+            };
+            if router != Some(from) {
+                ports.clear();
+                topology.ports(from, &mut ports);
+                router = Some(from);
+            }
+            let beside = ports.iter().filter(|port| topology.link(**port).to == link.to);
+            let (number, of) =
+                beside.fold((1, 0), |(number, of), port| (number + u32::from(*port < id), of + 1));
+            Parallel { number, of }
+        };
+        links.map(place).collect()
     }
 
     /// The link's class.

@@ -2,6 +2,7 @@
 //!
 //! Adding one is a file here and a line in [`OBSERVERS`].
 
+mod algorithms;
 mod calls;
 mod causes;
 mod contention;
@@ -11,21 +12,27 @@ mod latency;
 mod links;
 mod matrix;
 mod names;
+mod node_memory;
 mod ranks;
 mod records;
 mod statistics;
 
 use std::any::Any;
+use std::sync::Arc;
 
 use engine::{Observer, Time};
 use mpi::Record;
+use network::Endpoint;
 use serde::{Serialize, de::DeserializeOwned};
 
+pub use algorithms::AlgorithmUse;
 pub use calls::{CallSummary, CallTotals, Calls};
 pub use causes::{Balance, CausesReport, CriticalPath};
 pub use contention::{Contended, Contention};
 pub use faults::{FaultsReport, OutageReport, cut_off, faults};
-pub use links::{LinkNames, Links, busiest};
+pub use latency::LatencyReport;
+pub use links::{LinkNames, Links, Parallel, busiest};
+pub use node_memory::{BusyMemory, NodeMemoryReport};
 pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
 
@@ -47,6 +54,10 @@ pub trait View: Observer<Record> + Any + Send {
     /// The tables at the end. The order of their rows does not show the order in which ranks of equal
     /// times were handled.
     fn tables(&self) -> Vec<Table>;
+    /// Adds to `report.json`.
+    fn summarize(&self, summary: &mut Summary) {
+        let _ = summary;
+    }
     /// What it wants to hear of.
     fn hears(&self) -> Hears {
         Hears::Everything
@@ -66,12 +77,23 @@ pub trait View: Observer<Record> + Any + Send {
     fn restore(&mut self, saved: &[u8]);
 }
 
+/// Parts of `report.json` that optional views give.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// See [`crate::Report::message_latency`].
+    pub message_latency: Option<LatencyReport>,
+    /// See [`crate::Report::node_memory`].
+    pub node_memory: NodeMemoryReport,
+    /// See [`crate::Report::collectives`].
+    pub collectives: Vec<AlgorithmUse>,
+}
+
 /// Which records a view takes note of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hears {
     /// Whatever happens to a rank.
     Everything,
-    /// [`Record::Message`] alone.
+    /// [`Record::Message`] and [`Record::Collective`] alone.
     Messages,
 }
 
@@ -97,8 +119,8 @@ pub struct Entry {
     pub name: &'static str,
     /// What its tables show.
     pub summary: &'static str,
-    /// Makes it for a number of ranks, if `Detail` asks for it.
-    pub build: fn(ranks: u32, detail: Detail) -> Option<Box<dyn View>>,
+    /// Makes it for ranks in their places, if `Detail` asks for it.
+    pub build: fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>,
 }
 
 /// Every optional view; totals by rank and by call are always kept.
@@ -106,14 +128,30 @@ pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "matrix",
         summary: "messages and bytes from rank to rank (in bins beyond 1,024 ranks)",
-        build: |ranks, detail| match detail {
+        build: |placement, detail| match detail {
             Detail::Screen => None,
-            _ => Some(Box::new(matrix::Matrix::new(ranks))),
+            _ => Some(Box::new(matrix::Matrix::new(placement.len() as u32))),
+        },
+    },
+    Entry {
+        name: "node_memory",
+        summary: "messages and bytes between ranks of one host, by host",
+        build: |placement, detail| match detail {
+            Detail::Screen => None,
+            _ => Some(Box::new(node_memory::NodeMemory::new(placement))),
+        },
+    },
+    Entry {
+        name: "collectives",
+        summary: "which algorithm collectives took, by members and size",
+        build: |_, detail| match detail {
+            Detail::Screen => None,
+            _ => Some(Box::new(algorithms::Algorithms::default())),
         },
     },
     Entry {
         name: "message_latency",
-        summary: "how long messages take from the sender's call to the receiver",
+        summary: "how long messages take, from the sender's call to the receiver's buffer",
         build: |_, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(latency::Latency::default())),
@@ -121,7 +159,7 @@ pub const OBSERVERS: &[Entry] = &[
     },
     Entry {
         name: "call_records",
-        summary: "every MPI call with its begin and end, up to a limit",
+        summary: "every MPI call and message with begin, end and bytes, up to a limit",
         build: |_, detail| match detail {
             Detail::Records(limit) => Some(Box::new(records::Records::new(limit))),
             _ => None,
@@ -137,6 +175,7 @@ pub struct Views {
     pub calls: Calls,
     /// Where messages held each other up.
     pub contention: Contention,
+    placement: Arc<[Endpoint]>,
     detail: Detail,
     others: Vec<Box<dyn View>>,
     /// Whether one of them hears of more than messages.
@@ -144,13 +183,22 @@ pub struct Views {
 }
 
 impl Views {
-    /// The views that `detail` asks for.
-    pub fn new(ranks: u32, detail: Detail) -> Views {
-        let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(ranks, detail));
+    /// The views that `detail` asks for, of ranks in these places.
+    pub fn new(placement: Arc<[Endpoint]>, detail: Detail) -> Views {
+        let ranks = placement.len() as u32;
+        let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(&placement, detail));
         let others: Vec<Box<dyn View>> = others.collect();
         let hear_everything = others.iter().any(|view| view.hears() == Hears::Everything);
         let (ranks, calls) = (Ranks::new(ranks), Calls::new(ranks, detail));
-        Views { ranks, calls, contention: Contention::default(), detail, others, hear_everything }
+        let contention = Contention::default();
+        Views { ranks, calls, contention, placement, detail, others, hear_everything }
+    }
+
+    /// Parts of `report.json`.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        self.others.iter().for_each(|view| view.summarize(&mut summary));
+        summary
     }
 
     /// What the views say about their tables.
@@ -166,7 +214,7 @@ impl Views {
 
     /// What views of the same kinds in another process have saved.
     pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
-        let mut views = Views::new(self.ranks.totals().len() as u32, self.detail);
+        let mut views = Views::new(self.placement.clone(), self.detail);
         views.ranks.restore(&saved[0]);
         views.calls.restore(&saved[1]);
         views.contention.restore(&saved[2]);
@@ -200,11 +248,11 @@ impl Observer<Record> for Views {
             return self.contention.record(now, record);
         }
         self.ranks.record(now, record);
-        let is_message = matches!(record, Record::Message { .. });
-        if !is_message {
+        let is_for_all = matches!(record, Record::Message { .. } | Record::Collective { .. });
+        if !is_for_all {
             self.calls.record(now, record);
         }
-        if is_message || self.hear_everything {
+        if is_for_all || self.hear_everything {
             self.others.iter_mut().for_each(|view| view.record(now, record));
         }
     }

@@ -82,7 +82,7 @@ impl Observer<Record> for Ranks {
                 receiver.messages_received += 1;
                 receiver.bytes_received = receiver.bytes_received.saturating_add(bytes.0);
             }
-            Record::Contention { .. } => {}
+            Record::Contention { .. } | Record::Collective { .. } => {}
             Record::Finish { rank, at, path } => {
                 let totals = &mut self.0[rank.0 as usize];
                 (totals.finish, totals.path) = (at, path);

@@ -1,5 +1,5 @@
 //! Every MPI call and stretch of computing, in the order in which they end, up to a limit; those that end
-//! at the same time in the order of ranks.
+//! at the same time in the order of ranks. Messages between them, in the order in which they are received.
 
 use engine::{Observer, Time};
 use mpi::Record;
@@ -18,6 +18,23 @@ pub struct Records {
     /// In the order of ends. Beyond the limit, those that end with the last: only in the order of ranks
     /// is it known which of them are to be kept.
     rows: Vec<Row>,
+    /// Messages received, up to twice as many as are kept; then the first ones in order.
+    messages: Vec<Received>,
+    /// How many there were.
+    received: u64,
+}
+
+/// Messages that are kept for each call that may be: collectives have several.
+const MESSAGES_PER_CALL: usize = 16;
+
+/// One message; the fields are in the order in which messages are sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Received {
+    at: Time,
+    to: u32,
+    from: u32,
+    sent: Time,
+    bytes: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,12 +44,13 @@ struct Row {
     name: Name,
     begin: Time,
     end: Time,
+    bytes: u64,
 }
 
 impl Records {
     /// Keeps at most `limit` records.
     pub fn new(limit: u32) -> Records {
-        Records { limit: limit as usize, count: 0, rows: Vec::new() }
+        Records { limit: limit as usize, count: 0, rows: Vec::new(), messages: Vec::new(), received: 0 }
     }
 
     fn keep(&mut self, row: Row) {
@@ -42,6 +60,29 @@ impl Records {
             return;
         }
         self.rows.push(row);
+    }
+
+    fn most_messages(&self) -> usize {
+        self.limit.saturating_mul(MESSAGES_PER_CALL)
+    }
+
+    fn keep_message(&mut self, message: Received) {
+        self.received += 1;
+        self.messages.push(message);
+        if self.messages.len() >= self.most_messages().saturating_mul(2) {
+            self.messages.sort_unstable();
+            self.messages.truncate(self.most_messages());
+        }
+    }
+
+    /// The first messages, as far as calls are kept.
+    fn kept_messages(&self) -> Vec<Received> {
+        let Some(last) = self.kept().last().map(|row| row.end) else { return Vec::new() };
+        let mut messages = self.messages.clone();
+        messages.sort_unstable();
+        messages.truncate(self.most_messages());
+        messages.retain(|message| message.at <= last);
+        messages
     }
 
     /// Those up to the limit.
@@ -58,10 +99,15 @@ impl Observer<Record> for Records {
     fn record(&mut self, _now: Time, record: &Record) {
         match *record {
             Record::Compute { rank, begin, end } => {
-                self.keep(Row { rank: rank.0, name: "compute", begin, end });
+                self.keep(Row { rank: rank.0, name: "compute", begin, end, bytes: 0 });
             }
-            Record::Call { rank, name, begin, end, .. } => self.keep(Row { rank: rank.0, name, begin, end }),
-            _ => {}
+            Record::Call { rank, name, begin, end, bytes, .. } => {
+                self.keep(Row { rank: rank.0, name, begin, end, bytes: bytes.0 });
+            }
+            Record::Message { from, to, bytes, sent, received, .. } => {
+                self.keep_message(Received { at: received, to: to.0, from: from.0, sent, bytes: bytes.0 });
+            }
+            Record::Contention { .. } | Record::Collective { .. } | Record::Finish { .. } => {}
         }
     }
 }
@@ -71,6 +117,8 @@ impl View for Records {
         let other: Records = of_kind(other);
         self.count += other.count;
         self.rows.extend(other.rows);
+        self.messages.extend(other.messages);
+        self.received += other.received;
     }
 
     fn save(&self) -> Vec<u8> {
@@ -82,26 +130,46 @@ impl View for Records {
     }
 
     fn warning(&self) -> Option<String> {
-        if self.count <= self.limit as u64 {
-            return None;
-        }
         let end = self.kept().last()?.end;
-        Some(format!(
-            "the timeline ends at {end}: it holds the first {} of {} calls and stretches of computing",
-            self.limit, self.count
-        ))
+        let all_calls = self.count <= self.limit as u64;
+        if !all_calls {
+            return Some(format!(
+                "the timeline ends at {end}: it holds the first {} of {} calls and stretches of computing",
+                self.limit, self.count
+            ));
+        }
+        (self.received > self.most_messages() as u64).then(|| {
+            format!("the timeline shows the first {} of {} messages", self.most_messages(), self.received)
+        })
     }
 
     fn tables(&self) -> Vec<Table> {
         let rows = self.kept();
-        vec![Table::new(
+        let calls = Table::new(
             "call_records",
             vec![
                 ("rank", Column::U32(rows.iter().map(|row| row.rank).collect())),
                 ("call", Column::Text(rows.iter().map(|row| row.name.to_string()).collect())),
                 ("begin_s", Column::F64(rows.iter().map(|row| row.begin.seconds()).collect())),
                 ("end_s", Column::F64(rows.iter().map(|row| row.end.seconds()).collect())),
+                ("bytes", Column::U64(rows.iter().map(|row| row.bytes).collect())),
             ],
-        )]
+        );
+        let messages = self.kept_messages();
+        let ranks = |of: fn(&Received) -> u32| Column::U32(messages.iter().map(of).collect());
+        let times = |of: fn(&Received) -> Time| {
+            Column::F64(messages.iter().map(|message| of(message).seconds()).collect())
+        };
+        let messages = Table::new(
+            "message_records",
+            vec![
+                ("source", ranks(|message| message.from)),
+                ("destination", ranks(|message| message.to)),
+                ("bytes", Column::U64(messages.iter().map(|message| message.bytes).collect())),
+                ("sent_s", times(|message| message.sent)),
+                ("received_s", times(|message| message.at)),
+            ],
+        );
+        vec![calls, messages]
     }
 }

@@ -67,20 +67,22 @@ impl StatisticsReport {
     }
 }
 
-/// What links a group consists of.
+/// What links a group consists of. Means are over those that the run used, so that idle ones do not dilute them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Extent {
     links: u32,
-    /// \[B/s\]; infinite where one is.
+    used: u32,
+    /// Of the used ones \[B/s\]; infinite where one is.
     bandwidth: f64,
+    /// At the ends of the used ones.
     buffers: u32,
 }
 
-/// All tables.
-pub fn tables(statistics: &Statistics, names: &LinkNames) -> Vec<Table> {
-    let mut tables = vec![class_periods(statistics, names), region_periods(statistics, names)];
+/// All tables. `used` says of each link whether the run used it.
+pub fn tables(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Vec<Table> {
+    let mut tables = vec![class_periods(statistics, names, used), region_periods(statistics, names, used)];
     tables.extend(link_periods(statistics, names));
-    tables.extend(router_periods(statistics, names));
+    tables.extend(router_periods(statistics, names, used));
     tables.push(latency_periods(statistics));
     tables.push(network_latency(statistics));
     if statistics.slow.threshold() < Duration(u64::MAX) {
@@ -90,12 +92,16 @@ pub fn tables(statistics: &Statistics, names: &LinkNames) -> Vec<Table> {
 }
 
 /// The extents of `groups` groups, where each link sends in one and holds in one.
-fn extents(names: &LinkNames, groups: u32, of: impl Fn(LinkId) -> [u32; 2]) -> Vec<Extent> {
+fn extents(names: &LinkNames, used: &[bool], groups: u32, of: impl Fn(LinkId) -> [u32; 2]) -> Vec<Extent> {
     let topology = &*names.fabric.topology;
     let mut extents = vec![Extent::default(); groups as usize];
     for id in (0..topology.links()).map(LinkId) {
         let [sent, held] = of(id).map(|group| group as usize);
         extents[sent].links += 1;
+        if !used[id.0 as usize] {
+            continue;
+        }
+        extents[sent].used += 1;
         extents[sent].bandwidth += names.bandwidth(id);
         extents[held].buffers += u32::from(matches!(topology.link(id).to, Node::Router(_)));
     }
@@ -131,7 +137,7 @@ fn periods(
         ("packets", counts(|row| row.sent.packets)),
         (
             "throughput_Bps",
-            numbers(&|row, extent, length| ratio(row.sent.bytes as f64, length * f64::from(extent.links))),
+            numbers(&|row, extent, length| ratio(row.sent.bytes as f64, length * f64::from(extent.used))),
         ),
         (
             "efficiency",
@@ -165,25 +171,26 @@ fn span(period: usize, length: Duration, until: Time) -> (f64, f64) {
     (Duration(begin).seconds(), Duration(end).seconds())
 }
 
-fn class_periods(statistics: &Statistics, names: &LinkNames) -> Table {
+fn class_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Table {
     let (topology, channels) = (&*names.fabric.topology, statistics.channels);
     let classes = names.classes.len() as u32;
-    let extents = extents(names, classes, |link| [topology.link(link).class.into(); 2]);
+    let extents = extents(names, used, classes, |link| [topology.link(link).class.into(); 2]);
     let rows: Vec<Row> = statistics.classes.rows().collect();
     let class = |row: &Row| (row.group / channels) as usize;
     let keys = vec![
         ("class", Column::Text(rows.iter().map(|row| names.classes[class(row)].clone()).collect())),
         ("channel", Column::U32(rows.iter().map(|row| row.group % channels).collect())),
         ("links", Column::U32(rows.iter().map(|row| extents[class(row)].links).collect())),
+        ("links_used", Column::U32(rows.iter().map(|row| extents[class(row)].used).collect())),
     ];
     let traffic = (&statistics.classes, statistics.until);
     periods("class_periods", traffic, &rows, keys, |row| extents[class(row)])
 }
 
-fn region_periods(statistics: &Statistics, names: &LinkNames) -> Table {
+fn region_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Table {
     let topology = &*names.fabric.topology;
     let regions = Regions::of(topology, statistics.rows);
-    let mut extents = extents(names, regions.count(), |link| [regions.of_link(topology, link); 2]);
+    let mut extents = extents(names, used, regions.count(), |link| [regions.of_link(topology, link); 2]);
     extents.iter_mut().for_each(|extent| extent.buffers *= statistics.channels);
     let rows: Vec<Row> = statistics.regions.rows().collect();
     let each: Vec<_> = (0..regions.count()).map(|number| regions.get(number)).collect();
@@ -195,6 +202,7 @@ fn region_periods(statistics: &Statistics, names: &LinkNames) -> Table {
         ("first", Column::U32(rows.iter().map(|row| region(row).first).collect())),
         ("last", Column::U32(rows.iter().map(|row| region(row).last).collect())),
         ("links", Column::U32(rows.iter().map(|row| extents[row.group as usize].links).collect())),
+        ("links_used", Column::U32(rows.iter().map(|row| extents[row.group as usize].used).collect())),
     ];
     let traffic = (&statistics.regions, statistics.until);
     periods("region_periods", traffic, &rows, keys, |row| extents[row.group as usize])
@@ -221,12 +229,12 @@ fn link_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
     let extent = |row: &Row| {
         let to_router = matches!(names.fabric.topology.link(link(row)).to, Node::Router(_));
         let buffers = if to_router { buffers } else { 0 };
-        Extent { links: 1, bandwidth: names.bandwidth(link(row)), buffers }
+        Extent { links: 1, used: 1, bandwidth: names.bandwidth(link(row)), buffers }
     };
     Some(periods("link_periods", (traffic, statistics.until), &rows, keys, extent))
 }
 
-fn router_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
+fn router_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Option<Table> {
     let topology = &*names.fabric.topology;
     let kept = statistics.by_place.as_ref()?;
     let channels = match statistics.places? {
@@ -244,7 +252,7 @@ fn router_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
         kept.regrouped((0..topology.routers()).collect(), end(0), end(1))
     });
     let traffic = regrouped.as_ref().unwrap_or(kept);
-    let mut extents = extents(names, topology.routers(), ends);
+    let mut extents = extents(names, used, topology.routers(), ends);
     extents.iter_mut().for_each(|extent| extent.buffers *= statistics.channels);
     let rows: Vec<Row> = traffic.rows().collect();
     let name = |row: &Row| topology.router_name(RouterId(row.group));
@@ -252,6 +260,7 @@ fn router_periods(statistics: &Statistics, names: &LinkNames) -> Option<Table> {
         ("router", Column::U32(rows.iter().map(|row| row.group).collect())),
         ("name", Column::Text(rows.iter().map(name).collect())),
         ("links", Column::U32(rows.iter().map(|row| extents[row.group as usize].links).collect())),
+        ("links_used", Column::U32(rows.iter().map(|row| extents[row.group as usize].used).collect())),
     ];
     let extent = |row: &Row| extents[row.group as usize];
     Some(periods("router_periods", (traffic, statistics.until), &rows, keys, extent))
@@ -281,16 +290,7 @@ fn latency_periods(statistics: &Statistics) -> Table {
 }
 
 fn network_latency(statistics: &Statistics) -> Table {
-    let all = statistics.latencies();
-    let bins: Vec<_> = all.bins().collect();
-    Table::new(
-        "network_latency",
-        vec![
-            ("low_s", Column::F64(bins.iter().map(|bin| bin.0.seconds()).collect())),
-            ("high_s", Column::F64(bins.iter().map(|bin| bin.1.seconds()).collect())),
-            ("count", Column::U64(bins.iter().map(|bin| bin.2).collect())),
-        ],
-    )
+    Table::new("network_latency", super::latency::columns(&statistics.latencies()))
 }
 
 fn slow_packets(statistics: &Statistics, names: &LinkNames) -> Table {

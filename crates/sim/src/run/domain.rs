@@ -44,12 +44,12 @@ pub(super) struct Poll<'a> {
 impl Domain {
     /// The ranks of `setup` on `network`, a model of `fabric`; both for the same part of it.
     pub fn new(setup: Setup, network: Box<dyn Network>, fabric: Arc<Fabric>, detail: Detail) -> Domain {
-        let ranks = setup.placement.len() as u32;
+        let views = Views::new(setup.placement.clone(), detail);
         Domain {
             world: World::new(setup),
             network,
             queue: Queue::new(),
-            views: Views::new(ranks, detail),
+            views,
             links: Links::new(fabric.topology.links(), detail != Detail::Screen),
             fabric,
             arrivals: Vec::new(),
