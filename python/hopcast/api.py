@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopcast import _core, jobs, standing
+from hopcast import _core, jobs, provenance, standing
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.live.library import is_executable, is_mpi4py_program, refuse_what_starts_programs
 from hopcast.live.options import NAMES, Options
@@ -160,6 +160,8 @@ class Job:
     only: tuple[str, ...] = ()
     alone: bool = False
     live: Options = field(default_factory=Options)
+    command: tuple[str, ...] = ()
+    """The words of the command line that asks for it, if one does."""
 
 
 def simulate(
@@ -173,6 +175,13 @@ def simulate(
         None where that is not known.
     peers: the other processes of the run, if there are any: all but the first get no report.
     """
+    report = _simulate(job, progress, peers)
+    if report is not None:
+        provenance.add(report, job)
+    return report
+
+
+def _simulate(job: Job, progress: Callable | None, peers: Peers | None) -> Report | None:
     _check_ranks(job.ranks)
     scale = job.compute_scale
     if scale is not None and not (math.isfinite(scale) and scale >= 0):

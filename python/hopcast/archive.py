@@ -24,7 +24,7 @@ def opened(path: str | os.PathLike) -> Iterator[str]:
     are not in one folder.
     """
     name = os.fspath(path)
-    if not _is_archive(name):
+    if not is_archive(name):
         yield name
         return
     with scratch.folder() as folder:
@@ -35,7 +35,7 @@ def opened(path: str | os.PathLike) -> Iterator[str]:
             raise InputError(str(error).replace(str(folder), name)) from error
 
 
-def _is_archive(name: str) -> bool:
+def is_archive(name: str) -> bool:
     """Whether it is a tar archive that holds something: a file of zeros looks like an empty one. One of
     hopcast's own format is read where it lies."""
     if not os.path.isfile(name) or (name.endswith(".hct") and _is_plain(name)):

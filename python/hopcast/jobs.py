@@ -45,11 +45,7 @@ def read(path: str, stack: contextlib.ExitStack) -> list[dict[str, Any]]:
 
     Raises `InputError`, which names the file and the job.
     """
-    try:
-        with open(path, "rb") as file:
-            content = tomllib.load(file)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+    content = _content(path)
     entries = content.pop("job", [])
     if content:
         raise InputError(f"{path}: unknown key '{next(iter(content))}'; known: [[job]]")
@@ -59,6 +55,25 @@ def read(path: str, stack: contextlib.ExitStack) -> list[dict[str, Any]]:
         _job(f"{path}: job {number}", Path(path).parent, entry, stack)
         for number, entry in enumerate(entries, 1)
     ]
+
+
+def recordings(path: str) -> list[tuple[str, Path]]:
+    """Names and traces of the jobs that replay one, in a file that `read` has accepted."""
+    found = []
+    for entry in _content(path)["job"]:
+        words = shlex.split(entry["run"])
+        recording = Path(path).parent / words[0]
+        if recording.exists():
+            found.append((entry.get("name", Path(words[0]).name), recording))
+    return found
+
+
+def _content(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _job(where: str, folder: Path, entry: dict[str, Any], stack: contextlib.ExitStack) -> dict[str, Any]:

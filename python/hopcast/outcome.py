@@ -107,6 +107,12 @@ class Report:
 
         return write(self, Path(directory))
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        from hopcast.report.html import notebook
+
+        return notebook(self.summary)
+
     def __dir__(self):
         return [*super().__dir__(), *self.summary]
 

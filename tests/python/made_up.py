@@ -62,6 +62,7 @@ def result(
         "matrix": _matrix(ranks),
         "message_latency": _latency(draw),
         "call_records": _records(min(ranks, 16)),
+        "message_records": _messages(min(ranks, 16)),
         **_statistics(draw, links),
     }
     messages = int(per_rank["messages_sent"].sum())
@@ -95,6 +96,27 @@ def result(
         **_causes(per_rank),
         "busiest_links": _busiest(links, float(per_rank["finish_s"].max())),
         "calls": calls,
+        "node_memory": {
+            "hosts": 1,
+            "messages": 10,
+            "bytes": 40_960,
+            "busiest": [{"host": 0, "messages": 10, "bytes": 40_960}],
+        },
+        "collectives": [
+            _use("allreduce", "recursive-doubling", ranks, 8, 8, 1_000),
+            _use("allreduce", "recursive-doubling", ranks, 1_024, 1_024, 10),
+            _use("allreduce", "ring", ranks, 2**20, 2**20 + 8, 5),
+            _use("bcast", "binomial", ranks, 64, 64, 1),
+        ],
+        "message_latency": {
+            "messages": messages,
+            "mean_s": 1e-5,
+            "p50_s": 9e-6,
+            "p90_s": 2e-5,
+            "p99_s": 8e-5,
+            "max_s": 2e-3,
+        },
+        "made_by": made_by(),
         "statistics": {
             "period_s": 0.01,
             "region_period_s": 0.01,
@@ -116,6 +138,41 @@ def result(
         "stopped": None,
     }
     return Result(summary, tables | {"faults": pyarrow.table(_FAULTS)})
+
+
+def made_by(**changes: object) -> dict:
+    """What a report says of its making; `changes` are options."""
+    return {
+        "hopcast_version": "0.1.0",
+        "python": "3.12.1",
+        "system": "Linux",
+        "host": "here",
+        "date": "2026-01-02T03:04:05+00:00",
+        "command": ["hopcast", "run", "tree.toml", "--set", "nic.latency=1 us", "halo 1d"],
+        "directory": "/home/user",
+        "platform": {
+            "name": "tree.toml",
+            "toml": '[nic]\nlatency = "1 us"\nbandwidth = "12.5 GB/s" # default\n',
+        },
+        "overrides": [{"key": "nic.latency", "value": "1 us"}],
+        "options": {"ranks": 4, "seed": 7, "threads": 1, "ppn": None} | changes,
+        "arguments": ["bytes=64KiB"],
+        "inputs": [
+            {
+                "role": "platform",
+                "name": "tree.toml",
+                "path": "/home/user/tree.toml",
+                "files": 1,
+                "size_B": 1_234,
+                "sha256": "0123456789abcdef" * 4,
+            }
+        ],
+    }
+
+
+def _use(collective: str, algorithm: str, members: int, least: int, most: int, count: int) -> dict:
+    sizes = {"least_bytes": least, "most_bytes": most}
+    return {"collective": collective, "algorithm": algorithm, "members": members, **sizes, "count": count}
 
 
 def deadlock(ranks: int) -> dict:
@@ -341,4 +398,14 @@ def _records(ranks: int) -> pyarrow.Table:
     rank = numpy.repeat(numpy.arange(ranks), 20)
     begin = numpy.tile(numpy.arange(20) * 0.05, ranks)
     calls = [CALLS[i % 2] for i in range(rank.size)]
-    return pyarrow.table({"rank": rank, "call": calls, "begin_s": begin, "end_s": begin + 0.004})
+    sizes = numpy.full(rank.size, 512)
+    columns = {"rank": rank, "call": calls, "begin_s": begin, "end_s": begin + 0.004, "bytes": sizes}
+    return pyarrow.table(columns)
+
+
+def _messages(ranks: int) -> pyarrow.Table:
+    """Each rank to the next in each of its calls: from its begin to 1 ms before the end of the receiver's."""
+    source = numpy.repeat(numpy.arange(ranks), 20)
+    begin = numpy.tile(numpy.arange(20) * 0.05, ranks)
+    columns = {"source": source, "destination": (source + 1) % ranks, "bytes": numpy.full(source.size, 512)}
+    return pyarrow.table(columns | {"sent_s": begin, "received_s": begin + 0.003})

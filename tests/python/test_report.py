@@ -13,8 +13,10 @@ import numpy
 import pytest
 
 from hopcast.errors import InputError
+from hopcast.outcome import Report
 from hopcast.report import Result, read, store, units, write
-from hopcast.report.compare import compare
+from hopcast.report.collectives import algorithms
+from hopcast.report.compare import DIFFERS, compare
 from hopcast.report.html import comparison_page, failures, page
 from hopcast.report.pictures import PICTURES, faults, matrix
 from hopcast.report.pictures.histogram import Histogram
@@ -184,14 +186,94 @@ def test_a_comparison_says_what_changed() -> None:
     a, b = made_up.result(64), made_up.result(64)
     b.summary.update(makespan_s=2 * a.summary["makespan_s"], outcome_hash="another", platform="torus")
     b.summary["time"] = {**a.summary["time"], "waiting_s": a.summary["time"]["waiting_s"] + 64.0}
-    comparison = compare(a, b, ("a", "b"))
+    comparison = compare([a, b], ["a", "b"])
     assert comparison.verdict_ratio == "2.00 ×"
     assert "waiting: +1.000 s per rank" in comparison.verdict
-    settings = {row.name: row.difference for row in comparison.groups[-1].rows}
-    assert settings["platform"] == "differs"
-    assert settings["seed"] == ""
+    first = comparison.groups[0]
+    assert first.title == DIFFERS
+    assert [(row.name, row.cells) for row in first.rows] == [("platform", ("fat-tree", "torus"))]
     assert "2.00 ×" in comparison_page(comparison)
-    assert compare(a, a, ("a", "a")).verdict == "The outcomes are equal to the bit."
+    assert compare([a, a], ["a", "a"]).verdict == "The outcomes are equal to the bit."
+
+
+def test_what_differs_in_values_of_the_platform_options_and_inputs_comes_first() -> None:
+    sides = [made_up.result(64) for _ in range(5)]
+    for number, side in enumerate(sides):
+        side.summary["makespan_s"] *= number + 1
+        side.summary["outcome_hash"] = str(number)
+    made = sides[2].summary["made_by"]
+    made["platform"]["toml"] = made["platform"]["toml"].replace("12.5 GB/s", "25 GB/s")
+    made["options"]["ppn"] = 2
+    made["inputs"][0]["sha256"] = "f" * 64
+    comparison = compare(sides, list("vwxyz"))
+    assert comparison.letters == ("A", "B", "C", "D", "E")
+    rows = {row.name: row.cells for row in comparison.groups[0].rows}
+    assert rows == {
+        "option --ppn": ("—", "—", "2", "—", "—"),
+        "nic.bandwidth": ("12.5 GB/s", "12.5 GB/s", "25 GB/s", "12.5 GB/s", "12.5 GB/s"),
+        "platform, content": (
+            *["1.21 KiB, sha256 0123456789ab"] * 2,
+            f"1.21 KiB, sha256 {'f' * 12}",
+            *["1.21 KiB, sha256 0123456789ab"] * 2,
+        ),
+    }
+    time = comparison.groups[1].rows[0]
+    assert time.ratios == ("2.00 ×", "3.00 ×", "4.00 ×", "5.00 ×")
+    assert comparison.verdict.startswith("From the fastest: A ")
+    text = comparison_page(comparison)
+    checker = Checker()
+    checker.feed(text)
+    assert not checker.open
+    assert "25 GB/s" in text
+
+
+def test_a_page_says_what_made_it() -> None:
+    text = page(made_up.result(4))
+    assert "What made this" in text
+    for said in ("2026-01-02T03:04:05", "nic.latency=1 us", "--set nic.latency", "0123456789abcdef" * 4):
+        assert said in text
+    assert "latency = &#34;1 us&#34;" in text
+    old = made_up.result(4)
+    del old.summary["made_by"]
+    assert "What made this" not in page(old)
+
+
+def test_algorithms_of_neighbouring_sizes_are_one_line() -> None:
+    lines = algorithms(made_up.result(64).summary["collectives"])
+    assert [(line.collective, line.algorithm, line.sizes, line.count) for line in lines] == [
+        ("allreduce", "recursive-doubling", "8 B to 1.00 KiB", 1_010),
+        ("allreduce", "ring", "1.00 MiB", 5),
+        ("bcast", "binomial", "64 B", 1),
+    ]
+
+
+def test_parallel_links_have_names_of_their_own() -> None:
+    result = made_up.result(4)
+    first, second = result.summary["busiest_links"][:2]
+    for number, link in enumerate((first, second), 1):
+        link |= {"from": "(0,0,0)", "to": "(1,0,0)", "parallel": number, "parallel_of": 2}
+    text = page(result)
+    assert "(0,0,0) → (1,0,0), 1 of 2" in text
+    assert "(0,0,0) → (1,0,0), 2 of 2" in text
+
+
+def test_a_run_that_used_no_link_shows_the_memory_of_its_nodes() -> None:
+    result = made_up.result(4)
+    assert "No message crossed a link" not in page(result)
+    result.summary["busiest_links"] = []
+    assert "No message crossed a link" in page(result)
+
+
+def test_a_notebook_shows_a_report() -> None:
+    result = made_up.result(4, warnings=("<b>mind</b>",))
+    text = Report(result.summary, result.tables)._repr_html_()
+    checker = Checker()
+    checker.feed(text)
+    assert not checker.open
+    assert not checker.fetched
+    assert units.seconds(result.summary["makespan_s"]) in text
+    assert "&lt;b&gt;mind" in text
+    assert "<style" not in text
 
 
 def test_periods_of_pictures_add_up_however_few_columns_there_are() -> None:

@@ -315,6 +315,7 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
         overrides=overrides.pairs_of(flags["overrides"]),
         only=tuple(name for name in flags["only"].split(",") if name),
         live=options.of(flags),
+        command=("hopcast", *sys.argv[1:]),
         **{name: flags[name] for name in _AS_THEY_ARE},
     )
 

@@ -1,18 +1,21 @@
-"""Two reports side by side: what differs in their settings, and by how much in their results."""
+"""Reports side by side: what differs in platform and options, then by how much in their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import string
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hopcast.report import units
-from hopcast.report.html import stop
+from hopcast.report.html import stop, title
+from hopcast.report.settings import made_by, settings
 from hopcast.report.store import Result, write_text
 
-_SETTINGS = ("workload", "platform", "model", "ranks", "hosts_used", "placement", "seed", "hopcast_version")
 _CALLS = 10
 _GENERATOR = '<meta name="generator" content="hopcast">'
+_SPLIT = ("compute", "transfer", "waiting")
+DIFFERS = "What differs in platform and options"
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,12 @@ class Row:
     """One line of a comparison, written out."""
 
     name: str
-    a: str
-    b: str
-    difference: str = ""
-    ratio: str = ""
+    cells: tuple[str, ...]
+    """By report."""
+    differences: tuple[str, ...] = ()
+    """Of each report but the first, less the first."""
+    ratios: tuple[str, ...] = ()
+    """Of each report but the first, to the first."""
 
 
 @dataclass(frozen=True)
@@ -36,30 +41,50 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two reports, A and B."""
+    """Two or more reports: A, B, and so on."""
 
-    places: tuple[str, str]
+    letters: tuple[str, ...]
+    places: tuple[str, ...]
     """Where they were read from."""
-    sides: tuple[dict, dict]
+    sides: tuple[dict, ...]
     """Their summaries."""
     verdict_ratio: str
-    """How many times A's predicted time B's is."""
+    """How many times A's predicted time that of each other one is."""
     verdict: str
     """That in a sentence."""
     groups: list[Group]
 
+    @property
+    def title(self) -> str:
+        """What ran on what, said once where it is the same."""
+        return " beside ".join(dict.fromkeys(map(title, self.sides)))
 
-def compare(a: Result, b: Result, places: tuple[str, str]) -> Comparison:
-    """Sets `b` beside `a`: differences are b - a, ratios b / a."""
-    sides = (a.summary, b.summary)
-    groups = [_results(*sides), _calls(*sides), _settings(*sides)]
+    def made(self, number: int) -> str:
+        """Place, date and version of one report."""
+        made = made_by(self.sides[number])
+        rest = [made["date"], f"hopcast {made['hopcast_version']}"] if made else []
+        return " · ".join((self.places[number], *rest))
+
+
+def compare(results: Sequence[Result], places: Sequence[str]) -> Comparison:
+    """Sets `results`, at least two, side by side: differences and ratios are to the first."""
+    sides = tuple(result.summary for result in results)
+    letters = tuple(map(letter, range(len(sides))))
+    first = sides[0]["makespan_s"]
+    groups = [_settings(sides), _results(sides), _calls(sides)]
     return Comparison(
-        places,
+        letters,
+        tuple(places),
         sides,
-        units.ratio(b.summary["makespan_s"], a.summary["makespan_s"]),
-        _verdict(*sides),
+        ", ".join(units.ratio(side["makespan_s"], first) for side in sides[1:]),
+        _verdict(*sides) if len(sides) == 2 else _order(letters, sides),
         [group for group in groups if group.rows],
     )
+
+
+def letter(number: int) -> str:
+    """The name of a report: A to Z, then numbers."""
+    return string.ascii_uppercase[number] if number < 26 else str(number + 1)
 
 
 def write_page(comparison: Comparison, file: Path) -> Path:
@@ -67,6 +92,15 @@ def write_page(comparison: Comparison, file: Path) -> Path:
     from hopcast.report.html import comparison_page
 
     return write_text(file, comparison_page(comparison), flag="--out", mark=_GENERATOR)
+
+
+def _order(letters: tuple[str, ...], sides: tuple[dict, ...]) -> str:
+    """The reports from the fastest to the slowest."""
+    if len({side["outcome_hash"] for side in sides}) == 1:
+        return "The outcomes are equal to the bit."
+    order = sorted(range(len(sides)), key=lambda number: (sides[number]["makespan_s"], number))
+    times = [f"{letters[number]} {units.seconds(sides[number]['makespan_s'])}" for number in order]
+    return f"From the fastest: {', '.join(times)}."
 
 
 def _verdict(a: dict, b: dict) -> str:
@@ -77,54 +111,71 @@ def _verdict(a: dict, b: dict) -> str:
         return "Both take the same time, by different ways."
     faster, slower = sorted((before, after))
     words = f"B is {'slower' if after > before else 'faster'} by {units.seconds(slower - faster)}"
-    parts = {name: _mean(b, name) - _mean(a, name) for name in ("compute", "transfer", "waiting")}
+    parts = {name: mean(b, name) - mean(a, name) for name in _SPLIT}
     name = max(parts, key=lambda part: abs(parts[part]))
     if not parts[name]:
         return words + "."
     return f"{words}. What changes most is {name}: {_signed(parts[name], units.seconds)} per rank."
 
 
-def _mean(summary: dict, name: str) -> float:
+def mean(summary: dict, name: str) -> float:
     """Time of one kind per rank [s]."""
     return (summary.get("time") or {}).get(f"{name}_s", 0.0) / max(1, summary["ranks"])
 
 
-def _results(a: dict, b: dict) -> Group:
-    rows = [_row("predicted time", a["makespan_s"], b["makespan_s"], units.seconds)]
-    for name in ("compute", "transfer", "waiting"):
-        rows.append(_row(f"{name} per rank", _mean(a, name), _mean(b, name), units.seconds))
-    busiest = [
-        max((link["utilisation"] for link in side.get("busiest_links") or ()), default=0.0) for side in (a, b)
-    ]
-    rows.append(_row("busiest link, share of its capacity", *busiest, units.percent))
-    rows.append(_row("messages", a["messages"], b["messages"], units.count))
-    rows.append(_row("bytes", a["bytes"], b["bytes"], units.size))
-    rows.append(_row("events", a["events"], b["events"], units.count))
-    rows.append(_row("time to simulate", a["wall_s"], b["wall_s"], units.seconds))
+def _results(sides: Sequence[dict]) -> Group:
+    def each(name: str, of: Callable[[dict], float], write: Callable[[float], str]) -> Row:
+        return _row(name, [of(side) for side in sides], write)
+
+    rows = [each("predicted time", lambda side: side["makespan_s"], units.seconds)]
+    for part in _SPLIT:
+        rows.append(each(f"{part} per rank", lambda side, part=part: mean(side, part), units.seconds))
+    rows.append(each("busiest link, share of its capacity", _busiest, units.percent))
+    if all(side.get("message_latency") for side in sides):
+        for name, words in (("p50_s", "half"), ("p99_s", "99 of 100")):
+            latency = f"message latency, {words} within"
+            rows.append(each(latency, lambda side, name=name: side["message_latency"][name], units.seconds))
+    rows.append(each("messages", lambda side: side["messages"], units.count))
+    rows.append(each("bytes", lambda side: side["bytes"], units.size))
+    rows.append(each("events", lambda side: side["events"], units.count))
+    rows.append(each("time to simulate", lambda side: side["wall_s"], units.seconds))
     return Group("Results", rows)
 
 
-def _calls(a: dict, b: dict) -> Group:
-    totals = [{call["call"]: call["total_s"] for call in side.get("calls") or ()} for side in (a, b)]
+def _busiest(side: dict) -> float:
+    return max((link["utilisation"] for link in side.get("busiest_links") or ()), default=0.0)
+
+
+def _calls(sides: Sequence[dict]) -> Group:
+    totals = [{call["call"]: call["total_s"] for call in side.get("calls") or ()} for side in sides]
     names = sorted(
-        totals[0] | totals[1], key=lambda name: (-max(side.get(name, 0.0) for side in totals), name)
+        set().union(*totals), key=lambda name: (-max(side.get(name, 0.0) for side in totals), name)
     )
-    rows = [
-        _row(name, totals[0].get(name, 0.0), totals[1].get(name, 0.0), units.seconds)
-        for name in names[:_CALLS]
-    ]
+    rows = [_row(name, [side.get(name, 0.0) for side in totals], units.seconds) for name in names[:_CALLS]]
     return Group("Time in MPI calls, all ranks", rows)
 
 
-def _settings(a: dict, b: dict) -> Group:
-    pairs = [(name, str(a.get(name, "—")), str(b.get(name, "—"))) for name in _SETTINGS]
-    if any(side.get("stopped") for side in (a, b)):
-        pairs.insert(0, ("partial", *(stop(side) or "no" for side in (a, b))))
-    return Group("Settings", [Row(name, x, y, "" if x == y else "differs") for name, x, y in pairs])
+def _settings(sides: Sequence[dict]) -> Group:
+    """Only what differs."""
+    each = [settings(side) for side in sides]
+    if any(side.get("stopped") for side in sides):
+        each = [{"partial": stop(side) or "no"} | values for side, values in zip(sides, each, strict=True)]
+    rows = []
+    for name in dict.fromkeys(name for values in each for name in values):
+        cells = tuple(values.get(name, "—") for values in each)
+        if len(set(cells)) > 1:
+            rows.append(Row(name, cells))
+    return Group(DIFFERS, rows)
 
 
-def _row(name: str, a: float, b: float, write: Callable[[float], str]) -> Row:
-    return Row(name, write(a), write(b), _signed(b - a, write), units.ratio(b, a))
+def _row(name: str, values: Sequence[float], write: Callable[[float], str]) -> Row:
+    first, *others = values
+    return Row(
+        name,
+        tuple(map(write, values)),
+        tuple(_signed(value - first, write) for value in others),
+        tuple(units.ratio(value, first) for value in others),
+    )
 
 
 def _signed(value: float, write: Callable[[float], str]) -> str:
@@ -134,19 +185,22 @@ def _signed(value: float, write: Callable[[float], str]) -> str:
 
 
 def bars(comparison: Comparison) -> str:
-    """Two stacked bars, time per rank, to one scale."""
+    """One stacked bar for each report, time per rank, to one scale."""
     from hopcast.report.svg import Axis, Canvas, horizontal_axis, time_labels
 
-    canvas = Canvas(1080, 120, "Time per rank of A and B")
+    bottom = 6 + 44 * len(comparison.sides)
+    names = " and ".join((", ".join(comparison.letters[:-1]), comparison.letters[-1]))
+    canvas = Canvas(1080, bottom + 26, f"Time per rank of {names}")
     longest = max(side["makespan_s"] for side in comparison.sides)
     across = Axis(0, longest or 1.0, 30, 1060)
-    horizontal_axis(canvas, across, 94, 4, time_labels, about=8)
-    for letter, side, y in zip("AB", comparison.sides, (10, 54), strict=True):
-        canvas.text(0, y + 21, letter, class_="name")
+    horizontal_axis(canvas, across, bottom, 4, time_labels, about=8)
+    for number, (name, side) in enumerate(zip(comparison.letters, comparison.sides, strict=True)):
+        y = 10 + 44 * number
+        canvas.text(0, y + 21, name, class_="name")
         left = 0.0
-        for name in ("compute", "transfer", "waiting"):
-            value = _mean(side, name)
-            title = f"{letter}: {name} {units.seconds(value)} per rank"
-            canvas.bar(across(left), y, across(left + value) - across(left), 32, name, title, rx=2)
+        for part in _SPLIT:
+            value = mean(side, part)
+            words = f"{name}: {part} {units.seconds(value)} per rank"
+            canvas.bar(across(left), y, across(left + value) - across(left), 32, part, words, rx=2)
             left += value
     return canvas.svg()

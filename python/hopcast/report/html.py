@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from markupsafe import Markup
 
 from hopcast import what_if
 from hopcast.report import causes, units
+from hopcast.report.collectives import algorithms
+from hopcast.report.settings import given_options, made_by
 from hopcast.report.store import Result
 from hopcast.standing import grouped
 
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
     from hopcast.report.compare import Comparison
 
 _STUCK_SHOWN = 200
+
+
+_NOTEBOOK_COLOURS = {"compute": "#3f6fd1", "transfer": "#e9a820", "waiting": "#e2604a"}
+"""A notebook has no style sheet of ours."""
 
 
 def page(result: Result) -> str:
@@ -40,6 +47,11 @@ def page(result: Result) -> str:
             pictures=pictures,
             stop=stop(result.summary),
             stuck=_stuck(result.summary),
+            made=made_by(result.summary),
+            command=shlex.join(made_by(result.summary).get("command") or []),
+            options=given_options(result.summary),
+            collectives=algorithms(result.summary.get("collectives") or []),
+            memory=(result.summary.get("node_memory") or {}).get("busiest") or [],
         )
     )
 
@@ -50,9 +62,25 @@ def _stuck(summary: dict) -> list[dict]:
     return grouped(ranks, _STUCK_SHOWN)[:_STUCK_SHOWN]
 
 
+def notebook(summary: dict) -> str:
+    """The short form of a report that a notebook shows."""
+    return (
+        _environment()
+        .get_template("notebook.html")
+        .render(
+            summary=summary,
+            title=title(summary),
+            parts=parts(summary),
+            facts=facts(summary),
+            stop=stop(summary),
+            colours=_NOTEBOOK_COLOURS,
+        )
+    )
+
+
 def comparison_page(comparison: Comparison) -> str:
-    """Two reports side by side."""
-    from hopcast.report.compare import bars
+    """Reports side by side."""
+    from hopcast.report.compare import DIFFERS, bars
 
     return (
         _environment()
@@ -60,7 +88,7 @@ def comparison_page(comparison: Comparison) -> str:
         .render(
             comparison=comparison,
             bars=Markup(bars(comparison)),
-            titles=[title(side) for side in comparison.sides],
+            differs=DIFFERS,
         )
     )
 
@@ -77,7 +105,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        seconds=units.seconds, size=units.size, number=units.count, percent=units.percent, drawing=Markup
+        rate=lambda value: units.rate(value, "B/s"),
+        seconds=units.seconds,
+        size=units.size,
+        number=units.count,
+        percent=units.percent,
+        drawing=Markup,
     )
     return environment
 
@@ -149,8 +182,21 @@ def facts(summary: dict) -> list[tuple[str, str]]:
     losses = [summary.get(f"packets_{name}", 0) for name in ("lost", "resent", "duplicate")]
     if any(losses):
         lines.insert(4, ("Packets lost, resent, duplicate", ", ".join(map(units.count, losses))))
+    if latency := summary.get("message_latency"):
+        lines.append(("Message latency", latency_words(latency)))
+    memory = summary.get("node_memory")
+    if memory and memory["messages"]:
+        hosts = f"on {units.things(memory['hosts'], 'host')}"
+        sent = f"{units.count(memory['messages'])} messages, {units.size(memory['bytes'])}"
+        lines.append(("Through node memory", f"{sent}, {hosts}"))
     kept = summary.get("statistics")
     if kept and kept["messages"]:
         half, late = (units.seconds(kept[f"latency_{share}_s"], 3) for share in ("p50", "p99"))
-        lines.append(("Message latency", f"half within {half}, 99 of 100 within {late}"))
+        lines.append(("In the network", f"half within {half}, 99 of 100 within {late}"))
     return lines
+
+
+def latency_words(latency: dict) -> str:
+    """Message latency in one line."""
+    half, late, most = (units.seconds(latency[name], 3) for name in ("p50_s", "p99_s", "max_s"))
+    return f"half within {half}, 99 of 100 within {late}, all within {most}"

@@ -11,10 +11,12 @@ from rich.text import Text
 
 from hopcast import standing
 from hopcast.report import causes, units
-from hopcast.report.html import failures, ranks_on_hosts, stop, title
+from hopcast.report.collectives import algorithms
+from hopcast.report.html import failures, latency_words, ranks_on_hosts, stop, title
 
 if TYPE_CHECKING:
     from hopcast.report.compare import Comparison
+    from hopcast.report.compare import Group as ComparedGroup
 
 _STYLES = {
     "compute": ("█", "blue"),
@@ -35,6 +37,9 @@ _LINKS = 5
 _CALLS = 6
 _OUTAGES = 5
 _STUCK = 8
+_HOSTS = 5
+_COLLECTIVES = 6
+_BESIDE = 3
 _BEHIND = 3
 
 
@@ -59,17 +64,36 @@ def console() -> Console:
 def show_comparison(comparison: Comparison) -> None:
     """Prints two reports side by side."""
     out = console()
-    out.print(Text(" beside ".join(title(side) for side in comparison.sides), style="bold"))
-    for letter, place in zip("AB", comparison.places, strict=True):
-        out.print(Text(f"{letter}  {place}", style="dim"))
+    out.print(Text(comparison.title, style="bold"))
+    for number, letter in enumerate(comparison.letters):
+        out.print(Text(f"{letter}  {comparison.made(number)}", style="dim"), soft_wrap=True)
     out.print()
-    out.print(Text(f"B takes {comparison.verdict_ratio} the time of A. {comparison.verdict}"))
+    others = ", ".join(comparison.letters[1:])
+    takes = "takes" if len(comparison.sides) == 2 else "take"
+    out.print(Text(f"{others} {takes} {comparison.verdict_ratio} the time of A. {comparison.verdict}"))
     for group in comparison.groups:
-        table = _table(group.title, "A", "B", "difference", "B to A")
-        for row in group.rows:
-            table.add_row(Text(row.name), *(Text(cell) for cell in (row.a, row.b, row.difference, row.ratio)))
-        out.print()
-        out.print(table)
+        for begin in range(1, len(comparison.sides), _BESIDE):
+            out.print()
+            out.print(_beside(comparison, group, range(begin, min(begin + _BESIDE, len(comparison.sides)))))
+
+
+def _beside(comparison: Comparison, group: ComparedGroup, others: range) -> Table:
+    """The first report and some others."""
+    shown = (0, *others)
+    measured = bool(group.rows[0].ratios)
+    pair = measured and len(comparison.sides) == 2
+    names = [comparison.letters[number] for number in shown]
+    table = _table(group.title, *names, *(("difference", "B to A") if pair else ()), wrap=not measured)
+    for row in group.rows:
+        cells = [row.cells[number] for number in shown]
+        if pair:
+            cells += (row.differences[0], row.ratios[0])
+        elif measured:
+            cells[1:] = [
+                f"{cell} ({row.ratios[number - 1]})" for cell, number in zip(cells[1:], others, strict=True)
+            ]
+        table.add_row(Text(row.name), *map(Text, cells))
+    return table
 
 
 def screen(summary: dict, width: int) -> RenderableType:
@@ -86,10 +110,14 @@ def screen(summary: dict, width: int) -> RenderableType:
         blocks += ["", _jobs(summary["jobs"])]
     if summary.get("busiest_links"):
         blocks += ["", _links(summary["busiest_links"][:_LINKS], units.transfers(summary["model"]))]
+    elif (summary.get("node_memory") or {}).get("messages"):
+        blocks += ["", _memory(summary)]
     if summary.get("faults"):
         blocks += ["", *_faults(summary["faults"])]
     if summary.get("calls"):
         blocks += ["", _calls(summary["calls"])]
+    if summary.get("collectives"):
+        blocks += ["", _collectives(summary["collectives"])]
     blocks += ["", *_speed(summary)]
     blocks += [warning(text) for text in summary["warnings"]]
     return Group(*blocks)
@@ -168,10 +196,10 @@ def plain_table() -> Table:
     return table
 
 
-def _table(*columns: str) -> Table:
+def _table(*columns: str, wrap: bool = False) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for number, name in enumerate(columns):
-        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0 and not wrap)
     return table
 
 
@@ -195,12 +223,36 @@ def _links(links: list[dict], transfers: str) -> Table:
     table = _table("Busiest links", "class", "bytes", transfers, "used")
     for link in links:
         table.add_row(
-            Text(f"{link['from']} → {link['to']}"),
+            Text(units.busy_link(link)),
             Text(str(link["class"])),
             units.size(link["bytes"]),
             units.count(link["transfers"]),
             units.percent(link["utilisation"]),
         )
+    return table
+
+
+def _memory(summary: dict) -> Table:
+    """Traffic within nodes, of a run that used no link."""
+    table = _table("Through node memory", "messages", "bytes", "mean rate")
+    for busy in summary["node_memory"]["busiest"][:_HOSTS]:
+        rate = units.rate(busy["bytes"] / summary["makespan_s"], "B/s") if summary["makespan_s"] else "—"
+        row = (units.count(busy["messages"]), units.size(busy["bytes"]), rate)
+        table.add_row(f"host {busy['host']}", *row)
+    return table
+
+
+def _collectives(uses: list[dict]) -> Table:
+    """Algorithms with the sizes for which they were chosen; those of most calls, where they are many."""
+    table = _table("Collectives", "algorithm", "ranks", "size", "count")
+    lines = algorithms(uses)
+    shown = sorted(lines, key=lambda line: -line.count)[:_COLLECTIVES]
+    for line in (line for line in lines if line in shown):
+        table.add_row(
+            line.collective, line.algorithm, f"{line.members:,}", line.sizes, units.count(line.count)
+        )
+    if len(lines) > len(shown):
+        table.add_row(Text(f"… and {len(lines) - len(shown):,} more", style="dim"))
     return table
 
 
@@ -246,8 +298,12 @@ def _speed(summary: dict) -> list[Text]:
     lost = (("packets_lost", "lost"), ("packets_resent", "resent"), ("packets_duplicate", "duplicate"))
     if any(summary.get(name) for name, _ in lost):
         done += ", packets " + ", ".join(f"{word} {units.count(summary[name])}" for name, word in lost)
+    lines = []
+    if latency := summary.get("message_latency"):
+        lines.append(Text(f"Message latency: {latency_words(latency)}"))
     memory = f"{units.size(summary['peak_rss_B'])} of memory, {units.things(summary['threads'], 'thread')}"
     return [
+        *lines,
         Text(f"{done} in {units.seconds(wall, 3)}{pace}", style="dim"),
         Text(f"Outcome {summary['outcome_hash']}, {memory}", style="dim"),
     ]

@@ -22,6 +22,9 @@ TABLES = (
     "calls",
     "call_durations",
     "call_records",
+    "message_records",
+    "collectives",
+    "node_memory",
     "links",
     "links_over_time",
     "matrix",
@@ -167,7 +170,7 @@ def _write_timeline(result: Result, into: Path) -> None:
 
     records = result.tables.get("call_records")
     if records is not None and records.num_rows:
-        write_timeline(records, into / "timeline.json")
+        write_timeline(records, result.tables.get("message_records"), into / "timeline.json")
 
 
 def read(path: Path) -> Result:

@@ -92,6 +92,18 @@ def transfers(model: str) -> str:
     return "packets" if model == "packet" else "messages"
 
 
+def link(ends: tuple[str, str], parallel: int = 1, of: int = 1) -> str:
+    """A link by its ends, and by its number where several run between them."""
+    number = f", {parallel} of {of}" if of > 1 else ""
+    return f"{ends[0]} → {ends[1]}{number}"
+
+
+def busy_link(entry: dict) -> str:
+    """An entry of `busiest_links` in words."""
+    ends = (entry["from"], entry["to"])
+    return link(ends, entry.get("parallel", 1), entry.get("parallel_of", 1))
+
+
 def tick(value: float) -> str:
     """A number of things beside an axis: "1.5 M"."""
     for scale, prefix in _DECIMAL:

@@ -27,7 +27,7 @@ def draw(result: Result) -> Picture | None:
 
 def _row(canvas: Canvas, across: Axis, y: float, link: dict) -> None:
     canvas.line(0, y - 4, 1080, y - 4)
-    canvas.text(0, y + 15, f"{link['from']} → {link['to']}", class_="name")
+    canvas.text(0, y + 15, units.busy_link(link), class_="name")
     canvas.text(400, y + 15, str(link["class"]), anchor="end", class_="tick")
     canvas.bar(across(0), y + 4, across(1) - across(0), 14, "track", rx=2)
     share = link["utilisation"]
@@ -41,7 +41,7 @@ def _row(canvas: Canvas, across: Axis, y: float, link: dict) -> None:
 def _finding(links: list[dict]) -> str:
     first = links[0]
     share = first["utilisation"]
-    link = f"{first['from']} → {first['to']} ({first['class']})"
+    link = f"{units.busy_link(first)} ({first['class']})"
     if share > 0.8:
         return f"{link} carries {units.percent(share)} of what it can: it may well be what limits this run."
     if share < 0.2:

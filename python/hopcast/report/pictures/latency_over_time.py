@@ -1,4 +1,4 @@
-"""Message latency over time: half of the messages, nine of ten, and 99 of 100, in bands."""
+"""Time of messages in the network, over time: half of the messages, nine of ten, and 99 of 100, in bands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(result: Result) -> Picture | None:
     low = min(value for value in values["p50_s"] if value > 0) if any(values["p50_s"]) else 1e-12
     high = max(max(values["max_s"]), low * 1.2)
 
-    canvas = Canvas(1080, 320, "Message latency over time")
+    canvas = Canvas(1080, 320, "Time of messages in the network")
     across, up = (
         Axis(0, max(values["end_s"]), 90, 1072),
         Axis(low * 0.9, high * 1.05, 290, 10, logarithmic=True),
@@ -37,7 +37,7 @@ def draw(result: Result) -> Picture | None:
         path = steps(across, up, spans)
         canvas.add("path", d=path, fill="none", stroke=f"var(--{colour})", stroke_width=width)
     legend = (("accent", "half of the messages; bands to 90 and 99 of 100"), ("waiting", "the slowest"))
-    return Picture("Message latency over time", _finding(result, values), canvas.svg(), legend)
+    return Picture("Time of messages in the network", _finding(result, values), canvas.svg(), legend)
 
 
 def _runs(values: dict[str, list[float]]) -> list[list[dict[str, float]]]:
@@ -69,4 +69,5 @@ def _finding(result: Result, values: dict[str, list[float]]) -> str:
     if short:
         middle, late = (units.seconds(short[f"latency_{name}_s"], 3) for name in ("p50", "p99"))
         over = f"Half of all messages take at most {middle} in the network, 99 of 100 at most {late}. "
+    over += "Handshakes of MPI count as messages; what they wait for before and after does not. "
     return f"{over}The slowest period begins at {when}: half of its messages take over {median}."

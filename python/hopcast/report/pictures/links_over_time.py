@@ -66,11 +66,14 @@ def _rows(table, links) -> tuple[list[str], numpy.ndarray]:
     place[order] = numpy.arange(order.size)
     if link[0] == _NO_LINK:
         return [f"all {keys[code]}" for code in order], place[codes]
-    ends = dict(
-        zip(
-            links["link"].to_pylist(),
-            zip(links["from"].to_pylist(), links["to"].to_pylist(), strict=True),
-            strict=True,
-        )
-    )
-    return [" → ".join(ends[int(keys[code])]) for code in order], place[codes]
+    names = _names(links)
+    return [names[int(keys[code])] for code in order], place[codes]
+
+
+def _names(links) -> dict[int, str]:
+    """The names of links by their numbers."""
+    columns = links.to_pydict()
+    ones = [1] * links.num_rows
+    parallel, of = (columns.get(name, ones) for name in ("parallel", "parallel_of"))
+    ends = zip(columns["from"], columns["to"], strict=True)
+    return dict(zip(columns["link"], map(units.link, ends, parallel, of), strict=True))

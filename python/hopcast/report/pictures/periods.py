@@ -36,10 +36,11 @@ class Periods:
         return self._sum(column(self._table, name) * self._spans) / numpy.diff(self.edges)
 
     def share(self, name: str) -> numpy.ndarray:
-        """Of the links' time, of a time that is summed over links."""
+        """Of the time of the links that the run used, of a time that is summed over links."""
         import numpy
 
-        return self._sum(column(self._table, name) / column(self._table, "links")) / numpy.diff(self.edges)
+        used = "links_used" if "links_used" in self._table.column_names else "links"
+        return self._sum(column(self._table, name) / column(self._table, used)) / numpy.diff(self.edges)
 
     def by_packet(self, name: str) -> numpy.ndarray:
         """Of a mean of packets, over all packets."""
