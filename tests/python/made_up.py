@@ -96,6 +96,38 @@ def result(
         **_causes(per_rank),
         "busiest_links": _busiest(links, float(per_rank["finish_s"].max())),
         "calls": calls,
+        **_measures(ranks, messages),
+        "made_by": made_by(),
+        "statistics": _short_of_statistics(links),
+        "faults": _FAILED,
+        "failure": failure,
+        "partial": False,
+        "stopped": None,
+    }
+    return Result(summary, tables | {"faults": pyarrow.table(_FAULTS)})
+
+
+def _short_of_statistics(links: dict) -> dict:
+    return {
+        "period_s": 0.01,
+        "region_period_s": 0.01,
+        "place_period_s": 0.01,
+        "classes": sorted(set(links["class"])),
+        "channels": 1,
+        "places": "links",
+        "residence_s": 1e-3,
+        "slow_packets": 5_000,
+        "messages": 50_000,
+        "latency_p50_s": 9e-6,
+        "latency_p90_s": 2e-5,
+        "latency_p99_s": 8e-5,
+        "latency_max_s": 2e-3,
+    }
+
+
+def _measures(ranks: int, messages: int) -> dict:
+    """Memory, algorithms and latency."""
+    return {
         "node_memory": {
             "hosts": 1,
             "messages": 10,
@@ -116,28 +148,7 @@ def result(
             "p99_s": 8e-5,
             "max_s": 2e-3,
         },
-        "made_by": made_by(),
-        "statistics": {
-            "period_s": 0.01,
-            "region_period_s": 0.01,
-            "place_period_s": 0.01,
-            "classes": sorted(set(links["class"])),
-            "channels": 1,
-            "places": "links",
-            "residence_s": 1e-3,
-            "slow_packets": 5_000,
-            "messages": 50_000,
-            "latency_p50_s": 9e-6,
-            "latency_p90_s": 2e-5,
-            "latency_p99_s": 8e-5,
-            "latency_max_s": 2e-3,
-        },
-        "faults": _FAILED,
-        "failure": failure,
-        "partial": False,
-        "stopped": None,
     }
-    return Result(summary, tables | {"faults": pyarrow.table(_FAULTS)})
 
 
 def made_by(**changes: object) -> dict:
@@ -149,7 +160,7 @@ def made_by(**changes: object) -> dict:
         "host": "here",
         "date": "2026-01-02T03:04:05+00:00",
         "command": ["hopcast", "run", "tree.toml", "--set", "nic.latency=1 us", "halo 1d"],
-        "directory": "/home/user",
+        "directory": "/tmp/user",
         "platform": {
             "name": "tree.toml",
             "toml": '[nic]\nlatency = "1 us"\nbandwidth = "12.5 GB/s" # default\n',
@@ -161,7 +172,7 @@ def made_by(**changes: object) -> dict:
             {
                 "role": "platform",
                 "name": "tree.toml",
-                "path": "/home/user/tree.toml",
+                "path": "/tmp/user/tree.toml",
                 "files": 1,
                 "size_B": 1_234,
                 "sha256": "0123456789abcdef" * 4,

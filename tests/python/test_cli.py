@@ -247,8 +247,9 @@ def test_json_is_the_report_and_nothing_else() -> None:
 
 def test_out_writes_every_part_of_the_report(report: Path) -> None:
     names = {file.name for file in report.iterdir()}
-    # A table of faults is of runs with faults.
-    tables = {f"{name}.parquet" for name in TABLES if name != "faults"}
+    # Of runs with faults, with collectives, and with several ranks on a host.
+    others = ("faults", "collectives", "node_memory")
+    tables = {f"{name}.parquet" for name in TABLES if name not in others}
     assert names == {"report.json", "report.html", "timeline.json", *tables}
     result = read(report)
     ranks = result.tables["ranks"]
@@ -316,7 +317,7 @@ def test_threads_change_nothing_but_the_time() -> None:
     line = "run crossbar -n 8 --ppn 2 --json --model loggp --threads {} alltoall"
     one, four = (json.loads(hopcast(*line.format(n).split()).stdout) for n in (1, 4))
     assert (one["threads"], four["threads"]) == (1, 4)
-    real = {"wall_s", "setup_s", "peak_rss_B", "threads"}
+    real = {"wall_s", "setup_s", "peak_rss_B", "threads", "made_by"}
     assert {key: one[key] for key in one if key not in real} == {
         key: four[key] for key in four if key not in real
     }

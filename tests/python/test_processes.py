@@ -32,7 +32,7 @@ CLEAN |= {
     # It gives processes a terminal, too.
     "TERM": "dumb",
 }
-REAL = {"wall_s", "setup_s", "peak_rss_B", "threads", "processes"}
+REAL = {"made_by", "wall_s", "setup_s", "peak_rss_B", "threads", "processes"}
 
 
 VENDOR = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; print(MPI.get_vendor()[0])"
