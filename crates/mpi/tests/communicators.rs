@@ -438,7 +438,7 @@ fn sources_are_asked_in_the_order_of_time() {
         let (source, observer) = (&mut source, &mut observer);
         let context = &mut Context { now, queue: &mut queue, network: &mut wire, source, observer };
         match event {
-            None => world.start(context),
+            None => (0..world.ranks()).for_each(|place| world.start(place, context)),
             Some(event) if event.token.lane() == engine::Lane::Rank => world.wake(event.token, context),
             Some(_) => arrivals.drain(..).for_each(|arrival| world.arrive(&arrival, context)),
         }

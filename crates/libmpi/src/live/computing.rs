@@ -222,7 +222,7 @@ impl Computing {
         let from = std::mem::replace(&mut self.ranks[rank as usize].last, site);
         let key = Key { from, to: site };
         if let How::Profile(_) = self.how {
-            return self.from_profile(rank, key);
+            return self.profiled(rank, key);
         }
         let busy = self.neighbours.as_ref().is_some_and(Neighbours::are_busy);
         let sample =
@@ -257,7 +257,7 @@ impl Computing {
     }
 
     /// What a profile says.
-    fn from_profile(&mut self, rank: u32, key: Key) -> Charge {
+    fn profiled(&mut self, rank: u32, key: Key) -> Charge {
         let of = &mut self.ranks[rank as usize];
         let first = of.visited.binary_search(&key).map_err(|at| of.visited.insert(at, key)).is_err();
         let How::Profile(profile) = &self.how else { unreachable!("asked of a profile") };

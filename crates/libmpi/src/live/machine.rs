@@ -64,13 +64,12 @@ const TRIES: u32 = 40;
 
 /// The peak of this core \[flop/s\].
 fn flop_rate() -> f64 {
-    let (run, numbers): (unsafe fn(u32), u32) = if is_x86_feature_detected!("avx512f") {
-        (wide::chains_512, 8)
-    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        (wide::chains_256, 4)
-    } else {
-        (wide::chains_128, 2)
-    };
+    let (run, numbers): (unsafe fn(u32), u32) =
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            (wide::chains_256, 4)
+        } else {
+            (wide::chains_128, 2)
+        };
     let flops = f64::from(2 * numbers * wide::CHAINS * ADDS);
     let tries = (0..TRIES).map(|_| {
         let since = clock::thread_ns();
@@ -118,7 +117,6 @@ mod wide {
         };
     }
 
-    chains!(chains_512, "avx512f", _mm512_set1_pd, |sum, factor| _mm512_fmadd_pd(sum, factor, factor));
     chains!(chains_256, "avx2,fma", _mm256_set1_pd, |sum, factor| _mm256_fmadd_pd(sum, factor, factor));
     chains!(chains_128, "sse2", _mm_set1_pd, |sum, factor| _mm_add_pd(_mm_mul_pd(sum, factor), factor));
 }

@@ -47,7 +47,7 @@ pub struct Machine {
     pub processor: String,
     /// Cores that the run could use.
     pub cores: u32,
-    /// Peak of one core: multiply-adds of its widest vectors \[flop/s\].
+    /// Peak of one core: multiply-adds of vectors of up to 256 bits \[flop/s\].
     #[serde(rename = "flop_rate_flop_per_s")]
     pub flop_rate: f64,
     /// What one core copies alone, read and written \[bytes/s\].

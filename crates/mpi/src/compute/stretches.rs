@@ -161,7 +161,7 @@ impl Stretches {
     /// All kinds of stretches that were measured, by key.
     pub fn known(&self) -> Vec<Known> {
         let mut all: Vec<_> = self.kinds.iter().flat_map(Kind::known).collect();
-        all.sort_by(|a, b| (a.key, a.first).cmp(&(b.key, b.first)));
+        all.sort_by_key(|known| (known.key, known.first));
         all
     }
 }

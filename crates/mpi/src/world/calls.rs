@@ -122,13 +122,7 @@ impl World {
             Op::Linger(polls) => Ok(Flow::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
             Op::Call(_, time) => Ok(Flow::Return(self.processes[rank as usize].engage(now, *time))),
             Op::Send(send, start) => self.issue_send(rank, send, *start, context),
-            Op::Receive(receive, start) => {
-                let Some(target) = self.target(rank, *start, || Template::Receive(*receive))? else {
-                    return Ok(Flow::Return(now));
-                };
-                self.receive(rank, receive, target, context)?;
-                Ok(self.flow_of(rank, target, now))
-            }
+            Op::Receive(receive, start) => self.issue_receive(rank, receive, *start, context),
             Op::SendReceive(send, receive) => {
                 self.processes[rank as usize].call.outstanding = 2;
                 self.receive(rank, receive, Target::Call, context)?;
@@ -181,6 +175,20 @@ impl World {
                 Ok(Flow::Finished)
             }
         }
+    }
+
+    fn issue_receive(
+        &mut self,
+        rank: u32,
+        receive: &Receive,
+        start: Start,
+        context: &mut Context,
+    ) -> Outcome<Flow> {
+        let Some(target) = self.target(rank, start, || Template::Receive(*receive))? else {
+            return Ok(Flow::Return(context.now));
+        };
+        self.receive(rank, receive, target, context)?;
+        Ok(self.flow_of(rank, target, context.now))
     }
 
     fn issue_send(&mut self, rank: u32, send: &Send, start: Start, context: &mut Context) -> Outcome<Flow> {

@@ -226,7 +226,9 @@ pub fn run_with(setup: Setup, ops: Vec<Vec<Op>>) -> Run {
             }
         };
     }
-    world.start(context!(Time::ZERO));
+    for place in 0..world.ranks() {
+        world.start(place, context!(Time::ZERO));
+    }
     while let Some(event) = queue.pop() {
         match event.token.lane() {
             Lane::Rank => world.wake(event.token, context!(event.time)),
