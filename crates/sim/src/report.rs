@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::jobs::{JobReport, Placed};
 use crate::observe::{
-    AlgorithmUse, Balance, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport, LinkNames,
-    NodeMemoryReport, Parallel, RankTotals, StatisticsReport, Summary,
+    AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
+    LinkNames, NodeMemoryReport, RankTotals, StatisticsReport, Summary,
 };
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
@@ -126,31 +126,6 @@ impl TimeSplit {
     }
 }
 
-/// One busy link.
-#[derive(Debug, Clone, Serialize)]
-pub struct BusyLink {
-    /// Its number.
-    pub link: u32,
-    /// Where it starts.
-    pub from: String,
-    /// Where it ends.
-    pub to: String,
-    /// Its class.
-    pub class: String,
-    /// Its number, from 1, among the links from one router to the same other one.
-    pub parallel: u32,
-    /// How many those are.
-    pub parallel_of: u32,
-    /// What it carried \[bytes on the wire\].
-    pub bytes: u64,
-    /// Messages that crossed it; packets in a model that moves those.
-    pub transfers: u64,
-    /// For how long something was on it \[s\].
-    pub busy_s: f64,
-    /// Bytes over what it could have carried in the makespan \[0..1\].
-    pub utilisation: f64,
-}
-
 /// Totals of one MPI function.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallTotal {
@@ -256,7 +231,6 @@ impl Outcome {
     }
 }
 
-const MOST_BUSIEST: usize = 10;
 /// So many packets are sent again for each that is lost before a warning says so.
 const MOST_IN_VAIN: u64 = 2;
 
@@ -318,7 +292,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         contention: ended.views.contention.report(fabric),
         critical_path: CriticalPath::of(totals).filter(|_| finished && ended.end == End::Finished),
         balance: Balance::of(totals),
-        busiest_links: busiest_links(ended, &names, makespan),
+        busiest_links: crate::observe::busiest_links(&ended.links, &names, makespan),
         node_memory,
         calls: call_totals(ended),
         collectives,
@@ -428,28 +402,6 @@ fn jobs(ended: &Ended, title: &Title) -> Vec<JobReport> {
     let totals = ended.views.ranks.totals();
     let unfinished: Vec<u32> = ended.unfinished.iter().map(|standing| standing.rank.0).collect();
     title.jobs.iter().map(|job| job.report(totals, &title.host_of_rank, &unfinished)).collect()
-}
-
-fn busiest_links(ended: &Ended, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {
-    let busiest = crate::observe::busiest(ended.links.totals(), MOST_BUSIEST);
-    let parallel = names.parallel(busiest.iter().map(|used| used.link));
-    let describe = |(used, place): (&network::message::LinkUse, &Parallel)| {
-        let (from, to) = names.ends(used.link);
-        let could = names.bandwidth(used.link) * makespan.seconds();
-        BusyLink {
-            link: used.link.0,
-            from,
-            to,
-            class: names.class(used.link),
-            parallel: place.number,
-            parallel_of: place.of,
-            bytes: used.bytes.0,
-            transfers: used.transfers,
-            busy_s: used.busy.seconds(),
-            utilisation: if could > 0.0 { used.bytes.0 as f64 / could } else { 0.0 },
-        }
-    };
-    busiest.iter().zip(&parallel).map(describe).collect()
 }
 
 fn call_totals(ended: &Ended) -> Vec<CallTotal> {

@@ -58,6 +58,17 @@ pub enum Sizes {
     },
 }
 
+impl Sizes {
+    /// The size that a call states: of its buffer or block, or all of its blocks together where they differ.
+    pub fn stated(&self) -> Bytes {
+        match self {
+            Sizes::Equal(bytes) => *bytes,
+            Sizes::ByRank(blocks) => Bytes(blocks.iter().sum()),
+            Sizes::Own { send, .. } => Bytes(send.iter().sum()),
+        }
+    }
+}
+
 /// One collective call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collective {

@@ -92,15 +92,6 @@ pub(super) struct Prepared {
     signature: u32,
 }
 
-/// The size that a call states: of its buffer or block, or all of its blocks together where they differ.
-fn stated_size(sizes: &Sizes) -> Bytes {
-    match sizes {
-        Sizes::Equal(bytes) => *bytes,
-        Sizes::ByRank(blocks) => Bytes(blocks.iter().sum()),
-        Sizes::Own { send, .. } => Bytes(send.iter().sum()),
-    }
-}
-
 impl World {
     /// Begins a collective for `target`.
     pub(super) fn start_collective(
@@ -135,7 +126,7 @@ impl World {
         };
         let looked = self.setup.protocol.block_overhead * lengths;
         if me == 0 {
-            let (kind, algorithm, bytes) = (call.kind.name(), prepared.name, stated_size(&call.sizes));
+            let (kind, algorithm, bytes) = (call.kind.name(), prepared.name, call.sizes.stated());
             let record = Record::Collective { kind, algorithm, members: size, bytes };
             context.observer.record(context.now, &record);
         }

@@ -3,6 +3,7 @@
 //! Adding one is a file here and a line in [`OBSERVERS`].
 
 mod algorithms;
+mod busy_link;
 mod calls;
 mod causes;
 mod contention;
@@ -26,12 +27,13 @@ use network::Endpoint;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use algorithms::AlgorithmUse;
+pub use busy_link::{BusyLink, busiest_links};
 pub use calls::{CallSummary, CallTotals, Calls};
 pub use causes::{Balance, CausesReport, CriticalPath};
 pub use contention::{Contended, Contention};
 pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use latency::LatencyReport;
-pub use links::{LinkNames, Links, Parallel, busiest};
+pub use links::{LinkNames, Links};
 pub use node_memory::{BusyMemory, NodeMemoryReport};
 pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
