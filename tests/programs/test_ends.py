@@ -69,5 +69,5 @@ def test_a_deadlock_of_many_ranks_is_grouped_by_call_and_place(ends) -> None:
     lines = [line.strip() for line in done.stdout.splitlines()]
     receive = next(line for line in lines if line.startswith("rank 2: MPI_Recv"))
     barrier = next(line for line in lines if line.startswith("ranks 0, 1, 3 and 2,996 more: MPI_Barrier at "))
-    assert "ends.c:12 in main" in receive and "ends.c:14 in main" in barrier
+    assert "ends.c:12" in receive and "ends.c:14" in barrier
     assert not any("more ranks" in line for line in lines)
