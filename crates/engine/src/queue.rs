@@ -1,12 +1,16 @@
-//! The event queue: a radix heap with one total order, `(time, owner, sequence within the owner)`.
+//! The event queue: a radix heap with one total order, `(time, key)`.
 //!
-//! None of the three depends on how a run was cut into domains, so neither does the order in which
-//! things that can touch each other happen. Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
-//! algorithms for the shortest path problem" (JACM 37(2), 1990), with digits of ten bits: time is cut
-//! into blocks of 512 ps; events lie in buckets by the highest digit in which the number of their block
-//! differs from that of the open block, and by that digit. The next block to be opened is the earliest in the
-//! lowest bucket; the other events of that go to lower buckets. The events of a block are sorted when it is
-//! opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
+//! A key is an owner with the owner's sequence number or, for a message that reaches its receiver, the number that
+//! its sender gave it and the sender ([`Key::of_message`]). Of the events of an instant those of ranks come first, then
+//! those of the network, then such messages in the order in which their senders sent them, and answers last. None of
+//! that depends on how a run was cut into domains, so neither does the order in which things that can touch each other
+//! happen; and the order of messages does not depend on which hosts their ranks are on.
+//!
+//! Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem" (JACM 37(2), 1990),
+//! with digits of ten bits: time is cut into blocks of 512 ps; events lie in buckets by the highest digit in which the
+//! number of their block differs from that of the open block, and by that digit. The next block to be opened is the
+//! earliest in the lowest bucket; the other events of that go to lower buckets. The events of a block are sorted when
+//! it is opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,13 +36,49 @@ impl Owner {
         assert!(index < 1 << 31, "owners are numbered below 2^31");
         Owner(index << 1 | u32::from(lane == Lane::Network))
     }
+
+    /// Its place among the owners: ranks before the network, so that hosts' numbers do not come between them.
+    fn place(self) -> u32 {
+        self.0.rotate_right(1)
+    }
 }
 
-/// The place of an event among those of the same time: its owner, then its number at the owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The place of an event among those of the same time.
+///
+/// ```text
+/// bit 63        0                      1
+/// then          owner (32 bits)        whether it is an answer (1 bit)
+///               sequence (31 bits)     number of the message (31 bits), sender (31 bits)
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u64);
 
+/// Bits of a number within a key: of a sequence, of a message and of its sender.
+const NUMBER_BITS: u32 = 31;
+const NUMBERS: u32 = (1 << NUMBER_BITS) - 1;
+const MESSAGE: u64 = 1 << 63;
+const ANSWER: u64 = 1 << 62;
+
 impl Key {
+    /// The place of a message at its receiver: before those that bear a greater number, and beside an equal one
+    /// by `sender` (below 2³¹). A sender numbers its messages one by one, so that who asked first is served
+    /// first, as if each message took a moment to send.
+    pub fn of_message(number: u32, sender: u32) -> Key {
+        assert!(sender <= NUMBERS, "senders are numbered below 2^31");
+        Key(MESSAGE | u64::from(number & NUMBERS) << NUMBER_BITS | u64::from(sender))
+    }
+
+    /// The place of the answer that `sender` gives to message `number` of its receiver: behind all that asks, since
+    /// an answer may set off a long transfer, and in the order of what is answered, whoever answers.
+    pub fn of_answer(number: u32, sender: u32) -> Key {
+        Key(Key::of_message(number, sender).0 | ANSWER)
+    }
+
+    /// The number of the message that is under this key.
+    pub fn number(self) -> u32 {
+        (self.0 >> NUMBER_BITS) as u32 & NUMBERS
+    }
+
     /// As a word that [`Key::from_word`] reads, for messages between domains.
     pub fn word(self) -> u64 {
         self.0
@@ -183,7 +223,7 @@ impl Queue {
         }
         let sequence = self.sequences[index];
         self.sequences[index] = sequence.wrapping_add(1);
-        Key(u64::from(owner.0) << 32 | u64::from(sequence))
+        Key(u64::from(owner.place()) << NUMBER_BITS | u64::from(sequence & NUMBERS))
     }
 
     /// Schedules `token` at `at` under a key that this queue or another one has stamped.
@@ -379,6 +419,26 @@ mod tests {
         queue.push(Time(3), owner(9), Token::new(Lane::Network, 3));
         let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|event| event.token.payload()).collect();
         assert_eq!(order, [3, 1, 2, 0]);
+    }
+
+    /// At one time ranks come first, then the network, whatever their numbers; then what is delivered, by their
+    /// senders' counts; then answers, by those of what they answer.
+    #[test]
+    fn messages_come_last_in_the_order_in_which_they_were_sent() {
+        let mut queue = Queue::new();
+        let place =
+            |queue: &mut Queue, key, number| queue.place(Time(5), key, Token::new(Lane::Network, number));
+        place(&mut queue, Key::of_answer(2, 0), 7);
+        place(&mut queue, Key::of_answer(1, 9), 6);
+        place(&mut queue, Key::of_message(2, 0), 5);
+        place(&mut queue, Key::of_message(1, 9), 4);
+        place(&mut queue, Key::of_message(1, 8), 3);
+        place(&mut queue, Key::of_message(0, 9), 2);
+        queue.push(Time(5), Owner::new(Lane::Network, 0), Token::new(Lane::Network, 1));
+        queue.push(Time(5), Owner::new(Lane::Rank, (1 << 31) - 1), Token::new(Lane::Rank, 0));
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|event| event.token.payload()).collect();
+        assert_eq!(order, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(Key::of_answer(12, (1 << 31) - 1).number(), 12);
     }
 
     /// An event that crosses to another domain stands there where it would stand in one queue.

@@ -39,6 +39,8 @@ pub struct Message {
     pub notify_sent: bool,
     /// Its length on the process's path; headers are the model's business.
     pub size: Bytes,
+    /// Its place among the messages that are delivered at the same time: no other on its way has the same.
+    pub key: Key,
     /// For the layer above.
     pub cargo: Cargo,
 }
@@ -99,7 +101,7 @@ pub struct Crossing {
 }
 
 /// Words of a [`Crossing`].
-pub const CROSSING_WORDS: usize = 9 + CARGO_WORDS;
+pub const CROSSING_WORDS: usize = 10 + CARGO_WORDS;
 
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///

@@ -107,7 +107,7 @@ proptest! {
         let (fabric, hosts) = (fabric(nics), hosts(nics));
         name_nics(&mut messages, &named, nics);
         for (number, (_, message)) in messages.iter_mut().enumerate() {
-            message.cargo[0] = number as u64;
+            common::renumber(message, number as u64);
         }
         for name in common::fluid_models() {
             let mut model = common::model(&name, &fabric, &hosts);
@@ -133,7 +133,7 @@ proptest! {
         let (fabric, hosts) = (fabric(nics), hosts(nics));
         name_nics(&mut messages, &named, nics);
         for (number, (at, message)) in messages.iter_mut().enumerate() {
-            message.cargo[0] = number as u64;
+            common::renumber(message, number as u64);
             // Many at the same time, so that ties are decided.
             at.0 = at.0 / 100_000_000 * 100_000_000;
         }
@@ -164,7 +164,7 @@ proptest! {
         let graph = Graph { routers: RING, hosts_per_router: 1, host_link, edges, routes: BTreeMap::new() };
         let (fabric, hosts) = (graph.fabric(), hosts(Nics::ONE));
         for (number, (_, message)) in messages.iter_mut().enumerate() {
-            message.cargo[0] = number as u64;
+            common::renumber(message, number as u64);
             message.from.host.0 %= RING;
             message.to.host.0 %= RING;
         }

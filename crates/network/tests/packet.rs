@@ -258,7 +258,7 @@ proptest! {
     #[test]
     fn everything_arrives(mut messages in prop::collection::vec(any_message(27), 1..200), age in any::<bool>()) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
-            message.cargo[0] = number as u64;
+            common::renumber(message, number as u64);
         }
         let arbitration = if age { Arbitration::Age } else { Arbitration::RoundRobin };
         let networks = [
@@ -287,7 +287,7 @@ proptest! {
         name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05"]),
     ) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
-            message.cargo[0] = number as u64;
+            common::renumber(message, number as u64);
         }
         let mut hosts = HostParameters::clone(&hosts());
         (hosts.packet_payload, hosts.packet_wire) = (Bytes(2016), Bytes(2048));

@@ -313,7 +313,7 @@ proptest! {
     /// link of its way; periods that have doubled are those that were as long from the start.
     #[test]
     fn sums_are_totals(mut messages in prop::collection::vec(any_message(27), 1..100), period in 1..2_000_000u64) {
-        messages.iter_mut().zip(0..).for_each(|((_, message), number)| message.cargo[0] = number);
+        messages.iter_mut().zip(0..).for_each(|((_, message), number)| common::renumber(message, number));
         let fabric = torus(&[3, 3, 3]);
         let options = Options { period: Duration(period), periods: 40, ..ALL };
         let mut packet = Packet::new(fabric.clone(), hosts(), packets(4));
@@ -361,7 +361,7 @@ proptest! {
     /// However the network is cut, the parts together have seen the same.
     #[test]
     fn parts_add_up(mut messages in prop::collection::vec(any_message(27), 1..100), rows_most in 500..200_000u32) {
-        messages.iter_mut().zip(0..).for_each(|((_, message), number)| message.cargo[0] = number);
+        messages.iter_mut().zip(0..).for_each(|((_, message), number)| common::renumber(message, number));
         let tree = [("m", integers(&[3, 3, 3])), ("w", integers(&[1, 2, 2]))];
         let options = Options { period: Duration(50_000), periods: 30, rows: rows_most, ..ALL };
         for fabric in [torus(&[3, 3, 3]), fabric("fat-tree", &tree)] {

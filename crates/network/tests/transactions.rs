@@ -265,7 +265,7 @@ proptest! {
         one in any::<bool>(),
     ) {
         for (number, (_, message)) in messages.iter_mut().enumerate() {
-            message.cargo[0] = number as u64;
+            common::renumber(message, number as u64);
         }
         let loss = (0.3 * 2f64.powi(32)) as u32;
         let reliability = Reliability { loss, timeout: Duration(5_000_000), doublings, seed };

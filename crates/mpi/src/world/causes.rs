@@ -21,7 +21,7 @@
 //! Source: the wait states of Geimer, Wolf, Wylie, Mohr, "A scalable tool architecture for diagnosing wait states in
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
-use engine::{Bytes, Duration, Time};
+use engine::{Bytes, Duration, Key, Time};
 use network::{Arrival, CARGO_WORDS, Happening, Message, Shared};
 
 use crate::cause::{Cause, ON_PATH, Path};
@@ -348,6 +348,7 @@ impl World {
             regime: 0,
             notify_sent: false,
             size: Bytes(0),
+            key: Key::of_message(0, parcel.dest),
             cargo: [0; CARGO_WORDS],
         };
         let request = Message { regime: self.regime_of(&request), ..request };

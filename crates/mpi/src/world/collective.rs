@@ -76,6 +76,8 @@ pub(crate) struct Early {
     sent: Time,
     /// The latest entry that it depends on.
     latest: Time,
+    /// Its number among all messages of its sender.
+    asked: u32,
 }
 
 /// A call with what was chosen for it.
@@ -309,6 +311,7 @@ impl World {
             arrived: context.now,
             sent: parcel.sent,
             latest: Time(parcel.extra),
+            asked: arrival.message.key.number(),
         };
         let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };
         let process = &mut self.processes[rank as usize];
@@ -354,6 +357,7 @@ impl World {
                 answered: context.now,
                 stalled: Duration::ZERO,
                 combine: awaited.combine,
+                asked: early.asked,
             };
             self.clear(rank, incoming, handle, early.arrived, context);
             return Ok(());

@@ -39,6 +39,8 @@ pub(crate) struct Process {
     pub early: Lists<Early>,
     /// The number of the next collective on the world communicator.
     pub world_sequence: u32,
+    /// The number of its next message, of any kind.
+    pub next_message: u32,
     /// No communicator that is made from now on has a number below this one beyond the first.
     pub comms_made: u32,
     /// Where the rank stands.
@@ -177,6 +179,8 @@ pub(crate) struct Envelope {
     pub handle: Option<u32>,
     /// Its number between the two ranks.
     pub number: u32,
+    /// Its number among all messages of its sender.
+    pub asked: u32,
 }
 
 /// A rendezvous send.
@@ -257,6 +261,8 @@ pub(crate) struct Incoming {
     pub stalled: Duration,
     /// For a collective: whether the data is reduced into what is there.
     pub combine: bool,
+    /// The number of the request among all messages of its sender.
+    pub asked: u32,
 }
 
 /// Numbers of the envelopes to and from one other rank.

@@ -125,6 +125,7 @@ impl World {
             sent: parcel.sent,
             handle: (!eager).then_some(parcel.low),
             number: parcel.high,
+            asked: arrival.message.key.number(),
         };
         let process = &mut self.processes[rank as usize];
         if let Some(posting) = process.posted.take_receive(key, |_| true) {
@@ -196,6 +197,7 @@ impl World {
             answered: context.now,
             stalled: Duration::ZERO,
             combine: false,
+            asked: envelope.asked,
         };
         self.clear(rank, incoming, handle, envelope.arrived, context);
         Ok(())
@@ -249,7 +251,8 @@ impl World {
             sent: incoming.matched,
             extra: if in_round { self.latest_of(rank, incoming.target) } else { incoming.stalled.0 },
         };
-        let message = self.message(&parcel, Bytes(0), false);
+        let mut message = self.message(&parcel, Bytes(0), false);
+        message.key = engine::Key::of_answer(incoming.asked, rank);
         self.transmit(&message, at, false, context);
     }
 

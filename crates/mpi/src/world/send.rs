@@ -22,7 +22,7 @@
 //! in Liu, Wu, Panda, "High performance RDMA-based MPI implementation over InfiniBand" (IJPP 32(3), 2004).
 //! Assumes that copies of different ranks do not slow each other.
 
-use engine::{Bandwidth, Bytes, Duration, Time};
+use engine::{Bandwidth, Bytes, Duration, Key, Time};
 use network::{Message, NicPair};
 
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
@@ -292,13 +292,17 @@ impl World {
         (regime.send_overhead, regime.receive_overhead)
     }
 
-    /// The message that carries `parcel` and `size` bytes of payload.
+    /// The message that carries `parcel` and `size` bytes of payload, the next one of its sender.
     #[inline]
-    pub(super) fn message(&self, parcel: &Parcel, size: Bytes, notify_sent: bool) -> Message {
+    pub(super) fn message(&mut self, parcel: &Parcel, size: Bytes, notify_sent: bool) -> Message {
+        let next = &mut self.processes[parcel.source as usize].next_message;
+        let number = *next;
+        *next = number.wrapping_add(1);
         let [from, to] = [parcel.source, parcel.dest].map(|rank| self.setup.placement[rank as usize]);
         let host = &self.setup.host;
         let regime = if from.host == to.host { host.memory.regime_of(size) } else { host.regime_of(size) };
-        Message { from, to, nics: None, regime: regime as u8, notify_sent, size, cargo: parcel.pack() }
+        let (key, cargo) = (Key::of_message(number, parcel.source), parcel.pack());
+        Message { from, to, nics: None, regime: regime as u8, notify_sent, size, key, cargo }
     }
 
     /// Counts a message with payload.

@@ -4,7 +4,7 @@
 //! message costs no allocation once the slots are there. A message to another part of the network has its
 //! slot here until it has left its sender, and one there from when it has crossed until it is delivered.
 
-use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
+use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 
 use crate::Part;
 use crate::message::{Arrival, CARGO_WORDS, CROSSING_WORDS, Crossing, Endpoint, Happening, Message};
@@ -119,7 +119,7 @@ impl<S> InFlight<S> {
 
     /// Schedules the end of the message at `index`: when the sender's buffer is free, if it asked for
     /// that, and `step` towards its delivery. Sent is never told after delivered. One for another part of
-    /// the network crosses to it with its `luggage`.
+    /// the network crosses to it with its `luggage`. At its receiver it has the place that it names.
     #[inline]
     pub fn schedule(
         &mut self,
@@ -137,15 +137,16 @@ impl<S> InFlight<S> {
             if slot.message.notify_sent {
                 queue.push(sent, owner, token(Step::Sent, index, 0));
             }
-            return queue.push(at, owner, token(step, index, 0));
+            return queue.place(at, slot.message.key, token(step, index, 0));
         }
         let words = pack(&slot.message, slot.injected, luggage);
+        let key = slot.message.key;
         if slot.message.notify_sent {
             queue.push(sent, owner, token(Step::SentAbroad, index, 0));
         } else {
             self.free.push(index);
         }
-        self.crossings.push(Crossing { to, at, key: queue.stamp(owner), words });
+        self.crossings.push(Crossing { to, at, key, words });
     }
 
     /// Takes in a message from another part, for which `step` is due next; `state` makes what is kept for
@@ -165,7 +166,7 @@ impl<S> InFlight<S> {
 
 /// A message in words.
 pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; CROSSING_WORDS] {
-    let Message { from, to, nics, regime, notify_sent, size, cargo } = message;
+    let Message { from, to, nics, regime, notify_sent, size, key, cargo } = message;
     let mut words = [0; CROSSING_WORDS];
     words[0] = u64::from(from.host.0) << 32 | u64::from(to.host.0);
     words[1] = u64::from(from.process) << 48 | u64::from(to.process) << 32;
@@ -174,12 +175,15 @@ pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; CRO
         words[1] |= NICS | u64::from(*from) << 24 | u64::from(*to) << 16;
     }
     words[2..5].copy_from_slice(&[size.0, injected.0, luggage]);
+    words[KEY_AT] = key.word();
     words[CARGO_AT..].copy_from_slice(cargo);
     words
 }
 
 /// Where the cargo begins; a model has the words before it that [`pack`] leaves free.
 const CARGO_AT: usize = CROSSING_WORDS - CARGO_WORDS;
+/// Word of the key, before the cargo.
+const KEY_AT: usize = CARGO_AT - 1;
 
 /// That a message has chosen its NICs.
 const NICS: u64 = 1 << 9;
@@ -195,6 +199,7 @@ pub(super) fn unpack(words: &[u64; CROSSING_WORDS]) -> (Message, Time, u64) {
         regime: (words[1] >> 1) as u8,
         notify_sent: words[1] & 1 == 1,
         size: Bytes(words[2]),
+        key: Key::from_word(words[KEY_AT]),
         cargo: words[CARGO_AT..].try_into().expect("a cargo is the rest"),
     };
     (message, Time(words[3]), words[4])
@@ -216,6 +221,7 @@ mod tests {
                 regime: u8::MAX,
                 notify_sent,
                 size: Bytes(u64::MAX - 5),
+                key: Key::of_answer(u32::MAX, 7),
                 cargo: [1, u64::MAX, 3, 4, 5, 6, 7, 8, 9, 10, u64::MAX - 1],
             };
             assert_eq!(unpack(&pack(&message, Time(6), 7)), (message, Time(6), 7));

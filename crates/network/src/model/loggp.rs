@@ -23,7 +23,7 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
-use super::in_flight::{InFlight, Step, open, owner, token};
+use super::in_flight::{InFlight, Step, open, token};
 use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
 use crate::nics::Chooser;
 use crate::{Fabric, HostParameters, Part};
@@ -124,8 +124,8 @@ impl Network for LogGP {
         if step == Step::AtReceiver
             && let Some(later) = self.receive(now, index)
         {
-            let to = self.flight.get(index).message.to.host;
-            return queue.push(later, owner(to), token(Step::Delivered, index, 0));
+            let key = self.flight.get(index).message.key;
+            return queue.place(later, key, token(Step::Delivered, index, 0));
         }
         arrivals.push(self.flight.tell(step, index));
     }

@@ -7,7 +7,7 @@ pub mod parts;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, Value};
-use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
+use engine::{Bandwidth, Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use network::model::MODELS;
 use network::{
     Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Nics, Part,
@@ -94,8 +94,15 @@ pub fn message(from: (u32, u16), to: (u32, u16), size: u64, number: u64) -> Mess
         regime: 0,
         notify_sent: true,
         size: Bytes(size),
+        key: Key::of_message(number as u32, 0),
         cargo: std::array::from_fn(|word| if word == 0 { number } else { word as u64 }),
     }
+}
+
+/// Gives a message another number.
+pub fn renumber(message: &mut Message, number: u64) {
+    message.cargo[0] = number;
+    message.key = Key::of_message(number as u32, 0);
 }
 
 /// When a message was sent and delivered.

@@ -350,7 +350,7 @@ impl Flow {
         self.streams.carry(stream, self.alone.wire_bytes(message.size));
         self.count_at_nic(&message, false);
         let delivered = self.delivery(now, transfer.connection, &message);
-        queue.push(delivered, host, token(Step::Delivered, flow, 0));
+        queue.place(delivered, message.key, token(Step::Delivered, flow, 0));
         let next = self.queues.pop(self.queue_of(transfer), &self.flight);
         if next.is_none_or(|next| !self.follow(now, stream, &message, next, queue)) {
             self.streams.end(now, stream);

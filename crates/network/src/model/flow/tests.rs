@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, Value, find};
-use engine::{Bandwidth, Bytes, Duration, Lane, Owner, Queue, Time, Token};
+use engine::{Bandwidth, Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use rand_chacha::rand_core::RngCore;
 
 use super::links::Entry;
@@ -112,6 +112,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
                 regime: (random.next_u32() % 2) as u8,
                 notify_sent: false,
                 size: Bytes(1 + u64::from(random.next_u32() % 100_000)),
+                key: Key::of_message(event.token.payload() as u32, 0),
                 cargo: [0; crate::CARGO_WORDS],
             };
             flow.inject(event.time, &message, &mut queue);

@@ -229,8 +229,11 @@ impl Packet {
         state.wants = self.paths.lane(state.path);
         if down {
             self.return_credit(now, tail, wants, size, queue);
-            let host = self.messages.get(message).ends().1.host;
-            return queue.push(tail, owner(host), token(Step::Arrived, packet, 0));
+            let arrived = token(Step::Arrived, packet, 0);
+            return match self.messages.get(message).key_of_only_packet(self.options.payload) {
+                Some(key) => queue.place(tail, key, arrived),
+                None => queue.push(tail, owner(self.messages.get(message).ends().1.host), arrived),
+            };
         }
         let head = match self.options.switching {
             Switching::VirtualCutThrough => now + cable,

@@ -42,6 +42,6 @@ impl Packet {
         if message.notify_sent {
             queue.push(done, owner, token(Step::Sent, index, 0));
         }
-        queue.push(done + memory.latency, owner, token(Step::Delivered, index, 0));
+        queue.place(done + memory.latency, message.key, token(Step::Delivered, index, 0));
     }
 }

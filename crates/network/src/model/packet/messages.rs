@@ -1,6 +1,6 @@
 //! Messages on their way.
 
-use engine::{Bytes, Time};
+use engine::{Bytes, Key, Time};
 
 use super::transfer::Role;
 use super::{NONE, Packet};
@@ -42,6 +42,14 @@ pub(super) struct Slot {
     /// What still needs the slot: what is to be told of it; of a transfer also packets on their way, and
     /// timeouts.
     pub holds: u32,
+}
+
+impl Slot {
+    /// The place of its packet among those that arrive at the same time, if it is one plain packet of at most
+    /// `payload`.
+    pub fn key_of_only_packet(&self, payload: Bytes) -> Option<Key> {
+        (self.role == Role::Plain && self.message.size <= payload).then_some(self.message.key)
+    }
 }
 
 /// All of them.

@@ -12,7 +12,7 @@ use super::messages::Slot;
 use super::reliability::Finished;
 use super::transit::InTransit;
 use super::transport::Transport;
-use super::{NONE, NOTHING, Packet, Step, owner, token};
+use super::{NONE, NOTHING, Packet, Step, token};
 use crate::Endpoint;
 use crate::message::{Arrival, Happening, Losses, Message};
 use crate::nics::NicPair;
@@ -366,8 +366,7 @@ impl Packet {
         if at == now {
             self.deliver_transferred(index, arrivals);
         } else {
-            let host = slot.message.to.host;
-            queue.push(at, owner(host), token(Step::Delivered, index, 0));
+            queue.place(at, slot.message.key, token(Step::Delivered, index, 0));
         }
     }
 

@@ -4,7 +4,7 @@ use engine::{Queue, Time};
 
 use super::faults::Way;
 use super::ports::link_of;
-use super::{NONE, NOTHING, Packet, Step, owner, token};
+use super::{NONE, NOTHING, Packet, Step, token};
 use crate::message::{Arrival, Message};
 
 /// One packet.
@@ -201,7 +201,7 @@ impl Packet {
         if at == now {
             self.deliver(message, arrivals);
         } else {
-            queue.push(at, owner(message_is.to.host), token(Step::Delivered, message, 0));
+            queue.place(at, message_is.key, token(Step::Delivered, message, 0));
         }
     }
 
