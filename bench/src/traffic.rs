@@ -1,8 +1,8 @@
 //! Traffic in rounds: every host sends, waits for what is sent to it in the round, and goes on.
 
 use engine::random::stream;
-use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
-use network::{Arrival, Endpoint, Happening, HostId, Message, Network};
+use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
+use network::{Arrival, Cargo, Endpoint, Happening, HostId, Message, Network};
 use rand_chacha::rand_core::RngCore;
 
 /// Who sends to whom in each round. Each host receives as many messages as it sends.
@@ -176,6 +176,8 @@ impl Run<'_> {
         for which in first..pattern.degree() {
             let to = pattern.target(hosts, round, process, which);
             let end = |process: u32| Endpoint { host: HostId(places[process as usize]), process: 0 };
+            let mut cargo = Cargo::default();
+            (cargo[0], cargo[1]) = (round.into(), to.into());
             let message = Message {
                 from: end(process),
                 to: end(to),
@@ -183,7 +185,8 @@ impl Run<'_> {
                 regime: 0,
                 notify_sent: false,
                 size: bytes,
-                cargo: [round.into(), to.into(), 0, 0, 0],
+                key: Key::of_message(round * u32::from(pattern.degree()) + u32::from(which), process),
+                cargo,
             };
             network.inject(now, &message, &mut self.queue);
             if overhead > Duration::ZERO && which + 1 < pattern.degree() {

@@ -145,7 +145,7 @@ mod tests {
     use engine::{Bytes, Duration};
 
     fn grid(sizes: &[u32], periodic: bool) -> Halo {
-        let common = Common { bytes: Bytes(1), iterations: 1, compute: Duration::ZERO };
+        let common = Common { bytes: Bytes(1), iterations: 1, compute: Duration::ZERO, memory: Bytes(0) };
         Halo { common, sizes: sizes.to_vec(), periodic, requests: Vec::new() }
     }
 

@@ -161,8 +161,9 @@ fn messages_in_a_queue_change_no_rates() {
         // Half of them to one partner, half to another: the two connections share the NIC.
         let to = end(1 + (number % 2) as u32);
         let size = Bytes(1_000_000);
-        let cargo = [number; 5];
-        let message = Message { from: end(0), to, nics: None, regime: 0, notify_sent: false, size, cargo };
+        let (key, cargo) = (Key::of_message(number as u32, 0), [number; crate::CARGO_WORDS]);
+        let message =
+            Message { from: end(0), to, nics: None, regime: 0, notify_sent: false, size, key, cargo };
         flow.inject(Time::ZERO, &message, &mut queue);
     }
     flow.settle(Time::ZERO, &mut queue);

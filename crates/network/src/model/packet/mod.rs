@@ -30,9 +30,8 @@
 //! `nic.order` is `in-turn`, while the messages of a connection go one after the other. A process's own path to a NIC is
 //! a server at R_C before the NIC, and one behind it at the receiver; the NIC's link is no faster than R_N,
 //! its DMA engine. Before the first packet of a message a NIC prepares the transfer, one message after the
-//! other. Copies
-//! between processes of a host wait for the sender's copies and for the host's memory, first come,
-//! first served.
+//! other. Copies between processes of a host wait for the sender's copies and for the host's memory, first
+//! come, first served.
 //!
 //! Messages go as such packets, which nothing answers, or as transactions, whose responses go through the
 //! same network: [`transport`]. Links lose nothing, unless the platform says so: then what is lost is sent
