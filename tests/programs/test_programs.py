@@ -369,7 +369,8 @@ def test_what_is_no_program_is_refused_by_what_it_is(tmp_path) -> None:
         ("pipe", "is neither a file nor a folder; a workload is"),
         ("nothing\udcfe", "its name is no text in UTF-8"),
     ):
-        done = hopcast("run", "hopper", "-n", "2", tmp_path / name)
+        words = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", "2", tmp_path / name]
+        done = subprocess.run(words, capture_output=True, text=True)
         assert done.returncode == 2 and said in done.stderr, (name, done.stderr)
 
 

@@ -311,7 +311,9 @@ fn communicators_are_the_same_for_every_cut() {
         let workload = program("communicators", 12, makes_communicators);
         let whole = same_for_every_cut(&request("dragonfly", model, Some(12), workload, 1), model);
         assert_eq!(whole.report.failure.map(|failure| failure.text), None);
-        assert_eq!(whole.report.warnings, [""; 0]);
+        let mut others =
+            whole.report.warnings.iter().filter(|text| !text.contains("no measured MPI software"));
+        assert_eq!(others.next(), None);
     }
 }
 
@@ -433,5 +435,5 @@ fn what_cannot_be_cut_says_why() {
     let global = vec![("routing.kind".to_string(), "ugal-g".to_string())];
     let global = run(&Request { overrides: global, ..request("tofu", "packet", Some(8), ring(), 4) });
     let why = "its routing reads the queues of all routers at once";
-    assert!(global.report.warnings[0].contains(why), "{:?}", global.report.warnings);
+    assert!(global.report.warnings.iter().any(|text| text.contains(why)), "{:?}", global.report.warnings);
 }

@@ -164,7 +164,10 @@ def _add_ends(summary: dict, ends: list[dict]) -> None:
 
 
 def _together(summary: dict, ends: list[dict]) -> str:
-    """In one sentence; the first one in full."""
+    """In one sentence; the first one in full, and those with an exit code before those without."""
+    coded = [end for end in ends if "exit code" in end["text"]]
+    if 0 < len(coded) < len(ends):
+        return f"{_together(summary, coded)}; {len(ends) - len(coded):,} more ended without MPI_Finalize"
     text, count = ends[0]["text"], len(ends)
     if count == 1:
         return text

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use engine::Bytes;
 use engine::registry::Entry;
 
-use crate::operation::CommId;
+use crate::operation::{CommId, Neighbours};
 
 pub use cost::{Cost, Idle};
 pub use kind::Kind;
@@ -89,6 +89,25 @@ pub struct Collective {
 }
 
 impl Collective {
+    /// Checks that root and sizes are those of a communicator of `size` ranks, or of this rank's neighbours.
+    pub(crate) fn check(&self, size: u32, neighbours: Option<&Neighbours>) -> Result<(), String> {
+        if self.root >= size {
+            return Err(format!("the root is not below the size {size}"));
+        }
+        let fits = match (&self.sizes, neighbours) {
+            (Sizes::Equal(_), _) => true,
+            (Sizes::ByRank(list), None) => list.len() == size as usize,
+            (Sizes::Own { send, receive }, None) => {
+                send.len() == size as usize && receive.len() == size as usize
+            }
+            (Sizes::Own { send, receive }, Some(around)) => {
+                send.len() == around.destinations.len() && receive.len() == around.sources.len()
+            }
+            (Sizes::ByRank(_), Some(_)) => false,
+        };
+        if fits { Ok(()) } else { Err(format!("the list of sizes does not fit {size} ranks")) }
+    }
+
     /// All members of `comm` wait for each other.
     pub fn barrier(comm: CommId) -> Collective {
         Collective {

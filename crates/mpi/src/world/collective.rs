@@ -418,7 +418,7 @@ impl World {
         }
         let misuse = |reason: String| format!("{}: {reason}", text::collective(call));
         let shape = Shape { size, call, neighbours, segment: self.setup.segment, halves };
-        let chosen = check(call, size, neighbours).and_then(|()| match halves {
+        let chosen = call.check(size, neighbours).and_then(|()| match halves {
             None => {
                 let chosen = self.setup.selection.choose(&shape)?;
                 Ok((chosen.entry.build.round, chosen.segment, chosen.entry.name))
@@ -464,23 +464,6 @@ impl World {
             }
         }
     }
-}
-
-/// Are root and sizes those of a communicator of `size` ranks?
-fn check(call: &Collective, size: u32, neighbours: Option<&Neighbours>) -> Result<(), String> {
-    if call.root >= size {
-        return Err(format!("the root is not below the size {size}"));
-    }
-    let fits = match (&call.sizes, neighbours) {
-        (Sizes::Equal(_), _) => true,
-        (Sizes::ByRank(list), None) => list.len() == size as usize,
-        (Sizes::Own { send, receive }, None) => send.len() == size as usize && receive.len() == size as usize,
-        (Sizes::Own { send, receive }, Some(around)) => {
-            send.len() == around.destinations.len() && receive.len() == around.sources.len()
-        }
-        (Sizes::ByRank(_), Some(_)) => false,
-    };
-    if fits { Ok(()) } else { Err(format!("the list of sizes does not fit {size} ranks")) }
 }
 
 /// Whether two calls are one for sure, without a look at lists of sizes.

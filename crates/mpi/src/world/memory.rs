@@ -55,7 +55,10 @@ impl World {
 
     /// A stretch on this socket ends now, unless that has moved.
     pub(super) fn memory_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
-        let ended = self.memory.sockets[index as usize].socket.end(context.now);
+        let shared = &mut self.memory.sockets[index as usize];
+        let ended = shared.socket.end(context.now);
+        // This event is over: what is due at the same instant, by rounding, needs another.
+        shared.due = shared.due.filter(|due| *due != context.now);
         self.schedule(index, context);
         ended.into_iter().try_for_each(|rank| self.resume(rank, context))
     }

@@ -21,7 +21,8 @@ pub(super) fn hosts(
     needed: u32,
 ) -> Result<Option<Vec<HostId>>, BuildError> {
     let shape: Vec<u32> = arguments.integers("shape").into_iter().map(|size| size as u32).collect();
-    let Some(grid) = request.grid else {
+    // A crossbar is a grid without dimensions.
+    let Some(grid) = request.grid.filter(|grid| !grid.dimensions().is_empty()) else {
         if shape.is_empty() {
             return Ok(None);
         }
