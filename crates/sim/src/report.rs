@@ -234,6 +234,21 @@ impl Outcome {
 /// So many packets are sent again for each that is lost before a warning says so.
 const MOST_IN_VAIN: u64 = 2;
 
+/// Facts of a run that was stopped before its end.
+fn stop_report(ended: &Ended, makespan: Time) -> Option<StopReport> {
+    let End::Stopped(stop) = ended.end else { return None };
+    Some(StopReport {
+        by: match stop {
+            Stop::Asked => "interrupt",
+            Stop::At(_) => "stop-at",
+            Stop::Recorded => "recording",
+        },
+        at_s: makespan.seconds(),
+        whole_until_s: ended.whole_until.map(Time::seconds),
+        behind: ended.behind.iter().map(stuck).collect(),
+    })
+}
+
 /// Makes the report of a run that has ended.
 pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let makespan = makespan(ended);
@@ -241,19 +256,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let mut hosts = title.host_of_rank.clone();
     hosts.sort_unstable();
     hosts.dedup();
-    let stopped = match ended.end {
-        End::Stopped(stop) => Some(StopReport {
-            by: match stop {
-                Stop::Asked => "interrupt",
-                Stop::At(_) => "stop-at",
-                Stop::Recorded => "recording",
-            },
-            at_s: makespan.seconds(),
-            whole_until_s: ended.whole_until.map(Time::seconds),
-            behind: ended.behind.iter().map(stuck).collect(),
-        }),
-        _ => None,
-    };
+    let stopped = stop_report(ended, makespan);
     let partial = stopped.is_some();
     let ranks = title.host_of_rank.len() as u32;
     let ranks_finished = ranks - ended.unfinished.len() as u32;

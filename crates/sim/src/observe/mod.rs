@@ -115,14 +115,17 @@ fn of_kind<V: View>(other: Box<dyn View>) -> V {
     *other.downcast().expect("domains have views of the same kinds")
 }
 
+/// Makes a view for ranks in their places, if `Detail` asks for it.
+pub type Build = fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>;
+
 /// One view under its name.
 pub struct Entry {
     /// For `hopcast list observers`.
     pub name: &'static str,
     /// What its tables show.
     pub summary: &'static str,
-    /// Makes it for ranks in their places, if `Detail` asks for it.
-    pub build: fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>,
+    /// Makes it.
+    pub build: Build,
 }
 
 /// Every optional view; totals by rank and by call are always kept.
