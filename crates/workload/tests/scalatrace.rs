@@ -7,6 +7,9 @@ use engine::{Bytes, Duration, Time};
 use mpi::operation::{Op, Peer, TagMatch, Work};
 use workload::trace::{self, Mode, ReplayOptions, TraceFile};
 
+/// Number of a function, text behind it, and its arguments.
+type Call<'a> = (u32, &'a str, Vec<(&'a str, i64)>);
+
 /// One call of a rank, as the library writes it without folding anything.
 fn event(rank: u32, number: usize, function: u32, comp: &str, parameters: &[(&str, i64)]) -> String {
     let mut text =
@@ -23,7 +26,7 @@ fn event(rank: u32, number: usize, function: u32, comp: &str, parameters: &[(&st
 fn unfolded(rank: u32) -> String {
     let comm = ("10", 2);
     let message = |count, datatype, key| [comm, ("12", count), ("14", datatype), ("1b", 0), (key, 1)];
-    let mut calls: Vec<(u32, &str, Vec<(&str, i64)>)> = vec![(1084, "", vec![])];
+    let mut calls: Vec<Call> = vec![(1084, "", vec![])];
     for (turn, count) in [100, 200, 100].into_iter().enumerate() {
         let comp = if turn == 0 { "1084 10.00" } else { "1113 5.00" };
         match rank {
