@@ -202,8 +202,8 @@ def test_a_platform_beyond_the_machine_is_refused_with_what_it_would_need() -> N
         done.stderr,
     )
     assert said, done.stderr
-    # The estimate is a lower bound, but for rounding, and not far below what smaller platforms take: it leaves
-    # out the paths of processes to their NICs, two of three links that a slot has here.
+    # The estimate is a lower bound, but for rounding, and not far below what smaller platforms take: it
+    # leaves out the paths of processes to their NICs, two of three links that a slot has here.
     taken = (peak(30_000) - peak(10_000)) / 20_000
     assert taken / 4 < float(said[1]) * 2**40 / 1e9 < 1.1 * taken
 
