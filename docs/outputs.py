@@ -138,7 +138,7 @@ def run(command: str, expected: str, directory: Path, by_shape: bool) -> Step:
 
 def matches(expected: str, printed: str) -> bool:
     """Compares documented and printed text, but for what is measured; `…` stands for anything."""
-    lines = [line.rstrip() for line in without_measured(expected).strip("\n").splitlines()]
+    lines = [line.rstrip(" ") for line in without_measured(expected).strip("\n").splitlines()]
     parts = [r"(?:.*\n)*?" if line.strip() == ELISION else _line(line) + r"[ ]*\n" for line in lines]
     text = without_measured(printed)
     return re.fullmatch("".join(parts), text if text.endswith("\n") or not text else text + "\n") is not None
@@ -161,7 +161,7 @@ def shape_of(text: str) -> str:
 
 def rewritten(step: Step) -> str:
     """The documented output brought up to date; what it leaves out stays left out where that can be told."""
-    printed = [line.rstrip() for line in step.printed.rstrip("\n").splitlines()]
+    printed = [line.rstrip(" ") for line in step.printed.rstrip("\n").splitlines()]
     expected = step.expected.strip("\n").splitlines()
     lines: list[str] = []
     at = 0
