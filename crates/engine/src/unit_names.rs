@@ -35,7 +35,7 @@ pub fn spellings(unit: &str) -> Vec<String> {
     all
 }
 
-/// What a unit stands for, in any of its spellings.
+/// Meaning of a unit, in any of its spellings.
 pub fn factor(unit: &str, units: Units) -> Option<f64> {
     let is_it = |name: &&(&str, f64)| name.0 == unit || spellings(name.0).iter().any(|other| other == unit);
     units.iter().find(is_it).map(|(_, factor)| *factor)

@@ -40,17 +40,17 @@ pub struct Job {
     pub progress: Option<PathBuf>,
     /// What each rank has of its own.
     pub isolation: Option<Isolation>,
-    /// What computing costs; see `live::accounting`.
+    /// Cost of computing; see `live::accounting`.
     pub compute: String,
     /// Factor on the times of kernels, and on those that are measured.
     pub compute_scale: f64,
-    /// Whether times of this machine become the platform's by the rates of both.
+    /// True if times of this machine become the platform's by the rates of both.
     pub compute_by_rates: bool,
-    /// Whether the times of a profile are drawn from its distributions.
+    /// True if the times of a profile are drawn from its distributions.
     pub compute_draws: bool,
     /// Today, such as "2026-11-22".
     pub date: String,
-    /// Where rates of this machine are kept.
+    /// Path of the file that keeps the rates of this machine.
     pub machine: Option<PathBuf>,
     /// See [`crate::kernels::Mode`].
     pub kernels: String,

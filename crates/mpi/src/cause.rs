@@ -57,7 +57,7 @@ impl Cause {
         }
     }
 
-    /// Is it about the partner, rather than about the network or the library?
+    /// True if the cause is the partner, rather than the network or the library.
     pub fn is_waiting(self) -> bool {
         matches!(self, Cause::NoProgress | Cause::LateSender | Cause::LateReceiver | Cause::Imbalance)
     }

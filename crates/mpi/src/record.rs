@@ -55,7 +55,7 @@ pub enum Record {
     Contention {
         /// Whose.
         rank: Rank,
-        /// Where messages held each other up.
+        /// Places where messages held each other up.
         at: Shared,
         /// How long.
         time: Duration,

@@ -48,7 +48,7 @@ pub struct MemoryRegime {
     pub latency: Duration,
     /// Of one copy between two processes.
     pub bandwidth: Bandwidth,
-    /// Of all such copies on the host together.
+    /// Bandwidth of all such copies on the host together.
     pub total_bandwidth: Bandwidth,
 }
 

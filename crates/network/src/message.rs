@@ -66,7 +66,7 @@ pub struct Arrival {
     pub message: Message,
 }
 
-/// What messages share, and so may hold each other up at.
+/// Resource that messages share, and at which they may hold each other up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Shared {
     /// The memory of a host.
@@ -80,7 +80,7 @@ pub enum Shared {
 }
 
 impl Shared {
-    /// Of the links of a class; those of hosts are one with their NICs.
+    /// Resource of the links of a class; those of hosts are one with their NICs.
     pub fn of_class(class: u16) -> Shared {
         if usize::from(class) < HOST_CLASSES.len() { Shared::Nic } else { Shared::Links(class) }
     }

@@ -39,7 +39,7 @@ struct Host {
     nic_order: Option<String>,
     nic_gap: String,
     packet: [u64; 2],
-    /// Of each regime of the memory: latency, bandwidth, total bandwidth.
+    /// Latency, bandwidth and total bandwidth of each regime of the memory.
     memory: Vec<[String; 3]>,
 }
 

@@ -12,7 +12,7 @@ use super::neighbours::Neighbours;
 use super::profile::{FORMAT, Machine, Profile, Program, VERSION};
 use crate::job::Job;
 
-/// What `--compute` asks for.
+/// Choice of `--compute`.
 #[derive(Debug, Clone, PartialEq)]
 enum Asked {
     None,
@@ -38,7 +38,7 @@ impl Asked {
 /// The computing of a job, and what is to be done with it at the end.
 pub struct Accounting {
     asked: Asked,
-    /// Whose times they are: of the profile, if one is used.
+    /// Source of the times: the profile, if one is used.
     machine: Option<Machine>,
     processor: String,
     conversion: Conversion,
@@ -194,7 +194,7 @@ fn program(job: &Job, ranks: u32) -> Result<Program, String> {
     Ok(Program { file: name, hash: format!("{:016x}", hash.value()), arguments: words.collect(), ranks })
 }
 
-/// What is to be known of a run that takes the profile of another; an error if it is of another program.
+/// Warnings for a run that takes the profile of another; an error if it is of another program.
 fn differences(of: &Program, now: &Program) -> Result<Vec<String>, String> {
     if of.hash != now.hash {
         return Err(format!(

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use super::callers;
 
-/// Where something else ran for longer, a stretch is interrupted \[ns\].
+/// Time for which something else must run to interrupt a stretch \[ns\].
 const INTERRUPTION_NS: u64 = 20_000;
 
 /// A stretch as it was measured.
@@ -18,7 +18,7 @@ const INTERRUPTION_NS: u64 = 20_000;
 pub struct Measured {
     /// Processor time of the thread \[ns\].
     pub ns: u64,
-    /// Whether something else ran meanwhile.
+    /// True if something else ran meanwhile.
     pub interrupted: bool,
 }
 
@@ -43,7 +43,7 @@ thread_local! {
     static FIRST: Cell<Option<Reading>> = const { Cell::new(None) };
 }
 
-/// Whether the clock runs while ranks do.
+/// True if the clock runs while ranks do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// Never.
@@ -72,7 +72,7 @@ impl Clock {
     }
 }
 
-/// What the rank that runs has computed since its last operation, or since this was asked last.
+/// Computing of the running rank since its last operation, or since the last call of this.
 pub fn split() -> Measured {
     let Some(since) = SINCE.get() else { return Measured::default() };
     Clock::Runs.start();
@@ -99,7 +99,7 @@ pub fn go_on(paused: Option<Paused>) {
     }
 }
 
-/// Whether what the rank that runs computes is measured.
+/// True if what the rank that runs computes is measured.
 pub fn runs() -> bool {
     SINCE.get().is_some()
 }
@@ -123,7 +123,7 @@ fn in_library_ns(began: &Reading, now: &Reading) -> u64 {
     ((now.stamp - entered) as f64 * ns_per_tick) as u64
 }
 
-/// What is measured of nothing \[ns\]: the least of several tries.
+/// Cost of an empty measurement \[ns\]: the least of several tries.
 fn overhead_ns() -> u64 {
     OVERHEAD_NS.get().unwrap_or_else(|| {
         FIRST.set(Some(read()));

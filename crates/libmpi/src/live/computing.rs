@@ -26,10 +26,10 @@ use super::process::Process;
 use super::profile::{Entry, Machine, Profile};
 use super::sites::{Place, Sites};
 
-/// Where the times of stretches come from.
+/// Source of the times of stretches.
 #[derive(Debug, Clone, PartialEq)]
 pub enum How {
-    /// There are none: computing takes no time.
+    /// No times: computing takes none.
     Free,
     /// From this run.
     Measured,
@@ -80,14 +80,14 @@ impl Conversion {
     }
 }
 
-/// What a rank has done since its last operation, beside asking for the next.
+/// Computing of a rank since its last operation.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Took {
-    /// What it has computed, on this machine.
+    /// Computing since then, on this machine.
     pub measured: Measured,
-    /// Where its call returns to; 0 if that is not known.
+    /// Return address of its call; 0 if that is not known.
     pub place: usize,
-    /// What has passed for it already.
+    /// Time that has passed for it already.
     pub waited: Duration,
     /// Bytes that it moved through memory meanwhile.
     pub moved: u64,
@@ -106,20 +106,20 @@ impl Took {
 pub struct End {
     /// Address in the program to which it returns; 0 if that is not known.
     pub place: Place,
-    /// What is called.
+    /// Name of the called function.
     pub function: &'static str,
-    /// What it sends.
+    /// Bytes that it sends.
     pub bytes: u64,
 }
 
-/// What a stretch takes.
+/// Duration of a stretch.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Charge {
     /// Simulated time.
     pub time: Duration,
     /// Bytes that it moves through memory.
     pub bytes: u64,
-    /// What may be left of it.
+    /// Upper bound of what remains of it.
     pub pending: Option<Pending>,
 }
 
@@ -185,12 +185,12 @@ impl Computing {
         if self.how == How::Measured { Clock::Runs } else { Clock::Stopped }
     }
 
-    /// Whether computing takes time.
+    /// True if computing takes time.
     pub fn counts(&self) -> bool {
         self.how != How::Free
     }
 
-    /// Whether a profile is made or used.
+    /// True if a profile is made or used.
     pub fn has_profile(&self) -> bool {
         matches!(self.how, How::Profile(_)) || self.neighbours.is_some()
     }
@@ -208,7 +208,7 @@ impl Computing {
         }
     }
 
-    /// So much of this machine's time \[s\] on the platform.
+    /// Duration on the platform of this machine's time \[s\].
     pub fn scaled(&self, time: f64) -> Duration {
         Duration::from_seconds(self.conversion.time(time, 0.0))
     }
@@ -256,7 +256,7 @@ impl Computing {
         (piece > Duration::ZERO).then_some(piece)
     }
 
-    /// What a profile says.
+    /// Contents of a profile.
     fn profiled(&mut self, rank: u32, key: Key) -> Charge {
         let of = &mut self.ranks[rank as usize];
         let first = of.visited.binary_search(&key).map_err(|at| of.visited.insert(at, key)).is_err();
@@ -286,7 +286,7 @@ impl Computing {
         Charge { time, bytes: Bytes(bytes as u64).0, pending: None }
     }
 
-    /// What was measured, for a profile.
+    /// Measurements, for a profile.
     pub fn entries(&self, machine: &Machine) -> Vec<Entry> {
         let known = self.stretches.known();
         let name = |site: (u32, u8)| (self.sites.name(site.0), self.sites.words(site.0), site.1);

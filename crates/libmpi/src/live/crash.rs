@@ -226,7 +226,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     leave(registers, &unsafe { trap.setup_trap_handler(|| Ended::Crash) });
 }
 
-/// Is it the user who ends a rank, and not a mistake of the program?
+/// Checks that the user has ended a rank, and not a mistake of the program.
 fn is_asked(signal: c_int) -> bool {
     matches!(signal, libc::SIGINT | NUDGE)
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::crash;
 
-/// Whether the user has asked for the end of the run.
+/// True if the user has asked for the end of the run.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Before that another Ctrl-C is the first one, which launchers pass on to processes that have had it \[ns\].

@@ -162,7 +162,7 @@ impl Live {
         &self.faults
     }
 
-    /// What ranks have computed.
+    /// Computing of the ranks so far.
     pub fn computing(&self) -> Ref<'_, Computing> {
         self.shared.computing.borrow()
     }
@@ -374,7 +374,7 @@ impl Seat {
 }
 
 impl Live {
-    /// What the computing before a step takes on the platform.
+    /// Duration on the platform of the computing before a step.
     #[inline]
     fn charge(&mut self, rank: u32, step: &Step, took: Took) -> Charge {
         let mut computing = self.shared.computing.borrow_mut();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::clock;
 
-/// What is copied at a time \[bytes\]: more than a core's share of any cache.
+/// Size of a copy \[bytes\]: more than a core's share of any cache.
 pub const BYTES: usize = 64 << 20;
 /// How long they copy, and rest \[ns\].
 const TURN_NS: u64 = 20_000_000;
@@ -47,7 +47,7 @@ impl Neighbours {
         Ok(Some(all))
     }
 
-    /// Whether they copy now.
+    /// True if they copy now.
     pub fn are_busy(&self) -> bool {
         self.word.load(Ordering::Relaxed) == COPY
     }

@@ -61,9 +61,9 @@ pub struct Shared {
     pub runs_ahead: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
-    /// What ranks compute.
+    /// Computing of the ranks.
     pub computing: RefCell<Computing>,
-    /// Where the program is.
+    /// Path of the program.
     pub copies: Copies,
     /// How messages are sent.
     pub protocol: Protocol,

@@ -12,7 +12,7 @@ use std::path::Path;
 use mpi::compute::stretches::Known;
 use serde::{Deserialize, Serialize};
 
-/// What the file begins with.
+/// First bytes of the file.
 pub const FORMAT: &str = "hopcast-compute-profile";
 /// The version that is written, and read.
 pub const VERSION: u32 = 1;
@@ -31,7 +31,7 @@ pub struct Profile {
     pub hopcast_version: String,
     /// The day on which it was measured, such as "2026-11-22".
     pub date: String,
-    /// Where it was measured.
+    /// Machine on which it was measured.
     pub machine: Machine,
     /// Of what.
     pub program: Program,
@@ -50,10 +50,10 @@ pub struct Machine {
     /// Peak of one core: multiply-adds of vectors of up to 256 bits \[flop/s\].
     #[serde(rename = "flop_rate_flop_per_s")]
     pub flop_rate: f64,
-    /// What one core copies alone, read and written \[bytes/s\].
+    /// Copy rate of one core alone, read and written \[bytes/s\].
     #[serde(rename = "memory_bandwidth_B_per_s")]
     pub memory_bandwidth: f64,
-    /// What it copies while all others do, too \[bytes/s\].
+    /// Copy rate of one core while all others copy, too \[bytes/s\].
     #[serde(rename = "busy_memory_bandwidth_B_per_s")]
     pub busy_memory_bandwidth: f64,
 }
@@ -88,7 +88,7 @@ pub struct Entry {
     pub from_class: u8,
     /// The same of the second.
     pub to_class: u8,
-    /// Whether it is of ranks' first visits, or of all others.
+    /// True if it is of ranks' first visits, or of all others.
     pub first_visit: bool,
     /// Times that count.
     pub count: u64,
@@ -107,7 +107,7 @@ pub struct Entry {
 }
 
 impl Machine {
-    /// Whether other cores slow what one moves by enough to tell what is memory.
+    /// True if other cores slow what one moves by enough to tell what is memory.
     pub fn tells_memory(&self) -> bool {
         self.memory_bandwidth >= LEAST_SLOWDOWN * self.busy_memory_bandwidth
     }

@@ -47,12 +47,12 @@ impl Process {
         self.moved.set(self.moved.get() + charge.bytes);
     }
 
-    /// What has passed for it since its last operation, and the bytes that it moved meanwhile, once.
+    /// Time since its last operation, and the bytes that it moved meanwhile, given out once.
     pub fn take_waited(&self) -> (Duration, u64) {
         (self.waited.take(), self.moved.take())
     }
 
-    /// So much time passes for it before its next operation.
+    /// Lets time pass for it before its next operation.
     pub fn let_pass(&self, time: Duration) {
         self.waited.set(self.waited.get() + time);
     }

@@ -10,7 +10,7 @@ use crate::loader::symbols;
 /// Addresses of all copies of the program, and the distance of two \[bytes\]; none if it is not compiled.
 pub type Copies = Option<(Range<usize>, usize)>;
 
-/// Where a program calls MPI.
+/// Place at which a program calls MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Nobody knows: the program is not compiled.

@@ -32,7 +32,7 @@ impl Sockets {
     pub const UNLIMITED: Sockets =
         Sockets { count: 1, memory_bandwidth: Bandwidth::INFINITE, order: SocketOrder::Cyclic };
 
-    /// Whether ranks can slow each other.
+    /// True if ranks can slow each other.
     pub fn share(&self) -> bool {
         self.memory_bandwidth != Bandwidth::INFINITE
     }
@@ -56,7 +56,7 @@ pub enum SocketOrder {
 }
 
 impl SocketOrder {
-    /// What platform files call them.
+    /// Names in platform files.
     pub const NAMES: &[&str] = &["cyclic", "block"];
 
     /// The order of that name, one of [`SocketOrder::NAMES`].
@@ -74,7 +74,7 @@ struct Stretch {
     rank: u32,
     /// Bandwidth that it uses at full speed \[bytes/s\].
     demand: f64,
-    /// What it still takes at full speed \[ps\].
+    /// Remaining time at full speed \[ps\].
     left: f64,
     /// Its speed, 1 at most.
     speed: f64,

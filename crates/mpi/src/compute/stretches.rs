@@ -25,7 +25,7 @@ use engine::hash::Map;
 
 use super::times::{MANY, Times};
 
-/// So many times of a kind are waited for until one is settled.
+/// Number of times of a kind that are awaited before its duration is settled.
 const ENOUGH: u64 = 9;
 /// Visits of a rank whose least time is its own.
 const BLOCK: u32 = 5;
@@ -59,9 +59,9 @@ impl Key {
 pub struct Sample {
     /// Processor time \[s\].
     pub time: f64,
-    /// Whether something else ran on the processor meanwhile.
+    /// True if something else ran on the processor meanwhile.
     pub interrupted: bool,
-    /// Whether all other processors were kept busy with their memory.
+    /// True if all other processors were kept busy with their memory.
     pub busy: bool,
 }
 
@@ -90,7 +90,7 @@ struct Kind {
     ranks: Vec<RankTimes>,
 }
 
-/// Of one rank at one kind.
+/// State of one rank at one kind.
 #[derive(Debug, Clone, Copy)]
 struct RankTimes {
     visits: u32,
@@ -118,7 +118,7 @@ impl Stretches {
         Stretches { ranks, kinds: Vec::new(), index: Map::default() }
     }
 
-    /// What a stretch takes \[s\] that was measured, and whether that may still change.
+    /// Duration of a measured stretch \[s\], and whether it may still change.
     pub fn add(&mut self, key: Key, rank: u32, sample: Sample) -> (f64, Option<Open>) {
         let kinds = &mut self.kinds;
         let number = *self.index.entry(key).or_insert_with(|| {
@@ -153,7 +153,7 @@ impl Stretches {
         (time, (known < ENOUGH).then_some(open))
     }
 
-    /// What an open stretch takes \[s\], as far as is known now.
+    /// Duration of an open stretch \[s\], as far as it is known now.
     pub fn look_again(&self, open: &Open) -> f64 {
         self.kinds[open.kind as usize].judge(open, self.ranks).0
     }
@@ -166,12 +166,12 @@ impl Stretches {
     }
 }
 
-/// What was found out about a kind of stretches.
+/// Findings about a kind of stretches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     /// Which.
     pub key: Key,
-    /// Whether it is of ranks' first visits, or of all others.
+    /// True if it is of ranks' first visits, or of all others.
     pub first: bool,
     /// Times that count.
     pub count: u64,
@@ -228,7 +228,7 @@ impl Kind {
         ((factor - 1.0) * median > self.later.noise(median)).then_some(factor)
     }
 
-    /// What the stretch takes, and whether its measured time is real.
+    /// Duration of the stretch, and whether its measured time is real.
     fn judge(&self, open: &Open, ranks: u32) -> (f64, bool) {
         let times = self.times(open.visit);
         // Other processors' traffic is this machine's: it shows in what is known, not in the run.

@@ -1,7 +1,7 @@
 //! The last times of one kind of stretches: their median, how far they lie from it, and the mean of those that count. See
 //! [`super::stretches`].
 
-/// What is known of one kind of visits.
+/// Knowledge of one kind of visits.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     pub(super) recent: Vec<f32>,
@@ -78,7 +78,7 @@ impl Times {
         (3.0 * MAD_TO_DEVIATION * self.deviation).clamp(0.05 * expected, 0.25 * expected + 1e-6)
     }
 
-    /// Whether two fifths of the last times, as many as there are `ranks`, are above `limit`.
+    /// True if two fifths of the last times, as many as there are `ranks`, are above `limit`.
     pub(super) fn confirms(&self, limit: f64, ranks: u32) -> bool {
         let window = (ranks as usize).clamp(MANY as usize, RECENT).min(self.recent.len());
         let all = self.recent.len();

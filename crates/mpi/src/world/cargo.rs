@@ -1,4 +1,4 @@
-//! What a message carries through the network for its receiver: self-contained, in words.
+//! Data that a message carries through the network for its receiver: self-contained, in words.
 //!
 //! The first five are the protocol's, the sixth belongs to the attribution of time, and the rest is the critical path
 //! up to the hand-over of the message to the network.
@@ -96,7 +96,7 @@ pub(crate) fn named(name: u32) -> Option<Option<Request>> {
     (name != u32::MAX).then(|| name.checked_sub(1).map(Request))
 }
 
-/// Where the path begins.
+/// Start of the path.
 const PATH_AT: usize = CARGO_WORDS - crate::cause::ON_PATH;
 
 impl Parcel {

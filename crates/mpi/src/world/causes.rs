@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// Does the call in which the rank stands wait for `target`?
+    /// True if the call in which the rank stands waits for `target`.
     #[inline]
     pub(super) fn awaits(&self, rank: u32, target: Target) -> bool {
         let process = &self.processes[rank as usize];

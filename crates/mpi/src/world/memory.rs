@@ -14,7 +14,7 @@ pub(super) struct Memory {
     sockets: Vec<Shared>,
     /// Index of a socket by its host and its number there.
     index: Map<u64, u32>,
-    /// Whether a rank has named bytes that it moves.
+    /// True if a rank has named bytes that it moves.
     named: bool,
 }
 
@@ -48,7 +48,7 @@ impl World {
         Flow::Sharing
     }
 
-    /// Whether a rank has named bytes that it moves through memory.
+    /// True if a rank has named bytes that it moves through memory.
     pub fn names_memory(&self) -> bool {
         self.memory.named
     }

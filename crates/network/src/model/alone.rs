@@ -71,7 +71,7 @@ impl Alone {
         }
     }
 
-    /// What the memory of a host does for `message`, which stays within it.
+    /// Memory regime of `message`, which stays within its host.
     pub fn memory(&self, message: &Message) -> &MemoryRegime {
         &self.hosts.memory.regimes[usize::from(message.regime)]
     }

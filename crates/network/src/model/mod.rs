@@ -44,7 +44,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Does the model simulate NICs of `order`?
+    /// Checks that the model simulates NICs of `order`.
     pub fn knows(&self, order: NicOrder) -> bool {
         self.nic_orders.is_empty() || self.nic_orders.contains(&order)
     }

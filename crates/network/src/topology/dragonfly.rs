@@ -217,7 +217,7 @@ impl Dragonfly {
     fn local_ports(&self) -> u32 {
         (self.columns.get() - 1) * self.local_lanes + (self.rows() - 1) * self.column_lanes
     }
-    /// Is a local link one of a row?
+    /// True if a local link is one of a row.
     fn is_row(&self, link: LinkId) -> bool {
         let port = (link.0 - self.first_local) % self.local_ports();
         port < (self.columns.get() - 1) * self.local_lanes

@@ -14,7 +14,7 @@ pub struct InputError {
     pub column: u32,
     /// What is wrong, with the key, the value as written, and what would do.
     pub message: String,
-    /// What else is wrong with the same input.
+    /// Further mistakes in the same input.
     pub more: Vec<InputError>,
 }
 

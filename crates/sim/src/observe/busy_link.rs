@@ -13,9 +13,9 @@ const MOST_BUSIEST: usize = 10;
 pub struct BusyLink {
     /// Its number.
     pub link: u32,
-    /// Where it starts.
+    /// Start of the stretch.
     pub from: String,
-    /// Where it ends.
+    /// End of the stretch.
     pub to: String,
     /// Its class.
     pub class: String,

@@ -30,7 +30,7 @@ pub struct CausesReport {
 }
 
 impl CausesReport {
-    /// Of some ranks together.
+    /// Value of some ranks together.
     pub fn of(ranks: &[RankTotals]) -> CausesReport {
         let of = |causes: &Causes, cause| causes.of(cause).seconds();
         let sum = |cause| ranks.iter().map(|rank| of(&rank.causes, cause)).sum();
@@ -114,7 +114,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// Of all ranks of a run.
+    /// Totals of all ranks of a run.
     pub fn of(ranks: &[RankTotals]) -> Balance {
         let seconds = |time: Duration| time.seconds();
         let mut computes: Vec<Duration> = ranks.iter().map(|rank| rank.compute).collect();

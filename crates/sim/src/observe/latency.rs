@@ -19,11 +19,11 @@ pub struct LatencyReport {
     pub messages: u64,
     /// Their mean \[s\].
     pub mean_s: f64,
-    /// What half of them did not exceed \[s\].
+    /// Median \[s\].
     pub p50_s: f64,
-    /// What 90 of 100 did not exceed \[s\].
+    /// 90th percentile \[s\].
     pub p90_s: f64,
-    /// What 99 of 100 did not exceed \[s\].
+    /// 99th percentile \[s\].
     pub p99_s: f64,
     /// The longest \[s\].
     pub max_s: f64,

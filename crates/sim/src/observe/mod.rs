@@ -178,7 +178,7 @@ pub struct Views {
     pub ranks: Ranks,
     /// Totals by call.
     pub calls: Calls,
-    /// Where messages held each other up.
+    /// Places where messages held each other up.
     pub contention: Contention,
     placement: Arc<[Endpoint]>,
     detail: Detail,

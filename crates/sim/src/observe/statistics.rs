@@ -72,7 +72,7 @@ impl StatisticsReport {
 struct Extent {
     links: u32,
     used: u32,
-    /// Of the used ones \[B/s\]; infinite where one is.
+    /// Bandwidth of the used ones \[B/s\]; infinite where one is.
     bandwidth: f64,
     /// At the ends of the used ones.
     buffers: u32,

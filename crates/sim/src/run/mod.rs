@@ -86,7 +86,7 @@ pub struct Ended {
     pub losses: network::Losses,
     /// Hosts that messages still wait to reach.
     pub cut_off: Vec<CutOff>,
-    /// Whether work has named the bytes that it moves through memory.
+    /// True if work has named the bytes that it moves through memory.
     pub names_memory: bool,
     /// What the program has left undone, and what else to know of its end, in sentences.
     pub leftovers: Vec<String>,

@@ -53,7 +53,7 @@ pub trait Monitor {
     }
 }
 
-/// What a run does next.
+/// Next step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heed {
     /// It goes on.
@@ -68,7 +68,7 @@ pub(super) enum Heed {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stopping(Option<Instant>);
 
-/// So much real time has a run that is asked to stop for the instant, or the window, that it is in.
+/// Real time that a run which is asked to stop has to end its instant or window.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(300);
 
 impl Stopping {
@@ -86,7 +86,7 @@ impl Stopping {
         self.0.is_some()
     }
 
-    /// What the run does now.
+    /// Present phase of the run.
     pub fn heed(&self) -> Heed {
         match self.0 {
             None => Heed::GoOn,

@@ -45,7 +45,7 @@ pub struct Sum {
     behind: Vec<Blocked>,
     /// Hosts to which messages find no way.
     cut_off: Vec<CutOff>,
-    /// Whether work has named the bytes that it moves through memory.
+    /// True if work has named the bytes that it moves through memory.
     names_memory: bool,
     domains: u32,
     /// See [`Domain::whole_until`].

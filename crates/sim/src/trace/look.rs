@@ -98,7 +98,7 @@ pub fn dump(
     Ok(())
 }
 
-/// Whether there is more to be written. A rank is its number in the set, and in the run.
+/// True if there is more to be written. A rank is its number in the set, and in the run.
 fn dump_rank(
     recording: &SharedSet,
     [of, rank]: [u32; 2],

@@ -165,7 +165,7 @@ impl Common {
         })
     }
 
-    /// Whether ranks compute.
+    /// True if ranks compute.
     fn computes(&self) -> bool {
         self.compute > Duration::ZERO || self.memory > Bytes(0)
     }

@@ -124,7 +124,7 @@ pub struct Replay {
     gaps: Gaps,
     ranks: Vec<RankReplay>,
     error: Option<TraceError>,
-    /// What every rank does in MPI_Finalize besides waiting.
+    /// Time that every rank spends in MPI_Finalize besides waiting.
     shutdown: Duration,
     /// A warning about the recorded times of different ranks, which rank 0 gives.
     clocks: Option<String>,
@@ -138,7 +138,7 @@ const WARNINGS: usize = 8;
 /// Where one rank stands.
 struct RankReplay {
     calls: Calls,
-    /// What the rank does before its next call, and the operation of that, the last one first.
+    /// Operations of the rank up to and including its next call, the last one first.
     held: Vec<Op>,
     /// The call that the rank stands in, or stood in last, and its number from 1.
     call: Option<RecordedCall>,

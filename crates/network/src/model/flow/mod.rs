@@ -101,7 +101,7 @@ pub struct Flow {
     route: Vec<LinkId>,
 }
 
-/// What is kept for a message.
+/// State of a message.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     connection: u32,

@@ -135,7 +135,7 @@ impl Streams {
         first as usize..first as usize + usize::from(length)
     }
 
-    /// Does nothing on the path of `stream` limit a message of `regime`?
+    /// True if nothing on the path of `stream` limits a message of `regime`.
     pub fn is_unlimited(&self, stream: u32, regime: u8) -> bool {
         self.path(stream).iter().all(|at| {
             let class = self.links.all[*at as usize].class;
@@ -258,7 +258,7 @@ impl Streams {
         self.links.entries[at as usize][self.positions[hop as usize] as usize].due
     }
 
-    /// What the message of `stream` has yet to move.
+    /// Work that is left of the message of `stream`.
     pub fn left(&self, stream: u32, now: Time) -> Work {
         let (bottleneck, due) = (self.all[stream as usize].bottleneck, self.due(stream));
         if bottleneck == NONE { due } else { due.less(self.links.clock(bottleneck, now)) }

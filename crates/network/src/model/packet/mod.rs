@@ -114,7 +114,7 @@ pub struct Packet {
     /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
     senders: Senders,
     sender_count: u32,
-    /// Where the messages of a process to different partners share its NIC.
+    /// Nothing orders them: messages of a process to different partners share its NIC.
     connections: Option<Box<Connections>>,
     /// Of all NICs.
     processes: u32,

@@ -86,7 +86,7 @@ const OVERHEADS: &[&str] = &[
     "MPI_Buffer_detach",
 ];
 
-/// What the names of more such functions begin with.
+/// Prefixes of the names of more such functions.
 const HARMLESS: &[&str] = &[
     "MPI_Attr_",
     "MPI_Comm_create_errhandler",

@@ -42,7 +42,7 @@ pub struct AllprofSet {
     alone: Option<Alone>,
 }
 
-/// Whether the first line is "# collprof … output file", "# htor's PMPI Tracer … Output File" or the like.
+/// True if the first line is "# collprof … output file", "# htor's PMPI Tracer … Output File" or the like.
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     let begin = file.peek(0, 128)?;
     let begin = String::from_utf8_lossy(&begin);
@@ -150,7 +150,7 @@ fn ranks_of_run(file: &TraceFile) -> Result<u32, TraceError> {
     Ok(ranks)
 }
 
-/// What the line of the head that begins with one of these says.
+/// Value of the line of the head that begins with one of these.
 fn head(file: &TraceFile, keys: [&str; 2]) -> Result<Option<String>, TraceError> {
     let begin = file.peek(0, LOOK)?;
     let begin = String::from_utf8_lossy(&begin);
@@ -167,7 +167,7 @@ fn host(file: &TraceFile) -> Result<String, TraceError> {
     Ok(name.trim_end_matches("(none)").trim_end_matches('.').to_string())
 }
 
-/// What the rank's times lack of those of rank 0 \[ns\], if the head says so.
+/// Clock difference between the rank and rank 0 \[ns\], if the head says so.
 fn clock_difference(file: &TraceFile) -> Result<Option<i64>, TraceError> {
     let Some(line) = head(file, ["Init clockdiff:", "clockdiff:"])? else { return Ok(None) };
     let us = line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());

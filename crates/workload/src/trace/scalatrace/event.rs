@@ -13,9 +13,9 @@ use crate::trace::lines::{Lines, Part};
 /// One event: a call that some ranks make, some times.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// Who makes it.
+    /// Function that makes it.
     pub ranks: Ranks,
-    /// What is called.
+    /// Name of the called function.
     pub function: Function,
     /// The stack that calls it, as a number.
     pub stack: u32,
@@ -25,7 +25,7 @@ pub struct Event {
     pub loops: Vec<Loop>,
     /// By number.
     pub parameters: BTreeMap<u32, Values>,
-    /// Where it stands.
+    /// Place of the call.
     pub line: u64,
 }
 

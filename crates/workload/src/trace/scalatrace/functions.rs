@@ -1,6 +1,6 @@
 //! The functions of MPI by their numbers.
 
-/// What becomes of a call.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Becomes {
     /// A send, a receive, a wait, a collective, a communicator: by its name.
@@ -100,7 +100,7 @@ const FUNCTIONS: &[(u16, &str, Becomes)] = {
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// What becomes of a call.
+    /// Outcome of a call.
     pub becomes: Becomes,
 }
 

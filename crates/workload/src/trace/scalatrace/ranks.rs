@@ -17,7 +17,7 @@ struct Block {
 }
 
 impl Ranks {
-    /// Of the numbers of a list.
+    /// Digest of the numbers of a list.
     pub fn read(text: &str) -> Result<Ranks, String> {
         let error = || format!("'{}' is no list of ranks", text.trim());
         let mut numbers = text.split_whitespace().map(|word| word.parse::<i32>().map(i64::from));
@@ -50,7 +50,7 @@ impl Ranks {
         Ok(Ranks(blocks))
     }
 
-    /// Whether `rank` is among them.
+    /// True if `rank` is among them.
     pub fn contains(&self, rank: u32) -> bool {
         self.0.iter().any(|block| among(i64::from(rank) - block.first, &block.dimensions))
     }
@@ -76,7 +76,7 @@ impl Block {
     }
 }
 
-/// Whether the dimensions lead from 0 to `left`.
+/// True if the dimensions lead from 0 to `left`.
 fn among(left: i64, dimensions: &[[i64; 2]]) -> bool {
     match dimensions {
         [] => left == 0,

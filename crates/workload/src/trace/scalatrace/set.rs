@@ -22,7 +22,7 @@ pub const FORMAT: Entry<Format> = Entry {
     build: Format { recognise, open: |files| Ok(Arc::new(ScalaTraceSet::open(files)?)) },
 };
 
-/// What is looked at to know the format \[bytes\].
+/// Length of the head from which the format is told \[bytes\].
 const LOOK: usize = 1 << 16;
 
 /// A file, read.
@@ -37,7 +37,7 @@ pub struct ScalaTraceSet {
     of_rank: Vec<Arc<Parsed>>,
 }
 
-/// Whether the first two lines are the ranks and the number of an event.
+/// True if the first two lines are the ranks and the number of an event.
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     if file.peek(0, 6)? != b"RANKS:" {
         return Ok(false);

@@ -56,7 +56,7 @@ pub struct Translator {
     begun: i64,
     /// The communicators that the program has made.
     comms: Vec<CommId>,
-    /// Whether a number of elements was a mean.
+    /// True if a number of elements was a mean.
     has_means: bool,
 }
 

@@ -11,7 +11,7 @@ const MOST_CALLS: u64 = 1 << 24;
 /// Deeper loops are damaged.
 const DEEPEST: usize = 256;
 
-/// Where a rank stands.
+/// Place and call of a rank.
 pub struct Walk {
     events: Arc<[Event]>,
     rank: u32,
