@@ -256,7 +256,7 @@ impl Computing {
         (piece > Duration::ZERO).then_some(piece)
     }
 
-    /// Contents of a profile.
+    /// Computing that the profile gives for a visit.
     fn profiled(&mut self, rank: u32, key: Key) -> Charge {
         let of = &mut self.ranks[rank as usize];
         let first = of.visited.binary_search(&key).map_err(|at| of.visited.insert(at, key)).is_err();

@@ -162,7 +162,7 @@ impl Live {
         &self.faults
     }
 
-    /// Computing of the ranks so far.
+    /// Access to the computing of the ranks.
     pub fn computing(&self) -> Ref<'_, Computing> {
         self.shared.computing.borrow()
     }

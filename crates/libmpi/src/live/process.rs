@@ -63,7 +63,7 @@ pub struct Shared {
     pub host_of_rank: Vec<u32>,
     /// Computing of the ranks.
     pub computing: RefCell<Computing>,
-    /// Path of the program.
+    /// Copies of the program for the ranks.
     pub copies: Copies,
     /// How messages are sent.
     pub protocol: Protocol,

@@ -12,7 +12,7 @@ use std::path::Path;
 use mpi::compute::stretches::Known;
 use serde::{Deserialize, Serialize};
 
-/// First bytes of the file.
+/// Name of the format in the file.
 pub const FORMAT: &str = "hopcast-compute-profile";
 /// The version that is written, and read.
 pub const VERSION: u32 = 1;

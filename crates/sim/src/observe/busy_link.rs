@@ -13,9 +13,9 @@ const MOST_BUSIEST: usize = 10;
 pub struct BusyLink {
     /// Its number.
     pub link: u32,
-    /// Start of the stretch.
+    /// Router or host at which it starts.
     pub from: String,
-    /// End of the stretch.
+    /// Router or host at which it ends.
     pub to: String,
     /// Its class.
     pub class: String,

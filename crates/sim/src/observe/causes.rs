@@ -30,7 +30,7 @@ pub struct CausesReport {
 }
 
 impl CausesReport {
-    /// Value of some ranks together.
+    /// Sums of some ranks.
     pub fn of(ranks: &[RankTotals]) -> CausesReport {
         let of = |causes: &Causes, cause| causes.of(cause).seconds();
         let sum = |cause| ranks.iter().map(|rank| of(&rank.causes, cause)).sum();

@@ -35,7 +35,7 @@ pub(super) const POLL_EVERY: u64 = 1 << 14;
 
 /// Whom a domain asks now and then whether to go on.
 pub(super) struct Poll<'a> {
-    /// Poll after each [`POLL_EVERY`] of work.
+    /// Decides whether to go on; asked after each [`POLL_EVERY`] of work.
     pub ask: &'a mut dyn FnMut(&Domain, &dyn Source) -> Heed,
     /// While it is true, `ask` is asked after each event.
     pub bell: &'a AtomicBool,

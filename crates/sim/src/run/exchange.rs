@@ -84,7 +84,7 @@ impl Pinned {
 }
 
 impl Note {
-    /// Value of no domain.
+    /// Note of no domain.
     pub const NOTHING: Note = Note {
         next: Time::NEVER,
         events: 0,

@@ -86,7 +86,7 @@ impl Stopping {
         self.0.is_some()
     }
 
-    /// Present phase of the run.
+    /// Answer of the run to the present request.
     pub fn heed(&self) -> Heed {
         match self.0 {
             None => Heed::GoOn,

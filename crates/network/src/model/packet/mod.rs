@@ -114,7 +114,7 @@ pub struct Packet {
     /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
     senders: Senders,
     sender_count: u32,
-    /// Nothing orders them: messages of a process to different partners share its NIC.
+    /// Connections of the processes, if messages to different partners share the NIC.
     connections: Option<Box<Connections>>,
     /// Of all NICs.
     processes: u32,

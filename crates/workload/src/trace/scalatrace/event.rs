@@ -13,7 +13,7 @@ use crate::trace::lines::{Lines, Part};
 /// One event: a call that some ranks make, some times.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// Function that makes it.
+    /// Ranks that make the call.
     pub ranks: Ranks,
     /// Name of the called function.
     pub function: Function,
@@ -25,7 +25,7 @@ pub struct Event {
     pub loops: Vec<Loop>,
     /// By number.
     pub parameters: BTreeMap<u32, Values>,
-    /// Place of the call.
+    /// Line of the file.
     pub line: u64,
 }
 

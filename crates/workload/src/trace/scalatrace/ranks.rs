@@ -17,7 +17,7 @@ struct Block {
 }
 
 impl Ranks {
-    /// Digest of the numbers of a list.
+    /// Reads a list of ranks.
     pub fn read(text: &str) -> Result<Ranks, String> {
         let error = || format!("'{}' is no list of ranks", text.trim());
         let mut numbers = text.split_whitespace().map(|word| word.parse::<i32>().map(i64::from));
