@@ -6,38 +6,15 @@ import functools
 from pathlib import Path
 
 import pytest
-from written_traces import allreduce, complete, made, receive, send, write
+from written_traces import NOTHING, allreduce, complete, made, receive, send, slow_network, write
 
 import hopcast
 from hopcast.cli import core
 from hopcast.errors import InputError
 
-NETWORK = """
-name = "slow"
-[topology]
-kind = "crossbar"
-hosts = 4
-[host]
-processes = 1
-[host.memory]
-latency = "0 s"
-bandwidth = "1 TB/s"
-[nic]
-bandwidth = "1 MB/s"
-latency = "0 s"
-[mpi]
-eager_limit = "1 TiB"
-[compute]
-flop_rate = "1 Gflop/s"
-"""
-"""1 µs for each byte, and nothing else."""
-
-NOTHING = {"call": "MPI_Comm_rank", "did": "overhead"}
-
 
 def seconds(folder: Path, **how) -> float:
-    (folder.parent / "slow.toml").write_text(NETWORK)
-    return hopcast.run(folder.parent / "slow.toml", folder, model="flow", **how).makespan_s
+    return hopcast.run(slow_network(folder.parent), folder, model="flow", **how).makespan_s
 
 
 @pytest.fixture
@@ -151,7 +128,7 @@ def test_a_clock_that_runs_backwards_is_said_once(how: dict, tmp_path: Path) -> 
             "MPI_Wait:8000.0:64:10:8001.0",
         ]
         (folder / f"pmpi-trace-rank-{rank}.txt").write_text(ALLPROF.format("\n".join(calls)))
-    (tmp_path / "slow.toml").write_text(NETWORK)
+    slow_network(tmp_path)
     for threads in (1, 2):
         report = hopcast.run(tmp_path / "slow.toml", folder, model="flow", threads=threads, **how)
         said = [text for text in report.summary["warnings"] if "runs backwards" in text]
@@ -169,7 +146,7 @@ def test_a_clock_that_runs_backwards_is_said_once(how: dict, tmp_path: Path) -> 
 def test_recorded_times_take_the_first_message_too(tmp_path: Path) -> None:
     """At recorded times, too: that of rank 2 is there first, which the recorded run did not receive first."""
     trace = wildcards(tmp_path / "any.hct", (1, 2))
-    (tmp_path / "slow.toml").write_text(NETWORK)
+    slow_network(tmp_path)
     run = functools.partial(hopcast.run, tmp_path / "slow.toml", trace, model="flow", mode="timestamps")
     assert ANOTHER_ORDER in run(rematch=True).summary["warnings"]
     assert ANOTHER_ORDER not in run().summary["warnings"]
@@ -200,7 +177,7 @@ ANOTHER_ORDER = (
 
 def test_a_replay_is_held_to_the_logical_clocks(tmp_path: Path) -> None:
     def warnings(trace: Path, **how) -> list[str]:
-        (tmp_path / "slow.toml").write_text(NETWORK)
+        slow_network(tmp_path)
         report = hopcast.run(tmp_path / "slow.toml", trace, model="flow", **how)
         return report.summary["warnings"]
 

@@ -5,38 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from written_traces import INIT, allreduce, complete, receive, send, write
+from written_traces import INIT, NOTHING, allreduce, complete, receive, send, slow_network, write
 
 import hopcast
 
-NETWORK = """
-name = "slow"
-[topology]
-kind = "crossbar"
-hosts = 4
-[host]
-processes = 1
-[host.memory]
-latency = "0 s"
-bandwidth = "1 TB/s"
-[nic]
-bandwidth = "1 MB/s"
-latency = "0 s"
-[mpi]
-eager_limit = "1 TiB"
-[compute]
-flop_rate = "1 Gflop/s"
-"""
-"""1 µs for each byte, and nothing else."""
-
-NOTHING = {"call": "MPI_Comm_rank", "did": "overhead"}
 BARRIER = allreduce(0) | {"call": "MPI_Barrier", "kind": "barrier"}
 ROUNDS = 5
 
 
 def run(folder: Path, **how) -> hopcast.Report:
-    (folder.parent / "slow.toml").write_text(NETWORK)
-    return hopcast.run(folder.parent / "slow.toml", folder, model="flow", **how)
+    return hopcast.run(slow_network(folder.parent), folder, model="flow", **how)
 
 
 def rounds(folder: Path, *calls_of_ranks: list[dict]) -> Path:

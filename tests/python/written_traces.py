@@ -13,6 +13,34 @@ from pathlib import Path
 
 INIT = {"call": "MPI_Init", "did": "overhead"}
 FINALIZE = {"call": "MPI_Finalize", "did": "finalize"}
+NOTHING = {"call": "MPI_Comm_rank", "did": "overhead"}
+
+NETWORK = """
+name = "slow"
+[topology]
+kind = "crossbar"
+hosts = 4
+[host]
+processes = 1
+[host.memory]
+latency = "0 s"
+bandwidth = "1 TB/s"
+[nic]
+bandwidth = "1 MB/s"
+latency = "0 s"
+[mpi]
+eager_limit = "1 TiB"
+[compute]
+flop_rate = "1 Gflop/s"
+"""
+"""1 µs for each byte, and nothing else."""
+
+
+def slow_network(folder: Path) -> Path:
+    """The platform file `slow.toml` in a folder: 1 µs for each byte of a message."""
+    file = folder / "slow.toml"
+    file.write_text(NETWORK)
+    return file
 
 
 def send(to: int, size: int = 8, tag: int = 0, **more) -> dict:

@@ -40,6 +40,17 @@ def _told(slot: int, comm: Communicator, what: str) -> str:
     return f'note("{what}", digest(mine, sizeof(int) * {slot * comm.size}));'
 
 
+def _own_part(slot: int, comm: Communicator, what: str) -> list[str]:
+    """A look at this rank's own part, when all have accessed it and before anybody goes on."""
+    return [
+        f"MPI_Barrier({comm});",
+        "MPI_Win_lock(MPI_LOCK_SHARED, at, 0, win);",
+        _told(slot, comm, what),
+        "MPI_Win_unlock(at, win);",
+        f"MPI_Barrier({comm});",
+    ]
+
+
 def _access(world: World, comm: Communicator, slot: int, target: str) -> list[str]:
     """An access of this rank to its own slot at a target, or one that commutes with those of others."""
     place, key = f"at * {slot}", world.key()
@@ -92,11 +103,7 @@ def _locks(world: World, comm: Communicator, slot: int) -> list[str]:
         f"MPI_Win_lock({kind}, target, 0, win);",
         *_access(world, comm, slot, "target"),
         "MPI_Win_unlock(target, win); }",
-        f"MPI_Barrier({comm});",
-        "MPI_Win_lock(MPI_LOCK_SHARED, at, 0, win);",
-        _told(slot, comm, "locked"),
-        "MPI_Win_unlock(at, win);",
-        f"MPI_Barrier({comm});",
+        *_own_part(slot, comm, "locked"),
     ]
 
 
@@ -108,11 +115,7 @@ def _all_locked(world: World, comm: Communicator, slot: int) -> list[str]:
         *_access(world, comm, slot, target),
         flush,
         "MPI_Win_unlock_all(win);",
-        f"MPI_Barrier({comm});",
-        "MPI_Win_lock(MPI_LOCK_SHARED, at, 0, win);",
-        _told(slot, comm, "all locked"),
-        "MPI_Win_unlock(at, win);",
-        f"MPI_Barrier({comm});",
+        *_own_part(slot, comm, "all locked"),
     ]
 
 
