@@ -55,8 +55,11 @@ impl ScalaTraceSet {
                 continue;
             }
             let events = event::read(&file)?;
-            let Some(first) = events.first() else { continue };
-            let (ranks, parsed) = (first.ranks.all(), Arc::new(Parsed { events: events.into(), file }));
+            let ranks = events.first().map(|first| first.ranks.all()).unwrap_or_default();
+            if ranks.is_empty() {
+                return Err(TraceError::new(&*file.name, "holds no event of any rank"));
+            }
+            let parsed = Arc::new(Parsed { events: events.into(), file });
             for rank in ranks {
                 if let Some(other) = found.insert(rank, parsed.clone()) {
                     let reason =
