@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_replay import NETWORK, seconds
-from written_traces import receive, send, write
+from test_replay import seconds
+from written_traces import receive, send, slow_network, write
 
 import hopcast
 from hopcast import jobs
@@ -53,7 +53,7 @@ def test_a_gap_is_its_count_over_the_rate(question: Path, how: dict, expected_s:
 
 
 def test_the_command_says_and_shows_it(question: Path, tmp_path: Path) -> None:
-    (tmp_path / "slow.toml").write_text(NETWORK)
+    slow_network(tmp_path)
 
     def command(*words: str | Path) -> subprocess.CompletedProcess:
         words = [sys.executable, "-m", "hopcast", *map(str, words)]
@@ -105,7 +105,7 @@ def test_a_recording_that_counts_nothing_says_so(tmp_path: Path) -> None:
 
 def test_each_of_several_jobs_goes_by_its_own(question: Path, tmp_path: Path) -> None:
     """Two jobs do not meet: the one that computes by instructions is done when it would be alone."""
-    (tmp_path / "slow.toml").write_text(NETWORK)
+    slow_network(tmp_path)
     job = "[[job]]\nname = '{}'\nrun = 'question.hct'\n{}\n"
     both = job.format("counted", "compute_by = 'instructions=2e9/s'") + job.format("timed", "")
     (tmp_path / "jobs.toml").write_text(both)
@@ -133,7 +133,7 @@ def test_the_keys_of_a_job_are_the_flags_of_a_run(how: dict, question: Path, tmp
     """A trace that is the only job takes as long as by itself, whatever says how it is replayed."""
     keys = "".join(f"{key} = {json.dumps(value)}\n" for key, value in how.items())
     (tmp_path / "jobs.toml").write_text(f"[[job]]\nrun = 'question.hct'\n{keys}")
-    (tmp_path / "slow.toml").write_text(NETWORK)
+    slow_network(tmp_path)
     alone = hopcast.run(tmp_path / "slow.toml", tmp_path / "jobs.toml", model="flow")
     assert alone.makespan_s == seconds(question, **how)
 

@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_timestamps import NETWORK
-from written_traces import receive, send, write
+from written_traces import receive, send, slow_network, write
 
 import hopcast
 from hopcast.cli import core
@@ -86,9 +85,8 @@ def test_liballprof_by_its_newer_head(tmp_path: Path, world: int, any_source: in
     trace = tracer(tmp_path / "traces", calls, [0.0, 0.0], world)
     summary = core.trace_summary(str(trace))
     assert (summary["format"], summary["hosts"]) == ("allprof", ["node0", "node1"])
-    (tmp_path / "slow.toml").write_text(NETWORK)
     # From 1000 µs on: the message is sent at 1100 µs, takes 500 µs, and rank 0 goes on for 7400 µs.
-    report = hopcast.run(tmp_path / "slow.toml", trace, model="flow")
+    report = hopcast.run(slow_network(tmp_path), trace, model="flow")
     assert report.makespan_s == pytest.approx((100 + 500 + 7400) * 1e-6, rel=1e-3)
     assert report.summary["warnings"] == []
 
