@@ -1,5 +1,6 @@
 /* The main program of a run of MPI programs: it loads the library with the simulator, and nothing else. It ends with
- * its parent, however that ends. With --bound it is another program that does, with a signal of choice.
+ * its parent, however that ends. With --bound it becomes another program, which gets a signal of choice when its parent
+ * ends.
  *
  * A position-independent executable finds its thread-local variables at a fixed distance below the thread
  * pointer, where those of the main program are. So this program has exactly one, the pad, and the library
@@ -44,8 +45,8 @@ int _dl_find_object(void *instruction, struct dl_find_object *found) {
 void hopcast_debugger_stops(void);
 __attribute__((noinline)) void hopcast_debugger_stops(void) { __asm__ volatile(""); }
 
-/* Becomes a command to which the kernel sends a signal when its parent ends. A parent that ended before that was asked
- * for is one that this process has no more. */
+/* Becomes a command to which the kernel sends a signal when its parent ends. Fails if the parent has ended already: then
+ * this process has another one. */
 static int become(const char *signal_number, const char *parent, char **command) {
     prctl(PR_SET_PDEATHSIG, atoi(signal_number));
     if (getppid() != atoi(parent))
@@ -64,7 +65,7 @@ __attribute__((visibility("hidden"))) int main(int argc, char **argv) {
         dprintf(2, "usage: hopcast-launcher LIBRARY JOB RESULT\n");
         return 2;
     }
-    /* Of a tool (valgrind, gdb) that was put between, too. */
+    /* Ends with a tool (valgrind, gdb) that was put between, too. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Not global yet: whose MPI functions are found depends on what the program was compiled against. */
     void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

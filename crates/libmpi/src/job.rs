@@ -42,13 +42,13 @@ pub struct Job {
     pub isolation: Option<Isolation>,
     /// Cost of computing; see `live::accounting`.
     pub compute: String,
-    /// Factor on the times of kernels, and on those that are measured.
+    /// Factor on the times of kernels, and on measured times.
     pub compute_scale: f64,
-    /// True if times of this machine become the platform's by the rates of both.
+    /// True if measured times are converted by the rates of this machine and the platform's.
     pub compute_by_rates: bool,
-    /// True if the times of a profile are drawn from its distributions.
+    /// True if times are drawn from the distributions of a profile.
     pub compute_draws: bool,
-    /// Today, such as "2026-11-22".
+    /// Today's date, such as "2026-11-22".
     pub date: String,
     /// Path of the file that keeps the rates of this machine.
     pub machine: Option<PathBuf>,
@@ -126,7 +126,7 @@ struct Head<'a> {
     report: &'a str,
     faults: &'a [Fault],
     warnings: &'a [String],
-    /// How computing was obtained.
+    /// Source of the computing times, for the report.
     computing: &'a serde_json::Value,
     tables: Vec<(&'a str, Vec<Part<'a>>)>,
 }

@@ -12,7 +12,7 @@ use super::neighbours::Neighbours;
 use super::profile::{FORMAT, Machine, Profile, Program, VERSION};
 use crate::job::Job;
 
-/// Choice of `--compute`.
+/// Value of `--compute`.
 #[derive(Debug, Clone, PartialEq)]
 enum Asked {
     None,
@@ -35,7 +35,7 @@ impl Asked {
     }
 }
 
-/// The computing of a job, and what is to be done with it at the end.
+/// What the report says of a job's computing, and the profile that is written at its end.
 pub struct Accounting {
     asked: Asked,
     /// Source of the times: the profile, if one is used.
@@ -68,9 +68,9 @@ pub fn open(job: &Job, prepared: &Prepared) -> Result<(Accounting, Computing), I
             warnings.extend(
                 differences(&profile.program, &program).map_err(|why| refuse(format!("{place}: {why}")))?,
             );
-            let of = &profile.machine.processor;
+            let processor = &profile.machine.processor;
             used = Some(format!(
-                "{place} (measured on {of}, {}, {} ranks)",
+                "{place} (measured on {processor}, {}, {} ranks)",
                 profile.date, profile.program.ranks
             ));
             machine = Some(profile.machine.clone());
@@ -101,8 +101,8 @@ pub fn open(job: &Job, prepared: &Prepared) -> Result<(Accounting, Computing), I
 }
 
 impl Accounting {
-    /// The run is over: keeps the profile, if one was measured and the program ended well. Gives what the report says of
-    /// computing, and what it warns of.
+    /// Writes the profile, if one was measured and the program ended well. Gives what the report says of computing, and
+    /// its warnings.
     pub fn close(mut self, computing: &Computing, ended_well: bool) -> (Value, Vec<String>) {
         let mut sentence = self.sentence();
         if let (Asked::Profile(file), None) = (&self.asked, &self.used) {
@@ -219,7 +219,7 @@ fn differences(of: &Program, now: &Program) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// The rates of this machine: kept in a file, for they do not change.
+/// The rates of this machine, which are measured once and kept in a file.
 fn rates_of_this_machine(kept: Option<&Path>) -> Machine {
     let known = kept.and_then(|file| std::fs::read_to_string(file).ok());
     let known: Option<Machine> = known.and_then(|text| serde_json::from_str(&text).ok());
@@ -228,7 +228,7 @@ fn rates_of_this_machine(kept: Option<&Path>) -> Machine {
         let measured = machine::measure(None);
         if let Some(file) = kept {
             let text = serde_json::to_string_pretty(&measured).expect("numbers are finite");
-            // Who cannot keep them measures them again.
+            // If they cannot be kept, the next run measures them again.
             let _ = file.parent().map(std::fs::create_dir_all);
             let _ = std::fs::write(file, text);
         }

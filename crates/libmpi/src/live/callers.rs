@@ -1,5 +1,5 @@
-//! From where and when a program calls MPI, if anybody asks: a stub in front of each function notes its return address
-//! and the processor's time stamp.
+//! Places and times at which a program calls MPI, if they are wanted: a stub in front of each function notes its return
+//! address and the processor's time stamp.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -57,7 +57,7 @@ pub fn last() -> usize {
     LAST[0].load(Ordering::Relaxed)
 }
 
-/// The time stamp of the last call; 0 if nobody asks.
+/// The time stamp of the last call; 0 if calls are not noted.
 #[inline]
 pub fn entered() -> u64 {
     LAST[1].load(Ordering::Relaxed) as u64

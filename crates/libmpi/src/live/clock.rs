@@ -1,10 +1,10 @@
 //! The clock of what a rank computes between two MPI calls: the processor time of the simulator's thread.
 //!
-//! Time in which the thread waits for a core does not count. Where the wall went on for longer than the thread, something
-//! else ran on the core meanwhile, and has left cold caches behind: the stretch is *interrupted*. What the library does from
-//! the entry of an MPI call on is no computing of the program, and neither is reading the clocks: both are subtracted. What is
-//! made of the times is `computing`'s part. Source: F. Cappello et al., and every on-line simulator since; Cornebize's thesis
-//! (see `mpi::compute::kernel`), 2.3.
+//! Time in which the thread waits for a core does not count. If the wall clock advances further than the thread's,
+//! something else ran on the core meanwhile and left cold caches behind: the stretch is *interrupted*. The library's own
+//! work from the entry of an MPI call on, and reading the clocks, are no computing of the program: both are subtracted.
+//! `computing` turns these times into simulated ones. Source: F. Cappello et al., and every on-line simulator since;
+//! Cornebize's thesis (see `mpi::compute::kernel`), 2.3.
 
 use std::cell::Cell;
 
@@ -30,7 +30,7 @@ struct Reading {
     stamp: u64,
 }
 
-/// Since when a rank computes, and for how long neither clock counted for it.
+/// Start of a rank's computing, and the time since then that does not count, by both clocks.
 #[derive(Debug, Clone, Copy)]
 struct Since {
     began: Reading,
@@ -61,7 +61,7 @@ impl Clock {
         }
     }
 
-    /// It has stopped: what it has computed.
+    /// A rank has stopped: gives its computing since `start`.
     #[inline]
     pub fn stop(self) -> Measured {
         if self == Clock::Stopped {
@@ -82,12 +82,12 @@ pub fn split() -> Measured {
 /// A pause of the clock.
 pub struct Paused(Reading);
 
-/// What follows does not count, until [`go_on`] with what this gives.
+/// Stops counting until [`go_on`] is called with the result.
 pub fn pause() -> Option<Paused> {
     SINCE.get().map(|_| Paused(read()))
 }
 
-/// What follows counts again.
+/// Counts again after a pause.
 pub fn go_on(paused: Option<Paused>) {
     if let (Some(Paused(from)), Some(since)) = (paused, SINCE.get()) {
         let (now, before) = (read(), since.paused);
@@ -99,7 +99,7 @@ pub fn go_on(paused: Option<Paused>) {
     }
 }
 
-/// True if what the rank that runs computes is measured.
+/// True if the computing of the running rank is measured.
 pub fn runs() -> bool {
     SINCE.get().is_some()
 }
@@ -112,7 +112,7 @@ fn measured(since: Since) -> Measured {
     Measured { ns: ns.saturating_sub(aside_ns), interrupted: wall_ns > ns + INTERRUPTION_NS }
 }
 
-/// How long the library has worked for the MPI call that ends a stretch \[ns\].
+/// Time that the library has worked for the MPI call that ends a stretch \[ns\].
 fn in_library_ns(began: &Reading, now: &Reading) -> u64 {
     let entered = callers::entered();
     let first = FIRST.get().unwrap_or(*began);
@@ -149,7 +149,7 @@ pub fn thread_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The time of the machine \[ns\].
+/// The time of the machine \[ns\]; may be called in signal handlers.
 pub fn wall_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_counts_and_a_pause_does_not() {
+    fn computing_counts_and_a_pause_does_not() {
         Clock::Runs.start();
         work();
         let first = split();

@@ -7,9 +7,9 @@
 //!   time = s ((t − b / B) F / F' + b / B')              by rates: F, B this core's peak and memory bandwidth, F', B' the platform's
 //! ```
 //!
-//! s is `--compute-scale`. A stretch is known by the places of the calls at both ends, where the program is compiled, or else
-//! by the functions, and by the sizes of their messages. Assumption of the rates: the program reaches the same share of the
-//! peak there as here.
+//! s is `--compute-scale`. A stretch is identified by the places in the program of the calls at both ends (by their functions
+//! where the program is not compiled) and by the sizes of their messages. Assumption of the rates: the program reaches the
+//! same share of the peak there as here.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,7 @@ pub enum How {
 pub struct Conversion {
     /// Factor on all times.
     pub scale: f64,
-    /// This core's rates over the platform's: of arithmetic, and seconds here and there of a byte; none if cores are taken
-    /// to be as fast.
+    /// Rates of both; none if the platform's cores are taken to be as fast as this one.
     pub rates: Option<Rates>,
 }
 
@@ -70,7 +69,7 @@ impl Rates {
 }
 
 impl Conversion {
-    /// The time \[s\] there of what takes `time` \[s\] here and moves so many bytes.
+    /// The time \[s\] on the platform of a stretch that takes `time` \[s\] here and moves `bytes`.
     fn time(&self, time: f64, bytes: f64) -> f64 {
         let on_target = self.rates.map_or(time, |rates| {
             let memory = (bytes * rates.here).min(time);
@@ -119,7 +118,7 @@ pub struct Charge {
     pub time: Duration,
     /// Bytes that it moves through memory.
     pub bytes: u64,
-    /// Upper bound of what remains of it.
+    /// The rest of the stretch, if its length is not settled; not part of `time`.
     pub pending: Option<Pending>,
 }
 
@@ -130,8 +129,9 @@ pub struct Pending {
     passed: Duration,
 }
 
-/// Pieces in which a stretch passes that is not settled: this part of it, and no shorter than that.
+/// Part of its length that a stretch passes at a time while it is not settled.
 const PIECE: f64 = 0.25;
+/// The shortest such piece.
 const SHORTEST: Duration = Duration(50_000);
 
 /// The computing of all ranks.
@@ -141,7 +141,7 @@ pub struct Computing {
     draws: Option<u64>,
     sites: Sites,
     stretches: Stretches,
-    /// Of each rank, where its last stretch ended, its visits to each kind, and its random numbers.
+    /// By rank; empty if computing takes no time.
     ranks: Vec<RankComputing>,
     neighbours: Option<Neighbours>,
     /// Entries of the profile by key, once asked for.
@@ -149,9 +149,12 @@ pub struct Computing {
     missing: Missing,
 }
 
+/// State of one rank.
 #[derive(Default)]
 struct RankComputing {
+    /// Site and size class at which its last stretch ended.
     last: (u32, u8),
+    /// Kinds of stretches that it has computed, ascending.
     visited: Vec<Key>,
     random: Option<Stream>,
 }
@@ -164,7 +167,7 @@ struct Missing {
 }
 
 impl Computing {
-    /// Of so many ranks. `draws`: the seed of times that are drawn from a profile's distributions, if they are.
+    /// The computing of `ranks` ranks. `draws`: the seed, if times are drawn from a profile's distributions.
     pub fn new(ranks: u32, how: How, conversion: Conversion, draws: Option<u64>) -> Computing {
         let all = if how == How::Free { 0 } else { ranks as usize };
         Computing {
@@ -180,7 +183,7 @@ impl Computing {
         }
     }
 
-    /// The clock that it wants.
+    /// The clock that it needs.
     pub fn clock(&self) -> Clock {
         if self.how == How::Measured { Clock::Runs } else { Clock::Stopped }
     }
@@ -195,12 +198,12 @@ impl Computing {
         matches!(self.how, How::Profile(_)) || self.neighbours.is_some()
     }
 
-    /// From now on other processors are kept busy now and then, so that it shows what memory has to do with a stretch.
+    /// Lets `neighbours` keep the other cores busy now and then, which shows how much a stretch depends on memory.
     pub fn disturb(&mut self, neighbours: Neighbours) {
         self.neighbours = Some(neighbours);
     }
 
-    /// A rank is about to compute.
+    /// Called before a rank computes.
     #[inline]
     pub fn begin(&mut self) {
         if let Some(neighbours) = &mut self.neighbours {
@@ -213,7 +216,7 @@ impl Computing {
         Duration::from_seconds(self.conversion.time(time, 0.0))
     }
 
-    /// What the stretch takes that `rank` ends with `end`.
+    /// Charge for the stretch that `rank` ends with `end`.
     pub fn charge(&mut self, rank: u32, end: End, measured: Measured) -> Charge {
         if self.how == How::Free {
             return Charge::default();
@@ -239,7 +242,7 @@ impl Computing {
         }
     }
 
-    /// The whole of a charge, now.
+    /// The whole time of a charge, as far as it is known now.
     pub fn settle(&self, charge: Charge) -> Duration {
         let left = charge.pending.map(|pending| {
             self.scaled(self.stretches.look_again(&pending.open)).saturating_sub(pending.passed)
@@ -247,7 +250,7 @@ impl Computing {
         charge.time + left.unwrap_or_default()
     }
 
-    /// The next piece of what is not settled, if anything of it is left.
+    /// The next piece of a stretch whose length is not settled; none if nothing of it is left.
     pub fn piece(&self, pending: &mut Pending) -> Option<Duration> {
         let whole = self.scaled(self.stretches.look_again(&pending.open));
         let left = whole.saturating_sub(pending.passed);
@@ -258,8 +261,8 @@ impl Computing {
 
     /// Computing that the profile gives for a visit.
     fn profiled(&mut self, rank: u32, key: Key) -> Charge {
-        let of = &mut self.ranks[rank as usize];
-        let first = of.visited.binary_search(&key).map_err(|at| of.visited.insert(at, key)).is_err();
+        let state = &mut self.ranks[rank as usize];
+        let first = state.visited.binary_search(&key).map_err(|at| state.visited.insert(at, key)).is_err();
         let How::Profile(profile) = &self.how else { unreachable!("asked of a profile") };
         let sites = &self.sites;
         let found = self.entries.entry((key, first)).or_insert_with(|| {
@@ -277,7 +280,7 @@ impl Computing {
         let seconds = match self.draws {
             None => entry.centre_s,
             Some(seed) => {
-                let random = of.random.get_or_insert_with(|| stream(seed, "computing", rank.into()));
+                let random = state.random.get_or_insert_with(|| stream(seed, "computing", rank.into()));
                 Noise::Normal.draw(entry.centre_s, entry.spread_s, random)
             }
         };

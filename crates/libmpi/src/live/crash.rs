@@ -117,11 +117,11 @@ pub fn leave_on(signal: c_int) {
     install(signal, handle);
 }
 
-/// The signal by which a rank is broken off that makes no MPI call while the user waits for the end of the run.
+/// The signal that breaks off a rank which makes no MPI call while the user waits for the end of the run.
 pub const NUDGE: c_int = libc::SIGALRM;
 
-/// In the process of a rank: what all processes of a terminal or of a batch job get does nothing to it; the simulator's
-/// word does, once.
+/// Lets the process of a rank be ended by the simulator alone: it ignores the signals that a terminal or a batch system
+/// sends to all processes.
 pub fn leave_when_told() {
     install(libc::SIGINT, obey);
     [libc::SIGTERM, libc::SIGHUP].into_iter().for_each(|signal| install(signal, only_from_itself));
@@ -226,7 +226,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     leave(registers, &unsafe { trap.setup_trap_handler(|| Ended::Crash) });
 }
 
-/// Checks that the user has ended a rank, and not a mistake of the program.
+/// True for the signals by which the user breaks a rank off; all others are the program's own faults.
 fn is_asked(signal: c_int) -> bool {
     matches!(signal, libc::SIGINT | NUDGE)
 }
@@ -312,10 +312,10 @@ pub fn fault_in(memory: &Memory, now: Time, standing: Option<Standing>) -> Fault
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
-/// The kind of fault of a rank that the user has broken off: no failure of the program.
+/// Kind of the fault of a rank that the user has broken off, which is no failure of the program.
 pub const INTERRUPT: &str = "interrupt";
 
-/// What is to be said of the rank that has just crashed.
+/// Describes the fault of the rank that has just crashed or was broken off.
 pub fn fault(rank: u32, now: Time) -> Fault {
     let noted = NOTED.take().expect("a crash is noted before its fiber is left");
     if !is_asked(noted.signal) {

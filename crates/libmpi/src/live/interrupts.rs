@@ -1,20 +1,21 @@
-//! The user's wish that a run ends: Ctrl-C, which hopcast passes on, and the signals with which batch systems and closed
-//! terminals end a process.
+//! Signals that end a run: Ctrl-C, which hopcast passes on, and those with which batch systems and closed terminals end a
+//! process.
 //!
-//! The first one ends the run, with a report of what has happened. A rank that makes no MPI call for half a second then is
-//! broken off. A second Ctrl-C, at least half a second after the first, breaks off the rank that runs, or the run.
+//! The first one ends the run with a report of what has happened. A rank that then makes no MPI call for half a second is
+//! broken off. A second Ctrl-C, at least half a second after the first, breaks off the running rank, or the run.
 
 use std::ffi::c_int;
 use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::crash;
+use super::{clock, crash};
 
 /// True if the user has asked for the end of the run.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Before that another Ctrl-C is the first one, which launchers pass on to processes that have had it \[ns\].
+/// Time from which on another Ctrl-C counts as a second one \[ns\]. An earlier one is a copy of the first: launchers pass
+/// Ctrl-C on to processes that the terminal has sent it to.
 static AGAIN_AT_NS: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// The signals that end a run.
@@ -22,12 +23,12 @@ const SIGNALS: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 const PATIENCE_US: i64 = 500_000;
 
-/// Heeds them from now on.
+/// Installs the handlers of these signals.
 pub fn watch() {
     SIGNALS.into_iter().for_each(|signal| handle(signal, ask as extern "C" fn(c_int) as usize));
 }
 
-/// The run is over: writing what it has given is not to be broken off.
+/// Ignores these signals from now on: the run is over, and writing its results is not to be broken off.
 pub fn are_over() {
     SIGNALS.into_iter().for_each(|signal| handle(signal, libc::SIG_IGN));
     if ASKED.load(Ordering::Relaxed) {
@@ -36,7 +37,7 @@ pub fn are_over() {
 }
 
 extern "C" fn ask(signal: c_int) {
-    let now_ns = now_ns();
+    let now_ns = clock::wall_ns();
     if !ASKED.swap(true, Ordering::Relaxed) {
         AGAIN_AT_NS.store(now_ns + PATIENCE_US as u64 * 1_000, Ordering::Relaxed);
         crash::leave_on(crash::NUDGE);
@@ -53,13 +54,6 @@ fn nudge_now_and_then() {
     let timer = libc::itimerval { it_interval: patience, it_value: patience };
     // SAFETY: the structure is complete; ranks have no timers.
     unsafe { setitimer(ITIMER_REAL, &raw const timer, ptr::null_mut()) };
-}
-
-fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills the structure; for signal handlers, too.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 fn handle(signal: c_int, handler: libc::sighandler_t) {

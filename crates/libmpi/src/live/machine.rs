@@ -1,12 +1,11 @@
-//! Rates of the machine that measures: the peak of a core, and what it copies.
+//! Rates of the machine that measures: the peak of a core, and its memory bandwidth.
 //!
 //! ```text
 //!   F = 2 v c u / t        c chains of u multiply-adds of v numbers in registers, which depend on nothing but their own
 //!   B = 2 n / t            a copy of n bytes, read and written, larger than any cache
 //! ```
 //!
-//! Times are the thread's, and the best of several tries counts: whatever else the machine does makes a try slower, never
-//! faster.
+//! Times are the thread's, and the best of several tries counts: other work of the machine makes a try slower, never faster.
 
 use std::hint::black_box;
 
@@ -43,7 +42,7 @@ pub fn measure(neighbours: Option<&mut Neighbours>) -> Machine {
     }
 }
 
-/// Copies that are tried.
+/// Number of copies, of which the fastest counts.
 const COPIES: usize = 12;
 
 /// Cores that this process may use.
@@ -58,8 +57,9 @@ pub fn processor() -> String {
     line.map_or_else(|| "an unknown processor".to_string(), |(_, name)| name.trim().to_string())
 }
 
-/// Multiply-adds of each chain in one try, and tries.
+/// Multiply-adds of each chain in one try.
 const ADDS: u32 = 40_000;
+/// Number of tries, of which the fastest counts.
 const TRIES: u32 = 40;
 
 /// The peak of this core \[flop/s\].
@@ -85,7 +85,8 @@ mod wide {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    /// More than any processor has under way: two a cycle, each four or five cycles long.
+    /// Number of chains: more multiply-adds than a processor has under way, which are two per cycle of four or five cycles
+    /// each.
     pub const CHAINS: u32 = 12;
 
     macro_rules! chains {

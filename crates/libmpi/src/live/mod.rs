@@ -57,10 +57,10 @@ struct Seat {
     block: Box<[u8]>,
     errno: c_int,
     floating_point: Control,
-    /// What it asked for, while its computing before that takes its time; or its end, while what it was ahead of is
-    /// performed.
+    /// The operation that it asked for, while its computing before that takes its time; or its end, while the operations
+    /// that it was ahead of are performed.
     held: Option<Step>,
-    /// The rest of its computing before that, if its length is not settled.
+    /// The rest of its computing before `held`, if the length is not settled.
     pending: Option<Pending>,
     /// How it has crashed, while what it was ahead of is performed.
     crashed: Option<Fault>,
@@ -71,7 +71,7 @@ struct Seat {
 /// How a rank's part ended the run.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Fault {
-    /// "crash", "exit", "early-exit" without MPI_Finalize, or "interrupt" for what the user has broken off.
+    /// "crash", "exit", "early-exit" (without MPI_Finalize), or "interrupt" (broken off by the user).
     pub kind: &'static str,
     /// Who.
     pub rank: u32,
@@ -83,7 +83,7 @@ pub struct Fault {
     pub place: Option<String>,
 }
 
-/// What a rank does that was broken off in its computing: it has not come to its end when the run stops, which is now.
+/// Operation of a rank that was broken off in its computing: it goes on for longer than the run, which stops now.
 const FOR_EVER: Op = Op::Compute(Work::Time(Duration(u64::MAX / 4)));
 
 /// What ranks run.
@@ -203,7 +203,7 @@ impl Live {
         Ok(Seat { fiber, process, block, errno: 0, floating_point, held, pending, crashed, slot })
     }
 
-    /// Lets a rank run until its next operation; gives it with what the rank has done before.
+    /// Lets a rank run until its next operation; gives it with the computing before it.
     #[inline]
     fn run(&mut self, rank: u32, done: &Completion) -> (Step, Took) {
         let seat = self.seats[rank as usize].as_mut().expect("a rank that has ended is not asked again");

@@ -1,7 +1,7 @@
-//! Processes that keep the other cores' memory busy, now and then, while a profile is measured.
+//! Processes that keep the memory of the other cores busy now and then while a profile is measured.
 //!
-//! Each is forked before the simulator holds anything, copies memory while a word that they share says so, and sleeps
-//! otherwise. Stretches that begin while they copy are measured apart: how much slower they are tells what they move.
+//! They are forked before the simulator holds anything. Each copies memory while a shared word says so, and sleeps
+//! otherwise. Stretches that begin while they copy are measured separately: the slowdown tells how many bytes they move.
 
 use std::hint::black_box;
 use std::io;
@@ -12,9 +12,9 @@ use super::clock;
 
 /// Size of a copy \[bytes\]: more than a core's share of any cache.
 pub const BYTES: usize = 64 << 20;
-/// How long they copy, and rest \[ns\].
+/// Time for which they copy, and then rest \[ns\].
 const TURN_NS: u64 = 20_000_000;
-/// How long it takes until all have seen that they should \[us\].
+/// Time until all of them have seen a change of the word \[us\].
 const NOTICE_US: u32 = 1_000;
 
 const REST: u32 = 0;
@@ -24,12 +24,12 @@ const COPY: u32 = 1;
 pub struct Neighbours {
     word: &'static AtomicU32,
     processes: Vec<libc::pid_t>,
-    /// When they change next, by the wall \[ns\].
+    /// Time of their next change, on the wall clock \[ns\].
     next_ns: u64,
 }
 
 impl Neighbours {
-    /// One for each core but this, if there is another.
+    /// Starts one process for each core but this one; none if there is no other core.
     pub fn start(cores: u32) -> io::Result<Option<Neighbours>> {
         if cores < 2 {
             return Ok(None);
@@ -37,10 +37,11 @@ impl Neighbours {
         let word = shared_word()?;
         let mut all = Neighbours { word, processes: Vec::new(), next_ns: 0 };
         for _ in 1..cores {
-            // SAFETY: this process has one thread yet.
-            match unsafe { libc::fork() } {
+            // SAFETY: has no conditions; this process has one thread yet.
+            let (parent, made) = unsafe { (libc::getpid(), libc::fork()) };
+            match made {
                 -1 => return Err(io::Error::last_os_error()),
-                0 => live(word),
+                0 => live(word, parent),
                 process => all.processes.push(process),
             }
         }
@@ -84,7 +85,7 @@ impl Drop for Neighbours {
     }
 }
 
-/// Copies all of it.
+/// Copies a whole buffer.
 pub fn copy(from: &[u64], into: &mut [u64]) {
     into.copy_from_slice(from);
 }
@@ -99,11 +100,14 @@ fn shared_word() -> io::Result<&'static AtomicU32> {
     }
 }
 
-/// A neighbour's life, until its parent's end.
-fn live(word: &AtomicU32) -> ! {
-    // SAFETY: has no conditions.
+/// Runs a neighbour until its parent ends.
+fn live(word: &AtomicU32, parent: libc::pid_t) -> ! {
+    // SAFETY: has no conditions. A parent that ended before its end was asked for sends no signal.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(1);
+        }
         libc::signal(libc::SIGINT, libc::SIG_IGN);
     }
     let words = BYTES / 8;

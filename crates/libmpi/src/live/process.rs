@@ -201,7 +201,7 @@ pub struct Process {
     pub calling: Cell<Option<String>>,
     pub(super) looks: Cell<u32>,
     pub(super) waited: Cell<Duration>,
-    /// Bytes that it moved through memory in what it has waited \[bytes\].
+    /// Memory traffic of the computing in `waited` \[bytes\].
     pub(super) moved: Cell<u64>,
     hub: Cell<*const Hub>,
     /// The way to the simulator, in a process of its own.

@@ -1,11 +1,11 @@
-//! The profile of a program's computing: measured in one run, and the same in all later ones. Its format is in
-//! docs/profiles.md.
+//! The profile of a program's computing: measured in one run, and used by later ones. docs/computing.md describes its
+//! format.
 //!
 //!   b = (t₂ / t₁ − 1) / (B₁ / B₂ − 1) · t₁ B₁        bytes that a stretch moves through memory, 0 to t₁ B₁
 //!
-//! t₁ is its time alone, t₂ while all other cores move as much as they can, B₁ and B₂ what a loop that only moves has in
-//! both cases: that loop is slowed by B₁ / B₂ and all of its time is memory's, a loop in registers is not slowed at all, and
-//! others lie between. Assumption: they lie there in proportion. Where B₁ / B₂ is close to 1, nothing can be told, and is not.
+//! t₁ is the time of a stretch alone, t₂ its time while all other cores copy memory; B₁ and B₂ are the rates of a copy in
+//! both cases. A copy is slowed by B₁ / B₂, a loop in registers not at all, and other loops lie between. Assumption: in
+//! proportion to the bytes that they move. Where B₁ / B₂ is close to 1, bytes cannot be told and are taken as 0.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT: &str = "hopcast-compute-profile";
 /// The version that is written, and read.
 pub const VERSION: u32 = 1;
-/// A machine whose loops are slowed by less tells nothing of memory.
+/// Least slowdown B₁ / B₂ of a machine from which bytes can be told.
 const LEAST_SLOWDOWN: f64 = 1.1;
 
 /// A whole profile.
@@ -33,7 +33,7 @@ pub struct Profile {
     pub date: String,
     /// Machine on which it was measured.
     pub machine: Machine,
-    /// Of what.
+    /// The program and its arguments.
     pub program: Program,
     /// Kinds of stretches.
     pub stretches: Vec<Entry>,
@@ -80,39 +80,39 @@ pub struct Entry {
     pub from: String,
     /// The call at which it ends.
     pub to: String,
-    /// The same for a reader, with file and line where the program has them.
+    /// The call `from` for a reader, with file and line where the program has them.
     pub from_place: String,
-    /// As `from_place`.
+    /// The call `to` for a reader.
     pub to_place: String,
-    /// Size class of the message of the first call: 0, or 1 + ⌊log2 of its bytes⌋.
+    /// Size class of the message of the call `from`: 0, or 1 + ⌊log2 of its bytes⌋.
     pub from_class: u8,
-    /// The same of the second.
+    /// Size class of the message of the call `to`.
     pub to_class: u8,
-    /// True if it is of ranks' first visits, or of all others.
+    /// True for ranks' first visits, false for all later ones.
     pub first_visit: bool,
-    /// Times that count.
+    /// Samples that count.
     pub count: u64,
-    /// Times that were discarded as interruptions.
+    /// Samples that were discarded as interruptions.
     pub discarded: u64,
-    /// Mean of those that count \[s\].
+    /// Mean of the samples that count \[s\].
     pub centre_s: f64,
-    /// Their standard deviation \[s\].
+    /// Standard deviation of the samples that count \[s\].
     pub spread_s: f64,
-    /// Bytes that it moves through memory, as far as could be told.
+    /// Bytes that it moves through memory; 0 if that could not be told.
     #[serde(rename = "memory_B")]
     pub memory_bytes: f64,
-    /// Ranks that take another time, with the factor on it.
+    /// Ranks whose time differs, each with the factor on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<(u32, f64)>,
 }
 
 impl Machine {
-    /// True if other cores slow what one moves by enough to tell what is memory.
+    /// True if busy cores slow a copy by enough to tell the bytes that a stretch moves.
     pub fn tells_memory(&self) -> bool {
         self.memory_bandwidth >= LEAST_SLOWDOWN * self.busy_memory_bandwidth
     }
 
-    /// Bytes that a stretch moves that takes so long alone, and so long beside busy cores \[s\].
+    /// Bytes moved by a stretch that takes `alone` \[s\] by itself and `busy` \[s\] beside busy cores.
     pub fn moved(&self, alone: f64, busy: f64) -> f64 {
         if !self.tells_memory() || alone <= 0.0 {
             return 0.0;
@@ -124,7 +124,7 @@ impl Machine {
 }
 
 impl Entry {
-    /// What is known of a kind of stretches, from and to places with these names, words and classes.
+    /// The entry of a kind of stretches; `from` and `to` are name, words and class of its ends.
     pub fn of(
         known: &Known,
         from: (String, String, u8),
@@ -163,13 +163,24 @@ impl Profile {
             let (format, version) = (&profile.format, profile.version);
             return Err(format!("{format} version {version}: {FORMAT} version {VERSION} is known"));
         }
-        let good = |value: f64| value.is_finite() && value >= 0.0;
-        let bad =
-            |entry: &&Entry| ![entry.centre_s, entry.spread_s, entry.memory_bytes].into_iter().all(good);
-        if let Some(bad) = profile.stretches.iter().find(bad) {
-            return Err(format!("{} to {}: times and bytes are 0 or more", bad.from, bad.to));
+        profile.check().map(|()| profile)
+    }
+
+    /// Checks its numbers: the file may have been edited.
+    fn check(&self) -> Result<(), String> {
+        let Machine { flop_rate, memory_bandwidth, busy_memory_bandwidth, .. } = self.machine;
+        if ![flop_rate, memory_bandwidth, busy_memory_bandwidth].into_iter().all(|rate| rate > 0.0) {
+            return Err("machine: rates are above 0".to_string());
         }
-        Ok(profile)
+        let good = |entry: &Entry| {
+            let mut factors = entry.ranks.iter().map(|(_, factor)| *factor);
+            [entry.centre_s, entry.spread_s, entry.memory_bytes].into_iter().all(|value| value >= 0.0)
+                && factors.all(|factor| factor >= 0.0)
+        };
+        match self.stretches.iter().find(|entry| !good(entry)) {
+            Some(bad) => Err(format!("{} to {}: times, bytes and factors are 0 or more", bad.from, bad.to)),
+            None => Ok(()),
+        }
     }
 
     /// Writes it.
@@ -178,12 +189,13 @@ impl Profile {
         std::fs::write(path, text + "\n").map_err(|error| error.to_string())
     }
 
-    /// The entry of a stretch between two places with their size classes; of the nearest classes if those were not
-    /// measured, and of other visits if there are none of these.
+    /// Index of the entry for a stretch between two places with their size classes: the one with the nearest classes, and
+    /// of these one of the same visits if there is any.
     pub fn find(&self, from: &(String, u8), to: &(String, u8), first: bool) -> Option<usize> {
         let same = |entry: &Entry| entry.from == from.0 && entry.to == to.0;
         let far = |entry: &Entry| {
-            let classes = entry.from_class.abs_diff(from.1) + entry.to_class.abs_diff(to.1);
+            let apart = |class: u8, other: u8| u32::from(class.abs_diff(other));
+            let classes = apart(entry.from_class, from.1) + apart(entry.to_class, to.1);
             (classes, entry.first_visit != first)
         };
         let pair = self.stretches.iter().enumerate().filter(|(_, entry)| same(entry));
@@ -201,16 +213,15 @@ mod tests {
     }
 
     #[test]
-    fn what_slows_a_stretch_is_memory() {
-        // Loops that only move are slowed by 2: one of 1 ms moves 10 MB; half as slow, half of it.
-        let machine_of = machine(5e9);
-        let moved = |busy: f64| (machine_of.moved(1e-3, busy) / 1e6 * 1e6).round() / 1e6;
-        assert_eq!([1e-3, 1.5e-3, 2e-3, 9e-3, 0.9e-3].map(moved), [0.0, 5.0, 10.0, 10.0, 0.0]);
+    fn a_stretch_is_slowed_by_the_bytes_that_it_moves() {
+        // A copy is slowed by 2: one of 1 ms moves 10 MB; a stretch that is slowed half as much moves half of that.
+        let halved = machine(5e9);
+        let moved_mb = |busy: f64| halved.moved(1e-3, busy).round() / 1e6;
+        assert_eq!([1e-3, 1.5e-3, 2e-3, 9e-3, 0.9e-3].map(moved_mb), [0.0, 5.0, 10.0, 10.0, 0.0]);
         assert_eq!(machine(9.5e9).moved(1e-3, 2e-3), 0.0);
     }
 
-    #[test]
-    fn the_nearest_class_of_the_same_places_is_found() {
+    fn profile() -> Profile {
         let entry = |to: &str, to_class, first_visit| Entry {
             from: "a".into(),
             to: to.into(),
@@ -226,7 +237,7 @@ mod tests {
             memory_bytes: 0.0,
             ranks: vec![(3, 2.0)],
         };
-        let profile = Profile {
+        Profile {
             format: FORMAT.into(),
             version: VERSION,
             hopcast_version: String::new(),
@@ -239,13 +250,35 @@ mod tests {
                 entry("b", 9, true),
                 entry("c", 5, true),
             ],
+        }
+    }
+
+    #[test]
+    fn an_edited_profile_is_checked() {
+        assert_eq!(profile().check(), Ok(()));
+        let changed = |change: fn(&mut Profile)| {
+            let mut profile = profile();
+            change(&mut profile);
+            profile.check().unwrap_err()
         };
+        let expected = "a to c: times, bytes and factors are 0 or more";
+        assert_eq!(changed(|profile| profile.stretches[3].ranks[0].1 = -2.0), expected);
+        assert_eq!(changed(|profile| profile.stretches[3].centre_s = -1e-3), expected);
+        assert_eq!(changed(|profile| profile.machine.memory_bandwidth = 0.0), "machine: rates are above 0");
+    }
+
+    #[test]
+    fn the_nearest_class_of_the_same_places_is_found() {
+        let mut profile = profile();
         let find = |to: &str, class, first| profile.find(&("a".into(), 0), &(to.into(), class), first);
         assert_eq!(find("b", 4, false), Some(1));
         assert_eq!(find("b", 5, true), Some(0));
         assert_eq!(find("b", 9, false), Some(2));
         assert_eq!(find("d", 4, true), None);
         assert_eq!([3, 4].map(|rank| profile.stretches[0].factor(rank)), [2.0, 1.0]);
+        // Classes that no message has are as far apart as can be.
+        (profile.stretches[0].from_class, profile.stretches[0].to_class) = (255, 255);
+        assert_eq!(profile.find(&("a".into(), 0), &("b".into(), 0), true), Some(1));
         let text = serde_json::to_string(&profile).unwrap();
         assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), profile);
     }

@@ -1,9 +1,9 @@
-//! Blocks that a program marks (hopcast.h): they are measured until their mean is known, and skipped from then on.
+//! Blocks that a program marks (hopcast.h): each is measured until its mean is known, and skipped from then on.
 //!
 //!   s = √(Σ (t − m)² / (n − 1)) / (m √n)        the relative standard error of the mean m of n times t
 //!
-//! A block is known when s ≤ what is asked for, or after as many samples as are allowed. Assumptions: times at one place
-//! vary independently, around one mean. Source: SMPI_SAMPLE of Casanova et al. ("Versatile, Scalable, and Accurate
+//! A block is known when s is at most the error that the program allows, or after as many samples as it allows.
+//! Assumptions: times at one place vary independently, around one mean. Source: SMPI_SAMPLE of Casanova et al. ("Versatile, Scalable, and Accurate
 //! Simulation of Distributed Applications and Platforms", JPDC 74(10), 2014).
 
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,4 @@
-//! The simulated time of a rank, as its clocks tell it.
+//! The simulated time of a rank, as its clocks show it.
 
 use engine::{Duration, Time};
 
@@ -7,9 +7,9 @@ use super::computing::End;
 use super::process::Process;
 use super::sites::Place;
 
-/// How often a rank may look at the clock between two operations before looking takes time.
+/// Looks at the clock between two operations that take no time.
 const FREE_LOOKS: u32 = 1000;
-/// What a look takes from then on: about as long as many in a real program.
+/// Time of each further look: about as long as many in a real program.
 const LOOK: Duration = Duration(1_000_000);
 
 impl Process {
@@ -34,7 +34,7 @@ impl Process {
         self.time()
     }
 
-    /// A stretch of computing ends where the clock is looked at: what it takes passes.
+    /// Ends a stretch of computing at a look at the clock, and lets its time pass.
     fn end_stretch(&self) {
         let mut computing = self.shared.computing.borrow_mut();
         if !computing.counts() {
@@ -47,7 +47,7 @@ impl Process {
         self.moved.set(self.moved.get() + charge.bytes);
     }
 
-    /// Time since its last operation, and the bytes that it moved meanwhile, given out once.
+    /// Takes the time since its last operation, and the bytes that it moved meanwhile.
     pub fn take_waited(&self) -> (Duration, u64) {
         (self.waited.take(), self.moved.take())
     }

@@ -7,28 +7,28 @@ use engine::hash::Map;
 use super::callers;
 use crate::loader::symbols;
 
-/// Addresses of all copies of the program, and the distance of two \[bytes\]; none if it is not compiled.
+/// Addresses of all copies of the program, and the distance between two of them \[bytes\]; none if it is not compiled.
 pub type Copies = Option<(Range<usize>, usize)>;
 
 /// Place at which a program calls MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// Nobody knows: the program is not compiled.
+    /// An unknown place: the program is not compiled.
     Unknown,
-    /// In a copy of the program: how far from its beginning, and the address in some copy.
+    /// A place in a copy of the program: the offset from its beginning, and the address in some copy.
     Program(usize, usize),
-    /// At this address, in what all ranks share.
+    /// This address, in a library that all ranks share.
     Shared(usize),
 }
 
 impl Place {
-    /// That of the last call.
+    /// The place of the last call.
     #[inline]
     pub fn of_last_call(copies: &Copies) -> Place {
         Place::of(callers::last(), copies)
     }
 
-    /// That of a call which returns to `address`.
+    /// The place of a call that returns to `address`.
     #[inline]
     pub fn of(address: usize, copies: &Copies) -> Place {
         match copies {
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    /// The same in all copies.
+    /// A number of the place that is the same in all copies.
     fn word(self) -> usize {
         match self {
             Place::Unknown => 0,
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// Places with what is called there; number 0 is the beginning of the program.
+/// Places, each with the function that is called there; number 0 is the beginning of the program.
 #[derive(Debug, Default)]
 pub struct Sites {
     all: Vec<(Place, &'static str)>,

@@ -146,24 +146,23 @@ pub fn place_among(instructions: impl Iterator<Item = usize>) -> Option<String> 
 
 /// A function of a library that all ranks share: "strlen of libc.so.6".
 pub fn library_function(instruction: usize) -> Option<String> {
-    // SAFETY: the structure is filled if the answer is not 0; the texts are the C library's.
-    unsafe {
-        let mut found: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(instruction as *const _, &raw mut found) == 0 || found.dli_fname.is_null() {
-            return None;
-        }
-        let file = CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned();
-        let library = Path::new(&file).file_name()?.to_string_lossy().into_owned();
-        if found.dli_sname.is_null() {
-            return Some(library);
-        }
-        let name = CStr::from_ptr(found.dli_sname).to_string_lossy();
-        Some(format!("{} of {library}", addr2line::demangle_auto(name, None)))
+    let (library, found) = shared_library(instruction)?;
+    if found.dli_sname.is_null() {
+        return Some(library);
     }
+    // SAFETY: the text is the C library's.
+    let name = unsafe { CStr::from_ptr(found.dli_sname) }.to_string_lossy();
+    Some(format!("{} of {library}", addr2line::demangle_auto(name, None)))
 }
 
-/// The library that all ranks share in which an instruction is, and where in it.
+/// The library that contains an instruction, of those that all ranks share, and the offset in it.
 pub fn library_offset(instruction: usize) -> Option<(String, usize)> {
+    let (library, found) = shared_library(instruction)?;
+    Some((library, instruction - found.dli_fbase as usize))
+}
+
+/// Name of the library that contains an instruction, with what the C library knows of both.
+fn shared_library(instruction: usize) -> Option<(String, libc::Dl_info)> {
     // SAFETY: the structure is filled if the answer is not 0; the text is the C library's.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
@@ -172,7 +171,7 @@ pub fn library_offset(instruction: usize) -> Option<(String, usize)> {
         }
         let file = CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned();
         let library = Path::new(&file).file_name()?.to_string_lossy().into_owned();
-        Some((library, instruction - found.dli_fbase as usize))
+        Some((library, found))
     }
 }
 
