@@ -1,10 +1,10 @@
 //! The event queue: a radix heap with one total order, `(time, key)`.
 //!
 //! A key is an owner with the owner's sequence number or, for a message that reaches its receiver, the number that
-//! its sender gave it and the sender ([`Key::of_message`]). Of the events of an instant those of ranks come first, then
-//! those of the network, then such messages in the order in which their senders sent them, and answers last. None of
-//! that depends on how a run was cut into domains, so neither does the order in which things that can touch each other
-//! happen; and the order of messages does not depend on which hosts their ranks are on.
+//! its sender gave it and the sender ([`Key::of_message`]). Among the events of an instant, those of ranks come first,
+//! then those of the network, then messages in the order in which their senders sent them, and answers last. None of
+//! that depends on how a run was cut into domains, so neither does the order of events that can affect each other; and
+//! the order of messages does not depend on the hosts of their ranks.
 //!
 //! Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem" (JACM 37(2), 1990),
 //! with digits of ten bits: time is cut into blocks of 512 ps; events lie in buckets by the highest digit in which the
@@ -37,7 +37,7 @@ impl Owner {
         Owner(index << 1 | u32::from(lane == Lane::Network))
     }
 
-    /// Its place among the owners: ranks before the network, so that hosts' numbers do not come between them.
+    /// Its place among the owners: all ranks before the network, so that numbers of hosts do not order ranks.
     fn place(self) -> u32 {
         self.0.rotate_right(1)
     }
@@ -47,7 +47,7 @@ impl Owner {
 ///
 /// ```text
 /// bit 63        0                      1
-/// then          owner (32 bits)        whether it is an answer (1 bit)
+/// then          owner (32 bits)        1 for an answer, else 0 (1 bit)
 ///               sequence (31 bits)     number of the message (31 bits), sender (31 bits)
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,21 +60,20 @@ const MESSAGE: u64 = 1 << 63;
 const ANSWER: u64 = 1 << 62;
 
 impl Key {
-    /// The place of a message at its receiver: before those that bear a greater number, and beside an equal one
-    /// by `sender` (below 2³¹). A sender numbers its messages one by one, so that who asked first is served
-    /// first, as if each message took a moment to send.
+    /// The place of a message at its receiver: by `number`, then by `sender` (below 2³¹). Senders number their messages
+    /// one by one, so that messages are taken in the order of their sends, as if each took a moment to send.
     pub fn of_message(number: u32, sender: u32) -> Key {
         assert!(sender <= NUMBERS, "senders are numbered below 2^31");
         Key(MESSAGE | u64::from(number & NUMBERS) << NUMBER_BITS | u64::from(sender))
     }
 
-    /// The place of the answer that `sender` gives to message `number` of its receiver: behind all that asks, since
-    /// an answer may set off a long transfer, and in the order of what is answered, whoever answers.
+    /// The place of the answer that `sender` gives to message `number` of its receiver: after all messages that ask,
+    /// since an answer may set off a long transfer, and in the order of the answered messages, whoever answers.
     pub fn of_answer(number: u32, sender: u32) -> Key {
         Key(Key::of_message(number, sender).0 | ANSWER)
     }
 
-    /// The number of the message that is under this key.
+    /// The number of the message with this key.
     pub fn number(self) -> u32 {
         (self.0 >> NUMBER_BITS) as u32 & NUMBERS
     }
@@ -421,10 +420,10 @@ mod tests {
         assert_eq!(order, [3, 1, 2, 0]);
     }
 
-    /// At one time ranks come first, then the network, whatever their numbers; then what is delivered, by their
-    /// senders' counts; then answers, by those of what they answer.
+    /// At one time ranks come first, then the network, whatever their numbers; then deliveries by their senders'
+    /// counts; then answers by the counts of the answered messages.
     #[test]
-    fn messages_come_last_in_the_order_in_which_they_were_sent() {
+    fn messages_come_last_in_the_order_of_their_sends() {
         let mut queue = Queue::new();
         let place =
             |queue: &mut Queue, key, number| queue.place(Time(5), key, Token::new(Lane::Network, number));

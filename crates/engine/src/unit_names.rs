@@ -1,8 +1,8 @@
-//! How units are spelled: as the tables of `units` have them, and as vendors, benchmarks and papers write them.
+//! Spellings of units: those of the tables of `units`, and those of vendors, benchmarks and papers.
 
 use crate::units::Units;
 
-/// Other spellings of what units end with. A small b is a bit and a large one a byte, as network vendors write them.
+/// Endings of units with their other spellings. A small b is a bit and a large one a byte, as network vendors write them.
 const SPELLINGS: &[(&str, &[&str])] = &[
     ("bit/s", &["bits/s", "b/s", "bps"]),
     (
@@ -23,7 +23,7 @@ pub fn spellings(unit: &str) -> Vec<String> {
         let start = &unit[..unit.len() - end.len()];
         all.extend(others.iter().map(|other| format!("{start}{other}")));
     }
-    // The Greek letter stands on more keyboards than the sign that looks like it.
+    // The Greek letter is on more keyboards than the micro sign, which looks like it.
     let variants: [fn(&str) -> Option<String>; 3] = [
         |name| name.strip_suffix("/s").map(|rate| format!("{rate}/sec")),
         |name| name.strip_prefix('k').map(|rest| format!("K{rest}")),
@@ -35,10 +35,10 @@ pub fn spellings(unit: &str) -> Vec<String> {
     all
 }
 
-/// Meaning of a unit, in any of its spellings.
+/// Factor of a unit, in any of its spellings.
 pub fn factor(unit: &str, units: Units) -> Option<f64> {
-    let is_it = |name: &&(&str, f64)| name.0 == unit || spellings(name.0).iter().any(|other| other == unit);
-    units.iter().find(is_it).map(|(_, factor)| *factor)
+    let is_spelled_so = |(name, _): &&(&str, f64)| spellings(name).iter().any(|spelling| spelling == unit);
+    units.iter().find(is_spelled_so).map(|(_, factor)| *factor)
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
         for text in ["64 KiB", "65536 bytes", "65536 Byte", "65.536 KB"] {
             assert_eq!(text.parse(), Ok(Bytes(65_536)), "{text}");
         }
-        // What is no rate, or has a prefix that nobody uses so, is not guessed at.
+        // Quantities that are no rates, and prefixes that nobody writes so, are refused.
         for bad in ["100 Gb", "100 gb/s", "100 GB", "40 GFLOP", "100 ps"] {
             assert!(bad.parse::<Bandwidth>().is_err() && bad.parse::<FlopRate>().is_err(), "{bad}");
         }

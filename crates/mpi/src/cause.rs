@@ -5,14 +5,14 @@ use std::ops::AddAssign;
 use engine::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Why a rank spends time in MPI. Those up to [`Cause::Software`] can also lie on the critical path, see [`Path`].
+/// Reason why a rank spends time in MPI. Those up to [`Cause::Software`] can also lie on the critical path, see [`Path`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// A handshake stood because a rank computed outside MPI, which drives it.
+    /// A handshake waited for a rank that computed outside MPI, where no library makes progress.
     NoProgress,
     /// The message took longer than on an idle network.
     Contention,
-    /// The bytes of the message over the narrowest rate of its path.
+    /// The transfer of the message's bytes at the narrowest rate of its path.
     Bandwidth,
     /// The latency of the path, of the NIC's set-up and of the regime.
     Latency,
@@ -79,13 +79,13 @@ impl Causes {
         self.0[cause as usize]
     }
 
-    /// The whole.
+    /// The sum over all causes.
     #[inline]
     pub fn total(&self) -> Duration {
         self.0.iter().copied().sum()
     }
 
-    /// The part in which nothing was on its way to the rank: its partners had not come.
+    /// The time in which nothing was on its way to the rank, since its partners were late.
     pub fn waiting(&self) -> Duration {
         Cause::ALL.into_iter().filter(|cause| cause.is_waiting()).map(|cause| self.of(cause)).sum()
     }
@@ -101,19 +101,20 @@ impl AddAssign for Causes {
 /// Causes that lie on a path: those before [`Cause::LateSender`].
 pub const ON_PATH: usize = 5;
 
-/// The chain of dependencies that ends at a moment of a rank: how much of the time since the start of the run it spent
-/// for each cause. The rest is computing (and the file system): waiting for a partner is what the partner did.
+/// The critical path up to a moment of a rank: the chain of dependencies that ends there, with the time since the start of
+/// the run that it spent for each cause. The rest is computing (and the file system): while a rank waits for a partner, the
+/// path runs through the partner.
 ///
-/// Of the predecessors of an event the last one is on the path. A message takes the path of its sender with it, adds
-/// its own way, and becomes the path of a receiver that waited for it. Source: the definition of the critical path
-/// of a program activity graph, followed forwards: Yang, Miller, "Critical path analysis for the execution of
+/// The last of an event's predecessors is on the path. A message carries the path of its sender, adds its own transfer,
+/// and becomes the path of a receiver that waited for it. Source: the definition of the critical path of a program
+/// activity graph, followed forwards: Yang, Miller, "Critical path analysis for the execution of
 /// parallel and distributed programs" (ICDCS 1988); online as in Hollingsworth, "An online computation of critical
 /// path profiling" (SPDT 1996).
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path(pub [u64; ON_PATH]);
 
 impl Path {
-    /// Goes on for `time` because of `cause`; what is not of a path counts as computing.
+    /// Extends the path by `time` because of `cause`; causes that lie on no path count as computing.
     #[inline]
     pub fn add(&mut self, cause: Cause, time: Duration) {
         if let Some(sum) = self.0.get_mut(cause as usize) {
@@ -121,12 +122,12 @@ impl Path {
         }
     }
 
-    /// The time of `cause` on it; zero for what is not of a path.
+    /// The time of `cause` on the path; zero for causes that lie on no path.
     pub fn of(&self, cause: Cause) -> Duration {
         Duration(self.0.get(cause as usize).copied().unwrap_or(0))
     }
 
-    /// All that is not computing.
+    /// The sum over all causes: the path without computing.
     pub fn total(&self) -> Duration {
         Duration(self.0.iter().sum())
     }
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_numbered_in_order_and_the_first_are_of_paths() {
+    fn causes_are_numbered_in_order_and_the_first_lie_on_paths() {
         assert!(Cause::ALL.into_iter().enumerate().all(|(number, cause)| cause as usize == number));
         let mut path = Path::default();
         Cause::ALL.into_iter().for_each(|cause| path.add(cause, Duration(1)));

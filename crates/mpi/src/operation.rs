@@ -218,7 +218,7 @@ pub enum Work {
     PolledFlops(f64),
     /// A time on the target, and bytes moved through memory meanwhile.
     Moving {
-        /// Its length, alone on its socket.
+        /// Its time alone on its socket.
         time: Duration,
         /// Bytes of memory traffic.
         bytes: Bytes,
@@ -241,7 +241,7 @@ impl Work {
         }
     }
 
-    /// Bytes that it moves through memory, as far as it says.
+    /// Bytes that it states to move through memory; 0 if it states none.
     pub fn memory_bytes(self) -> Bytes {
         match self {
             Work::Flops { bytes, .. } | Work::Moving { bytes, .. } => bytes,
@@ -399,7 +399,8 @@ pub enum Op {
     FreeComm(CommId),
     /// An overhead that is MPI's own (a call that does not communicate), for recorded traces.
     Call(&'static str, Duration),
-    /// MPI_Finalize of a recorded run: takes this time of the rank, and returns when all ranks have done so.
+    /// MPI_Finalize of a recorded run: keeps the rank busy for this time, and returns when all ranks have been in it for
+    /// theirs.
     Finalize(Duration),
     /// The program gives up (MPI_Abort) with this code: ends the run as a failure.
     Abort(i32),

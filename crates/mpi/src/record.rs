@@ -31,7 +31,7 @@ pub enum Record {
         begin: Time,
         /// When it returned.
         end: Time,
-        /// Why it took that long: they sum to the time between both.
+        /// Causes of its time, which sum to the time between `begin` and `end`.
         causes: Causes,
         /// Bytes sent, received, read or written by the call itself (not by requests that it waits for).
         bytes: Bytes,
@@ -51,13 +51,13 @@ pub enum Record {
         /// Whether a collective sent it.
         collective: bool,
     },
-    /// Time of a rank in MPI is due to contention.
+    /// A part of a rank's time in MPI was due to contention.
     Contention {
-        /// Whose.
+        /// The rank.
         rank: Rank,
-        /// Places where messages held each other up.
+        /// Resource at which messages delayed each other.
         at: Shared,
-        /// How long.
+        /// The delay.
         time: Duration,
     },
     /// The first member of a communicator has begun a collective on it.
@@ -68,7 +68,7 @@ pub enum Record {
         algorithm: &'static str,
         /// Members of the communicator.
         members: u32,
-        /// The buffer that this member's count and datatype describe; of calls with a size for each rank, all of them.
+        /// Size of the buffer that this member states; the sum of all sizes in calls with one for each rank.
         bytes: Bytes,
     },
     /// The rank is done.
@@ -77,7 +77,7 @@ pub enum Record {
         rank: Rank,
         /// When.
         at: Time,
-        /// The chain of dependencies that has ended then.
+        /// The critical path that ends there.
         path: Path,
     },
 }

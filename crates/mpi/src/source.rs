@@ -94,8 +94,8 @@ pub trait Source {
         None
     }
 
-    /// The function that `rank` has called with the operation that it was given last, where that is not the one
-    /// after which the operation is named: a recorded wait for some requests is one for those that were complete.
+    /// The function that `rank` called with the last operation, if that is not the function of the operation itself: a
+    /// recorded MPI_Waitsome is performed as a wait for the requests that it completed.
     fn function(&self, rank: Rank) -> Option<&'static str> {
         let _ = rank;
         None

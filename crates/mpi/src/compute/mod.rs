@@ -21,13 +21,13 @@ pub struct Processor {
     pub flop_rate: FlopRate,
     /// Memory bandwidth that one process reaches while no other uses any.
     pub memory_bandwidth: Bandwidth,
-    /// Memory that processes share.
+    /// Sockets, whose memory processes share.
     pub sockets: Sockets,
 }
 
 impl Processor {
-    /// Time of work by itself, by the roofline law: `max(flops / flop_rate, bytes / memory_bandwidth)`; times pass
-    /// through. What others on the socket add is [`sockets`]' part.
+    /// Time of work by itself, by the roofline law: `max(flops / flop_rate, bytes / memory_bandwidth)`; work that states
+    /// a time takes that. [`sockets`] adds the delay by other processes of the socket.
     ///
     /// Source: Williams, Waterman, Patterson, "Roofline" (CACM 52(4), 2009).
     pub fn time(&self, work: Work) -> Duration {

@@ -1,14 +1,14 @@
-//! Memory of a socket, which the ranks share that compute on it at the same time.
+//! Memory of a socket, shared by the ranks that compute on it at the same time.
 //!
 //! ```text
-//!   d = b / t                                  demand of a stretch that takes t alone and moves b bytes
+//!   d = b / t                                     demand of a stretch that takes t alone and moves b bytes
 //!   r = min(d, f),  Σ r = B  or  r = d for all    its share: max-min fair, f the same for all that get less than d
-//!   t' = t · d / r                             while nobody comes or goes
+//!   t' = t · d / r                                while no stretch begins or ends
 //! ```
 //!
 //! So k equal stretches take max(t, k b / B): they scale until B is used up, and a stretch that moves little is not
-//! slowed by others. Assumptions: a stretch moves its bytes evenly over its time; what is not memory (floating-point
-//! units, private caches) is each rank's own; copies of messages do not count. Validity: the saturation law of multicore
+//! slowed by others. Assumptions: a stretch moves its bytes evenly over its time; floating-point units and private caches
+//! are each rank's own; copies of messages do not count. Validity: the saturation law of multicore
 //! processors, within about 10 % for loops of one kind and of two kinds. Source: Williams, Waterman, Patterson, "Roofline"
 //! (CACM 52(4), 2009); Stengel, Treibig, Hager, Wellein, "Quantifying performance bottlenecks of stencil computations
 //! using the Execution-Cache-Memory model" (ICS 2015), section 2; for loops of several kinds Afzal, Hager, Wellein,
@@ -19,16 +19,16 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 /// Sockets of a host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sockets {
-    /// How many a host has, 1 or more.
+    /// Number of sockets of a host, 1 or more.
     pub count: u16,
     /// Memory bandwidth of each, for all its processes together.
     pub memory_bandwidth: Bandwidth,
-    /// Which process slots are on which.
+    /// Order in which process slots lie on sockets.
     pub order: SocketOrder,
 }
 
 impl Sockets {
-    /// One, whose memory limits nobody.
+    /// One socket, whose memory is no limit.
     pub const UNLIMITED: Sockets =
         Sockets { count: 1, memory_bandwidth: Bandwidth::INFINITE, order: SocketOrder::Cyclic };
 
@@ -37,7 +37,7 @@ impl Sockets {
         self.memory_bandwidth != Bandwidth::INFINITE
     }
 
-    /// The socket of a process slot, on a host of so many.
+    /// The socket of process slot `slot`, on a host of `slots`.
     pub fn of_slot(&self, slot: u16, slots: u16) -> u16 {
         match self.order {
             SocketOrder::Cyclic => slot % self.count,
@@ -96,12 +96,12 @@ pub struct Socket {
     stretches: Vec<Stretch>,
     /// Time up to which progress is counted.
     since: Time,
-    /// When the next stretch ends.
+    /// Time at which the next stretch ends.
     next: Option<Time>,
 }
 
 impl Socket {
-    /// One that nobody uses.
+    /// A socket without stretches.
     pub fn new(bandwidth: Bandwidth) -> Socket {
         Socket { bandwidth: bandwidth.as_f64(), stretches: Vec::new(), since: Time::ZERO, next: None }
     }
@@ -119,12 +119,12 @@ impl Socket {
         self.share();
     }
 
-    /// When the next stretch ends, if nothing begins before.
+    /// Time at which the next stretch ends, if no other begins before.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
 
-    /// Takes out the stretches that end now; their ranks, ascending. None if the time of the next end has moved.
+    /// Removes the stretches that end now and gives their ranks, ascending; no rank if the time of the next end has moved.
     pub fn end(&mut self, now: Time) -> Vec<u32> {
         if self.next != Some(now) {
             return Vec::new();
@@ -153,7 +153,7 @@ impl Socket {
         self.since = now;
     }
 
-    /// Shares the bandwidth among those that are there: the least demand first, each at most an equal part of what is left.
+    /// Shares the bandwidth among the stretches: the least demand first, each at most an equal part of the rest.
     fn share(&mut self) {
         let (mut left, mut others) = (self.bandwidth, self.stretches.len());
         for stretch in &mut self.stretches {

@@ -1,36 +1,36 @@
-//! Measured computing, stretch by stretch: what a stretch takes on the target, though its measured time is noisy.
+//! Measured computing, stretch by stretch: the time of a stretch, estimated from noisy measurements.
 //!
 //! ```text
-//!   q = m f                         what is expected: the median m of the kind's last times, and a slow rank's factor f
-//!   |t − q| ≤ w                     noise: it takes q         w = 3 · 1.4826 · MAD, at least 5 %, at most 25 %, and 1 us
-//!   t < q − w                       less work: it takes t, for noise never shortens
-//!   t > q + w                       more work, if that is confirmed, or else an interruption, and it takes q
+//!   q = m f            expected time: the median m of the last times of its kind, and the factor f of a slow rank
+//!   |t − q| ≤ w        noise: it takes q;    w = 3 · 1.4826 · MAD, at least q / 20, at most q / 4 + 1 us
+//!   t < q − w          less work: it takes t, since noise never shortens a time
+//!   t > q + w          more work, if that is confirmed: it takes t; else an interruption: it takes q
 //! ```
 //!
-//! A kind is a pair of places between which is computed, with the size classes of their messages; the first visit of a
-//! rank, with its cold caches and untouched pages, is another kind than later ones. More work is confirmed by the times of
-//! the other ranks (two fifths of the last ones, as many as there are ranks, are as high), or by its size, if nothing else ran
-//! meanwhile: 200 us and 1.5 q more, or 1 ms and q / 4. A rank is slow if the least of five of its times is no noise: its factor
-//! is that over the median. With fewer than 8 ranks nothing waits for the
-//! worst of many, and all that was not interrupted counts.
+//! A kind is a pair of places between which ranks compute, with the size classes of their messages; the first visit of a
+//! rank, with its cold caches and untouched pages, is another kind than later ones. More work is confirmed by the times
+//! of other ranks (two fifths of the last ones, as many as there are ranks, are as high), or by its size, if nothing else
+//! ran meanwhile: 200 us and 1.5 q more, or 1 ms and q / 4. A rank is slow if even the least of five of its times is above
+//! noise: its factor is that time over the median. With fewer than 8 ranks, where no rank waits for the worst of many, all
+//! times count that were not interrupted.
 //!
-//! Why: thousands of ranks wait for each other at every collective, so that the largest of thousands of samples counts, and
-//! noise of this machine that is rare for one process is there every time. Assumptions: noise only adds; the same pair of places
-//! does the same work, or work that changes for all ranks alike, or in the same proportion on one rank. Validity: times from about
-//! 1 us on, which is what reading the clock costs. Source: median and MAD as robust estimates, Rousseeuw and Croux, "Alternatives to the median absolute
-//! deviation" (JASA 88, 1993); noise at scale, Petrini, Kerbyson, Pakin, "The case of the missing supercomputer performance"
-//! (SC 2003).
+//! Why: thousands of ranks wait for each other at every collective, so that the largest of thousands of samples counts,
+//! and noise that is rare for one process of this machine occurs every time. Assumptions: noise only adds; the same pair
+//! of places does the same work, or work that changes for all ranks alike, or in the same proportion on one rank. Validity:
+//! times above about 1 us, the cost of reading the clocks. Source: median and MAD as robust estimates, Rousseeuw and Croux,
+//! "Alternatives to the median absolute deviation" (JASA 88, 1993); noise at scale, Petrini, Kerbyson, Pakin, "The case of
+//! the missing supercomputer performance" (SC 2003).
 
 use engine::hash::Map;
 
 use super::times::{MANY, Times};
 
-/// Number of times of a kind that are awaited before its duration is settled.
+/// Samples of a kind before its duration is settled.
 const ENOUGH: u64 = 9;
-/// Visits of a rank whose least time is its own.
+/// Visits of a rank whose least time tells whether it is slow.
 const BLOCK: u32 = 5;
 
-/// Kinds of stretches with what is known of each.
+/// Kinds of stretches with the times of each.
 #[derive(Debug)]
 pub struct Stretches {
     ranks: u32,
@@ -41,14 +41,14 @@ pub struct Stretches {
 /// Stretches that are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Number of the place where it begins, and the size class of what was called there.
+    /// Number of the place at which it begins, and the size class of the call there.
     pub from: (u32, u8),
-    /// The same of its end.
+    /// Number of the place at which it ends, and the size class of the call there.
     pub to: (u32, u8),
 }
 
 impl Key {
-    /// Class of a message: 0 of no byte, 1 + ⌊log2⌋ of others.
+    /// Class of a message size: 0 for no byte, else 1 + ⌊log2⌋.
     pub fn class(bytes: u64) -> u8 {
         (u64::BITS - bytes.leading_zeros()) as u8
     }
@@ -65,7 +65,7 @@ pub struct Sample {
     pub busy: bool,
 }
 
-/// A stretch whose time is not settled: another look, when more ranks have been there, may give another one.
+/// A stretch whose time is not settled: its estimate may change when more ranks have been there.
 #[derive(Debug, Clone, Copy)]
 pub struct Open {
     kind: u32,
@@ -94,15 +94,16 @@ struct Kind {
 #[derive(Debug, Clone, Copy)]
 struct RankTimes {
     visits: u32,
-    /// The least of its times over the medians, in the block of visits that is under way, and in the one before.
+    /// Least ratio of its times to the median in the current block of visits.
     least: f32,
+    /// Least ratio in the block before; 1 in the first.
     factor: f32,
 }
 
 impl RankTimes {
     const NONE: RankTimes = RankTimes { visits: 0, least: f32::INFINITY, factor: 1.0 };
 
-    /// One more time over the median.
+    /// Adds the ratio of a time to the median.
     fn add(&mut self, ratio: f32) {
         self.least = self.least.min(ratio);
         // The first visit is of another kind.
@@ -113,12 +114,12 @@ impl RankTimes {
 }
 
 impl Stretches {
-    /// Of a program with so many ranks, none of which has computed.
+    /// No stretches yet, of a program with `ranks` ranks.
     pub fn new(ranks: u32) -> Stretches {
         Stretches { ranks, kinds: Vec::new(), index: Map::default() }
     }
 
-    /// Duration of a measured stretch \[s\], and whether it may still change.
+    /// Adds a measured stretch; gives its duration \[s\], and the stretch if that may still change.
     pub fn add(&mut self, key: Key, rank: u32, sample: Sample) -> (f64, Option<Open>) {
         let kinds = &mut self.kinds;
         let number = *self.index.entry(key).or_insert_with(|| {
@@ -166,26 +167,26 @@ impl Stretches {
     }
 }
 
-/// Findings about a kind of stretches.
+/// Estimates for a kind of stretches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
-    /// Which.
+    /// The kind.
     pub key: Key,
-    /// True if it is of ranks' first visits, or of all others.
+    /// True for ranks' first visits, false for all later ones.
     pub first: bool,
-    /// Times that count.
+    /// Samples that count.
     pub count: u64,
-    /// Their mean \[s\].
+    /// Mean of the samples that count \[s\].
     pub centre: f64,
-    /// Their standard deviation \[s\].
+    /// Standard deviation of the samples that count \[s\].
     pub spread: f64,
-    /// Mean while other processors were busy with their memory \[s\], if it was measured.
+    /// Median while the other cores were busy with their memory \[s\], if it was measured.
     pub busy: Option<f64>,
-    /// Times that were taken for interruptions.
+    /// Samples that were taken for interruptions.
     pub discarded: u64,
-    /// Their excess \[s\].
+    /// Excess of the discarded samples over the expected times \[s\].
     pub discarded_time: f64,
-    /// Ranks that take another time, with the factor on it.
+    /// Ranks whose time differs, each with the factor on it.
     pub ranks: Vec<(u32, f64)>,
 }
 
@@ -222,16 +223,16 @@ impl Kind {
         if visit == Visit::First { median } else { median * self.factor(rank).unwrap_or(1.0) }
     }
 
-    /// The factor of a rank that is slower than others: even the least of several of its times is no noise.
+    /// The factor of a rank that is slower than others: even the least of several of its times is above noise.
     fn factor(&self, rank: u32) -> Option<f64> {
         let (factor, median) = (f64::from(self.ranks[rank as usize].factor), self.later.median);
         ((factor - 1.0) * median > self.later.noise(median)).then_some(factor)
     }
 
-    /// Duration of the stretch, and whether its measured time is real.
+    /// Duration of the stretch \[s\], and true if its measured time is real.
     fn judge(&self, open: &Open, ranks: u32) -> (f64, bool) {
         let times = self.times(open.visit);
-        // Other processors' traffic is this machine's: it shows in what is known, not in the run.
+        // The slowdown by busy cores goes into the profile, not into this run.
         let quiet = open.visit == Visit::Busy && self.later.count > 0;
         let expected = self.expected(open.visit, open.rank);
         let noise = times.noise(expected);
@@ -340,9 +341,9 @@ mod tests {
 
     #[test]
     fn three_runs_of_512_ranks_agree_to_two_percent() {
-        // The same work under other noise, seed by seed: a tenth of the ranks' samples on a core that another program shares,
-        // which slows them by up to 60 %, and
-        // interruptions of up to 150 us: longer ones show on the clock on the wall, and are left out by that.
+        // The same work under other noise, seed by seed: a tenth of the samples on a core that another program shares, which
+        // slows them by up to 60 %, and interruptions of up to 150 us: longer ones show on the wall clock, by which they are
+        // left out.
         let run = |seed| {
             let mut random = stream(seed, "noise", 0);
             steps(RANKS, 50, |_, _| {

@@ -1,13 +1,15 @@
-//! The last times of one kind of stretches: their median, how far they lie from it, and the mean of those that count. See
+//! The last times of one kind of stretches: their median and deviation, and the mean of those that count. See
 //! [`super::stretches`].
 
-/// Knowledge of one kind of visits.
+/// Times of one kind of visits.
 #[derive(Debug, Default)]
 pub(super) struct Times {
+    /// The last times \[s\], as a ring.
     pub(super) recent: Vec<f32>,
+    /// Place of the next time in the ring.
     pub(super) next: usize,
     pub(super) count: u64,
-    /// Samples until the median is computed anew.
+    /// Samples until the median is computed again.
     pub(super) stale: u32,
     pub(super) median: f64,
     /// Median absolute deviation \[s\].
@@ -17,7 +19,7 @@ pub(super) struct Times {
     pub(super) discarded_time: f64,
 }
 
-/// Mean and sum of squared differences (Welford 1962).
+/// Count, mean and sum of squared differences (Welford 1962).
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Moments {
     pub(super) count: u64,
@@ -38,12 +40,13 @@ impl Moments {
     }
 }
 
-/// Most and fewest of the last times that a median is of: those of two steps of all ranks, if that lies between.
+/// Most of the last times that a median covers; it covers two steps of all ranks, if that lies within the limits.
 const RECENT: usize = 1024;
+/// Fewest of the last times that a median covers, once there are as many.
 const SHORTEST: usize = 32;
-/// Ranks from which on high times are to be confirmed.
+/// Number of ranks from which on high times must be confirmed.
 pub(super) const MANY: u32 = 8;
-/// Consistent factor of the MAD for a normal distribution.
+/// Ratio of the standard deviation to the MAD of a normal distribution.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
 impl Times {
@@ -73,7 +76,7 @@ impl Times {
         (self.median, self.deviation) = (median.into(), deviation.into());
     }
 
-    /// Half the width of what counts as noise around `expected`.
+    /// Half width of the interval around `expected` that counts as noise \[s\].
     pub(super) fn noise(&self, expected: f64) -> f64 {
         (3.0 * MAD_TO_DEVIATION * self.deviation).clamp(0.05 * expected, 0.25 * expected + 1e-6)
     }

@@ -106,7 +106,7 @@ impl World {
         let barrier = Arc::new(Collective::barrier(CommId::WORLD));
         self.processes[rank as usize].call.outstanding = 1;
         self.start_collective(rank, &barrier, Target::Call, context)?;
-        // Of a rank alone, nothing is sent after it.
+        // In a run of one rank the barrier sends nothing that would wait for the end of its own work.
         let call = &mut self.processes[rank as usize].call;
         call.at = call.at.max(ended);
         Ok(self.flow_of(rank, Target::Call, context.now))
@@ -236,8 +236,8 @@ impl World {
         }
     }
 
-    /// Tells `target` that its operation is complete from `at` on. What of its time has not been attributed before
-    /// was work of the rank.
+    /// Tells `target` that its operation is complete from `at` on. Time of it that has not been attributed yet was the
+    /// rank's own work.
     #[inline]
     pub(super) fn complete(
         &mut self,

@@ -48,7 +48,7 @@ pub(crate) struct Instance {
     pub round: u32,
     /// What the present round waits for.
     outstanding: u32,
-    /// The latest entry of a rank into the collective that what is done so far depends on.
+    /// The latest entry of a rank into the collective on which the rounds so far depend.
     pub latest: Time,
     /// The path of the rank at its own entry.
     pub entry: Path,
@@ -121,19 +121,19 @@ impl World {
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
         let size = communicator.everybody();
         let prepared = self.prepare(rank, call, (size, communicator.halves()), neighbours.as_deref())?;
-        // Each length is looked at before it is known that nothing is to be sent.
+        // The library reads each length before it knows that there is nothing to send.
         let lengths = match &call.sizes {
             Sizes::Own { send, receive } => (send.len() + receive.len()) as u64,
             _ => 0,
         };
-        let looked = self.setup.protocol.block_overhead * lengths;
+        let reading = self.setup.protocol.block_overhead * lengths;
         if me == 0 {
             let (kind, algorithm, bytes) = (call.kind.name(), prepared.name, call.sizes.stated());
             let record = Record::Collective { kind, algorithm, members: size, bytes };
             context.observer.record(context.now, &record);
         }
         let process = &mut self.processes[rank as usize];
-        let at = if looked > Duration::ZERO { process.engage(context.now, looked) } else { context.now };
+        let at = if reading > Duration::ZERO { process.engage(context.now, reading) } else { context.now };
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let instance = process.instances.insert(Instance {
             call: call.clone(),

@@ -1,4 +1,4 @@
-//! Computing that moves bytes through the memory of its socket, beside others: see [`crate::compute::sockets`].
+//! Computing that shares the memory of its socket with other ranks: see [`crate::compute::sockets`].
 
 use engine::hash::Map;
 use engine::{Bytes, Duration, Lane, Owner, Time};
@@ -12,9 +12,9 @@ use crate::world::{Context, Outcome, Wake, World};
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     sockets: Vec<Shared>,
-    /// Index of a socket by its host and its number there.
+    /// Index of each socket, by its host and its number there.
     index: Map<u64, u32>,
-    /// True if a rank has named bytes that it moves.
+    /// True if the work of a rank has stated memory traffic.
     named: bool,
 }
 
@@ -37,7 +37,7 @@ impl World {
             return Flow::Return(context.now + alone);
         }
         self.memory.named = true;
-        // Nobody moves more than the whole socket.
+        // No stretch is faster than the whole socket's memory.
         let alone = alone.max(processor.sockets.memory_bandwidth.transfer(bytes));
         if !processor.sockets.share() || alone == Duration::ZERO {
             return Flow::Return(context.now + alone);
@@ -48,22 +48,22 @@ impl World {
         Flow::Sharing
     }
 
-    /// True if a rank has named bytes that it moves through memory.
+    /// True if the work of a rank has stated memory traffic.
     pub fn names_memory(&self) -> bool {
         self.memory.named
     }
 
-    /// A stretch on this socket ends now, unless that has moved.
+    /// Ends the stretches of a socket that end now: none if their end has moved since the event was scheduled.
     pub(super) fn memory_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
         let shared = &mut self.memory.sockets[index as usize];
         let ended = shared.socket.end(context.now);
-        // This event is over: what is due at the same instant, by rounding, needs another.
+        // This event is spent: another stretch that ends at the same instant, by rounding, needs one of its own.
         shared.due = shared.due.filter(|due| *due != context.now);
         self.schedule(index, context);
         ended.into_iter().try_for_each(|rank| self.resume(rank, context))
     }
 
-    /// An event for the next end, unless there is one.
+    /// Schedules an event for the next end, unless there is one.
     fn schedule(&mut self, index: u32, context: &mut Context) {
         let shared = &mut self.memory.sockets[index as usize];
         let next = shared.socket.next();

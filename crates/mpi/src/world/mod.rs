@@ -128,8 +128,8 @@ pub struct Protocol {
     pub copy_rate: Bandwidth,
     /// CPU time of every call, before what it does.
     pub call_overhead: Duration,
-    /// CPU time for each block, empty or not, of a collective that looks at the lengths of its blocks one by one,
-    /// before it sends anything: alltoallv, alltoallw and those of neighbours.
+    /// CPU time for each block, empty or not, of a collective that reads the lengths of its blocks one by one before it
+    /// sends anything: alltoallv, alltoallw and those of neighbours.
     pub block_overhead: Duration,
     /// CPU time of a test or probe that finds nothing, so that a loop of them lets time pass. Above 0.
     pub poll: Duration,
@@ -181,10 +181,11 @@ pub struct World {
     steps: Vec<Step>,
     /// What the source is told; one for all ranks, so that its memory is used again.
     completion: Completion,
-    /// The chain of dependencies that ends at the present event.
+    /// The critical path up to the present event.
     trigger: Path,
-    /// The way of the message that has come with it, and where others held it up.
+    /// The flight of the message that has come with it.
     way: Flight,
+    /// Resource at which others delayed that message.
     held_at: Shared,
     /// A rank whose call has become complete while the present event was handled.
     ready: Option<u32>,
@@ -410,7 +411,7 @@ enum Wake {
     Lingered(u32),
     /// An access to a file is done, by its index.
     FileDone(u32),
-    /// A stretch of computing may have ended that shares the memory of a socket, by its index.
+    /// A stretch of computing on a socket, by its index, may have ended.
     MemoryDone(u32),
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Process {
     pub seen: Time,
     pub digest: Digest,
     pub call: Call,
-    /// The chain of dependencies up to now; in a call, up to where its time has been attributed.
+    /// The critical path up to now; in a call, up to the time `counted`.
     pub path: Path,
     /// Collectives under way.
     pub instances: Slab<Instance>,
@@ -114,9 +114,9 @@ pub(crate) struct Call {
     pub number: u32,
     /// Of the message received by the call.
     pub status: Status,
-    /// Up to where its time has been attributed.
+    /// Time up to which its causes are known.
     pub counted: Time,
-    /// Why it took that long.
+    /// Causes of its time up to `counted`.
     pub causes: Causes,
     pub flag: bool,
     pub matched: u64,
@@ -196,7 +196,7 @@ pub(crate) struct Outgoing {
     pub target: Target,
     /// When its request was handed to the network.
     pub requested: Time,
-    /// How the handshake went, once its data is on its way.
+    /// The course of the handshake, once its data is on its way.
     pub handshake: Option<Handshake>,
     /// Whether it was sent in buffered mode.
     pub buffered: bool,
@@ -234,10 +234,11 @@ pub(crate) struct Pending {
     pub target: Target,
     /// World rank of whose memory it is.
     pub to: u32,
-    /// When it was called, and handed to the network.
+    /// Time of the call.
     pub sent: Time,
+    /// Time at which it was handed to the network.
     pub handed: Time,
-    /// Bytes that it carries there.
+    /// Bytes that it carries to the target.
     pub bytes: Bytes,
 }
 
@@ -249,15 +250,17 @@ pub(crate) struct Incoming {
     pub context: u32,
     pub tag: u32,
     pub target: Target,
-    /// When the request was sent, handed to the network, and here.
+    /// Time of the send's call.
     pub sent: Time,
+    /// Time at which the request was handed to the network.
     pub requested: Time,
+    /// Time at which the request arrived.
     pub arrived: Time,
-    /// When it met its receive.
+    /// Time at which it matched its receive.
     pub matched: Time,
-    /// When the answer was handed to the network.
+    /// Time at which the answer was handed to the network.
     pub answered: Time,
-    /// For how long the handshake stood here, because the rank was outside MPI.
+    /// Time that the handshake waited here, because the rank was outside MPI.
     pub stalled: Duration,
     /// For a collective: whether the data is reduced into what is there.
     pub combine: bool,

@@ -90,8 +90,9 @@ pub(crate) enum Unanswered {
     /// A clearance.
     Clear {
         parcel: Parcel,
-        /// When it came, and its way here.
+        /// Time at which it arrived.
         arrived: Time,
+        /// Its flight to this rank.
         flight: Flight,
     },
     /// Whether a message that is called back was still here.

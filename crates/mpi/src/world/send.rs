@@ -42,12 +42,12 @@ pub(super) struct Begun {
     pub riding: bool,
 }
 
-/// How the answer to a request has come.
+/// Course of the answer to a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cleared {
-    /// Its way.
+    /// Its flight.
     pub flight: Flight,
-    /// For how long it has waited here for the rank to make progress.
+    /// Time that it has waited at the sender for progress.
     pub stalled: Duration,
 }
 
