@@ -56,9 +56,10 @@ impl User<'_> {
         if self.leaves.load(Ordering::Relaxed) { Heed::Leave } else { Heed::GoOn }
     }
 
-    /// The same in the middle of a window, before which `all` was noted; other domains have handled so many events.
-    fn heed_within(&mut self, domain: &Domain, all: &Note, others: u64) -> Heed {
-        self.heed(Progress { events: others + domain.events(), ..all.progress(domain.now(), false) })
+    /// The same since the last window, before which `all` was noted; other domains had handled so many events. With
+    /// the present ones of this domain, so that progress never runs backwards.
+    fn heed_since(&mut self, domain: &Domain, all: &Note, others: u64, looked: bool) -> Heed {
+        self.heed(Progress { events: others + domain.events(), ..all.progress(domain.now(), looked) })
     }
 }
 
@@ -134,8 +135,8 @@ impl Windows {
         let mut crossings = Vec::new();
         let mut user = User { ask, stopping: Stopping::default(), looks: false, leaves: &self.leaves };
         let (mut parity, mut looked, mut polled) = (0, false, 0);
-        let mut all = Note::NOTHING;
-        let mut ask = |domain: &Domain, _: &dyn Source| user.heed_within(domain, &all, 0);
+        let (mut all, mut others) = (Note::NOTHING, 0);
+        let mut ask = |domain: &Domain, _: &dyn Source| user.heed_since(domain, &all, 0, false);
         domain.start(source, &mut Poll { ask: &mut ask, bell });
         let mut ends = false;
         loop {
@@ -146,7 +147,7 @@ impl Windows {
             let ends_now = ends || domain.whole_until().is_some();
             self.exchange.post(parity, me, Note { looks, ends: ends_now || note.ends, ..note });
             self.barrier.wait_with(&mut || {
-                user.heed(all.progress(domain.now(), false));
+                user.heed_since(domain, &all, others, false);
             })?;
             all = self.meet(parity, &mut peers)?;
             if all.ends {
@@ -158,12 +159,12 @@ impl Windows {
             }
             self.receive(parity, me, domain);
             let end = (all.next + self.lookahead).min(self.until.end(all.unfinished));
-            let others = all.events - note.events;
-            let mut ask = |domain: &Domain, _: &dyn Source| user.heed_within(domain, &all, others);
+            others = all.events - note.events;
+            let mut ask = |domain: &Domain, _: &dyn Source| user.heed_since(domain, &all, others, false);
             domain.advance(end, source, &mut Poll { ask: &mut ask, bell });
             if looked || all.events >= polled + POLL_EVERY {
                 polled = all.events;
-                user.heed(all.progress(domain.now(), looked));
+                user.heed_since(domain, &all, others, looked);
             }
             // What is due at time zero happens before a stop that was asked for while the ranks began.
             ends = user.stopping.has_begun();
