@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopcast import _core, jobs, provenance, standing
+from hopcast import what_if as what_ifs
 from hopcast.errors import DeadlockError, InputError, InternalError, Interrupted, ProgramError, ProgramFailure
 from hopcast.live.library import is_executable, is_mpi4py_program, refuse_what_starts_programs
 from hopcast.live.options import NAMES, Options
@@ -55,6 +56,7 @@ def run(
     only: Iterable[str] = (),
     alone: bool = False,
     live: Options | Mapping[str, Any] | None = None,
+    what_if: bool = False,
     out: str | os.PathLike | None = None,
     quiet: bool = True,
 ) -> Report:
@@ -76,6 +78,7 @@ def run(
     threads: to run on; they never change the result. A program of ranks in Python runs on one.
     statistics: what the packet model keeps of traffic over time: "classes", "links" or "channels".
     stop_at: a simulated time, such as "2.5 ms", at which the run ends, with a report of what had happened.
+    what_if: whether to simulate the changes that the report proposes, one run each (`report.what_if`).
     out, quiet: a directory for report.html, report.json and the tables; whether to show no progress.
 
     Raises `InputError`; `DeadlockError`, `ProgramError` or another `ProgramFailure` when the program
@@ -98,7 +101,7 @@ def run(
         live=_options(live),
         **(replay | how | of_jobs),
     )
-    return _reported(job, out, quiet)
+    return _reported(job, what_if, out, quiet)
 
 
 def _options(live: Options | Mapping[str, Any] | None) -> Options:
@@ -110,12 +113,14 @@ def _options(live: Options | Mapping[str, Any] | None) -> Options:
     return Options(**live)
 
 
-def _reported(job: Job, out: str | os.PathLike | None, quiet: bool) -> Report:
+def _reported(job: Job, what_if: bool, out: str | os.PathLike | None, quiet: bool) -> Report:
     if out is not None:
         from hopcast.report.store import check_target
 
         check_target(Path(out))
     report = simulate(job) if quiet else _simulate_watched(job)
+    if what_if:
+        what_ifs.simulated(job, report)
     if out is not None:
         report.save(out)
     raise_failure(report)

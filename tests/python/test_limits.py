@@ -5,6 +5,7 @@ Each case is a program with one bottleneck by construction. The change is applie
 the platform, to the placement, or to how long ranks compute.
 """
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -151,6 +152,46 @@ def test_limits_that_the_platform_changes(tmp_path, kind, platform, program, ran
     )
     assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
     assert applied["saves"] > 0.2
+
+
+TWO_ARE_FULL = [
+    # Four hosts of a leaf send 5 GB/s each over one link. With twice that, the link is the limit:
+    # of 30 GB/s, the run takes 20/30 of its time; of 22 GB/s, it would save 9 % alone, so both are widened.
+    ("nic", "30 GB/s", ["nic.bandwidth"], 1 / 3),
+    ("nic", "22 GB/s", ["nic.bandwidth", "link.bandwidth"], 1 / 2),
+    # The link is narrower than its hosts by a tenth, or by a third: 2/3 of the time is left with 20 GB/s.
+    ("links", "18 GB/s", ["nic.bandwidth", "link.bandwidth"], 1 / 2),
+    ("links", "13.3333 GB/s", ["link.bandwidth"], 1 / 3),
+]
+
+
+@pytest.mark.parametrize(("kind", "link", "widened", "saves"), TWO_ARE_FULL)
+def test_what_is_nearly_as_full_caps_the_gain_or_is_widened_too(tmp_path, kind, link, widened, saves):
+    platform = TAPERED.replace('bandwidth = "5 GB/s"', f'bandwidth = "{link}"', 1)
+    this = job(tmp_path, platform, one_to_one, 32, ppn=4, model="flow")
+    report = simulate(this)
+    estimate = dict(report.limit)
+    assert estimate["kind"] == kind, causes.sentence(estimate)
+    assert estimate["saves"] == pytest.approx(saves, rel=0.05)
+    what_if.simulated(this, report)
+    applied = report.what_if[0]
+    assert sorted(key for key, _ in applied["overrides"]) == sorted(widened)
+    assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
+
+
+def test_python_simulates_what_the_command_line_does(tmp_path):
+    (tmp_path / "platform.toml").write_text(TAPERED)
+    command = [str(tmp_path / "platform.toml"), "alltoall", "--bytes", "1MiB", "-n", "8", "--ppn", "1"]
+    printed = json.loads(CliRunner().invoke(run_command, [*command, "--what-if", "--json"]).stdout)
+    how = {"ranks": 8, "ppn": 1, "kwargs": {"bytes": "1MiB"}}
+    report = hopcast.run(tmp_path / "platform.toml", "alltoall", what_if=True, out=tmp_path / "out", **how)
+    assert report.what_if == printed["what_if"] != []
+    assert report.limit == printed["limit"]
+    assert report.limit["source"] == "simulation"
+    assert json.loads((tmp_path / "out/report.json").read_text())["what_if"] == report.what_if
+    plain = hopcast.run(tmp_path / "platform.toml", "alltoall", **how)
+    assert plain.limit["source"] == "estimate"
+    assert "what_if" not in plain.summary
 
 
 IN_THE_PROGRAM = [

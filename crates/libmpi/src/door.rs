@@ -222,6 +222,8 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         computing: RefCell::new(computing),
         copies: template.map(Template::copies),
         host_of_rank: prepared.host_of_rank().to_vec(),
+        sockets: prepared.sockets(),
+        socket_of_rank: prepared.socket_of_rank().to_vec(),
         protocol: prepared.protocol(),
         parcels: Default::default(),
         meetings: Default::default(),

@@ -17,5 +17,5 @@ pub mod world;
 pub use cause::{Cause, Causes, Path};
 pub use operation::{Op, Rank};
 pub use record::{Blocked, Failure, PartCall, Record};
-pub use source::{Completion, Source};
+pub use source::{Completion, Issued, Source};
 pub use world::{Context, Letter, Progress, Protocol, Setup, World};

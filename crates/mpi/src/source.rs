@@ -61,6 +61,23 @@ impl Default for Completion {
     }
 }
 
+/// Operations that the ranks of a source have been given so far, in units of the source, and all that they will be.
+/// Both are 0 where no rank has been asked for yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Issued {
+    /// Of the operations that were given.
+    pub given: f64,
+    /// Of all operations.
+    pub all: f64,
+}
+
+impl Issued {
+    /// Of both sources.
+    pub fn and(self, other: Issued) -> Issued {
+        Issued { given: self.given + other.given, all: self.all + other.all }
+    }
+}
+
 /// Yields the operations of every rank, one at a time.
 pub trait Source {
     /// The next operation of `rank`, whose last one gave `done`. After [`Op::Finish`] it is not asked again.
@@ -101,8 +118,9 @@ pub trait Source {
         None
     }
 
-    /// How much of the work is done \[0..1\], if that can be told, for the time left. About right will do.
-    fn share_done(&self) -> Option<f64> {
+    /// How many operations have been given of how many, weighted by the work that they are; `None` if it cannot tell.
+    /// For the time left: about right will do.
+    fn issued(&self) -> Option<Issued> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::Duration;
-use mpi::{Completion, Op, Rank, Source};
+use mpi::{Completion, Issued, Op, Rank, Source};
 use network::model::{Cutting, MODELS};
 use network::statistics::{Detail, LEAST_PERIODS};
 use network::{Cut, Endpoint, Fabric, Grain, Part};
@@ -158,8 +158,8 @@ impl Source for Feed {
         self.source().function(rank)
     }
 
-    fn share_done(&self) -> Option<f64> {
-        self.source().share_done()
+    fn issued(&self) -> Option<Issued> {
+        self.source().issued()
     }
 
     fn take_error(&mut self) -> Option<String> {

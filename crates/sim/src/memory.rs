@@ -2,15 +2,17 @@
 //! refused before anything is built.
 //!
 //! ```text
-//! least = links · per_link + hosts · (per_host + slots · per_slot) + ranks · per_rank
+//! least = links · per_link + hosts · (per_host + parts · per_part) + ranks · per_rank
 //! ```
 //!
-//! Topologies are formulas and take nothing. The coefficients are what the models keep for each link, host and
-//! process slot (`crates/network/src/model`), by measuring runs that differ in their numbers of hosts alone
+//! Parts are what the model has inside a host: the ways of its processes to each NIC and back, their copies, and its
+//! memory, as far as they can be a limit ([`HostLinks`]). Topologies are formulas and take nothing. The coefficients
+//! are what the models keep for each link, host and part (`crates/network/src/model`), by measuring runs that differ in their numbers of hosts alone
 //! (crossbar and hopper, rounded down), and what MPI keeps for a rank.
 //! Validity: a lower bound. Messages, tables of routes and what vectors hold in reserve are not counted.
 
-use network::{HostParameters, Topology};
+use network::model::HostLinks;
+use network::{HostId, HostParameters, Topology};
 
 use crate::config::InputError;
 
@@ -21,8 +23,8 @@ pub struct Size {
     pub hosts: u32,
     /// Process slots of a host.
     pub slots: u16,
-    /// Whether a copy within a host is limited by more than the host's whole memory.
-    pub copies_alone: bool,
+    /// Links inside a host in the model `flow`.
+    pub parts: u64,
     /// NICs of a host.
     pub nics: u8,
     /// Links of the platform, those of all NICs included.
@@ -38,21 +40,21 @@ struct Coefficients {
     model: &'static str,
     link: u64,
     host: u64,
-    slot: u64,
+    part: u64,
 }
 
 /// Of every model. A refusal proposes the first that fits well.
 const COEFFICIENTS: &[Coefficients] = &[
     // A station with three times, and a memory with one.
-    Coefficients { model: "loggp", link: 0, host: 32, slot: 0 },
+    Coefficients { model: "loggp", link: 0, host: 32, part: 0 },
     // Two stations of 32 B.
-    Coefficients { model: "max_rate", link: 0, host: 64, slot: 0 },
-    Coefficients { model: "postal", link: 0, host: 0, slot: 0 },
+    Coefficients { model: "max_rate", link: 0, host: 64, part: 0 },
+    Coefficients { model: "postal", link: 0, host: 0, part: 0 },
     // A link with its buffers and credits.
-    Coefficients { model: "packet", link: 150, host: 8, slot: 0 },
-    Coefficients { model: "infinite", link: 0, host: 0, slot: 0 },
-    // A link with its flows; the memory of a host is a link of 128 B, and the copies of a process are one.
-    Coefficients { model: "flow", link: 100, host: 128, slot: 128 },
+    Coefficients { model: "packet", link: 150, host: 8, part: 0 },
+    Coefficients { model: "infinite", link: 0, host: 0, part: 0 },
+    // A link with its flows, and what it has carried; those inside hosts have no record of that.
+    Coefficients { model: "flow", link: 150, host: 0, part: 112 },
 ];
 
 /// A rank in MPI: its requests, matching and totals \[bytes\].
@@ -66,8 +68,7 @@ impl Size {
         Size {
             hosts: topology.hosts(),
             slots: hosts.processes,
-            copies_alone: (hosts.memory.regimes.iter())
-                .any(|regime| regime.bandwidth < regime.total_bandwidth),
+            parts: HostLinks::new(hosts, topology.link(topology.up(HostId(0))).bandwidth).total(),
             nics: hosts.nics.count,
             links: u64::from(topology.links())
                 + 2 * u64::from(topology.hosts()) * u64::from(hosts.nics.count - 1),
@@ -80,8 +81,7 @@ impl Size {
     fn least(&self, model: &str) -> u64 {
         let ranks = u64::from(self.ranks) * (PER_RANK + self.source_per_rank);
         let Some(each) = COEFFICIENTS.iter().find(|each| each.model == model) else { return ranks };
-        let slots = if self.copies_alone { u64::from(self.slots) } else { 0 };
-        ranks + self.links * each.link + u64::from(self.hosts) * (each.host + slots * each.slot)
+        ranks + self.links * each.link + u64::from(self.hosts) * (each.host + self.parts * each.part)
     }
 
     /// Refuses what does not fit into `memory` \[bytes\] in `model`, or cannot be numbered. `platform` is
@@ -137,7 +137,12 @@ fn amount(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use network::Part;
+
     use super::*;
+    use crate::config::{self, Override, Texts};
 
     const GIB: u64 = 1 << 30;
 
@@ -145,7 +150,8 @@ mod tests {
         Size {
             hosts: 1_000_000_000,
             slots,
-            copies_alone: true,
+            // A memory, and a copy for each slot.
+            parts: 1 + u64::from(slots),
             nics: 1,
             links: 2_000_000_000,
             ranks: 4,
@@ -155,11 +161,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_both_numbers_and_a_way_out() {
-        // 2e9 · 100 B + 1e9 · (128 + 128 · 128) B + 4 · 1,000 B = 16.712e12 B = 15.2 TiB.
+        // 2e9 · 150 B + 1e9 · (1 + 128) · 112 B + 4 · 1,000 B = 14.748e12 B = 13.4 TiB.
         let error = huge(128).check("flow", 200 * GIB, "crossbar.toml").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "crossbar.toml: 1000000000 hosts, 2000000000 links and 4 ranks need at least 15.2 TiB of memory in \
+            "crossbar.toml: 1000000000 hosts, 2000000000 links and 4 ranks need at least 13.4 TiB of memory in \
              the model 'flow', and this machine has 200.0 GiB; take a smaller platform, fewer ranks or --model \
              loggp"
         );
@@ -184,6 +190,46 @@ mod tests {
             "x: 1000000000 hosts with 3 NICs and 1 process slots each: a network has at most 4294967295 links, \
              and as many slots at NICs"
         );
+    }
+
+    /// Memory that this process holds \[bytes\].
+    fn resident() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        1024 * line.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    }
+
+    /// The flow model takes what is estimated for its links, by what the process holds before and after it is built: on a
+    /// crossbar whose processes have ways to one NIC or to two, copies of their own, or both.
+    #[test]
+    fn the_flow_model_takes_what_is_estimated() {
+        // All are kept: memory that one gives back would serve the next unseen.
+        let mut models = Vec::new();
+        // NICs carry more than the way of a process, or less, and a copy more than half of the memory, or all.
+        for (set, parts) in [
+            (["nic.count=1", "nic.bandwidth=25 GB/s", "host.memory.bandwidth=9 GB/s"], 3 * 48 + 1),
+            (["nic.count=2", "nic.bandwidth=25 GB/s", "host.memory.bandwidth=10 GB/s"], 4 * 48 + 1),
+            (["nic.count=1", "nic.bandwidth=1 GB/s", "host.memory.bandwidth=9 GB/s"], 48 + 1),
+        ] {
+            let all = ["topology.hosts=5000", "host.processes=48", "host.memory.total_bandwidth=10 GB/s"];
+            let set = [&all[..], &set].concat();
+            let set: Vec<Override> = set
+                .iter()
+                .map(|pair| pair.split_once('=').unwrap())
+                .map(|(key, value)| Override::set(key, value))
+                .collect();
+            let platform = config::load("crossbar", &set, &Texts::default()).unwrap();
+            let hosts = Arc::new(platform.host_parameters().clone());
+            let fabric = Arc::new(platform.fabric(1).unwrap());
+            let size = Size::of(&*platform.topology().unwrap(), &hosts, 0, 0);
+            assert_eq!(size.parts, parts);
+            let before = resident();
+            models.push(platform.model("flow", 1, fabric, hosts, &Part::whole()).unwrap());
+            let (taken, estimate) = (resident() - before, size.least("flow"));
+            // Pages are counted, and what else the process does meanwhile.
+            let fits = estimate <= taken * 21 / 20 && taken <= estimate * 3 / 2;
+            assert!(fits, "{taken} B, {estimate} B estimated");
+        }
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The report of a run: what `report.json` holds, and the tables beside it.
 
-use engine::Time;
+use engine::{Bytes, Time};
 use mpi::Failure;
-use network::Fabric;
+use network::{Fabric, HostParameters};
 use serde::Serialize;
 
 use crate::jobs::{JobReport, Placed};
 use crate::observe::{
     AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
-    LinkNames, NodeMemoryReport, RankTotals, StatisticsReport, Summary,
+    LinkNames, NodeMemoryReport, RankTotals, StatisticsReport, Summary, Utilisation,
 };
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
@@ -38,6 +38,8 @@ pub struct Report {
     pub hosts: u32,
     /// Hosts that have a rank.
     pub hosts_used: u32,
+    /// Sockets of a host.
+    pub sockets: u16,
     /// The predicted time: when the last rank was done, or where a partial run stopped \[s\].
     pub makespan_s: f64,
     /// The same for every repeat, thread and process count.
@@ -79,6 +81,8 @@ pub struct Report {
     pub balance: Balance,
     /// The busiest links, most busy first.
     pub busiest_links: Vec<BusyLink>,
+    /// How full the fullest NIC, link and memory were.
+    pub utilisation: Utilisation,
     /// Messages between ranks of one host, which cross no link.
     pub node_memory: NodeMemoryReport,
     /// Totals by MPI call, longest total first.
@@ -211,6 +215,10 @@ pub struct Title {
     pub unshared_memory: Option<String>,
     /// Host of each rank.
     pub host_of_rank: Vec<u32>,
+    /// Sockets of a host, and the socket of each rank on its host.
+    pub sockets: u16,
+    /// See `sockets`.
+    pub socket_of_rank: Vec<u32>,
     /// The jobs of a run of several; none for a run of one.
     pub jobs: Vec<Placed>,
 }
@@ -250,12 +258,12 @@ fn stop_report(ended: &Ended, makespan: Time) -> Option<StopReport> {
 }
 
 /// Makes the report of a run that has ended.
-pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
+pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Title) -> Outcome {
     let makespan = makespan(ended);
     let names = LinkNames::new(fabric);
-    let mut hosts = title.host_of_rank.clone();
-    hosts.sort_unstable();
-    hosts.dedup();
+    let mut used = title.host_of_rank.clone();
+    used.sort_unstable();
+    used.dedup();
     let stopped = stop_report(ended, makespan);
     let partial = stopped.is_some();
     let ranks = title.host_of_rank.len() as u32;
@@ -264,6 +272,8 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
     let (totals, finished) = (ended.views.ranks.totals(), ended.unfinished.is_empty());
     let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
     let Summary { message_latency, node_memory, collectives } = ended.views.summary();
+    let mean = Bytes(ended.bytes / ended.messages.max(1));
+    let utilisation = Utilisation::of((&ended.links, &names, hosts), &node_memory, mean, makespan);
     let report = Report {
         platform_toml: title.platform_toml.clone(),
         hopcast_version: env!("CARGO_PKG_VERSION"),
@@ -275,7 +285,8 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         ranks,
         ranks_finished,
         hosts: fabric.topology.hosts(),
-        hosts_used: hosts.len() as u32,
+        hosts_used: used.len() as u32,
+        sockets: title.sockets,
         makespan_s: makespan.seconds(),
         outcome_hash: format!("{:016x}", ended.outcome_hash),
         messages: ended.messages,
@@ -296,6 +307,7 @@ pub fn report(fabric: &Fabric, ended: &Ended, title: &Title) -> Outcome {
         critical_path: CriticalPath::of(totals).filter(|_| finished && ended.end == End::Finished),
         balance: Balance::of(totals),
         busiest_links: crate::observe::busiest_links(&ended.links, &names, makespan),
+        utilisation,
         node_memory,
         calls: call_totals(ended),
         collectives,
@@ -379,6 +391,9 @@ fn tables(ended: &Ended, names: &LinkNames, title: &Title) -> Vec<Table> {
     let mut tables = ended.views.tables();
     let ranks = tables.iter_mut().find(|table| table.name == "ranks").expect("ranks are always kept");
     ranks.columns.insert(1, ("host", Column::U32(title.host_of_rank.clone())));
+    if title.sockets > 1 {
+        ranks.columns.insert(2, ("socket", Column::U32(title.socket_of_rank.clone())));
+    }
     if !title.jobs.is_empty() {
         let names = title.jobs.iter().flat_map(|job| vec![job.name.clone(); job.ranks as usize]);
         ranks.columns.insert(1, ("job", Column::Text(names.collect())));

@@ -144,6 +144,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     platform.check_nic_order(&model)?;
     warnings.extend(platform.unheard(&model));
     warnings.extend(platform.unmeasured());
+    warnings.extend(platform.note());
     warnings.extend(platform.doubts());
     let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
     let machine = Machine {
@@ -157,6 +158,9 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         _ => alone(opened, &platform, &*fabric.topology, request.seed)?,
     };
     let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
+    let (sockets, slots) = (platform.processor().sockets, platform.host_parameters().processes);
+    let socket = |endpoint: &Endpoint| u32::from(sockets.of_slot(endpoint.process, slots));
+    let socket_of_rank = placement.iter().map(socket).collect();
     let kernels = platform.kernels(&*fabric.topology)?;
     let blueprint = Blueprint {
         platform,
@@ -180,6 +184,8 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         warnings,
         unshared_memory: blueprint.platform.unshared_memory(),
         host_of_rank,
+        sockets: sockets.count,
+        socket_of_rank,
         jobs,
     };
     Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title, kernels })
@@ -266,6 +272,16 @@ impl Prepared {
     /// The host of each rank.
     pub fn host_of_rank(&self) -> &[u32] {
         &self.title.host_of_rank
+    }
+
+    /// Sockets of a host.
+    pub fn sockets(&self) -> u16 {
+        self.title.sockets
+    }
+
+    /// The socket of each rank on its host.
+    pub fn socket_of_rank(&self) -> &[u32] {
+        &self.title.socket_of_rank
     }
 
     /// How messages will be sent.
@@ -363,6 +379,7 @@ impl Prepared {
                           than can be counted; are its sizes, times and counts in the units that you mean?";
             return Err(InputError::whole(self.title.workload, reason));
         }
-        Ok(Some(report(&self.blueprint.fabric, &ended, &self.title)))
+        let hosts = self.blueprint.platform.host_parameters();
+        Ok(Some(report(&self.blueprint.fabric, hosts, &ended, &self.title)))
     }
 }

@@ -46,7 +46,7 @@ fn every_number_has_a_source() {
                 continue;
             }
             let (code, comment) = line.split_once('#').unwrap_or((line, ""));
-            let is_text = ["name", "summary", "source", "kind", "model", "unmeasured"]
+            let is_text = ["name", "summary", "source", "note", "kind", "model", "unmeasured"]
                 .iter()
                 .any(|key| code.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('=')));
             let numeric = code.contains('=') && !is_text && code.contains(|c: char| c.is_ascii_digit());
@@ -121,6 +121,20 @@ fn every_preset_has_the_software_of_mpi() {
     }
     let said = preset("tofu").unmeasured().unwrap();
     assert!(said.contains("'tofu' has no measured MPI software: the overheads are those of"), "{said}");
+}
+
+/// A run on `hopper-max-rate` says which published value it does not take, and what it takes instead.
+#[test]
+fn hopper_max_rate_says_what_it_took_instead_of_the_published_value() {
+    let platform = preset("hopper-max-rate");
+    let said = platform.note().unwrap();
+    let short = &platform.host_parameters().regimes[0];
+    // Each further process adds R_C itself: no change of the rate.
+    assert_eq!((short.process_rate.to_string(), short.process_rate_change), ("630 MB/s".to_string(), 0.0));
+    for words in ["'hopper-max-rate'", "R_Ci = -0.18 GB/s", "0.63 GB/s", "would move nothing"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(PRESETS.iter().all(|each| each.name == "hopper-max-rate" || preset(each.name).note().is_none()));
 }
 
 /// Cray's limits are where the next protocol begins: 512 and 8,192 bytes are no longer short and eager.

@@ -8,7 +8,7 @@ is longer. Each `Limit` says its estimate from that; `hopcast run --what-if` sim
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hopcast.report import units
 
@@ -31,6 +31,8 @@ _INCAST_RANKS = 4
 _INCAST_SHARE = 0.4
 _CONTENDED = 0.2
 _LEAST = 0.005
+_WORTH = 0.5
+"""A resource is widened alone if that gains at least this share of what it would gain beside empty ones."""
 
 
 @dataclass(frozen=True)
@@ -184,22 +186,56 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
         place = "memory"
     share = units.percent(held + flowing)
     if place == "memory":
+        kind, keys = "memory", ("memory",)
         why = f"The memory of nodes limits this run: messages within them are {share} of its critical path."
-        return Limit("memory", why, "twice the bandwidth of memory", saves, ("memory",))
-    if place is None:
+    elif place is None:
+        kind, keys = "bandwidth", ("nic", "links")
         why = f"Bandwidth limits this run: the bytes of messages are {share} of its critical path."
-        return Limit("bandwidth", why, "twice the bandwidth of NICs and links", saves, ("nic", "links"))
-    balance, ranks = summary["balance"], summary["ranks"]
-    crowd = max(_INCAST_SHARE, 2 / ranks)
-    if place == "NIC" and ranks >= _INCAST_RANKS and balance["receiver_share"] > crowd:
+    elif place == "NIC" and _is_incast(summary):
+        kind, keys, balance = "incast", ("nic",), summary["balance"]
         why = (
             f"Incast limits this run: {units.percent(balance['receiver_share'])} of all bytes go to rank "
             f"{balance['receiver']}, whose NIC its senders share; transfers are {share} of the critical path."
         )
-        return Limit("incast", why, "twice the bandwidth of NICs", saves, ("nic",))
-    if place == "NIC":
+    elif place == "NIC":
+        kind, keys = "nic", ("nic",)
         why = f"NICs limit this run: messages that share them are {share} of its critical path."
-        return Limit("nic", why, "twice the bandwidth of NICs", saves, ("nic",))
-    name = "the network" if place == "network" else f"links of class '{place}'"
-    why = f"Contention on {name} limits this run: transfers are {share} of its critical path."
-    return Limit("links", why, "twice the bandwidth of links", saves, ("links",))
+    else:
+        kind, keys = "links", ("links",)
+        name = "the network" if place == "network" else f"links of class '{place}'"
+        why = f"Contention on {name} limits this run: transfers are {share} of its critical path."
+    return _widened(Limit(kind, why, _twice(keys), saves, keys), summary.get("utilisation"))
+
+
+def _is_incast(summary: dict) -> bool:
+    ranks = summary["ranks"]
+    crowd = max(_INCAST_SHARE, 2 / ranks)
+    return ranks >= _INCAST_RANKS and summary["balance"]["receiver_share"] > crowd
+
+
+def _twice(keys: tuple[str, ...]) -> str:
+    names = {"nic": "NICs", "links": "links", "memory": "memory"}
+    return f"twice the bandwidth of {units.listed([names[key] for key in keys])}"
+
+
+def _widened(limit: Limit, full: dict | None) -> Limit:
+    """`limit` with its gain as the next fullest resource caps it; with both widened if that is nearly as full.
+
+    Transfers that took s become no shorter than s · next / named, the utilisations of both.
+    """
+    others = [name for name in ("nic", "links", "memory") if name not in limit.keys]
+    named = max(full[name] for name in limit.keys) if full else 0.0
+    if not (others and named):
+        return limit
+    following = max(others, key=lambda name: full[name])
+    left = max(0.5, min(1.0, full[following] / named))
+    alone = 2 * limit.saves * (1 - left)
+    if alone >= _WORTH * limit.saves:
+        return replace(limit, saves=alone)
+    classes = full["links_class"]
+    words = {"nic": "NICs", "links": f"links of class '{classes}'", "memory": "the memory of nodes"}
+    verb = "is" if following == "memory" else "are"
+    name = words[following][0].upper() + words[following][1:]
+    keys = (*limit.keys, following)
+    both = replace(limit, why=f"{limit.why} {name} {verb} nearly as full.", change=_twice(keys), keys=keys)
+    return _widened(both, full)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -21,10 +23,6 @@ if TYPE_CHECKING:
     from hopcast.report.compare import Comparison
 
 _STUCK_SHOWN = 200
-
-
-_NOTEBOOK_COLOURS = {"compute": "#3f6fd1", "transfer": "#e9a820", "waiting": "#e2604a"}
-"""A notebook has no style sheet of ours."""
 
 
 def page(result: Result) -> str:
@@ -73,9 +71,18 @@ def notebook(summary: dict) -> str:
             parts=parts(summary),
             facts=facts(summary),
             stop=stop(summary),
-            colours=_NOTEBOOK_COLOURS,
+            limit=summary.get("limit") and causes.sentence(summary["limit"]),
+            colours=_colours(),
         )
     )
+
+
+@cache
+def _colours() -> dict[str, str]:
+    """The page's light colours by name, for a notebook, which has no style sheet of ours."""
+    sheet = files("hopcast.report").joinpath("pages", "style.css").read_text(encoding="utf-8")
+    light, _, _ = sheet.partition("@media")
+    return dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
 
 
 def comparison_page(comparison: Comparison) -> str:
@@ -157,6 +164,8 @@ def parts(summary: dict) -> list[tuple[str, str, float]]:
 def ranks_on_hosts(summary: dict) -> str:
     """How many ranks run on how many of the platform's hosts."""
     hosts = f"{summary['hosts_used']:,} of {units.things(summary['hosts'], 'host')}"
+    if summary.get("sockets", 1) > 1:
+        hosts += f" of {summary['sockets']} sockets"
     return f"{units.things(summary['ranks'], 'rank')} on {hosts}"
 
 

@@ -32,6 +32,7 @@ _STYLES = {
 }
 """Block and colour of each part of the ranks' time."""
 _SHOWN = 0.0005
+_GAP = "   "
 _WIDTH = 100
 _LINKS = 5
 _CALLS = 6
@@ -169,15 +170,24 @@ def _time(summary: dict, width: int) -> list[RenderableType]:
         for name, words, share in shares:
             block, colour = _STYLES[name]
             bar.append(block * round(share * (width - 2)), style=colour)
-            parts.append(
-                Text.assemble((f"{block} ", colour), f"{units.percent(share)} {words}".replace(" ", "\u00a0"))
-            )
-        lines += [bar, Text("   ").join(parts)]
+            parts.append(Text.assemble((f"{block} ", colour), f"{units.percent(share)} {words}"))
+        lines += [bar, *_side_by_side(parts, width)]
     if summary.get("limit"):
         lines.append(Text(causes.sentence(summary["limit"])))
     if summary.get("what_if"):
         lines.append(_what_if(summary["what_if"]))
     return lines
+
+
+def _side_by_side(entries: list[Text], width: int) -> list[Text]:
+    """Lines of at most `width` columns that break between entries only."""
+    lines: list[list[Text]] = [[]]
+    for entry in entries:
+        used = sum(before.cell_len + len(_GAP) for before in lines[-1])
+        if lines[-1] and used + entry.cell_len > width:
+            lines.append([])
+        lines[-1].append(entry)
+    return [Text(_GAP).join(line) for line in lines]
 
 
 def _what_if(tried: list[dict]) -> Table:

@@ -87,6 +87,12 @@ def things(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def listed(names: list[str]) -> str:
+    """One or more names in words: "links", "NICs and links"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def transfers(model: str) -> str:
     """What is counted that crosses links, in a network model."""
     return "packets" if model == "packet" else "messages"

@@ -23,6 +23,8 @@ use crate::live::process::{Created, Process};
 
 /// The kind of hardware that a communicator can be split by: hosts.
 pub const HOST_RESOURCE: &[u8] = b"hopcast://host";
+/// The kind below it, where hosts have several.
+pub const SOCKET_RESOURCE: &[u8] = b"hopcast://socket";
 
 /// A communicator as one of its members has it.
 #[derive(Debug)]

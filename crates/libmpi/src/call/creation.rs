@@ -13,7 +13,7 @@ use mpi::group::Group;
 use mpi::operation::{CommId, NewComm, Peer, Receive, Send, SendMode, Start, Tag, TagMatch, TwoGroups, Via};
 
 use super::collective::put_down;
-use super::communicator::{self, Communicator, HOST_RESOURCE, find, find_inter, find_intra};
+use super::communicator::{self, Communicator, HOST_RESOURCE, SOCKET_RESOURCE, find, find_inter, find_intra};
 use super::info::{self, Pairs};
 use super::request::Pending;
 use super::{attribute, error, group};
@@ -104,7 +104,7 @@ pub unsafe fn split(me: &Process, comm: Comm, colour: c_int, key: c_int, new: *m
     Ok(())
 }
 
-/// MPI_Comm_split_type: the hosts are the only parts of the machine that ranks share.
+/// MPI_Comm_split_type: hosts, and where they have several, their sockets are the parts of the machine.
 pub unsafe fn split_type(
     me: &Process,
     comm: Comm,
@@ -122,19 +122,32 @@ pub unsafe fn split_type(
     let resource_type = wanted.get(b"mpi_hw_resource_type");
     let names_host =
         matches!(resource_type, Some(b"mpi_shared_memory")) || resource_type == Some(HOST_RESOURCE);
+    let (mut by_socket, mut resource_name) = (nobody.clone(), HOST_RESOURCE);
+    if me.shared.sockets > 1 {
+        by_socket = NewComm::Split { colour: Some(socket_of(me, me.rank)), key };
+    }
     let how = if kind == UNDEFINED {
         nobody
     } else if kind == shared {
         by_host
     } else if kind == unguided {
         let host = |member: u32| me.shared.host_of_rank[member as usize];
+        let own = (host(me.rank), socket_of(me, me.rank));
         // What is not smaller than the communicator is no part of it.
-        if old.group(me).members().any(|member| host(member) != host(me.rank)) { by_host } else { nobody }
+        if old.group(me).members().any(|member| host(member) != own.0) {
+            by_host
+        } else if old.group(me).members().any(|member| socket_of(me, member) != own.1) {
+            resource_name = SOCKET_RESOURCE;
+            by_socket
+        } else {
+            nobody
+        }
     } else if kind == guided || kind == resource {
         match wanted.get(b"mpi_pset_name") {
             Some(b"mpi://WORLD") if kind == resource => NewComm::Split { colour: Some(0), key },
             Some(b"mpi://SELF") if kind == resource => NewComm::Split { colour: Some(old.rank.into()), key },
             _ if names_host => by_host,
+            _ if resource_type == Some(SOCKET_RESOURCE) => by_socket,
             _ => nobody,
         }
     } else {
@@ -144,7 +157,7 @@ pub unsafe fn split_type(
     if kind == unguided && made != Comm::NULL && hints != Info::NULL {
         // The program learns what it has been split by.
         let mut said = Pairs::default();
-        said.set(b"mpi_hw_resource_type", HOST_RESOURCE);
+        said.set(b"mpi_hw_resource_type", resource_name);
         if let Some(pairs) = me.objects.infos.borrow_mut().get_mut(hints.0) {
             said.0.iter().for_each(|(key, value)| pairs.set(key, value));
         }
@@ -152,6 +165,12 @@ pub unsafe fn split_type(
     // SAFETY: as this module's contract says.
     unsafe { *new = made };
     Ok(())
+}
+
+/// The socket of a rank of the run, among those of all hosts.
+fn socket_of(me: &Process, rank: u32) -> i64 {
+    let (host, socket) = (me.shared.host_of_rank[rank as usize], me.shared.socket_of_rank[rank as usize]);
+    i64::from(host) * i64::from(me.shared.sockets) + i64::from(socket)
 }
 
 /// The ranks of a group's members in a communicator.

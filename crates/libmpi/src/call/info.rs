@@ -315,10 +315,13 @@ pub fn hints_of(me: &Process, object: Object) -> Info {
     keep(me, me.objects.look(object, |attached| attached.info.clone()).unwrap_or_default())
 }
 
-/// MPI_Get_hw_resource_info: every rank is on one host.
+/// MPI_Get_hw_resource_info: every rank is on one host, and on one of its sockets, where it has several.
 pub unsafe fn get_hw_resource_info(me: &Process, info: *mut Info) -> Answer {
     let mut pairs = Pairs::default();
     pairs.set(super::communicator::HOST_RESOURCE, b"true");
+    if me.shared.sockets > 1 {
+        pairs.set(super::communicator::SOCKET_RESOURCE, b"true");
+    }
     // SAFETY: as the contract of `call` says.
     unsafe { *info = keep(me, pairs) };
     Ok(())

@@ -61,6 +61,10 @@ pub struct Shared {
     pub runs_ahead: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
+    /// Sockets of a host.
+    pub sockets: u16,
+    /// Of each rank, its socket on its host.
+    pub socket_of_rank: Vec<u32>,
     /// Computing of the ranks.
     pub computing: RefCell<Computing>,
     /// Copies of the program for the ranks.

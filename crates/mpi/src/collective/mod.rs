@@ -23,7 +23,7 @@ pub mod scan;
 pub mod scatter;
 pub mod selection;
 mod shape;
-mod step;
+pub(crate) mod step;
 mod tree;
 
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use engine::Bytes;
 
 use super::Shape;
+use crate::cartesian::NOBODY;
 
 /// Which slots of the working buffer a message carries or goes to; what a slot is, the algorithm's
 /// [`Layout`](super::Layout) says. Timing needs no slots; the property tests move real data by them.
@@ -115,4 +116,18 @@ impl Phases {
         self.0 -= rounds;
         None
     }
+}
+
+/// Messages that `me` sends in all rounds of an algorithm. Leaves those of the last in `steps`.
+pub(crate) fn sent(round: Round, shape: &Shape, me: u32, steps: &mut Vec<Step>) -> u64 {
+    let is_sent = |step: &&Step| matches!(step, Step::Send { to, .. } if *to != NOBODY);
+    let mut sent = 0;
+    for number in 0.. {
+        steps.clear();
+        if !round(shape, me, number, steps) {
+            break;
+        }
+        sent += steps.iter().filter(is_sent).count() as u64;
+    }
+    sent
 }

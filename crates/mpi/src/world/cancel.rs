@@ -128,6 +128,7 @@ impl World {
         if parcel.ready && parcel.low != NO_HANDLE {
             let outgoing = process.outgoing.remove(parcel.low as usize);
             status.data = outgoing.data;
+            self.unsent -= 1;
             drained = outgoing.buffered;
         }
         let target = Target::Request(parcel.tag);

@@ -17,7 +17,7 @@ use network::Arrival;
 
 use crate::cartesian::NOBODY;
 use crate::cause::Path;
-use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step, inter};
+use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step, inter, step};
 use crate::operation::{CommId, Neighbours, Via};
 use crate::record::Record;
 use crate::world::cargo::{Kind, Parcel};
@@ -135,13 +135,16 @@ impl World {
         let process = &mut self.processes[rank as usize];
         let at = if reading > Duration::ZERO { process.engage(context.now, reading) } else { context.now };
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
+        let (segment, halves) = (prepared.segment, communicator.halves());
+        let shape = Shape { size, call, neighbours: neighbours.as_deref(), segment, halves };
+        self.unsent += step::sent(prepared.algorithm, &shape, me, &mut self.steps);
         let instance = process.instances.insert(Instance {
             call: call.clone(),
             sequence,
             communicator,
             neighbours,
             algorithm: prepared.algorithm,
-            segment: prepared.segment,
+            segment,
             at,
             signature: prepared.signature ^ agreement,
             me,
@@ -225,7 +228,7 @@ impl World {
         let handle = if eager {
             let state = &mut process.instances[instance as usize];
             state.at = state.at.max(at);
-            self.count(bytes);
+            self.count_issued(bytes);
             0
         } else {
             process.instances[instance as usize].outstanding += 1;

@@ -201,6 +201,9 @@ pub struct World {
     finished: u32,
     messages: u64,
     arrived: u64,
+    /// Messages that calls have begun to send and that have not left yet: of later rounds of a collective, and data
+    /// whose receiver has not answered.
+    unsent: u64,
     bytes: u64,
 }
 
@@ -242,6 +245,7 @@ impl World {
             finished: 0,
             messages: 0,
             arrived: 0,
+            unsent: 0,
             bytes: 0,
             setup,
         }
@@ -358,6 +362,16 @@ impl World {
     /// How many of the messages sent by any world have come to this one.
     pub fn arrived(&self) -> u64 {
         self.arrived
+    }
+
+    /// Messages that are sent or have come, or that calls have only begun to send.
+    pub fn announced(&self) -> u64 {
+        self.messages + self.unsent
+    }
+
+    /// How far the announced messages are: one for each that is handed to the network, and one for each that has come.
+    pub fn moved(&self) -> u64 {
+        self.messages.saturating_sub(self.outbox.len() as u64) + self.arrived
     }
 
     /// Payload sent so far \[bytes\].

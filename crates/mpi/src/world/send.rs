@@ -123,6 +123,8 @@ impl World {
         let riding = self.transmit(&message, at, ride, context) && ride;
         if eager {
             self.count(send.bytes);
+        } else {
+            self.unsent += 1;
         }
         if is_local {
             self.complete(rank, target, at, None, context)?;
@@ -183,7 +185,7 @@ impl World {
             extra: if in_round { self.latest_of(rank, outgoing.target) } else { handshake.stalled.0 },
         };
         let message = Message { nics: outgoing.nics, ..self.message(&data, size, !copies) };
-        self.count(size);
+        self.count_issued(size);
         self.transmit(&message, at, false, context);
         if !copies {
             return Ok(());
@@ -309,6 +311,12 @@ impl World {
     pub(super) fn count(&mut self, size: Bytes) {
         self.messages += 1;
         self.bytes = self.bytes.saturating_add(size.0);
+    }
+
+    /// Counts a message that [`World::unsent`] has counted before.
+    pub(super) fn count_issued(&mut self, size: Bytes) {
+        self.unsent -= 1;
+        self.count(size);
     }
 
     /// What it costs that a rank copies `bytes`, if it does.

@@ -22,7 +22,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 use crate::message::Network;
 use crate::{Fabric, Grain, HostParameters, NicOrder, Part};
 
-pub use flow::{Flow, Sharing};
+pub use flow::{Flow, HostLinks, Sharing};
 pub use infinite::Infinite;
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;

@@ -266,6 +266,12 @@ impl Platform {
         ))
     }
 
+    /// What to know of its values, where the platform says something.
+    pub fn note(&self) -> Option<String> {
+        let text = self.of("").arguments.text("note")?;
+        Some(format!("the platform '{}': {text}", self.name()))
+    }
+
     /// What statistics over time a run keeps; `None` without any.
     pub fn statistics(&self) -> Result<Option<Options>, InputError> {
         let section = self.of("statistics");

@@ -88,6 +88,12 @@ const TOP: &[Parameter] = &[
     required("name", Kind::Text, "The name of the platform, for reports"),
     optional("summary", Kind::Text, "", "One line about it, for `hopcast list`"),
     optional("source", Kind::Text, "", "Where its numbers come from"),
+    optional(
+        "note",
+        Kind::Text,
+        "",
+        "What to know of its values before a prediction is trusted, in a sentence: every run warns of it",
+    ),
 ];
 
 const LINK: &[Parameter] = &[

@@ -1,7 +1,7 @@
 //! The operations of a run of several jobs.
 
 use engine::{Duration, Time};
-use mpi::{Completion, Op, Rank, Source};
+use mpi::{Completion, Issued, Op, Rank, Source};
 use workload::trace::Replay;
 
 use super::Placed;
@@ -78,14 +78,9 @@ impl Source for Jobs {
         job.feed.function(Rank(rank.0 - job.first))
     }
 
-    /// Of the job that is least far.
-    fn share_done(&self) -> Option<f64> {
-        self.0
-            .iter()
-            .map(|job| job.feed.share_done())
-            .collect::<Option<Vec<_>>>()?
-            .into_iter()
-            .reduce(f64::min)
+    /// Of all jobs together.
+    fn issued(&self) -> Option<Issued> {
+        self.0.iter().try_fold(Issued::default(), |all, job| Some(all.and(job.feed.issued()?)))
     }
 
     fn take_error(&mut self) -> Option<String> {

@@ -17,6 +17,7 @@ mod node_memory;
 mod ranks;
 mod records;
 mod statistics;
+mod utilisation;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub use links::{LinkNames, Links};
 pub use node_memory::{BusyMemory, NodeMemoryReport};
 pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
+pub use utilisation::Utilisation;
 
 use crate::table::Table;
 

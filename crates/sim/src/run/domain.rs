@@ -9,7 +9,7 @@ use mpi::{Failure, Letter, Source};
 use network::{Arrival, Crossing, Fabric, Network};
 
 use super::exchange::Note;
-use super::progress::Heed;
+use super::progress::{Heed, share_done};
 use super::{Look, Progress};
 use crate::observe::{Detail, Links, Views};
 
@@ -178,7 +178,9 @@ impl Domain {
         Note {
             next: self.queue.next_time().min(sent),
             events: self.events(),
-            share_done: source.share_done(),
+            issued: source.issued(),
+            announced: self.world.announced(),
+            moved: self.world.moved(),
             ends: self.failed(),
             looks: false,
             unfinished: self.unfinished(),
@@ -195,7 +197,8 @@ impl Domain {
 
     /// Where it stands, if it is the whole machine.
     pub(super) fn progress(&self, source: &dyn Source, look: Option<Look>) -> Progress {
-        Progress { now: self.now(), events: self.events(), share_done: source.share_done(), look }
+        let share_done = share_done(source.issued(), self.world.announced(), self.world.moved());
+        Progress { now: self.now(), events: self.events(), share_done, look }
     }
 
     /// Is something due later than can be counted?

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use engine::Time;
-use mpi::Rank;
+use mpi::{Issued, Rank};
 use network::Crossing;
 
 use super::peers::Parcel;
-use super::progress::{Look, Progress};
+use super::progress::{Look, Progress, share_done};
 
 /// Words of a note.
-pub const NOTE_WORDS: usize = 7;
+pub const NOTE_WORDS: usize = 10;
 
 /// From one domain to another.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Mail {
     pub letters: Vec<Arc<[u64]>>,
 }
 
-/// A share that cannot be told, and nobody, as words.
+/// A number that cannot be told, and nobody, as words.
 const UNKNOWN: u64 = u64::MAX;
 const NOBODY: (Time, Rank) = (Time::NEVER, Rank(u32::MAX));
 /// Bits of the flags.
@@ -39,8 +39,12 @@ pub struct Note {
     pub next: Time,
     /// Events handled.
     pub events: u64,
-    /// See [`mpi::Source::share_done`].
-    pub share_done: Option<f64>,
+    /// See [`mpi::Source::issued`].
+    pub issued: Option<Issued>,
+    /// See [`mpi::world::World::announced`].
+    pub announced: u64,
+    /// See [`mpi::world::World::moved`].
+    pub moved: u64,
     /// Whether it can or may not go on.
     pub ends: bool,
     /// Whether someone wants a closer look at all.
@@ -88,7 +92,9 @@ impl Note {
     pub const NOTHING: Note = Note {
         next: Time::NEVER,
         events: 0,
-        share_done: None,
+        issued: Some(Issued { given: 0.0, all: 0.0 }),
+        announced: 0,
+        moved: 0,
         ends: false,
         looks: false,
         unfinished: 0,
@@ -103,19 +109,24 @@ impl Note {
     /// As words that [`Note::from_words`] reads.
     pub fn words(&self) -> [u64; NOTE_WORDS] {
         let (reached, behind) = self.behind.unwrap_or(NOBODY);
-        let share = self.share_done.map_or(UNKNOWN, f64::to_bits);
+        let [given, all] = self.issued.map_or([UNKNOWN; 2], |of| [of.given.to_bits(), of.all.to_bits()]);
         let ranks = u64::from(self.unfinished) << 32 | u64::from(behind.0);
-        [self.next.0, self.events, share, self.flags(), self.in_flight, reached.0, ranks]
+        let (next, in_flight) = (self.next.0, self.in_flight);
+        let (announced, moved) = (self.announced, self.moved);
+        [next, self.events, given, all, announced, moved, self.flags(), in_flight, reached.0, ranks]
     }
 
     /// The note of [`Note::words`].
     pub fn from_words(words: [u64; NOTE_WORDS]) -> Note {
-        let [next, events, share, flags, in_flight, reached, ranks] = words;
+        let [next, events, given, all, announced, moved, flags, in_flight, reached, ranks] = words;
         let behind = (Time(reached), Rank(ranks as u32));
         Note {
             next: Time(next),
             events,
-            share_done: (share != UNKNOWN).then(|| f64::from_bits(share)),
+            issued: (all != UNKNOWN)
+                .then(|| Issued { given: f64::from_bits(given), all: f64::from_bits(all) }),
+            announced,
+            moved,
             ends: flags & ENDS != 0,
             looks: flags & LOOKS != 0,
             unfinished: (ranks >> 32) as u32,
@@ -124,16 +135,14 @@ impl Note {
         }
     }
 
-    /// Both as one: the first event, the sums of what is counted, the largest share, what either wants.
+    /// Both as one: the first event, the sums of what is counted, what either wants.
     fn and(self, other: Note) -> Note {
         Note {
             next: self.next.min(other.next),
             events: self.events + other.events,
-            // Those that do not have the rank by which a source tells stand at the beginning.
-            share_done: match (self.share_done, other.share_done) {
-                (Some(one), Some(other)) => Some(one.max(other)),
-                (one, other) => one.or(other),
-            },
+            issued: self.issued.zip(other.issued).map(|(one, other)| one.and(other)),
+            announced: self.announced + other.announced,
+            moved: self.moved + other.moved,
             ends: self.ends || other.ends,
             looks: self.looks || other.looks,
             unfinished: self.unfinished + other.unfinished,
@@ -145,9 +154,9 @@ impl Note {
     /// Where the run stands at `now`, if this is the note of all of its domains; with a closer look if one
     /// was asked for.
     pub fn progress(&self, now: Time, looked: bool) -> Progress {
-        let Note { events, share_done, unfinished, in_flight, behind, .. } = *self;
+        let Note { events, issued, announced, moved, unfinished, in_flight, behind, .. } = *self;
         let look = looked.then_some(Look { unfinished, in_flight, behind });
-        Progress { now, events, share_done, look }
+        Progress { now, events, share_done: share_done(issued, announced, moved), look }
     }
 }
 

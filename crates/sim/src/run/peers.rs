@@ -131,7 +131,7 @@ impl Iterator for Opened<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpi::Rank;
+    use mpi::{Issued, Rank};
     use network::CROSSING_WORDS;
 
     #[test]
@@ -142,12 +142,23 @@ mod tests {
             key: Key::from_word(u64::MAX - 1),
             words: [to.into(); CROSSING_WORDS],
         };
-        for share_done in [None, Some(0.0), Some(0.75)] {
-            let behind = share_done.map(|_| (Time(5), Rank(6)));
+        for issued in [None, Some(Issued::default()), Some(Issued { given: 0.75, all: 2.0 })] {
+            let behind = issued.map(|_| (Time(5), Rank(6)));
             let (ends, looks) = (behind.is_some(), behind.is_none());
             let (next, in_flight) = (Time::NEVER, u64::MAX);
-            let note =
-                Note { next, events: 7, share_done, ends, looks, unfinished: u32::MAX, in_flight, behind };
+            let (announced, moved, unfinished) = (9, 8, u32::MAX);
+            let note = Note {
+                next,
+                events: 7,
+                issued,
+                announced,
+                moved,
+                ends,
+                looks,
+                unfinished,
+                in_flight,
+                behind,
+            };
             let mut parcel = Parcel::default();
             parcel.crossing(&crossing(3));
             parcel.letter(u32::MAX, &[]);

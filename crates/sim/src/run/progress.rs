@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use engine::{Duration, Time};
-use mpi::Rank;
+use mpi::{Issued, Rank};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,10 +13,23 @@ pub struct Progress {
     pub now: Time,
     /// Events handled so far.
     pub events: u64,
-    /// How much of the workload is done \[0..1\], where it can tell.
+    /// Simulated work that is done, of all that the workload is \[0..1\], where it can tell.
     pub share_done: Option<f64>,
     /// More, once after a monitor has asked for it with [`Control::Look`].
     pub look: Option<Look>,
+}
+
+/// Simulated work that is done, of all \[0..1\]:
+///
+/// ```text
+/// share = operations given / all operations · (messages sent + messages delivered) / 2 messages of the operations given
+/// ```
+///
+/// Assumes that the operations that are still to be given are as much work for their weight as those before.
+pub(super) fn share_done(issued: Option<Issued>, announced: u64, moved: u64) -> Option<f64> {
+    let Issued { given, all } = issued.filter(|issued| issued.all > 0.0)?;
+    let share = if announced > 0 { moved as f64 / (2.0 * announced as f64) } else { 1.0 };
+    Some((given / all * share).min(1.0))
 }
 
 /// A closer look at all ranks of a run.

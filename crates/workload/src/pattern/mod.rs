@@ -16,7 +16,7 @@ mod uniform;
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use engine::{Bytes, Duration};
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Tag, TagMatch, Via, Work};
-use mpi::{Completion, Op, Rank, Source};
+use mpi::{Completion, Issued, Op, Rank, Source};
 
 /// What every pattern is told besides its own parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,21 +92,27 @@ pub const PATTERNS: &[Entry<Build>] = &[
 pub struct Steps {
     pattern: Box<dyn Pattern>,
     steps: Vec<u32>,
-    /// How many steps rank 0 has.
+    /// Steps that the rank has which was asked for last for the first time.
     length: u32,
+    /// Steps that ranks have begun, and all steps of the ranks that have been asked for.
+    given: u64,
+    all: u64,
 }
 
 impl Steps {
     /// Every rank at its first step.
     pub fn new(pattern: Box<dyn Pattern>, ranks: u32) -> Steps {
-        let length = length(&*pattern);
-        Steps { pattern, steps: vec![0; ranks as usize], length }
+        Steps { pattern, steps: vec![0; ranks as usize], length: 0, given: 0, all: 0 }
     }
 }
 
-/// How many steps rank 0 has: the first at which it is done, found by doubling, then by halving.
-fn length(pattern: &dyn Pattern) -> u32 {
-    let goes_on = |step| pattern.op(0, step).is_some();
+/// Steps of `rank`: the first at which it is done. That is `like` where it has as many as another rank; else it is
+/// found by doubling, then by halving.
+fn length(pattern: &dyn Pattern, rank: u32, like: u32) -> u32 {
+    let goes_on = |step| pattern.op(rank, step).is_some();
+    if !goes_on(like) && (like == 0 || goes_on(like - 1)) {
+        return like;
+    }
     let mut above = 1;
     while above < u32::MAX / 2 && goes_on(above) {
         above *= 2;
@@ -122,15 +128,19 @@ fn length(pattern: &dyn Pattern) -> u32 {
 impl Source for Steps {
     fn next(&mut self, rank: Rank, _done: &Completion) -> Op {
         let step = &mut self.steps[rank.0 as usize];
+        if *step == 0 {
+            self.length = length(&*self.pattern, rank.0, self.length);
+            self.all += u64::from(self.length);
+        }
         let op = self.pattern.op(rank.0, *step);
         *step += 1;
+        self.given += u64::from(op.is_some());
         op.unwrap_or(Op::Finish)
     }
 
-    /// Of rank 0: its step before the next is asked for is not done yet.
-    fn share_done(&self) -> Option<f64> {
-        let done = self.steps[0].saturating_sub(1);
-        (self.length > 0).then(|| f64::from(done) / f64::from(self.length))
+    /// Each step counts as one: iterations are alike.
+    fn issued(&self) -> Option<Issued> {
+        Some(Issued { given: self.given as f64, all: self.all as f64 })
     }
 
     fn place(&self, rank: Rank) -> Option<String> {
@@ -215,27 +225,30 @@ fn at_least(ranks: u32, least: u32, pattern: &str) -> Result<(), BuildError> {
 mod tests {
     use super::*;
 
-    /// Computes so many times.
-    struct Counted(u32);
+    /// Computes so many times, by rank.
+    struct Counted(Vec<u32>);
 
     impl Pattern for Counted {
-        fn op(&self, _rank: u32, step: u32) -> Option<Op> {
-            (step < self.0).then_some(Op::Compute(Work::Time(Duration(1))))
+        fn op(&self, rank: u32, step: u32) -> Option<Op> {
+            (step < self.0[rank as usize]).then_some(Op::Compute(Work::Time(Duration(1))))
         }
     }
 
     #[test]
-    fn the_share_done_grows_from_nothing_to_all_whatever_the_length() {
-        for steps in [1, 2, 3, 7, 64, 1_000, 65_537] {
-            let mut source = Steps::new(Box::new(Counted(steps)), 1);
-            assert_eq!(source.share_done(), Some(0.0));
-            for step in 0..steps {
-                source.next(Rank(0), &Completion::default());
-                assert_eq!(source.share_done(), Some(f64::from(step) / f64::from(steps)));
+    fn the_steps_of_all_ranks_are_counted_whatever_their_number() {
+        let lengths = [1, 2, 2, 3, 7, 64, 0, 0, 1_000, 1_000, 999, 65_537];
+        let mut source = Steps::new(Box::new(Counted(lengths.to_vec())), lengths.len() as u32);
+        let (mut given, mut all) = (0, 0);
+        assert_eq!(source.issued(), Some(Issued::default()));
+        for (rank, length) in (0..).zip(lengths) {
+            all += length;
+            for _ in 0..length {
+                source.next(Rank(rank), &Completion::default());
+                given += 1;
+                assert_eq!(source.issued(), Some(Issued { given: given.into(), all: all.into() }));
             }
-            assert_eq!(source.next(Rank(0), &Completion::default()), Op::Finish);
-            assert_eq!(source.share_done(), Some(1.0));
+            assert_eq!(source.next(Rank(rank), &Completion::default()), Op::Finish);
+            assert_eq!(source.issued(), Some(Issued { given: given.into(), all: all.into() }));
         }
-        assert_eq!(Steps::new(Box::new(Counted(0)), 1).share_done(), None);
     }
 }

@@ -36,6 +36,7 @@ pub mod input;
 pub mod lines;
 pub mod order;
 pub mod otf2;
+mod outlook;
 pub mod replay;
 mod requests;
 pub mod scalatrace;

@@ -37,13 +37,14 @@ use std::sync::Arc;
 
 use engine::{Duration, Time};
 use mpi::operation::Work;
-use mpi::{Completion, Op, Rank, Source};
+use mpi::{Completion, Issued, Op, Rank, Source};
 
 use super::at_once::AtOnce;
 use super::causality::{Causality, Check, Logical, SHORT};
 use super::computing::{Computing, Gaps};
 use super::error::TraceError;
 use super::forwards::{self, Forwards};
+use super::outlook::Outlook;
 use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
 
 /// What decides when a recorded call starts.
@@ -124,6 +125,7 @@ pub struct Replay {
     gaps: Gaps,
     ranks: Vec<RankReplay>,
     error: Option<TraceError>,
+    outlook: Outlook,
     /// Time that every rank spends in MPI_Finalize besides waiting.
     shutdown: Duration,
     /// A warning about the recorded times of different ranks, which rank 0 gives.
@@ -193,7 +195,8 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
     let by_clock = matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps);
     let clocks = logical.filter(|_| by_clock).and_then(|logical| logical.inversions());
     let shutdown = if options.mode == Mode::NoCompute { Duration::ZERO } else { set.shutdown() };
-    Ok(Replay { set, options, gaps, ranks, error: None, shutdown, clocks, warnings: Vec::new() })
+    let (outlook, warnings) = (Outlook::new(set.ranks()), Vec::new());
+    Ok(Replay { set, options, gaps, ranks, error: None, outlook, shutdown, clocks, warnings })
 }
 
 /// The recorded run's logical clocks, if the replay is held to them.
@@ -237,8 +240,7 @@ impl Replay {
         if let Calls::Closed = state.calls {
             let about_clocks = if rank == Rank(0) { self.clocks.take() } else { None };
             self.warnings.extend(about_clocks.map(|warning| (rank, warning)));
-            let (set, options) = (self.set.clone(), self.options.clone());
-            let open = Opening { set, rank, options, gaps: self.gaps };
+            let open = opening(&self.set, rank, &self.options, self.gaps);
             state.calls = match self.options.mode {
                 Mode::None | Mode::NoDependencies => Calls::AtOnce(Box::new(AtOnce::new(open)?)),
                 _ => Calls::InOrder(open.calls()?),
@@ -252,6 +254,9 @@ impl Replay {
                 state.next(rank, self.options.mode, self.gaps, done)?
             }
         };
+        if rank == Rank(0) {
+            self.outlook.give(&op);
+        }
         if matches!(op, Op::Finish) {
             let backwards = state.backwards.take();
             let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
@@ -279,6 +284,11 @@ pub(super) struct Opening {
     /// How it is replayed.
     pub(super) options: ReplayOptions,
     pub(super) gaps: Gaps,
+}
+
+/// See [`Opening`].
+fn opening(set: &Arc<dyn TraceSet>, rank: Rank, options: &ReplayOptions, gaps: Gaps) -> Opening {
+    Opening { set: set.clone(), rank, options: options.clone(), gaps }
 }
 
 impl Opening {
@@ -320,12 +330,16 @@ impl Source for Replay {
     }
 
     /// Of rank 0: the ranks of one run advance together.
-    fn share_done(&self) -> Option<f64> {
+    fn issued(&self) -> Option<Issued> {
         let first = self.ranks.first()?;
         match &first.calls {
-            Calls::InOrder(calls) => Some(calls.share_read()),
-            Calls::Closed if first.call.is_some() => Some(1.0),
-            Calls::Closed | Calls::AtOnce(_) => None,
+            Calls::AtOnce(_) => None,
+            Calls::Closed if first.call.is_none() => Some(Issued::default()),
+            Calls::InOrder(calls) if !self.set.ordered() => {
+                let ranks = self.ranks.len() as f64;
+                Some(Issued { given: ranks * calls.share_read(), all: ranks })
+            }
+            _ => self.outlook.issued(|| opening(&self.set, Rank(0), &self.options, self.gaps).calls()),
         }
     }
 

@@ -3,6 +3,7 @@
 use engine::{Bandwidth, Bytes, Duration, Observer, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
+use super::host_links::{HostLinks, changes};
 use crate::message::Endpoint;
 use crate::message::LinkUse;
 use crate::model::alone::Alone;
@@ -124,7 +125,7 @@ impl Links {
         };
         let widest = links.add_fabric(alone, classes);
         links.add_paths(alone, classes, widest);
-        links.add_memory(alone, classes);
+        links.add_memory(alone, classes, widest);
         links.entries.resize(links.all.len(), Vec::new());
         links.clocks.resize(links.all.len(), Clock::default());
         links
@@ -158,43 +159,38 @@ impl Links {
 
     /// The processes' own paths to and from the NICs, unless the NIC is always narrower.
     fn add_paths(&mut self, alone: &Alone, classes: &mut Classes, widest: Rate) {
-        let regimes = &alone.hosts.regimes;
+        let (hosts, regimes) = (alone.fabric.topology.hosts(), alone.hosts.regimes.len());
         let rates = ProcessRates::new(&alone.hosts, Bandwidth::INFINITE);
-        let path = |active: usize| (0..regimes.len()).map(move |regime| (regime, active));
-        let path = |active| path(active).map(|(regime, active)| rates.path(regime, active));
-        let is_limit = |active: usize| {
-            let nics = regimes.iter().map(|regime| Rate::of(regime.nic_rate).min(widest));
-            path(active).zip(nics).any(|(path, nic)| path < nic)
-        };
-        let changes = regimes.iter().any(|regime| regime.process_rate_change != 0.0);
-        let most = if changes { self.processes as usize } else { 1 };
-        let nics = alone.fabric.topology.hosts() * self.nics;
-        let mut add = |active| classes.add(&path(active).collect::<Vec<_>>());
-        if (1..=most).any(is_limit) {
+        let path = |active: usize| (0..regimes).map(|regime| rates.path(regime, active)).collect::<Vec<_>>();
+        let most = if changes(&alone.hosts) { self.processes as usize } else { 1 };
+        let nics = hosts * self.nics;
+        let mut add = |active| classes.add(&path(active));
+        let HostLinks { ways_out, ways_in, .. } = HostLinks::beside(&alone.hosts, widest);
+        if ways_out > 0 {
             self.out_classes = (1..=most).map(&mut add).collect();
             self.active = vec![0; if most > 1 { nics as usize } else { 0 }];
             let class = self.out_classes[0];
-            self.out = Some(self.add_hosts(nics * self.processes, classes.capacity(class), class));
+            self.out = Some(self.add_hosts(hosts * ways_out, classes.capacity(class), class));
         }
-        if is_limit(1) {
-            let class = classes.add(&path(1).collect::<Vec<_>>());
-            self.into = Some(self.add_hosts(nics * self.processes, classes.capacity(class), class));
+        if ways_in > 0 {
+            let class = classes.add(&path(1));
+            self.into = Some(self.add_hosts(hosts * ways_in, classes.capacity(class), class));
         }
     }
 
     /// The processes' copies, and the memory that all copies of a host share.
-    fn add_memory(&mut self, alone: &Alone, classes: &mut Classes) {
+    fn add_memory(&mut self, alone: &Alone, classes: &mut Classes, widest: Rate) {
         let (hosts, regimes) = (alone.fabric.topology.hosts(), &alone.hosts.memory.regimes);
         let copies: Vec<Rate> = regimes.iter().map(|regime| Rate::of(regime.bandwidth)).collect();
         let totals: Vec<Rate> = regimes.iter().map(|regime| Rate::of(regime.total_bandwidth)).collect();
-        let both = || copies.iter().zip(&totals);
-        if both().any(|(copy, total)| copy < total) {
+        let each = HostLinks::beside(&alone.hosts, widest);
+        if each.copies > 0 {
             let (capacity, class) = by_regime(&copies, classes);
-            self.copy = Some(self.add_hosts(hosts * self.processes, capacity, class));
+            self.copy = Some(self.add_hosts(hosts * each.copies, capacity, class));
         }
-        if both().any(|(copy, total)| total <= copy) || self.processes > 1 {
+        if each.memories > 0 {
             let (capacity, class) = by_regime(&totals, classes);
-            self.memory = Some(self.add_hosts(hosts, capacity, class));
+            self.memory = Some(self.add_hosts(hosts * each.memories, capacity, class));
         }
     }
 

@@ -43,6 +43,7 @@
 mod classes;
 mod connections;
 mod equal_share;
+mod host_links;
 mod links;
 mod max_min;
 mod queues;
@@ -65,6 +66,7 @@ use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
 use connections::{Connections, Ends};
+pub use host_links::HostLinks;
 use links::Links;
 use max_min::MaxMin;
 use queues::Queues;
