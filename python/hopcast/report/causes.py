@@ -219,7 +219,7 @@ def _twice(keys: tuple[str, ...]) -> str:
 
 
 def _widened(limit: Limit, full: dict | None) -> Limit:
-    """`limit` with its gain as the next fullest resource caps it; with both widened if that is nearly as full.
+    """`limit` with its gain as the next fullest resource caps it; both widened if that is nearly as full.
 
     Transfers that took s become no shorter than s · next / named, the utilisations of both.
     """
