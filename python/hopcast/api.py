@@ -81,13 +81,11 @@ def run(
     what_if: whether to simulate the changes that the report proposes, one run each (`report.what_if`).
     out, quiet: a directory for report.html, report.json and the tables; whether to show no progress.
 
-    Raises `InputError`; `DeadlockError`, `ProgramError` or another `ProgramFailure` when the program
-    fails (its `report` is the result until then); and `Interrupted` on Ctrl-C.
+    Raises `InputError`; `ProgramFailure`, such as `DeadlockError`, with its `report`; `Interrupted` (Ctrl-C).
     """
     replay = {"mode": mode, "time_shift": time_shift, "ignore": ignore, "rematch": rematch}
     replay |= {"check_clocks": check_clocks, "compute_by": compute_by, "compute_scale": compute_scale}
     how = {"model": model, "seed": seed, "threads": threads, "statistics": statistics, "stop_at": stop_at}
-    of_jobs = {"only": tuple(only), "alone": alone}
     job = Job(
         os.fspath(platform),
         program,
@@ -99,7 +97,7 @@ def run(
         overrides=[(key, _toml(value)) for key, value in (set or {}).items()],
         records=records,
         live=_options(live),
-        **(replay | how | of_jobs),
+        **(replay | how | {"only": tuple(only), "alone": alone}),
     )
     return _reported(job, what_if, out, quiet)
 
