@@ -65,14 +65,14 @@ impl Default for Completion {
 /// Both are 0 where no rank has been asked for yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Issued {
-    /// Of the operations that were given.
+    /// Work of the operations that were given.
     pub given: f64,
-    /// Of all operations.
+    /// Work of all operations.
     pub all: f64,
 }
 
 impl Issued {
-    /// Of both sources.
+    /// Sums over both sources.
     pub fn and(self, other: Issued) -> Issued {
         Issued { given: self.given + other.given, all: self.all + other.all }
     }

@@ -158,9 +158,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         _ => alone(opened, &platform, &*fabric.topology, request.seed)?,
     };
     let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
-    let (sockets, slots) = (platform.processor().sockets, platform.host_parameters().processes);
-    let socket = |endpoint: &Endpoint| u32::from(sockets.of_slot(endpoint.process, slots));
-    let socket_of_rank = placement.iter().map(socket).collect();
+    let (sockets, socket_of_rank) = sockets_of(&platform, &placement);
     let kernels = platform.kernels(&*fabric.topology)?;
     let blueprint = Blueprint {
         platform,
@@ -184,11 +182,18 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         warnings,
         unshared_memory: blueprint.platform.unshared_memory(),
         host_of_rank,
-        sockets: sockets.count,
+        sockets,
         socket_of_rank,
         jobs,
     };
     Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title, kernels })
+}
+
+/// Sockets of a host, and the socket on its host of each rank in these places.
+fn sockets_of(platform: &Platform, placement: &[Endpoint]) -> (u16, Vec<u32>) {
+    let (sockets, slots) = (platform.processor().sockets, platform.host_parameters().processes);
+    let socket = |endpoint: &Endpoint| u32::from(sockets.of_slot(endpoint.process, slots));
+    (sockets.count, placement.iter().map(socket).collect())
 }
 
 /// A workload with its ranks in place.

@@ -63,7 +63,7 @@ pub struct Shared {
     pub host_of_rank: Vec<u32>,
     /// Sockets of a host.
     pub sockets: u16,
-    /// Of each rank, its socket on its host.
+    /// Socket of each rank on its host.
     pub socket_of_rank: Vec<u32>,
     /// Computing of the ranks.
     pub computing: RefCell<Computing>,

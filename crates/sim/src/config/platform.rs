@@ -266,7 +266,7 @@ impl Platform {
         ))
     }
 
-    /// What to know of its values, where the platform says something.
+    /// Warning that the platform gives about its own values.
     pub fn note(&self) -> Option<String> {
         let text = self.of("").arguments.text("note")?;
         Some(format!("the platform '{}': {text}", self.name()))

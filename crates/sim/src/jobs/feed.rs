@@ -78,7 +78,7 @@ impl Source for Jobs {
         job.feed.function(Rank(rank.0 - job.first))
     }
 
-    /// Of all jobs together.
+    /// Sums over all jobs.
     fn issued(&self) -> Option<Issued> {
         self.0.iter().try_fold(Issued::default(), |all, job| Some(all.and(job.feed.issued()?)))
     }

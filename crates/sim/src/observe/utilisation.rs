@@ -18,18 +18,18 @@ use super::{LinkNames, Links, NodeMemoryReport};
 /// How full the fullest of each kind was, over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Utilisation {
-    /// Of NICs with the links of their hosts \[0..1\].
+    /// Utilisation of NICs with the links of their hosts \[0..1\].
     pub nic: f64,
-    /// Of links between routers \[0..1\].
+    /// Utilisation of links between routers \[0..1\].
     pub links: f64,
     /// The class of that link.
     pub links_class: Option<String>,
-    /// Of the memory of hosts, by messages between their ranks \[0..1\].
+    /// Utilisation of the memory of hosts, by messages between their ranks \[0..1\].
     pub memory: f64,
 }
 
 impl Utilisation {
-    /// Of a run that took so long, with messages of a mean length of `mean`.
+    /// Utilisation in a run that took so long, with messages of a mean length of `mean`.
     pub fn of(
         (links, names, hosts): (&Links, &LinkNames, &HostParameters),
         memory: &NodeMemoryReport,

@@ -35,7 +35,7 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// Of a run of so many ranks, at its beginning.
+    /// Outlook of a run of so many ranks, at its beginning.
     pub fn new(ranks: u32) -> Outlook {
         Outlook { ranks, ..Outlook::default() }
     }
@@ -66,7 +66,7 @@ impl Outlook {
     }
 }
 
-/// What `op` is for one of so many ranks.
+/// Work of `op` for one of so many ranks.
 fn work(op: &Op, ranks: u32) -> f64 {
     let rounds = f64::from(ranks.next_power_of_two().trailing_zeros());
     let messages = match op {

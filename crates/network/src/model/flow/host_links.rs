@@ -20,13 +20,13 @@ pub struct HostLinks {
 }
 
 impl HostLinks {
-    /// Of hosts whose links carry so much on the wire.
+    /// Links of hosts whose own links carry so much on the wire.
     pub fn new(hosts: &HostParameters, link: Bandwidth) -> HostLinks {
         let share = hosts.packet_payload.0 as f64 / hosts.packet_wire.0 as f64;
         HostLinks::beside(hosts, Rate::of(link.scaled(share)))
     }
 
-    /// Of hosts whose links carry so much payload.
+    /// Links of hosts whose own links carry so much payload.
     pub(super) fn beside(hosts: &HostParameters, link: Rate) -> HostLinks {
         let processes = u32::from(hosts.processes.max(1));
         let ways = processes * u32::from(hosts.nics.count);
@@ -55,7 +55,7 @@ impl HostLinks {
     }
 }
 
-/// Whether what a process's way out carries depends on how many of its host send.
+/// True if the rate of a process's way out depends on how many of its host send.
 pub(super) fn changes(hosts: &HostParameters) -> bool {
     hosts.regimes.iter().any(|regime| regime.process_rate_change != 0.0)
 }
