@@ -62,8 +62,26 @@ pub struct Arrival {
     pub happening: Happening,
     /// When the message was handed to the network.
     pub injected: Time,
+    /// How long it would have taken on an idle network: [`Network::idle_parts`] of it.
+    pub idle: IdleTime,
     /// The message.
     pub message: Message,
+}
+
+/// Time of a message that is alone on the network, without host overheads.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct IdleTime {
+    /// Time of a message without payload.
+    pub latency: Duration,
+    /// Time that its bytes add.
+    pub transfer: Duration,
+}
+
+impl IdleTime {
+    /// The whole.
+    pub fn total(self) -> Duration {
+        self.latency + self.transfer
+    }
 }
 
 /// Resource that messages share, and at which they may hold each other up.
@@ -130,14 +148,12 @@ pub trait Network: Send {
         let _ = (now, queue);
     }
 
-    /// How long a message of `size` would take alone on an idle network, without host overheads.
-    fn idle_time(&mut self, message: &Message) -> Duration;
+    /// How long `message` would take alone on an idle network, without host overheads.
+    fn idle_parts(&self, message: &Message) -> IdleTime;
 
-    /// The parts of [`Network::idle_time`]: what a message without payload would take, and what its bytes add.
-    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
-        let whole = self.idle_time(message);
-        let latency = self.idle_time(&Message { size: Bytes(0), ..*message }).min(whole);
-        (latency, whole.saturating_sub(latency))
+    /// The same as a whole.
+    fn idle_time(&self, message: &Message) -> Duration {
+        self.idle_parts(message).total()
     }
 
     /// What held up `message`, which is being delivered or has left, if it took longer than on an idle network.

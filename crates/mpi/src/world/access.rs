@@ -78,7 +78,7 @@ impl World {
         };
         let message = self.message(&parcel, access.bytes, false);
         self.count(access.bytes);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
         Ok(self.flow_of(rank, target, at))
     }
 
@@ -115,7 +115,7 @@ impl World {
         };
         let message = self.message(&answer, bytes, false);
         self.count(bytes);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
     }
 
     /// The answer to a one-sided operation has come.

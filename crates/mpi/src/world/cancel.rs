@@ -77,7 +77,7 @@ impl World {
             extra: 0,
         };
         let message = self.message(&parcel, Bytes(0), false);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
         if sent.dest == rank {
             self.processes[rank as usize].call.outstanding = 1;
             return Flow::Block;
@@ -114,7 +114,7 @@ impl World {
         let (send, receive) = self.overheads(Bytes(0));
         let at = self.processes[answer.source as usize].engage(context.now, send + receive);
         let message = self.message(answer, Bytes(0), false);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
     }
 
     /// The sender hears whether its message has been taken back.

@@ -22,7 +22,7 @@
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
 use engine::{Bytes, Duration, Key, Time};
-use network::{Arrival, CARGO_WORDS, Happening, Message, Shared};
+use network::{Arrival, CARGO_WORDS, Happening, IdleTime, Message, Shared};
 
 use crate::cause::{Cause, ON_PATH, Path};
 use crate::operation::{Op, Rank};
@@ -44,10 +44,10 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Splits `total`, where an idle network takes `latency` and `transfer`.
-    pub fn new(total: Duration, latency: Duration, transfer: Duration) -> Flight {
-        let bandwidth = transfer.min(total);
-        let latency = latency.min(total.saturating_sub(bandwidth));
+    /// Splits `total`, where an idle network takes `idle`.
+    pub fn new(total: Duration, idle: IdleTime) -> Flight {
+        let bandwidth = idle.transfer.min(total);
+        let latency = idle.latency.min(total.saturating_sub(bandwidth));
         let contention = total.saturating_sub(bandwidth).saturating_sub(latency);
         Flight { latency, bandwidth, contention }
     }
@@ -107,8 +107,9 @@ impl Call {
     }
 }
 
-/// How the handshake of a send went, up to the hand-over of its data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the handshake of a send went, up to the hand-over of its data. Empty for a round of a collective, whose time is
+/// split along paths.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Handshake {
     /// The way of the request.
     asked: Flight,
@@ -147,8 +148,7 @@ impl World {
     /// A message has come: the present event depends on it.
     pub(super) fn follow(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) {
         let message = &arrival.message;
-        let (latency, transfer) = context.network.idle_parts(message);
-        self.way = Flight::new(context.now.since(arrival.injected), latency, transfer);
+        self.way = Flight::new(context.now.since(arrival.injected), arrival.idle);
         if self.way.contention > Duration::ZERO {
             self.held_at = context.network.held_at(message);
         } else {
@@ -295,16 +295,16 @@ impl World {
         }
         let request = Message { size: Bytes(0), ..arrival.message };
         let request = Message { regime: self.regime_of(&request), ..request };
-        let (latency, transfer) = context.network.idle_parts(&request);
-        let asked = Flight::new(incoming.arrived.since(incoming.requested), latency, transfer);
+        let idle = context.network.idle_parts(&request);
+        let asked = Flight::new(incoming.arrived.since(incoming.requested), idle);
         let stalled = Duration(parcel.extra);
         // The answer has gone the other way; what the sender has done with it is its work.
         let back = Message { from: request.to, to: request.from, ..request };
-        let (latency, transfer) = context.network.idle_parts(&back);
+        let idle = context.network.idle_parts(&back);
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
         let work = self.overheads(Bytes(0)).1 + self.overheads(arrival.message.size).0;
-        let answered = Flight::new(theirs.saturating_sub(work), latency, transfer);
+        let answered = Flight::new(theirs.saturating_sub(work), idle);
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
         let spans = [
@@ -337,8 +337,10 @@ impl World {
         at: Time,
         context: &mut Context,
     ) -> Handshake {
-        let theirs = if matches!(outgoing.target, Target::Round(_)) { 0 } else { parcel.extra };
-        let stalled = Duration(theirs) + cleared.stalled;
+        if matches!(outgoing.target, Target::Round(_)) {
+            return Handshake::default();
+        }
+        let stalled = Duration(parcel.extra) + cleared.stalled;
         let (arrived, matched) = (Time(parcel.word), parcel.sent);
         let placement = &self.setup.placement;
         let request = Message {
@@ -352,8 +354,8 @@ impl World {
             cargo: [0; CARGO_WORDS],
         };
         let request = Message { regime: self.regime_of(&request), ..request };
-        let (latency, transfer) = context.network.idle_parts(&request);
-        let asked = Flight::new(arrived.since(outgoing.requested), latency, transfer);
+        let idle = context.network.idle_parts(&request);
+        let asked = Flight::new(arrived.since(outgoing.requested), idle);
         let rest = at.since(matched).saturating_sub(cleared.flight.total());
         Handshake {
             asked,
@@ -447,8 +449,8 @@ impl World {
         let Message { from, to, .. } = arrival.message;
         let there = Message { from: to, to: from, size: pending.bytes, ..arrival.message };
         let there = Message { regime: self.regime_of(&there), ..there };
-        let (latency, transfer) = context.network.idle_parts(&there);
-        let there = Flight::new(parcel.sent.since(pending.handed), latency, transfer);
+        let idle = context.network.idle_parts(&there);
+        let there = Flight::new(parcel.sent.since(pending.handed), idle);
         let held = arrival.injected.since(parcel.sent);
         let applied =
             if parcel.ready { self.setup.reduce_rate.transfer(pending.bytes) } else { Duration::ZERO };
@@ -479,10 +481,11 @@ impl World {
 
 /// Shares of `whole`: the parts themselves where they fit, else in proportion to them.
 fn shares(parts: [u64; ON_PATH], whole: u64) -> [u64; ON_PATH] {
-    let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
-    if sum <= u128::from(whole) {
+    let sum = parts.iter().try_fold(0u64, |sum, part| sum.checked_add(*part));
+    if sum.is_some_and(|sum| sum <= whole) {
         return parts;
     }
+    let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
     parts.map(|part| (u128::from(part) * u128::from(whole) / sum) as u64)
 }
 

@@ -263,7 +263,7 @@ impl World {
         };
         let message = self.message(&parcel, payload, false);
         self.charge_work(rank, Target::Round(instance), at);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
     }
 
     fn receive_part(

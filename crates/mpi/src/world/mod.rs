@@ -44,7 +44,7 @@ use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Tok
 use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
 use slab::Slab;
 
-use crate::cause::{Cause, Path};
+use crate::cause::Path;
 use crate::collective::{Selection, Step};
 use crate::compute::Processor;
 use crate::file_system::{FileSystem, Storage};
@@ -392,10 +392,8 @@ impl World {
 
     /// Hands `message` to the network at `at`, when its sender's overhead ends. With `ride`, the
     /// sender's call returns at that time, too. Says whether an event was needed for it.
-    fn transmit(&mut self, message: &Message, at: Time, ride: bool, context: &mut Context) -> bool {
-        let (mut message, mut path) = (*message, self.trigger);
-        path.add(Cause::Software, at.since(context.now));
-        Parcel::set_path(&mut message.cargo, &path);
+    fn transmit(&mut self, mut message: Message, at: Time, ride: bool, context: &mut Context) -> bool {
+        Parcel::set_path(&mut message.cargo, &self.path_until(at, context));
         if at == context.now {
             context.network.inject(at, &message, context.queue);
             return false;

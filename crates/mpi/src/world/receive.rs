@@ -253,7 +253,7 @@ impl World {
         };
         let mut message = self.message(&parcel, Bytes(0), false);
         message.key = engine::Key::of_answer(incoming.asked, rank);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
     }
 
     /// The data of a rendezvous has come.

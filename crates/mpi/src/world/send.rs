@@ -120,7 +120,7 @@ impl World {
         let message = Message { nics: send.via.nics, ..self.message(&parcel, payload, false) };
         let is_local = eager || send.mode == SendMode::Buffered;
         let ride = ride && (is_local || target != Target::Call);
-        let riding = self.transmit(&message, at, ride, context) && ride;
+        let riding = self.transmit(message, at, ride, context) && ride;
         if eager {
             self.count(send.bytes);
         } else {
@@ -186,7 +186,7 @@ impl World {
         };
         let message = Message { nics: outgoing.nics, ..self.message(&data, size, !copies) };
         self.count_issued(size);
-        self.transmit(&message, at, false, context);
+        self.transmit(message, at, false, context);
         if !copies {
             return Ok(());
         }

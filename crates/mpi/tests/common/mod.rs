@@ -15,7 +15,9 @@ use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagM
 use mpi::source::Status;
 use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
 use network::message::LinkUse;
-use network::{Arrival, Endpoint, Happening, HostId, HostParameters, Memory, Message, Network, Nics, Regime};
+use network::{
+    Arrival, Endpoint, Happening, HostId, HostParameters, IdleTime, Memory, Message, Network, Nics, Regime,
+};
 
 /// Of the wire \[ps\].
 pub const LATENCY: u64 = 1_000_000;
@@ -49,11 +51,11 @@ impl Network for Wire {
         } else {
             (Happening::Delivered, slot.take().expect("a message arrives once"))
         };
-        arrivals.push(Arrival { happening, injected, message });
+        arrivals.push(Arrival { happening, injected, idle: self.idle_parts(&message), message });
     }
 
-    fn idle_time(&mut self, message: &Message) -> Duration {
-        Duration(LATENCY + message.size.0 * BYTE)
+    fn idle_parts(&self, message: &Message) -> IdleTime {
+        IdleTime { latency: Duration(LATENCY), transfer: Duration(message.size.0 * BYTE) }
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}

@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration};
 
-use crate::message::Message;
+use crate::message::{IdleTime, Message};
 use crate::topology::HostId;
-use crate::{Fabric, HostParameters, MemoryRegime, Part};
+use crate::{Fabric, HostParameters, MemoryRegime, Part, Regime};
 
 /// The fabric and the hosts, for messages that are alone on them.
 pub(super) struct Alone {
@@ -39,8 +39,17 @@ pub(super) struct Path {
 
 impl Path {
     /// How long `size` takes on it.
-    pub fn time(self, size: Bytes) -> Duration {
-        self.setup + self.latency + self.bandwidth.transfer(size)
+    pub fn idle(self, size: Bytes) -> IdleTime {
+        IdleTime { latency: self.setup + self.latency, transfer: self.bandwidth.transfer(size) }
+    }
+
+    /// This path, of NICs and links, for messages of `regime`.
+    pub fn under(self, regime: &Regime) -> Path {
+        Path {
+            latency: self.latency + regime.latency,
+            bandwidth: self.bandwidth.min(regime.process_rate).min(regime.nic_rate),
+            ..self
+        }
     }
 }
 
@@ -57,18 +66,24 @@ impl Alone {
     /// The path of `message`.
     pub fn path(&self, message: &Message) -> Path {
         if message.from.host == message.to.host {
-            let memory = self.memory(message);
-            let bandwidth = memory.bandwidth.min(memory.total_bandwidth);
-            return Path { setup: Duration::ZERO, latency: memory.latency, bandwidth };
+            return self.copy(message);
         }
-        let regime = &self.hosts.regimes[usize::from(message.regime)];
-        let idle = self.fabric.idle(message.from.host, message.to.host);
+        let links = self.links(message.from.host, message.to.host);
+        links.under(&self.hosts.regimes[usize::from(message.regime)])
+    }
+
+    /// The path of `message`, which stays within its host.
+    pub fn copy(&self, message: &Message) -> Path {
+        let memory = self.memory(message);
+        let bandwidth = memory.bandwidth.min(memory.total_bandwidth);
+        Path { setup: Duration::ZERO, latency: memory.latency, bandwidth }
+    }
+
+    /// NICs and links between two hosts, for messages of whatever regime.
+    pub fn links(&self, from: HostId, to: HostId) -> Path {
+        let idle = self.fabric.idle(from, to);
         let bandwidth = self.payload_bandwidth(idle.bandwidth);
-        Path {
-            setup: self.hosts.nics.setup,
-            latency: idle.latency + regime.latency,
-            bandwidth: bandwidth.min(regime.process_rate).min(regime.nic_rate),
-        }
+        Path { setup: self.hosts.nics.setup, latency: idle.latency, bandwidth }
     }
 
     /// Memory regime of `message`, which stays within its host.
@@ -99,10 +114,5 @@ impl Alone {
     pub fn lookahead(&self, part: &Part) -> Duration {
         let regime = self.hosts.regimes.iter().map(|regime| regime.latency).min();
         part.cut.least_path() + regime.expect("a platform has at least one regime")
-    }
-
-    /// How long `message` takes.
-    pub fn time(&self, message: &Message) -> Duration {
-        self.path(message).time(message.size)
     }
 }

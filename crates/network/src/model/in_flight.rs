@@ -7,7 +7,9 @@
 use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 
 use crate::Part;
-use crate::message::{Arrival, CARGO_WORDS, CROSSING_WORDS, Crossing, Endpoint, Happening, Message};
+use crate::message::{
+    Arrival, CARGO_WORDS, CROSSING_WORDS, Crossing, Endpoint, Happening, IdleTime, Message,
+};
 use crate::nics::NicPair;
 use crate::topology::HostId;
 
@@ -67,7 +69,15 @@ pub(super) struct InFlight<S> {
 pub(super) struct Slot<S> {
     pub message: Message,
     pub injected: Time,
+    /// Computed once, when the message is handed over: its receiver splits its time by it.
+    pub idle: IdleTime,
     pub state: S,
+}
+
+impl<S> Slot<S> {
+    fn arrival(&self, happening: Happening) -> Arrival {
+        Arrival { happening, injected: self.injected, idle: self.idle, message: self.message }
+    }
 }
 
 impl<S> InFlight<S> {
@@ -76,10 +86,10 @@ impl<S> InFlight<S> {
         InFlight { slots: Vec::new(), free: Vec::new(), part, crossings: Vec::new(), lookahead }
     }
 
-    /// Takes `message` in and gives its slot.
+    /// Takes `message` in, which takes `idle` on an idle network, and gives its slot.
     #[inline]
-    pub fn insert(&mut self, now: Time, message: &Message, state: S) -> u32 {
-        let slot = Slot { message: *message, injected: now, state };
+    pub fn insert(&mut self, now: Time, message: &Message, idle: IdleTime, state: S) -> u32 {
+        let slot = Slot { message: *message, injected: now, idle, state };
         if let Some(index) = self.free.pop() {
             self.slots[index as usize] = slot;
             return index;
@@ -99,8 +109,7 @@ impl<S> InFlight<S> {
 
     /// What to tell of the message at `index`, whose buffer is free.
     pub fn sent(&self, index: u32) -> Arrival {
-        let slot = &self.slots[index as usize];
-        Arrival { happening: Happening::Sent, injected: slot.injected, message: slot.message }
+        self.slots[index as usize].arrival(Happening::Sent)
     }
 
     /// What `step` has to tell of the message at `index`; after the last of its steps its slot is free.
@@ -113,23 +122,14 @@ impl<S> InFlight<S> {
         if step != Step::Sent {
             self.free.push(index);
         }
-        let slot = &self.slots[index as usize];
-        Arrival { happening, injected: slot.injected, message: slot.message }
+        self.slots[index as usize].arrival(happening)
     }
 
     /// Schedules the end of the message at `index`: when the sender's buffer is free, if it asked for
     /// that, and `step` towards its delivery. Sent is never told after delivered. One for another part of
-    /// the network crosses to it with its `luggage`. At its receiver it has the place that it names.
+    /// the network crosses to it. At its receiver it has the place that it names.
     #[inline]
-    pub fn schedule(
-        &mut self,
-        index: u32,
-        sent: Time,
-        step: Step,
-        at: Time,
-        luggage: u64,
-        queue: &mut Queue,
-    ) {
+    pub fn schedule(&mut self, index: u32, sent: Time, step: Step, at: Time, queue: &mut Queue) {
         let slot = &self.slots[index as usize];
         let owner = owner(slot.message.from.host);
         let to = self.part.cut.of_host(slot.message.to.host);
@@ -139,7 +139,8 @@ impl<S> InFlight<S> {
             }
             return queue.place(at, slot.message.key, token(step, index, 0));
         }
-        let words = pack(&slot.message, slot.injected, luggage);
+        let mut words = pack(&slot.message, slot.injected);
+        words[FREE_AT..FREE_AT + 2].copy_from_slice(&[slot.idle.latency.0, slot.idle.transfer.0]);
         let key = slot.message.key;
         if slot.message.notify_sent {
             queue.push(sent, owner, token(Step::SentAbroad, index, 0));
@@ -149,23 +150,17 @@ impl<S> InFlight<S> {
         self.crossings.push(Crossing { to, at, key, words });
     }
 
-    /// Takes in a message from another part, for which `step` is due next; `state` makes what is kept for
-    /// it of its luggage.
-    pub fn import(
-        &mut self,
-        crossing: &Crossing,
-        step: Step,
-        state: impl FnOnce(u64) -> S,
-        queue: &mut Queue,
-    ) {
-        let (message, injected, luggage) = unpack(&crossing.words);
-        let index = self.insert(injected, &message, state(luggage));
+    /// Takes in a message from another part, for which `step` is due next; `state` is kept for it.
+    pub fn import(&mut self, crossing: &Crossing, step: Step, state: S, queue: &mut Queue) {
+        let (message, injected) = unpack(&crossing.words);
+        let [latency, transfer] = [FREE_AT, FREE_AT + 1].map(|at| Duration(crossing.words[at]));
+        let index = self.insert(injected, &message, IdleTime { latency, transfer }, state);
         queue.place(crossing.at, crossing.key, token(step, index, 0));
     }
 }
 
-/// A message in words.
-pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; CROSSING_WORDS] {
+/// A message in words. Those from [`FREE_AT`] on, before that of the key, are the model's own.
+pub(super) fn pack(message: &Message, injected: Time) -> [u64; CROSSING_WORDS] {
     let Message { from, to, nics, regime, notify_sent, size, key, cargo } = message;
     let mut words = [0; CROSSING_WORDS];
     words[0] = u64::from(from.host.0) << 32 | u64::from(to.host.0);
@@ -174,13 +169,15 @@ pub(super) fn pack(message: &Message, injected: Time, luggage: u64) -> [u64; CRO
     if let Some(NicPair { from, to }) = nics {
         words[1] |= NICS | u64::from(*from) << 24 | u64::from(*to) << 16;
     }
-    words[2..5].copy_from_slice(&[size.0, injected.0, luggage]);
+    words[2..FREE_AT].copy_from_slice(&[size.0, injected.0]);
     words[KEY_AT] = key.word();
     words[CARGO_AT..].copy_from_slice(cargo);
     words
 }
 
-/// Where the cargo begins; a model has the words before it that [`pack`] leaves free.
+/// First word that [`pack`] leaves free.
+pub(super) const FREE_AT: usize = 4;
+/// First word of the cargo.
 const CARGO_AT: usize = CROSSING_WORDS - CARGO_WORDS;
 /// Word of the key, before the cargo.
 const KEY_AT: usize = CARGO_AT - 1;
@@ -189,7 +186,7 @@ const KEY_AT: usize = CARGO_AT - 1;
 const NICS: u64 = 1 << 9;
 
 /// What [`pack`] was given.
-pub(super) fn unpack(words: &[u64; CROSSING_WORDS]) -> (Message, Time, u64) {
+pub(super) fn unpack(words: &[u64; CROSSING_WORDS]) -> (Message, Time) {
     let end = |host: u64, process: u64| Endpoint { host: HostId(host as u32), process: process as u16 };
     let message = Message {
         from: end(words[0] >> 32, words[1] >> 48),
@@ -202,7 +199,7 @@ pub(super) fn unpack(words: &[u64; CROSSING_WORDS]) -> (Message, Time, u64) {
         key: Key::from_word(words[KEY_AT]),
         cargo: words[CARGO_AT..].try_into().expect("a cargo is the rest"),
     };
-    (message, Time(words[3]), words[4])
+    (message, Time(words[3]))
 }
 
 #[cfg(test)]
@@ -224,7 +221,7 @@ mod tests {
                 key: Key::of_answer(u32::MAX, 7),
                 cargo: [1, u64::MAX, 3, 4, 5, 6, 7, 8, 9, 10, u64::MAX - 1],
             };
-            assert_eq!(unpack(&pack(&message, Time(6), 7)), (message, Time(6), 7));
+            assert_eq!(unpack(&pack(&message, Time(6))), (message, Time(6)));
         }
     }
 }

@@ -19,7 +19,7 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, LinkUse, Message, Network};
+use crate::message::{Arrival, IdleTime, LinkUse, Message, Network};
 use crate::{Fabric, HostParameters, Part};
 
 /// Messages that take no time.
@@ -41,8 +41,8 @@ impl Infinite {
 
 impl Network for Infinite {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
-        let index = self.flight.insert(now, message, ());
-        self.flight.schedule(index, now, Step::Delivered, now, 0, queue);
+        let index = self.flight.insert(now, message, IdleTime::default(), ());
+        self.flight.schedule(index, now, Step::Delivered, now, queue);
     }
 
     fn wake(&mut self, _now: Time, token: Token, _queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
@@ -50,8 +50,8 @@ impl Network for Infinite {
         arrivals.push(self.flight.tell(step, index));
     }
 
-    fn idle_time(&mut self, _message: &Message) -> Duration {
-        Duration::ZERO
+    fn idle_parts(&self, _message: &Message) -> IdleTime {
+        IdleTime::default()
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}

@@ -24,7 +24,7 @@ use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open, token};
-use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::message::{Arrival, Crossing, IdleTime, LinkUse, Message, Network};
 use crate::nics::Chooser;
 use crate::{Fabric, HostParameters, Part};
 
@@ -36,8 +36,7 @@ pub struct LogGP {
     stations: Vec<Station>,
     /// When the memory of each host is free.
     memories: Vec<Time>,
-    /// With each message, how long a NIC transfers it (n G).
-    flight: InFlight<Duration>,
+    flight: InFlight<()>,
 }
 
 /// When the parts of a NIC are free.
@@ -76,20 +75,21 @@ impl LogGP {
     }
 
     fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
-        let path = self.alone.path(message);
+        let path = self.alone.copy(message);
+        let idle = path.idle(message.size);
         let bus = self.alone.memory(message).total_bandwidth.transfer(message.size);
         let free = &mut self.memories[message.from.host.0 as usize];
         let begin = now.max(*free);
         *free = begin + bus;
-        let sent = begin + path.bandwidth.transfer(message.size);
-        let index = self.flight.insert(now, message, Duration::ZERO);
-        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, 0, queue);
+        let sent = begin + idle.transfer;
+        let index = self.flight.insert(now, message, idle, ());
+        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, queue);
     }
 
     /// The last byte would be at the receiver now; gives when it is if its NIC was busy.
     fn receive(&mut self, now: Time, index: u32) -> Option<Time> {
         let slot = self.flight.get(index);
-        let transfer = slot.state;
+        let transfer = slot.idle.transfer;
         let nic = self.alone.nic(slot.message.to.host, slot.message.nic_pair().to);
         let free = &mut self.stations[nic as usize].receiving;
         // Its last byte came no sooner than one transfer after the start of the run.
@@ -106,7 +106,8 @@ impl Network for LogGP {
             return self.copy(now, message, queue);
         }
         let path = self.alone.path(message);
-        let transfer = path.bandwidth.transfer(message.size);
+        // n G: for so long each NIC transfers it.
+        let idle @ IdleTime { transfer, .. } = path.idle(message.size);
         let (alone, stations) = (&self.alone, &mut self.stations);
         let load = |nic| stations[alone.nic(message.from.host, nic) as usize].sending.max(now).0;
         let message = &self.chooser.settle(message, load);
@@ -115,8 +116,8 @@ impl Network for LogGP {
         let begin = station.prepared.max(station.sending);
         station.sending = begin + transfer.max(alone.hosts.nic_gap);
         let sent = begin + transfer;
-        let index = self.flight.insert(now, message, transfer);
-        self.flight.schedule(index, sent, Step::AtReceiver, sent + path.latency, transfer.0, queue);
+        let index = self.flight.insert(now, message, idle, ());
+        self.flight.schedule(index, sent, Step::AtReceiver, sent + path.latency, queue);
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
@@ -130,13 +131,8 @@ impl Network for LogGP {
         arrivals.push(self.flight.tell(step, index));
     }
 
-    fn idle_time(&mut self, message: &Message) -> Duration {
-        self.alone.time(message)
-    }
-
-    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
-        let path = self.alone.path(message);
-        (path.setup + path.latency, path.bandwidth.transfer(message.size))
+    fn idle_parts(&self, message: &Message) -> IdleTime {
+        self.alone.path(message).idle(message.size)
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
@@ -150,6 +146,6 @@ impl Network for LogGP {
     }
 
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
-        self.flight.import(crossing, Step::AtReceiver, Duration, queue);
+        self.flight.import(crossing, Step::AtReceiver, (), queue);
     }
 }

@@ -33,10 +33,10 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Bandwidth, Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
-use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
+use super::in_flight::{InFlight, Slot, Step, VERSIONS, open, owner, token};
 use super::process_rates::ProcessRates;
 use super::rate::{Rate, Work, fair_share};
-use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::message::{Arrival, Crossing, IdleTime, LinkUse, Message, Network};
 use crate::nics::Chooser;
 use crate::topology::HostId;
 use crate::{Fabric, HostParameters, Part};
@@ -81,7 +81,6 @@ struct Transfer {
     rate: Rate,
     /// The most that its path allows.
     limit: Rate,
-    latency: Duration,
     next_active: u32,
     /// The process's next message; of an active one also the last.
     next_queued: u32,
@@ -93,7 +92,6 @@ const ARRIVING: Transfer = Transfer {
     left: Work::ZERO,
     rate: Rate(0),
     limit: Rate(0),
-    latency: Duration::ZERO,
     next_active: NONE,
     next_queued: NONE,
     last_queued: NONE,
@@ -188,9 +186,10 @@ impl MaxRate {
         for position in 0..self.active.len() {
             let mut index = self.active[position];
             while self.flight.get(index).state.left == Work::ZERO {
-                let Transfer { latency, next_queued, last_queued, .. } = self.flight.get(index).state;
+                let Slot { idle, state: Transfer { next_queued, last_queued, .. }, .. } =
+                    *self.flight.get(index);
                 self.stations[station].messages -= 1;
-                self.flight.schedule(index, now, Step::Delivered, now + latency, 0, queue);
+                self.flight.schedule(index, now, Step::Delivered, now + idle.latency, queue);
                 index = next_queued;
                 if index == NONE {
                     break;
@@ -300,17 +299,16 @@ impl HostRates {
 impl Network for MaxRate {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
-        let limit = Rate::of(path.bandwidth);
-        let transfer =
-            Transfer { left: Work::of(message.size), limit, latency: path.setup + path.latency, ..ARRIVING };
+        let (limit, idle) = (Rate::of(path.bandwidth), path.idle(message.size));
+        let transfer = Transfer { left: Work::of(message.size), limit, ..ARRIVING };
         let stations = usize::from(self.alone.hosts.nics.count) + 1;
         let first = stations * message.from.host.0 as usize;
         let (station, index) = if message.from.host == message.to.host {
-            (first + stations - 1, self.flight.insert(now, message, transfer))
+            (first + stations - 1, self.flight.insert(now, message, idle, transfer))
         } else {
             let load = |nic| u64::from(self.stations[first + usize::from(nic)].messages);
             let message = self.chooser.settle(message, load);
-            let index = self.flight.insert(now, &message, transfer);
+            let index = self.flight.insert(now, &message, idle, transfer);
             (first + usize::from(message.nic_pair().from), index)
         };
         if self.enqueue(station, index) == Place::Active {
@@ -332,13 +330,8 @@ impl Network for MaxRate {
         }
     }
 
-    fn idle_time(&mut self, message: &Message) -> Duration {
-        self.alone.time(message)
-    }
-
-    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
-        let path = self.alone.path(message);
-        (path.setup + path.latency, path.bandwidth.transfer(message.size))
+    fn idle_parts(&self, message: &Message) -> IdleTime {
+        self.alone.path(message).idle(message.size)
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
@@ -352,6 +345,6 @@ impl Network for MaxRate {
     }
 
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
-        self.flight.import(crossing, Step::Delivered, |_| ARRIVING, queue);
+        self.flight.import(crossing, Step::Delivered, ARRIVING, queue);
     }
 }

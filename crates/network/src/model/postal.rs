@@ -17,7 +17,7 @@ use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, Crossing, LinkUse, Message, Network};
+use crate::message::{Arrival, Crossing, IdleTime, LinkUse, Message, Network};
 use crate::{Fabric, HostParameters, Part};
 
 /// Messages that never meet.
@@ -52,9 +52,10 @@ impl Postal {
 impl Network for Postal {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let path = self.alone.path(message);
-        let sent = now + path.setup + path.bandwidth.transfer(message.size);
-        let index = self.flight.insert(now, message, ());
-        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, 0, queue);
+        let idle = path.idle(message.size);
+        let sent = now + path.setup + idle.transfer;
+        let index = self.flight.insert(now, message, idle, ());
+        self.flight.schedule(index, sent, Step::Delivered, sent + path.latency, queue);
     }
 
     fn wake(&mut self, _now: Time, token: Token, _queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
@@ -62,13 +63,8 @@ impl Network for Postal {
         arrivals.push(self.flight.tell(step, index));
     }
 
-    fn idle_time(&mut self, message: &Message) -> Duration {
-        self.alone.time(message)
-    }
-
-    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
-        let path = self.alone.path(message);
-        (path.setup + path.latency, path.bandwidth.transfer(message.size))
+    fn idle_parts(&self, message: &Message) -> IdleTime {
+        self.alone.path(message).idle(message.size)
     }
 
     fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
@@ -82,6 +78,6 @@ impl Network for Postal {
     }
 
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
-        self.flight.import(crossing, Step::Delivered, |_| (), queue);
+        self.flight.import(crossing, Step::Delivered, (), queue);
     }
 }

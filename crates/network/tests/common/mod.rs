@@ -167,6 +167,7 @@ pub fn drive_answered(
             // The network chooses for messages that name no NICs.
             let nics = message.nics.or(arrival.message.nics);
             assert_eq!((arrival.injected, arrival.message), (at, Message { nics, ..message }));
+            assert_eq!(arrival.idle, network.idle_parts(&message), "what an idle network takes");
             match arrival.happening {
                 Happening::Sent => {
                     assert_eq!(sent[number].replace(event.time), None, "sent once");

@@ -126,6 +126,7 @@ impl Domain {
                 let (at, message) = messages[number as usize];
                 let nics = message.nics.or(arrival.message.nics);
                 assert_eq!((arrival.injected, arrival.message), (at, Message { nics, ..message }));
+                assert_eq!(arrival.idle, self.network.idle_parts(&message), "what an idle network takes");
                 self.log.push((event.time, number, arrival.happening));
             }
         }

@@ -9,6 +9,7 @@ use engine::{Duration, Time};
 
 use super::streams::NONE;
 use crate::message::{Endpoint, Message};
+use crate::model::alone::Path;
 use crate::nics::NicPair;
 
 /// The ends of a connection.
@@ -38,6 +39,8 @@ pub(super) struct Connection {
     pub stream: u32,
     /// The queue in which its messages wait for their turn.
     pub queue: u32,
+    /// Path of a message that is alone, without its regime's part; copies have none.
+    pub links: Option<Path>,
     /// Messages that were handed over and are not delivered yet.
     pub pending: u32,
     /// Latency of the links and set-up of the NIC, to which a message adds that of its regime.
@@ -66,12 +69,13 @@ impl Connections {
     }
 
     /// A new connection between `ends`, without a route; `queue` gives the queue of a connection's number.
-    pub fn open(&mut self, ends: Ends, queue: impl FnOnce(u32) -> u32) -> u32 {
+    pub fn open(&mut self, ends: Ends, links: Option<Path>, queue: impl FnOnce(u32) -> u32) -> u32 {
         let number = self.unused.pop().unwrap_or(self.all.len() as u32);
         let connection = Connection {
             ends,
             stream: NONE,
             queue: queue(number),
+            links,
             pending: 0,
             latency: Duration::ZERO,
             delivered: Time::ZERO,

@@ -57,10 +57,10 @@ use std::sync::Arc;
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
 use engine::{Bytes, Duration, Observer, Queue, Time, Token};
 
-use super::alone::Alone;
+use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
-use crate::message::{Arrival, LinkUse, Message, Network, Shared};
+use crate::message::{Arrival, IdleTime, LinkUse, Message, Network, Shared};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
@@ -93,6 +93,8 @@ pub struct Flow {
     /// equal share: links with more to share.
     risen: Vec<u32>,
     chooser: Chooser,
+    /// True if each message finds a route of its own.
+    adaptive: bool,
     /// Where a NIC sends the messages of a process in turn: how many processes there are at all NICs, which have
     /// the first queues; else 0. Behind them, each connection has a queue.
     senders: u32,
@@ -137,6 +139,7 @@ impl Flow {
             max_min: MaxMin::default(),
             risen: Vec::new(),
             chooser: Chooser::new(nics, count),
+            adaptive: alone.fabric.routing.is_adaptive(),
             senders: if in_turn { count * u32::from(nics.count) * processes } else { 0 },
             loads: vec![0; if by_load { count as usize * usize::from(nics.count) } else { 0 }],
             sent: vec![0; count as usize],
@@ -187,13 +190,22 @@ impl Flow {
         }
         let (links, senders) = (&self.streams.links, self.senders);
         let sender = links.process_at(message.from, message.nic_pair().from);
-        let in_turn = senders > 0 && message.from.host != message.to.host;
-        self.connections.open(ends, |number| if in_turn { sender } else { senders + number })
+        let (from, to) = (message.from.host, message.to.host);
+        let links = (from != to).then(|| self.alone.links(from, to));
+        let in_turn = senders > 0 && from != to;
+        self.connections.open(ends, links, |number| if in_turn { sender } else { senders + number })
+    }
+
+    /// How long `message`, of `connection`, takes alone.
+    fn idle(&self, connection: u32, message: &Message) -> IdleTime {
+        let under = |links: Path| links.under(&self.alone.hosts.regimes[usize::from(message.regime)]);
+        let links = self.connections.all[connection as usize].links;
+        links.map_or_else(|| self.alone.copy(message), under).idle(message.size)
     }
 
     /// Do all messages of the connection of `message` go one way?
     fn has_fixed_way(&self, message: &Message) -> bool {
-        message.from.host == message.to.host || !self.alone.fabric.routing.is_adaptive()
+        message.from.host == message.to.host || !self.adaptive
     }
 
     /// The stream of `message`, the next of `connection`.
@@ -291,7 +303,7 @@ impl Flow {
             self.streams.carry(stream, self.alone.wire_bytes(message.size));
             self.count_at_nic(&message, false);
             let delivered = self.delivery(now, connection, &message);
-            self.flight.schedule(flow, now, Step::Delivered, delivered, 0, queue);
+            self.flight.schedule(flow, now, Step::Delivered, delivered, queue);
             self.leave(connection, &message);
             return false;
         }
@@ -383,7 +395,8 @@ impl Network for Flow {
     fn inject(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let message = &*self.settled(message);
         let connection = self.connection(message);
-        let flow = self.flight.insert(now, message, Transfer { connection, next: NONE });
+        let idle = self.idle(connection, message);
+        let flow = self.flight.insert(now, message, idle, Transfer { connection, next: NONE });
         let state = &mut self.connections.all[connection as usize];
         state.pending += 1;
         let is_first = self.queues.push(state.queue, flow, &mut self.flight);
@@ -420,13 +433,8 @@ impl Network for Flow {
         self.follow_rates(now, queue);
     }
 
-    fn idle_time(&mut self, message: &Message) -> Duration {
-        self.alone.time(message)
-    }
-
-    fn idle_parts(&mut self, message: &Message) -> (Duration, Duration) {
-        let path = self.alone.path(message);
-        (path.setup + path.latency, path.bandwidth.transfer(message.size))
+    fn idle_parts(&self, message: &Message) -> IdleTime {
+        self.alone.path(message).idle(message.size)
     }
 
     fn held_at(&self, message: &Message) -> Shared {

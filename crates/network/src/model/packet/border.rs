@@ -13,7 +13,7 @@ use super::transfer::Role;
 use super::{Packet, Step, token};
 use crate::Part;
 use crate::message::{CROSSING_WORDS, Crossing};
-use crate::model::in_flight::{pack, unpack};
+use crate::model::in_flight::{FREE_AT, pack, unpack};
 use crate::topology::{LinkId, Topology};
 
 /// The parts that links lead to and come from, and what is about to leave.
@@ -81,7 +81,7 @@ impl Border {
     pub fn credit(&mut self, to: u32, at: Time, lane: u32, size: u32, queue: &mut Queue) {
         let mut words = [0; CROSSING_WORDS];
         words[..2].copy_from_slice(&[lane.into(), size.into()]);
-        words[4] = CREDIT;
+        words[FREE_AT] = CREDIT;
         self.crossings.push(Crossing { to, at, key: queue.stamp(self.owner), words });
     }
 }
@@ -98,7 +98,8 @@ impl Packet {
         let course = self.courses.get(packet as usize).copied().unwrap_or(0);
         let way = self.way(packet);
         let luggage = PACKET | slot.role.word() << 8 | u64::from(way.attempt) << 16 | u64::from(course) << 32;
-        let mut words = pack(&slot.message, slot.injected, luggage);
+        let mut words = pack(&slot.message, slot.injected);
+        words[FREE_AT] = luggage;
         words[5] = state.tail.0;
         words[6] = two(lane, state.size);
         words[7] = two(slot.id, state.number);
@@ -115,12 +116,12 @@ impl Packet {
     /// Takes in what [`Packet::hand_over`] or [`Border::credit`] has sent.
     pub(super) fn take_in(&mut self, crossing: &Crossing, queue: &mut Queue) {
         let words = &crossing.words;
-        if words[4] == CREDIT {
+        if words[FREE_AT] == CREDIT {
             let lane = words[0] as u32;
             let at = (self.link_of(lane), lane);
             return self.take_credit(queue.now(), crossing.at, at, words[1] as u32, queue);
         }
-        let (message, injected, luggage) = unpack(words);
+        let ((message, injected), luggage) = (unpack(words), words[FREE_AT]);
         let (id, number) = ((words[7] >> 32) as u32, words[7] as u32);
         let index = self.messages.insert(injected, &message, id, 1);
         self.messages.take_over(index);

@@ -129,9 +129,8 @@ impl Packet {
         }
         // Over links without latency both may happen at the same time.
         self.tell_once(index, arrivals);
-        let slot = self.messages.get(index);
-        let Slot { injected, message, .. } = *slot;
-        arrivals.push(Arrival { happening: Happening::Delivered, injected, message });
+        let Slot { injected, message, .. } = self.messages.get(index);
+        arrivals.push(self.arrival(Happening::Delivered, *injected, message));
         self.messages.release(index);
     }
 
@@ -139,8 +138,8 @@ impl Packet {
     pub(super) fn tell_once(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
         let slot = self.messages.get_mut(index);
         if !std::mem::replace(&mut slot.told, true) {
-            let Slot { injected, message, .. } = *slot;
-            arrivals.push(Arrival { happening: Happening::Sent, injected, message });
+            let Slot { injected, message, .. } = self.messages.get(index);
+            arrivals.push(self.arrival(Happening::Sent, *injected, message));
         }
     }
 }

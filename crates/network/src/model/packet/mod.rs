@@ -50,6 +50,7 @@ mod connections;
 mod credits;
 mod decisions;
 mod faults;
+mod idle;
 mod injection;
 mod memory;
 mod messages;
@@ -72,7 +73,9 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
 use crate::faults::CutOff;
-use crate::message::{Arrival, Cargo, Crossing, Endpoint, LinkUse, Losses, Message, Network, Shared};
+use crate::message::{
+    Arrival, Cargo, Crossing, Endpoint, IdleTime, LinkUse, Losses, Message, Network, Shared,
+};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
@@ -408,31 +411,8 @@ impl Network for Packet {
         self.marked = marked;
     }
 
-    fn idle_time(&mut self, message: &Message) -> Duration {
-        if message.from.host == message.to.host {
-            return self.alone.time(message);
-        }
-        let fabric = &self.alone.fabric;
-        let idle = fabric.idle(message.from.host, message.to.host);
-        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
-        let host = regime.nic_rate.min(regime.process_rate);
-        let (full, packets) = (self.options.payload, self.options.packets(message.size));
-        let last = self.options.payload_of(message.size, packets - 1);
-        let sum = |time: &dyn Fn(Bytes) -> Duration| time(full) * (packets - 1) + time(last);
-        let on_links = sum(&|payload| idle.bandwidth.transfer(self.options.wire(payload)));
-        let on_host = sum(&|payload| host.transfer(payload));
-        let setup = self.alone.hosts.nics.setup;
-        let transport = self.transfers.as_ref().map(|transfers| &transfers.transport);
-        if let Some(transport) = transport.filter(|transport| transport.gets(message.size)) {
-            let ways = (idle.latency, fabric.idle(message.to.host, message.from.host).latency);
-            let on_link = |bytes| idle.bandwidth.transfer(bytes);
-            // The source prepares its notice, the destination its requests.
-            let setups = setup * 2;
-            return setups
-                + regime.latency
-                + transport.time_to_get(&self.options, message.size, ways, &on_link);
-        }
-        setup + idle.latency + regime.latency + on_links.max(on_host)
+    fn idle_parts(&self, message: &Message) -> IdleTime {
+        self.alone_on_network(message)
     }
 
     fn held_at(&self, message: &Message) -> Shared {

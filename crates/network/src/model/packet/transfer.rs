@@ -289,7 +289,7 @@ impl Packet {
         match kind {
             Kind::Put => self.deliver_at(now, at, index, queue, arrivals),
             Kind::Notice => self.begin_transfer(now, Kind::Get, (&come.message, come.injected), queue),
-            Kind::Done => arrivals.push(come.sent()),
+            Kind::Done => arrivals.push(self.arrival(Happening::Sent, come.injected, &come.message)),
             Kind::Get => panic!("what is got comes with responses"),
         }
         self.release(index);
@@ -340,7 +340,9 @@ impl Packet {
         let Some(at) = self.take_in_one(now, index, come, kind == Kind::Get) else { return };
         self.messages.get_mut(index).open = false;
         match kind {
-            Kind::Put if come.message.notify_sent => arrivals.push(come.sent()),
+            Kind::Put if come.message.notify_sent => {
+                arrivals.push(self.arrival(Happening::Sent, come.injected, &come.message))
+            }
             Kind::Get => {
                 self.deliver_at(now, at, index, queue, arrivals);
                 if come.message.notify_sent {
@@ -372,15 +374,8 @@ impl Packet {
 
     /// The message of the transfer at `index` is delivered.
     pub(super) fn deliver_transferred(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
-        let Slot { injected, message, .. } = *self.messages.get(index);
-        arrivals.push(Arrival { happening: Happening::Delivered, injected, message });
+        let Slot { injected, message, .. } = self.messages.get(index);
+        arrivals.push(self.arrival(Happening::Delivered, *injected, message));
         self.release(index);
-    }
-}
-
-impl Come {
-    /// That its message is sent.
-    fn sent(&self) -> Arrival {
-        Arrival { happening: Happening::Sent, injected: self.injected, message: self.message }
     }
 }
