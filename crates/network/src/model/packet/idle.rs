@@ -6,10 +6,10 @@
 //!
 //! summed over the payloads p of the packets. A message without payload is one packet, which has a header.
 
-use engine::{Bytes, Duration, Time};
+use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::Packet;
-use crate::fabric::Idle;
+use crate::Regime;
 use crate::message::{Arrival, Happening, IdleTime, Message};
 
 impl Packet {
@@ -24,33 +24,38 @@ impl Packet {
         if from == to {
             return self.alone.path(message).idle(message.size);
         }
+        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
         let path = self.alone.fabric.idle(from, to);
-        let whole = self.idle_time_of(message, message.size, path);
-        let latency = self.idle_time_of(message, Bytes(0), path).min(whole);
+        let setup = self.alone.hosts.nics.setup;
+        let latency = setup + path.latency + regime.latency;
+        // Nobody gets a message without payload: it is put, as one packet.
+        let header = path.bandwidth.transfer(self.options.wire(Bytes(0)));
+        let transport = self.transfers.as_ref().map(|transfers| &transfers.transport);
+        let whole = match transport.filter(|transport| transport.gets(message.size)) {
+            Some(transport) => {
+                let back = self.alone.fabric.idle(to, from);
+                let ways = (path.latency, back.latency);
+                let on_link = |bytes| path.bandwidth.transfer(bytes);
+                // The source prepares its notice, the destination its requests.
+                let setups = setup * 2;
+                setups + regime.latency + transport.time_to_get(&self.options, message.size, ways, &on_link)
+            }
+            None => latency + self.time_to_put(message.size, path.bandwidth, regime),
+        };
+        let latency = (latency + header).min(whole);
         IdleTime { latency, transfer: whole.saturating_sub(latency) }
     }
 
-    /// How long `message` would take over `path` if it had `size`.
-    fn idle_time_of(&self, message: &Message, size: Bytes, path: Idle) -> Duration {
-        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
-        let setup = self.alone.hosts.nics.setup;
-        let on_link = |bytes| path.bandwidth.transfer(bytes);
-        let transport = self.transfers.as_ref().map(|transfers| &transfers.transport);
-        if let Some(transport) = transport.filter(|transport| transport.gets(size)) {
-            let back = self.alone.fabric.idle(message.to.host, message.from.host);
-            let ways = (path.latency, back.latency);
-            // The source prepares its notice, the destination its requests.
-            return setup * 2 + regime.latency + transport.time_to_get(&self.options, size, ways, &on_link);
-        }
+    /// How long the packets of a message of `size` keep links of `bandwidth`, or the path of their process, busy.
+    fn time_to_put(&self, size: Bytes, bandwidth: Bandwidth, regime: &Regime) -> Duration {
         let host = regime.nic_rate.min(regime.process_rate);
         let (full, packets) = (self.options.payload, self.options.packets(size));
-        let last = self.options.payload_of(size, packets - 1);
-        let sum = |time: &dyn Fn(Bytes) -> Duration| match packets {
-            1 => time(last),
-            _ => time(full) * (packets - 1) + time(last),
-        };
-        let on_links = sum(&|payload| on_link(self.options.wire(payload)));
-        let on_host = sum(&|payload| host.transfer(payload));
-        setup + path.latency + regime.latency + on_links.max(on_host)
+        let on = |payload| (bandwidth.transfer(self.options.wire(payload)), host.transfer(payload));
+        let (mut on_links, mut on_host) = on(self.options.payload_of(size, packets - 1));
+        if packets > 1 {
+            let (link, process) = on(full);
+            (on_links, on_host) = (on_links + link * (packets - 1), on_host + process * (packets - 1));
+        }
+        on_links.max(on_host)
     }
 }
