@@ -189,6 +189,8 @@ def test_a_long_instant_is_not_waited_for(tmp_path: Path, threads: int) -> None:
     assert process.returncode == 130, err
     summary = json.loads(out)
     stopped = summary["stopped"]
-    assert (summary["partial"], stopped["by"], stopped["at_s"]) == (True, "interrupt", 0.0)
-    assert stopped["whole_until_s"] == 0.0 and 0 < summary["messages"] < 3072 * 3071
+    # At time zero, unless this machine was so busy that the signal came late; not where all would have begun.
+    assert (summary["partial"], stopped["by"]) == (True, "interrupt")
+    assert stopped["whole_until_s"] <= stopped["at_s"] < 100e-6
+    assert 0 < summary["messages"] < 3072 * 3071
     assert any("only a part is in this report" in text for text in summary["warnings"])
