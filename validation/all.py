@@ -35,6 +35,7 @@ SCRIPTS = (
     "microbenchmarks",
     "applications",
     "recorded_here",
+    "node_memory",
 )
 PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")
@@ -51,14 +52,18 @@ def table(rows: list[Result]) -> str:
     return "\n".join(lines)
 
 
-def summary(rows: list[Result]) -> list[str]:
-    """Number of predictions, their median error and the worst; of all, and of those that test the network."""
-    measured = [row for row in rows if row.kind is Kind.MEASURED]
+def summary(results_of: dict[str, list[Result]]) -> list[str]:
+    """Number of predictions, median error and worst: of all, of tests of the network, and by script."""
+    measured_of = {
+        name: [row for row in rows if row.kind is Kind.MEASURED] for name, rows in results_of.items()
+    }
+    measured = [row for rows in measured_of.values() for row in rows]
     groups = {
         "all": measured,
         "those that an infinite network does not give as well": [
             row for row in measured if row.null is not None and row.tests_the_network
         ],
+        **{f"`{name}.py`": rows for name, rows in measured_of.items()},
     }
     lines = ["| predictions | how many | median error | worst |", "| --- | ---: | ---: | --- |"]
     for name, group in groups.items():
@@ -82,7 +87,7 @@ def page(results_of: dict[str, list[Result]]) -> str:
         of_kind = {name: [row for row in rows if row.kind is kind] for name, rows in results_of.items()}
         sections = [f"### `{name}.py`\n\n{table(rows)}" for name, rows in of_kind.items() if rows]
         if kind is Kind.MEASURED:
-            sections.insert(0, "\n".join(summary([row for rows in of_kind.values() for row in rows])))
+            sections.insert(0, "\n".join(summary(of_kind)))
         if sections:
             parts.append(f"\n## {kind.value}\n\n" + "\n\n".join(sections) + "\n")
     return "".join(parts)
@@ -127,7 +132,7 @@ def main() -> None:
     for kind in PARTS:
         if of_kind := [row.cells() for row in everything if row.kind is kind]:
             results.show(kind.value, HEAD, of_kind)
-    print("\n".join(summary(everything)))
+    print("\n".join(summary(compared)))
     for line in absent:
         print(line)
     if arguments.write:

@@ -4,7 +4,7 @@ Every number comes from one or two nodes, by a closed form; nothing is searched 
 
 | number | from |
 | --- | --- |
-| overheads o, each side | ping-pong within a node, its start-up less the memory's latency: 2 o + L |
+| overheads o, each side | Sendrecv of all processes of a node, short messages: one sent, one received, 2 o |
 | `host.memory.latency` L | assumed: 60 ns, a cache line from core to core |
 | `host.memory.bandwidth` | ping-pong within a node, its slope |
 | `host.memory.total_bandwidth` | Sendrecv of all processes of a node, 4 MiB: what they copy together |
@@ -15,6 +15,9 @@ Every number comes from one or two nodes, by a closed form; nothing is searched 
 
 The ping-pong of two nodes is HPCC's or that of the Intel MPI Benchmarks; where a campaign has neither,
 Sendrecv stands for it. The start-up of a rendezvous is further less the two messages of its handshake.
+
+Overheads are those of busy processes, by their rate, as LogP defines them. A ping-pong of two processes in a
+node takes half of that: they poll while they wait, and have the caches to themselves.
 
 Start-up A and slope 1/B of a range minimise the squares of the relative errors of A + n/B.
 """
@@ -155,8 +158,8 @@ def fit(root: Path, machine: Machine) -> Fit:
     series = {(one.benchmark, one.nodes): one for one in outputs.intel(root, machine.intel) if one.nodes <= 2}
     within = series["PingPong", 1].time_s
     memory = line(within, 0, 1 << 20)
-    overhead = max(0.0, (memory.start_s - CORE_TO_CORE_S) / 2)
     shared = series["Sendrecv", 1]
+    overhead = line(shared.time_s, 1, machine.short_limit).start_s / 2
     longest = max(shared.time_s)
     if machine.apart:
         (between,) = [one for one in outputs.intel(root, machine.apart) if one.nodes == 2]

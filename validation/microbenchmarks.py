@@ -18,12 +18,11 @@ short messages.
 from __future__ import annotations
 
 import hashlib
-import math
 import random
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 
 import benchmark_fits as fits
 import benchmark_outputs as outputs
@@ -184,24 +183,13 @@ def predictions(out: Path, quick: bool) -> list[Result]:
 
 
 def compare(out: Path, quick: bool) -> list[Result]:
-    """Every prediction, and what they say together."""
+    """Every prediction, and that none is missing."""
     found = predictions(out, quick)
-    together: dict[str, list[float]] = {"all": [abs(one.error) for one in found]}
-    for one in found:
-        together.setdefault(one.what.split(",")[0], []).append(abs(one.error))
-    why = "median of absolute errors, in percent; the goal is 0"
-    medians = [
-        Result(f"{name}: {len(errors)} predictions", 0.0, 100 * median(errors), "%", None, why, Kind.OWN)
-        for name, errors in together.items()
-    ]
-    worst = max(found, key=lambda one: abs(math.log(one.ours / one.published)) if one.ours else 0.0)
-    ratio = worst.ours / worst.published
-    far = Result("the worst, over its measurement", 1.0, ratio, "", None, worst.what, Kind.OWN)
     count = len(found)
     held = Result(
         "predictions with a value", count, sum(one.ours > 0 for one in found), "", 0.0, "", Kind.OWN
     )
-    return [*found, *medians, far, held]
+    return [*found, held]
 
 
 def print_fits(out: Path) -> None:

@@ -82,6 +82,9 @@ class Machine:
     ppn: int = 1
     platform: str = str(HERE / "platforms" / "ideal-crossbar.toml")
     overrides: dict = field(default_factory=dict)
+    sizes: tuple[str, ...] = ("8 B", "4 KiB", "64 KiB", "1 MiB")
+    equal_hosts: bool = True
+    """Do all pairs of hosts have the same path, so that a renumbering changes nothing?"""
 
 
 OVERHEADS = {"mpi.regimes": [{"name": "all", "send_overhead": "300 ns", "receive_overhead": "300 ns"}]}
@@ -89,8 +92,18 @@ MACHINES = (
     Machine("ideal", "an ideal switch, one process on a host, no overheads", (2, 7, 16, 32)),
     Machine("overheads", "the same with overheads of 300 ns", (2, 7, 16, 32), overrides=OVERHEADS),
     Machine("nodes", "the same with four processes on a host", (8, 32), 4, overrides=OVERHEADS),
+    *(
+        Machine(
+            name,
+            "the preset, with messages so short that no link is busy for long",
+            (16, 64),
+            platform=name,
+            sizes=("8 B",),
+            equal_hosts=False,
+        )
+        for name in ("fat-tree", "tofu", "dragonfly", "slingshot-11")
+    ),
 )
-SIZES = ("8 B", "4 KiB", "64 KiB", "1 MiB")
 
 
 @dataclass(frozen=True)
@@ -131,7 +144,8 @@ def cases(quick: bool) -> Iterator[Case]:
     for machine in MACHINES[:2] if quick else MACHINES:
         for ranks in machine.ranks[1:3] if quick else machine.ranks:
             for collective, algorithms in ALGORITHMS.items():
-                sizes = SIZES[:1] if collective == "barrier" else SIZES[::2] if quick else SIZES
+                every = machine.sizes
+                sizes = every[:1] if collective == "barrier" else every[::2] if quick else every
                 for size in sizes:
                     for algorithm in algorithms:
                         yield Case(machine, collective, algorithm, size, ranks)
@@ -256,7 +270,12 @@ def spreads(quick: bool) -> list[tuple[Case, str, float]]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for case in cases(quick):
-            if case.ranks == 2 or case.size not in SIZES[::2] or case.seconds(REFERENCE) is None:
+            if (
+                not case.machine.equal_hosts
+                or case.ranks == 2
+                or case.size not in case.machine.sizes[::2]
+                or case.seconds(REFERENCE) is None
+            ):
                 continue
             files = numberings(case, 3 if quick else 20, Path(folder))
             for model in MODELS:
@@ -332,7 +351,7 @@ tests run a part of it. Machines, whose fabric is never the limit:
 {machines}
 ## Time over that of the packet model
 
-Collectives of {", ".join(SIZES)}, with every algorithm.
+Collectives of {", ".join(MACHINES[0].sizes)} ({MACHINES[-1].sizes[0]} on presets), with every algorithm.
 
 {counts}
 Ratios beyond 1.25 either way, with the reason:
@@ -340,8 +359,8 @@ Ratios beyond 1.25 either way, with the reason:
 {whys}
 ## Equal hosts renumbered
 
-Twenty random numberings of the hosts beside their own, collectives of {" and ".join(SIZES[::2])}: the longest
-time over the shortest, less one.
+Twenty random numberings of the hosts beside their own, collectives of {" and ".join(MACHINES[0].sizes[::2])}:
+the longest time over the shortest, less one.
 
 {changes}"""
 
