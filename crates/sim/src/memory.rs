@@ -230,7 +230,7 @@ mod tests {
                 models.push(platform.model("flow", 1, fabric, hosts, &Part::whole()).unwrap());
                 resident().saturating_sub(before)
             });
-            let fits = |taken: u64| estimate <= taken * 21 / 20 && taken <= estimate * 3 / 2;
+            let fits = |taken: u64| estimate <= taken * 5 / 4 && taken <= estimate * 2;
             let found: Vec<u64> = taken.take_while(|taken| !fits(*taken)).collect();
             assert!(found.len() < 8, "{found:?} B, {estimate} B estimated");
         }
