@@ -31,29 +31,29 @@ pub struct Regime {
     pub nic_rate: Bandwidth,
 }
 
-/// Copies between the processes of one host, by their size: what fits into a cache is faster.
+/// Copies between the processes of one host, by size: those that fit into a cache are faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     /// In order of size; at least one, the last without limit.
     pub regimes: Vec<MemoryRegime>,
 }
 
-/// What a copy between two processes of one host costs. One of n bytes takes the fraction
-/// `n / total_bandwidth` of the host's memory for itself, whatever the regimes of the copies beside it.
+/// Costs of a copy between two processes of one host. One of n bytes keeps the host's memory busy for
+/// `n / total_bandwidth`, whatever the regimes of the copies beside it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryRegime {
     /// Up to and including this payload; the last regime has `Bytes(u64::MAX)`.
     pub up_to: Bytes,
     /// From the sender's store to the receiver's load.
     pub latency: Duration,
-    /// Of one copy between two processes.
+    /// Bandwidth of one copy between two processes.
     pub bandwidth: Bandwidth,
     /// Bandwidth of all such copies on the host together.
     pub total_bandwidth: Bandwidth,
 }
 
 impl Memory {
-    /// The same for copies of all sizes.
+    /// Memory with one regime for copies of all sizes.
     pub fn uniform(latency: Duration, bandwidth: Bandwidth, total_bandwidth: Bandwidth) -> Memory {
         let regime = MemoryRegime { up_to: Bytes(u64::MAX), latency, bandwidth, total_bandwidth };
         Memory { regimes: vec![regime] }

@@ -32,14 +32,13 @@ pub struct Message {
     pub to: Endpoint,
     /// The NICs that it leaves and comes by; `None` lets the platform choose. Within a host without meaning.
     pub nics: Option<NicPair>,
-    /// Index of the regime whose rates hold for it: into the platform's protocol regimes or, within a host, into
-    /// those of the host's memory.
+    /// Index of its regime: among the platform's protocol regimes or, within a host, among those of its memory.
     pub regime: u8,
     /// Whether to report [`Happening::Sent`], too.
     pub notify_sent: bool,
     /// Its length on the process's path; headers are the model's business.
     pub size: Bytes,
-    /// Its place among the messages that are delivered at the same time: no other on its way has the same.
+    /// Its place among the messages that are delivered at the same time; unique among those under way.
     pub key: Key,
     /// For the layer above.
     pub cargo: Cargo,
@@ -93,12 +92,12 @@ pub enum Shared {
     Nic,
     /// The links of this class.
     Links(u16),
-    /// Somewhere between the NICs: the model does not know where.
+    /// Some links between the NICs; the model does not tell which.
     Fabric,
 }
 
 impl Shared {
-    /// Resource of the links of a class; those of hosts are one with their NICs.
+    /// Resource of the links of a class; links of hosts belong to their NICs.
     pub fn of_class(class: u16) -> Shared {
         if usize::from(class) < HOST_CLASSES.len() { Shared::Nic } else { Shared::Links(class) }
     }
@@ -123,10 +122,10 @@ pub const CROSSING_WORDS: usize = 10 + CARGO_WORDS;
 
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///
-/// Each message is delivered exactly once, and if it asked for that, told of as sent, once: before, or where
-/// senders wait for answers, after. Messages of
-/// the same ends **may overtake each other**, where they go by different NICs, or by ways or regimes of different
-/// latency (but not in the flow model): keeping them in order is for the layer above.
+/// Each message is delivered exactly once. If it asks for that, it is reported as sent exactly once, before its delivery
+/// or, where senders wait for answers, after it. Messages of the same ends **may overtake each other** if they go by
+/// different NICs, or by routes or regimes of different latency (but not in the flow model): the layer above keeps them
+/// in order.
 ///
 /// Times are exact: `inject` is called at the simulated time `now` at which the first byte may leave
 /// the process, and what `wake` adds to `arrivals` happens at `now`.
@@ -156,7 +155,8 @@ pub trait Network: Send {
         self.idle_parts(message).total()
     }
 
-    /// What held up `message`, which is being delivered or has left, if it took longer than on an idle network.
+    /// Resource at which `message`, which is being delivered or has left, was delayed, if it took longer than on an idle
+    /// network.
     fn held_at(&self, message: &Message) -> Shared {
         if message.from.host == message.to.host { Shared::Memory } else { Shared::Nic }
     }

@@ -13,17 +13,17 @@
 //! Before the first byte of a message leaves, its NIC needs the set-up time: it fetches the descriptor of the
 //! transfer, and prepares one message after the other while others are being sent.
 //!
-//! Messages of a pair of processes leave a NIC one after the other. What a process sends to different partners
-//! leaves it
+//! Messages of a pair of processes leave a NIC one after the other. Messages of a process to different partners leave
+//! it in one of two orders:
 //!
 //! ```text
-//! in-turn    one message after the other, as it was handed over
+//! in-turn    one message after the other, in the order in which they were handed over
 //! shared     at the same time: each connection has its share of the NIC
 //! ```
 //!
 //! Shared is the default: MPI libraries have a connection for each partner (a queue pair of InfiniBand or RoCE, a
-//! TCP socket), and a NIC serves connections round robin, packet by packet. In turn go the messages that a
-//! processor writes into the network itself (Cray's FMA) or that a NIC takes from one queue of commands.
+//! TCP socket), and a NIC serves connections round robin, packet by packet. In-turn is right for processors that write
+//! messages into the network themselves (Cray's FMA) and for NICs that take them from one queue of commands.
 //!
 //! Assumes that messages are not split over NICs, and that all NICs of a host are at one router.
 //!
@@ -48,7 +48,7 @@ pub struct Nics {
     pub choice: NicChoice,
     /// Of a NIC for each message, before its first byte leaves.
     pub setup: Duration,
-    /// How the messages of a process to different partners leave; `None` where the network model decides.
+    /// Order in which the messages of a process to different partners leave; `None` for the network model's default.
     pub order: Option<NicOrder>,
 }
 
@@ -60,7 +60,7 @@ impl Nics {
         Nics { count: 1, choice: NicChoice::RoundRobin, setup: Duration::ZERO, order: None };
 }
 
-/// How the messages of a process to different partners leave its NIC.
+/// Order in which the messages of a process to different partners leave its NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NicOrder {
     /// One after the other.

@@ -179,7 +179,7 @@ pub(super) fn pack(message: &Message, injected: Time) -> [u64; CROSSING_WORDS] {
 pub(super) const FREE_AT: usize = 4;
 /// First word of the cargo.
 const CARGO_AT: usize = CROSSING_WORDS - CARGO_WORDS;
-/// Word of the key, before the cargo.
+/// Index of the key's word, before the cargo.
 const KEY_AT: usize = CARGO_AT - 1;
 
 /// That a message has chosen its NICs.

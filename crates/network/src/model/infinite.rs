@@ -4,11 +4,11 @@
 //! T(n) = 0
 //! ```
 //!
-//! Neither links, nor NICs, nor memory take time; the software overheads of MPI, which the processes spend, remain. It is
-//! the null model of a validation: what it predicts as well as another model says nothing of that model's network. The
-//! difference between a run on it and the same run on a real network is what communication costs.
+//! Links, NICs and memory take no time; the software overheads of MPI, which the processes spend, remain. It is the null
+//! model of a validation: a prediction that it makes as well as another model does not test that model. The difference
+//! between a run with it and the same run on a real network is the cost of communication.
 //!
-//! Assumes and holds nothing: it is a bound, below which no network can be.
+//! It has no assumptions: no network is faster.
 //!
 //! Source: the ideal network of Dimemas (Girona, Labarta, Badia, "Validation of Dimemas communication model for MPI
 //! collective operations", EuroPVM/MPI 2000), on which transfer efficiency is measured.

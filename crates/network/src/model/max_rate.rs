@@ -14,12 +14,12 @@
 //! ```
 //!
 //! where R_C and R_N are those of each message's regime. The NIC and its link are one: R_N is the narrower of the
-//! regime's `nic_rate` and the link's bandwidth for payload. c_i is no more than the bandwidth of the path. Copies between processes of one host share its memory by the same law: c = bandwidth,
-//! R_N = total bandwidth.
+//! regime's `nic_rate` and the link's bandwidth for payload. c_i is at most the bandwidth of the path. Copies between
+//! processes of one host share its memory by the same law: c = bandwidth, R_N = total bandwidth.
 //!
-//! Each NIC of a host is such a station by itself: k is the number of processes that send over it, and a
-//! process sends one message after the other over each, to whatever partners: the formula knows no other order of a NIC. The set-up of a NIC ends no transfer later: it is
-//! added to the latency.
+//! Each NIC of a host is such a station by itself: k is the number of processes that send over it, and a process sends
+//! one message after the other over each, to whatever partners, since the formula knows no other order. The set-up of a
+//! NIC does not delay the end of a transfer: it is added to the latency.
 //!
 //! Assumes that neither fabric nor receivers are ever the limit. Where R_Ci < 0 makes the aggregate rate
 //! negative, it stays at its last positive value.
@@ -264,10 +264,10 @@ impl MaxRate {
     }
 }
 
-/// The rates of all hosts. Most platforms have one kind of NIC; hosts of a graph may have links of their own.
+/// Rates of all hosts. Most platforms have one kind of NIC; the hosts of a graph may have links of several bandwidths.
 struct HostRates {
     kinds: Vec<ProcessRates>,
-    /// The kind of each host; empty where there is only one.
+    /// Kind of each host; empty if there is only one.
     hosts: Vec<u16>,
 }
 

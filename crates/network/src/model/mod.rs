@@ -38,13 +38,13 @@ pub struct Build {
     pub make: Make,
     /// Where its network may be cut.
     pub cut: Cutting,
-    /// Orders in which the messages of a process to different partners may leave a NIC, the model's own first.
-    /// All where there are none: messages do not meet.
+    /// Orders in which the messages of a process to different partners may leave a NIC, the model's default first. Empty
+    /// if messages never meet: then every order is right.
     pub nic_orders: &'static [NicOrder],
 }
 
 impl Build {
-    /// Checks that the model simulates NICs of `order`.
+    /// True if the model simulates NICs of `order`.
     pub fn knows(&self, order: NicOrder) -> bool {
         self.nic_orders.is_empty() || self.nic_orders.contains(&order)
     }

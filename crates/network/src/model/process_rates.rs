@@ -15,14 +15,15 @@ pub(super) struct ProcessRates {
     /// By kind: R_N, or the memory's total.
     nic: Vec<Rate>,
     weight: Vec<Weight>,
-    /// How many kinds are no copies.
+    /// Number of kinds that are no copies.
     regimes: usize,
-    /// The smallest R_N of a regime, and the smallest total of the memory's.
+    /// The smallest R_N of a regime, and the smallest total bandwidth of the memory.
     reference: [Rate; 2],
 }
 
 impl ProcessRates {
-    /// Of hosts whose NICs have links that carry `link` of payload: a NIC and its link are one, the narrower of both.
+    /// Rates of hosts whose NICs have links that carry `link` of payload. A NIC and its link are one: the narrower of both
+    /// counts.
     pub fn new(hosts: &HostParameters, link: Bandwidth) -> ProcessRates {
         let processes = usize::from(hosts.processes.max(1));
         let mut process: Vec<Rate> = hosts
@@ -72,8 +73,8 @@ impl ProcessRates {
 
 /// `(R_Cb + (k−1) R_Ci) / k` for k from 1 to `processes`.
 ///
-/// An aggregate below 1 B/s makes no sense: it stays what it was for one process less. A platform whose
-/// further processes take away that much comes with a warning.
+/// An aggregate below 1 B/s makes no sense: it stays what it was for one process less. Platforms whose further
+/// processes take bandwidth away come with a warning.
 fn each_of(base: Bandwidth, change: f64, processes: usize) -> Vec<Rate> {
     if base == Bandwidth::INFINITE || change == 0.0 {
         return vec![Rate::of(base); processes];

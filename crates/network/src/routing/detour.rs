@@ -6,8 +6,8 @@
 //!
 //! with q the load ahead of a packet on its minimal way (m) and on one by a random place (d), and H the hops
 //! left on each. On dragonflies the minimal way is `minimal`'s and the detour `valiant`'s, by a third group,
-//! where the packet is in the group that it comes from; between routers of a group it is by a third router of it, as on
-//! Cray's Aries (Faanes et al., "Cray Cascade", SC 2012); on grids they are dimension order, and dimension
+//! where the packet is in the group that it comes from; between routers of one group the detour goes by a third router
+//! of the group, as on Cray's Aries (Faanes et al., "Cray Cascade", SC 2012); on grids they are dimension order, and dimension
 //! order to a random router and from there. A packet that has begun a detour ends it.
 //!
 //! Channels: those of the most segments that a way can have, see `groups` and `grid_channels`.

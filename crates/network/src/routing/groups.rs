@@ -1,10 +1,10 @@
 //! Dragonflies: local, global, local; with or without a detour through a random group, or router.
 //!
-//! Channels ascend along every route: the n-th group's local links are on channel n, the global link
-//! that leaves it too. Within a channel, links have an order: those of rows, those of columns, global ones; a
-//! route takes them in that order, so nothing waits in a circle, and whatever breaks the order is on the next
-//! channel, and so is all that follows. That is 2 channels for minimal routes, 3 for those with a detour, and
-//! one more where a detour may begin at a later router.
+//! Channels ascend along every route: the local links of the n-th group are on channel n, and so is the global link that
+//! leaves it. Within a channel, links have an order: rows, columns, global links. A route takes them in that order, so
+//! that no packets wait for each other in a circle; a link that would break the order, and all after it, are on the next
+//! channel. That makes 2 channels for minimal routes, 3 for those with a detour, and one more where a detour may begin
+//! at a later router.
 //!
 //! Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008).
 
@@ -54,8 +54,7 @@ impl Groups {
         self.home(at, end, &mut choice, way);
     }
 
-    /// Goes to a third group, if the way to `end` leads to another group, and there is a third; says where
-    /// it lands.
+    /// Goes to a third group, if `end` is in another group and there is a third; gives the router at which it arrives.
     fn through_group(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) -> u32 {
         let dragonfly = &self.dragonfly;
         let (group, target) = (dragonfly.place(at).0, dragonfly.place(end).0);
@@ -69,7 +68,7 @@ impl Groups {
         self.cross(at, between, None, choice, way)
     }
 
-    /// Goes to a third router of the group, if there is one; says where it is.
+    /// Goes to a third router of the group, if there is one, and gives it.
     fn through_router(&self, at: u32, end: u32, choice: &mut Choice, way: &mut impl Way) -> u32 {
         let dragonfly = &self.dragonfly;
         let ((_, number), (_, target)) = (dragonfly.place(at), dragonfly.place(end));

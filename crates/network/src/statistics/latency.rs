@@ -40,7 +40,7 @@ fn low(bin: usize) -> u64 {
 }
 
 impl Latencies {
-    /// Counts one.
+    /// Counts a latency.
     pub fn note(&mut self, latency: Duration) {
         let bin = bin(latency.0);
         if bin >= self.counts.len() {
@@ -52,12 +52,12 @@ impl Latencies {
         self.max = self.max.max(latency);
     }
 
-    /// The mean \[s\]; of at least one.
+    /// The mean \[s\]. There must be a latency.
     pub fn mean_s(&self) -> f64 {
         self.total_ps as f64 * 1e-12 / self.count as f64
     }
 
-    /// Adds the counts of others.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Latencies) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);

@@ -31,8 +31,8 @@ impl Classes {
         classes
     }
 
-    /// The class of a link that carries a lone flow of each regime at these rates; of regimes beyond those no
-    /// flow passes it.
+    /// The class of a link that carries a lone flow of each regime at these rates; flows of further regimes never pass
+    /// it.
     pub fn add(&mut self, alone: &[Rate]) -> u16 {
         let slowest = *alone.iter().min().expect("there is a regime");
         let none = std::iter::repeat_n(slowest, self.regimes - alone.len());

@@ -1,8 +1,8 @@
-//! Connections: one for each pair of processes, and of their NICs, over which messages go.
+//! Connections: one for each pair of processes and NICs between which messages go.
 //!
 //! A connection delivers its messages in the order in which they were handed over, whatever their regimes
-//! and routes. It is kept when the last one is delivered, with its route where that is always the same: so
-//! many that all pairs that talk are there in most programs, and memory stays bounded in all others.
+//! and routes. When its last message is delivered it is kept, with its route where that is always the same, up to a
+//! number of connections that suffices for most programs and bounds the memory of all others.
 
 use engine::hash::Map;
 use engine::{Duration, Time};
@@ -43,11 +43,11 @@ pub(super) struct Connection {
     pub links: Option<Path>,
     /// Messages that were handed over and are not delivered yet.
     pub pending: u32,
-    /// Latency of the links and set-up of the NIC, to which a message adds that of its regime.
+    /// Latency of the links and set-up of the NIC, to which a message adds the latency of its regime.
     pub latency: Duration,
-    /// When the last message so far is delivered.
+    /// Time at which the last message so far is delivered.
     pub delivered: Time,
-    /// The link that held back the last message that has left; `NONE` before.
+    /// The bottleneck of the last message that has left; `NONE` before.
     pub held_by: u32,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Connections {
     unused: Vec<u32>,
 }
 
-/// From so many connections on, none is kept without messages: some 20 MB.
+/// Number of connections above which none is kept without messages: some 20 MB.
 const MOST: usize = 1 << 16;
 
 impl Connections {
@@ -89,8 +89,8 @@ impl Connections {
         number
     }
 
-    /// Notes that a message of a connection is delivered. Forgets the connection if that was its last one and
-    /// there are too many: then gives its stream.
+    /// Notes the delivery of a message. If it was the connection's last one and there are too many connections, removes
+    /// the connection and gives its stream.
     pub fn deliver(&mut self, number: u32) -> Option<u32> {
         let connection = &mut self.all[number as usize];
         connection.pending -= 1;

@@ -22,11 +22,11 @@ pub(super) struct Link {
     pub level: u64,
     /// max-min: no flow that others hold back is faster, if it holds some itself.
     pub top: u64,
-    /// How many flows it holds back,
+    /// Flows that it holds back.
     pub keeps: u32,
-    /// how many are on it,
+    /// Flows on it.
     pub load: u32,
-    /// and how many of them have no rate yet.
+    /// Flows on it that have no rate yet.
     pub fresh: u32,
     pub class: u16,
     /// Is it to be looked at when rates are computed?
@@ -228,7 +228,7 @@ impl Links {
         self.into.map(|first| LinkId(first + self.process_at(to, nic)))
     }
 
-    /// The place of a process at a NIC of its host, among those of all.
+    /// Number of a process at a NIC of its host, among all processes at all NICs.
     pub fn process_at(&self, end: Endpoint, nic: u8) -> u32 {
         self.nic(end.host, nic) * self.processes + u32::from(end.process)
     }

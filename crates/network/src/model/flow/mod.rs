@@ -21,12 +21,12 @@
 //! Links carry payload at `bandwidth · packet_payload / packet_wire`. Copies between processes of a
 //! host share its memory. Messages without content take the latency alone, and no share.
 //!
-//! Messages of one pair of processes that go by the same NICs have a connection, and flow over it one after
-//! the other, in the order in which they were handed over: the k-th of equal ones that are handed over
-//! at once has flowed after `k n / rate`. They are delivered in that order, too: one whose latency is shorter
-//! waits for the one before it. The connections of a process share its NIC as links do; where `nic.order` is
-//! `in-turn`, the messages of a process at a NIC flow one after the other, whatever their connections. Copies of a
-//! pair of processes of one host have a connection, too. A message finds its route when it begins to flow.
+//! Messages of one pair of processes over the same NICs share a connection, and flow over it one after the other, in
+//! the order in which they were handed over: the k-th of equal messages that are handed over at once has flowed after
+//! `k n / rate`. They are delivered in that order, too: a message with a shorter latency waits for the one before it.
+//! The connections of a process share its NIC like other flows share a link; with `nic.order = "in-turn"`, the messages
+//! of a process at a NIC flow one after the other, whatever their connections. Copies between two processes of one host
+//! have a connection, too. A message finds its route when it begins to flow.
 //!
 //! Changes at the same time are solved once, after everything else of that time. Rates are whole numbers
 //! and decided over sets (see `rate.rs`): the order of simultaneous messages does not show in them. What
@@ -98,7 +98,7 @@ pub struct Flow {
     /// Where a NIC sends the messages of a process in turn: how many processes there are at all NICs, which have
     /// the first queues; else 0. Behind them, each connection has a queue.
     senders: u32,
-    /// Messages at each NIC that have not left it; only where NICs are chosen by that.
+    /// Messages at each NIC that have not left it; empty unless NICs are chosen by that.
     loads: Vec<u32>,
     /// How many messages each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
@@ -109,7 +109,7 @@ pub struct Flow {
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     connection: u32,
-    /// The message behind it in its queue.
+    /// The next message in its queue.
     next: u32,
 }
 
@@ -172,7 +172,7 @@ impl Flow {
         self.chooser.settle(message, |nic| u64::from(loads[links.nic(host, nic) as usize]))
     }
 
-    /// Counts `message` at its NIC, where NICs are chosen by that: it comes, or it has left.
+    /// Counts `message` at its NIC when it comes and when it has left, if NICs are chosen by that.
     fn count_at_nic(&mut self, message: &Message, comes: bool) {
         if self.loads.is_empty() || message.from.host == message.to.host {
             return;
@@ -203,7 +203,7 @@ impl Flow {
         links.map_or_else(|| self.alone.copy(message), under).idle(message.size)
     }
 
-    /// Do all messages of the connection of `message` go one way?
+    /// True if all messages of the connection of `message` take the same route.
     fn has_fixed_way(&self, message: &Message) -> bool {
         message.from.host == message.to.host || !self.adaptive
     }
@@ -224,7 +224,7 @@ impl Flow {
         stream
     }
 
-    /// Forgets the route of `connection`, over which `message` has flowed, where the next takes another one.
+    /// Closes the stream of `connection`, over which `message` has flowed, if the next message may take another route.
     fn leave(&mut self, connection: u32, message: &Message) {
         if !self.has_fixed_way(message) {
             let stream = &mut self.connections.all[connection as usize].stream;
@@ -232,7 +232,7 @@ impl Flow {
         }
     }
 
-    /// Writes the links of `message` into `route`, and gives what is added to the latency of its regime.
+    /// Writes the links of `message` into `route`, and gives its latency but for that of its regime.
     fn find_route(&mut self, message: &Message) -> Duration {
         let (from, to, nics) = (message.from, message.to, message.nic_pair());
         let links = &self.streams.links;
@@ -279,8 +279,7 @@ impl Flow {
 }
 
 impl Flow {
-    /// The message in slot `flow` is the first of its queue: it flows, or if it takes no time, those behind it
-    /// do, as far as they do not wait for others.
+    /// Lets the message in slot `flow`, the first of its queue, flow. If it takes no time, goes on with the next one.
     fn advance(&mut self, now: Time, mut flow: u32, queue: &mut Queue) {
         while !self.begin(now, flow, queue) {
             let slot = self.flight.get(flow);
@@ -294,7 +293,7 @@ impl Flow {
         self.connections.all[transfer.connection as usize].queue
     }
 
-    /// Lets the message in slot `flow` flow. One that takes no time is through, and this says no.
+    /// Lets the message in slot `flow` flow. False if it takes no time and is through.
     fn begin(&mut self, now: Time, flow: u32, queue: &mut Queue) -> bool {
         let slot = self.flight.get(flow);
         let (message, connection) = (slot.message, slot.state.connection);
@@ -313,13 +312,13 @@ impl Flow {
         true
     }
 
-    /// Asks for an event at the end of the message of `stream`, whose rate nothing changes now.
+    /// Schedules an event at the end of the message of `stream`, whose rate does not change now.
     fn schedule_end(&mut self, now: Time, stream: u32, queue: &mut Queue) {
         let time = self.streams.left(stream, now).time(self.streams.rate(stream));
         self.schedule(stream, now + time, queue);
     }
 
-    /// When `message`, whose last byte leaves `connection` now, is delivered: behind those before it.
+    /// Time at which `message`, whose last byte leaves now, is delivered: not before the messages ahead of it.
     fn delivery(&mut self, now: Time, connection: u32, message: &Message) -> Time {
         let of_regime = match message.from.host == message.to.host {
             true => self.alone.memory(message).latency,
@@ -330,7 +329,7 @@ impl Flow {
         connection.delivered
     }
 
-    /// The event of `stream` is due: its message ends, or was slowed down since.
+    /// Handles the event of `stream`: its message has ended, or was slowed down since.
     fn drain(
         &mut self,
         now: Time,
@@ -375,7 +374,7 @@ impl Flow {
         }
     }
 
-    /// Lets the message in slot `next` follow `before` on `stream`, if nothing else changes by that.
+    /// Lets the message in slot `next` follow `before` on `stream`, if that changes no rate.
     fn follow(&mut self, now: Time, stream: u32, before: &Message, next: u32, queue: &mut Queue) -> bool {
         let slot = self.flight.get(next);
         let (size, regime, has_waited) = (slot.message.size, slot.message.regime, slot.injected < now);

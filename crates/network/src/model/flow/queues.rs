@@ -1,4 +1,4 @@
-//! The queues in which messages wait for their turn: those of one connection, or of one process at a NIC.
+//! Queues in which messages wait for their turn: one for each connection, or for each process at a NIC.
 
 use super::Transfer;
 use super::streams::NONE;
@@ -20,7 +20,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Puts the message in slot `flow` at the end of `queue`. Says whether it is the only one.
+    /// Puts the message in slot `flow` at the end of `queue`. True if it is the only one.
     pub fn push(&mut self, queue: u32, flow: u32, flight: &mut InFlight<Transfer>) -> bool {
         if queue as usize >= self.lines.len() {
             self.lines.resize(queue as usize + 1, EMPTY);
@@ -36,7 +36,7 @@ impl Queues {
         is_first
     }
 
-    /// Takes the first message from `queue`, and gives the next one.
+    /// Removes the first message of `queue` and gives the next one.
     pub fn pop(&mut self, queue: u32, flight: &InFlight<Transfer>) -> Option<u32> {
         let line = &mut self.lines[queue as usize];
         let next = flight.get(line.front).state.next;

@@ -1,7 +1,7 @@
-//! The streams of connections, the links that each runs over, and the changes that call for new shares.
+//! Streams of connections, the links that each crosses, and the changes that require new shares.
 //!
-//! A stream carries one message after the other. As long as the next one is there when one ends, no rate
-//! changes: the stream stays on its links, and only its `due` on the link that holds it back moves on.
+//! A stream carries one message after the other. As long as the next message waits when one ends, no rate
+//! changes: the stream stays on its links, and only its `due` on its bottleneck moves on.
 
 use engine::{Bytes, Time};
 
@@ -13,7 +13,7 @@ use crate::topology::{HostId, LinkId};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A connection's way over its links, as the computation of shares sees it.
+/// A connection on its links, as the computation of shares sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     /// The link that holds it back: its level is the stream's rate. `NONE` until it is computed first.
@@ -32,8 +32,8 @@ pub(super) struct Stream {
 pub(super) struct Wake {
     /// Who sends, and owns the event.
     pub host: HostId,
-    /// When it is due: no later than the end of the stream's message, if that is the first of those that its
-    /// bottleneck holds back. Others need none: when the first ends, the next is looked for.
+    /// Time at which it is due: no later than the end of the stream's message, if that ends first of those that its
+    /// bottleneck holds back. The others need no event: when the first ends, the next one is looked for.
     pub at: Time,
     /// The version that counts.
     pub version: u32,
@@ -152,9 +152,8 @@ impl Streams {
         self.enter(now, stream, Work::of(size))
     }
 
-    /// Lets the message in slot `flow`, of `size` and the same regime, follow the one of `stream` that has
-    /// just ended. It flows from the end of that one, which may have come a part of a picosecond ago, if it
-    /// has waited for it.
+    /// Lets the message in slot `flow`, of `size` and the same regime, follow the one of `stream` that has just ended. If
+    /// it has waited, it flows from the exact end of that one, which may lie a part of a picosecond in the past.
     pub fn follow(&mut self, now: Time, stream: u32, flow: u32, (size, has_waited): (Bytes, bool)) -> Begin {
         let Stream { bottleneck, hop, .. } = self.all[stream as usize];
         self.all[stream as usize].flow = flow;
@@ -169,7 +168,7 @@ impl Streams {
         Begin::Shared
     }
 
-    /// The flow of a stream enters its links, and has so much to move.
+    /// Puts the flow of a stream, with `due` work, on its links.
     fn enter(&mut self, now: Time, stream: u32, due: Work) -> Begin {
         let Stream { path: (path, length), regime, .. } = self.all[stream as usize];
         self.wakes[stream as usize].at = Time::NEVER;
@@ -251,7 +250,7 @@ impl Streams {
         self.links.all.get(bottleneck as usize).map_or(Rate::INFINITE, |link| Rate(link.level))
     }
 
-    /// What the clock of its bottleneck shows when the message of `stream` ends.
+    /// Reading of its bottleneck's clock at the end of the message of `stream`.
     fn due(&self, stream: u32) -> Work {
         let Stream { hop, .. } = self.all[stream as usize];
         let at = self.hops[hop as usize];
@@ -264,7 +263,7 @@ impl Streams {
         if bottleneck == NONE { due } else { due.less(self.links.clock(bottleneck, now)) }
     }
 
-    /// When the message of `stream` ends, if it ends first of those that its bottleneck holds back.
+    /// Time at which the message of `stream` ends, if it ends first of those that its bottleneck holds back.
     pub fn end_if_first(&self, stream: u32, now: Time) -> Option<Time> {
         let (end, reached) = self.links.first_end(self.all[stream as usize].bottleneck, now)?;
         (self.due(stream) <= reached).then_some(end)

@@ -1,7 +1,7 @@
 //! The order in which the messages of a process leave a NIC.
 //!
-//! In turn, one waits for all before it. Shared, it waits for those of its connection alone: the process takes turns
-//! among its connections packet by packet, and a NIC sends no packet of a message that it has not prepared.
+//! In turn, a message waits for all before it. Shared, it waits only for those of its connection: the process takes
+//! turns among its connections packet by packet, and a NIC sends no packet of a message that it has not prepared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,12 +14,12 @@ use super::{NONE, Packet};
 /// A process at a NIC, and its partner at one.
 type Ends = (u32, u64);
 
-/// The connections of processes that share their NICs, as long as there are messages.
+/// Connections that have messages, of processes that share their NICs.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
-    /// The last message of each.
+    /// The last message of each connection.
     last: Map<Ends, u32>,
-    /// Of each process at a NIC the messages that the NIC prepares, and that nothing else holds up.
+    /// Messages of each process at a NIC that the NIC still prepares, and that wait for nothing else.
     preparing: Map<u32, BinaryHeap<Reverse<(Time, u32)>>>,
 }
 
@@ -30,8 +30,8 @@ impl Packet {
         (process, u64::from(to.host.0) << 32 | u64::from(to.process) << 8 | u64::from(nic))
     }
 
-    /// Puts `message` where it waits for its turn: behind all of its process, or behind those of its connection.
-    /// Says whether the process had nothing to send.
+    /// Queues `message` behind all messages of its process, or behind those of its connection. True if the process had
+    /// nothing to send.
     pub(super) fn line_up_behind(&mut self, now: Time, process: u32, message: u32) -> bool {
         let sender = &mut self.senders[process];
         let was_idle = sender.front == NONE;
@@ -50,7 +50,7 @@ impl Packet {
         was_idle
     }
 
-    /// The first message of `process` has no more to send, or gives up its place: takes it out.
+    /// Removes the first message of `process`, which has no more to send or gives up its place.
     pub(super) fn take_first(&mut self, now: Time, process: u32) -> u32 {
         let message = self.pop_front(process);
         if self.connections.is_none() {
@@ -67,7 +67,7 @@ impl Packet {
         message
     }
 
-    /// The first message of `process` has sent a packet, and has more: another connection's turn has come.
+    /// Gives the turn to another connection of `process`, whose first message has sent a packet and has more.
     pub(super) fn rotate(&mut self, now: Time, process: u32) {
         if self.connections.is_some() {
             let message = self.pop_front(process);
@@ -76,7 +76,7 @@ impl Packet {
         }
     }
 
-    /// Lets `message`, for which no other of its connection is in the way, take part in the turns of its process.
+    /// Lets `message`, the first of its connection, take part in the turns of its process.
     fn admit(&mut self, now: Time, process: u32, message: u32) {
         let slot = self.messages.get(message);
         let prepared = slot.prepared;
@@ -88,7 +88,8 @@ impl Packet {
         }
     }
 
-    /// Lets the messages that are prepared by `now` take part; if there is no other, the next one to be.
+    /// Lets the messages that are prepared by `now` take part in the turns; if the process has none, the next one to be
+    /// prepared.
     fn choose_next(&mut self, now: Time, process: u32) {
         let connections = self.connections.as_mut().expect("messages share the NIC");
         let Some(preparing) = connections.preparing.get_mut(&process) else { return };

@@ -21,9 +21,9 @@ pub(super) struct Slot {
     pub id: u32,
     /// Packets that have neither arrived nor left for another part of the network.
     pub missing: u64,
-    /// The message whose turn comes next at its process.
+    /// The message that has the next turn at its process.
     pub next: u32,
-    /// The next message of its connection, where connections share the NIC.
+    /// The next message of its connection, if connections share the NIC.
     pub behind: u32,
     /// The route of all its packets, or of the next one, where each has its own.
     pub path: u32,
@@ -45,8 +45,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The place of its packet among those that arrive at the same time, if it is one plain packet of at most
-    /// `payload`.
+    /// Place of its packet among those that arrive at the same time, if it is a single plain packet of at most `payload`.
     pub fn key_of_only_packet(&self, payload: Bytes) -> Option<Key> {
         (self.role == Role::Plain && self.message.size <= payload).then_some(self.message.key)
     }

@@ -26,8 +26,8 @@
 //! have no room, at the end of the instant, before anything is granted ([`decisions`]).
 //!
 //! Messages are cut into packets of at most the maximum payload, each with its header, in whole flits.
-//! The processes of a host take turns at each of its NICs packet by packet; so do the connections of a process, unless
-//! `nic.order` is `in-turn`, while the messages of a connection go one after the other. A process's own path to a NIC is
+//! The processes of a host take turns at each of its NICs packet by packet. So do the connections of a process, unless
+//! `nic.order` is `in-turn`; the messages of a connection go one after the other. A process's own path to a NIC is
 //! a server at R_C before the NIC, and one behind it at the receiver; the NIC's link is no faster than R_N,
 //! its DMA engine. Before the first packet of a message a NIC prepares the transfer, one message after the
 //! other. Copies between processes of a host wait for the sender's copies and for the host's memory, first
@@ -117,7 +117,7 @@ pub struct Packet {
     /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
     senders: Senders,
     sender_count: u32,
-    /// Connections of the processes, if messages to different partners share the NIC.
+    /// Connections of the processes, if these share their NICs.
     connections: Option<Box<Connections>>,
     /// Of all NICs.
     processes: u32,
