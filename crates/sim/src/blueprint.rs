@@ -108,7 +108,7 @@ impl Blueprint {
 const MOST_PARTS: u32 = 1024;
 
 /// A source that moves to the thread of its domain.
-#[expect(clippy::large_enum_variant, reason = "each domain has one, and asks it at every step")]
+#[expect(clippy::large_enum_variant, reason = "each domain has one, which it asks at every step")]
 pub enum Feed {
     /// Of a pattern.
     Pattern(workload::pattern::Steps),

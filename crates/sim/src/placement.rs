@@ -141,7 +141,7 @@ fn cyclic(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Bui
 }
 
 fn block(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
-    // First without a box: whether there is room, and how many hosts are needed.
+    // First without a box, which checks that there is room and tells how many hosts are needed.
     let filled = fill(arguments, request, |index| request.host(index))?;
     let needed = filled.iter().filter(|one| one.process == 0).count() as u32;
     match block::hosts(arguments, request, needed)? {

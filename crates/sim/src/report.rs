@@ -71,13 +71,13 @@ pub struct Report {
     pub processes: u32,
     /// Where the time went, summed over ranks.
     pub time: TimeSplit,
-    /// Why ranks were in MPI, summed over them.
+    /// Causes of the time in MPI, summed over ranks.
     pub causes: CausesReport,
-    /// Where messages held each other up, for how long of `causes.contention_s`, the most first.
+    /// Resources at which messages delayed each other, with their parts of `causes.contention_s`, the most first.
     pub contention: Vec<Contended>,
-    /// The chain of dependencies that decides the makespan, if all ranks were done.
+    /// The critical path, which decides the makespan, if all ranks were done.
     pub critical_path: Option<CriticalPath>,
-    /// How evenly ranks compute and receive.
+    /// Balance of computing and of received bytes over ranks.
     pub balance: Balance,
     /// The busiest links, most busy first.
     pub busiest_links: Vec<BusyLink>,
@@ -87,7 +87,7 @@ pub struct Report {
     pub node_memory: NodeMemoryReport,
     /// Totals by MPI call, longest total first.
     pub calls: Vec<CallTotal>,
-    /// Algorithms that collectives took, by collective, members and size.
+    /// Algorithms that collectives used, by collective, members and size.
     pub collectives: Vec<AlgorithmUse>,
     /// The time from a sender's call to the message in the receiver's buffer; none without messages.
     pub message_latency: Option<LatencyReport>,
@@ -185,8 +185,8 @@ pub struct StopReport {
     pub by: &'static str,
     /// The time of the last event, or that at which it was to stop \[s\].
     pub at_s: f64,
-    /// Before that everything has happened \[s\]; what is later, up to `at_s` inclusive, only in part. None if everything up
-    /// to `at_s` has.
+    /// Time before which all events were handled \[s\]; later ones, up to `at_s` inclusive, only in part. None if all events
+    /// up to `at_s` were handled.
     pub whole_until_s: Option<f64>,
     /// Some of the ranks that are not done, the one that is furthest behind first.
     pub behind: Vec<StuckRank>,
@@ -211,7 +211,7 @@ pub struct Title {
     pub setup_s: f64,
     /// Warnings found while building.
     pub warnings: Vec<String>,
-    /// Warning if work names the bytes that it moves through memory.
+    /// Warning to give if the work of a rank states memory traffic.
     pub unshared_memory: Option<String>,
     /// Host of each rank.
     pub host_of_rank: Vec<u32>,

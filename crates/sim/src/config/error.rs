@@ -30,7 +30,7 @@ impl InputError {
         InputError { file: format!("job '{name}': {}", self.file), more, ..self }
     }
 
-    /// All `errors` as one, in the order of the file; what flags said comes first.
+    /// Joins all `errors` into one, in the order of the file; those of flags come first.
     pub fn all(errors: Vec<InputError>) -> Result<(), InputError> {
         let one_by_one = |error: InputError| {
             let more = error.more.clone();

@@ -40,7 +40,7 @@ fn rate(checked: &Checked, key: &str) -> Bandwidth {
     checked.arguments.bandwidth(key).expect("required, or with a default")
 }
 
-/// `[[host.memory.regimes]]` in order of size; what is longer than those goes by `memory`, its section.
+/// `[[host.memory.regimes]]` in order of size; longer messages go by the section `memory`.
 fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputError> {
     let latency = memory.arguments.time("latency").expect("required");
     let mut all = Memory::uniform(latency, rate(memory, "bandwidth"), rate(memory, "total_bandwidth"));

@@ -241,7 +241,7 @@ impl Platform {
         unheard
     }
 
-    /// Rates of regimes that look like mistakes: processes of a host that send together are slower than one alone.
+    /// Warnings about regimes in which several processes of a host that send together are slower than one alone.
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         for (checked, regime) in self.all("mpi.regimes").iter().zip(&self.hosts.regimes) {
@@ -256,7 +256,7 @@ impl Platform {
         doubts
     }
 
-    /// That costs of MPI were not measured on this machine, where the platform says so.
+    /// Warning that costs of MPI were not measured on this machine, if the platform says so.
     pub fn unmeasured(&self) -> Option<String> {
         let text = self.of("mpi").arguments.text("unmeasured")?;
         let name = self.name();
@@ -318,7 +318,7 @@ impl Platform {
         }
     }
 
-    /// Warning about a run whose work names memory traffic, if processes do not share memory here.
+    /// Warning for runs whose work states memory traffic, if the processes of this platform do not share memory.
     pub fn unshared_memory(&self) -> Option<String> {
         let processor = self.processor();
         let each = match processor.memory_bandwidth {

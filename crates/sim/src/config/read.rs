@@ -50,7 +50,7 @@ pub fn path(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_string() } else { format!("{section}.{key}") }
 }
 
-/// The sections of `root`, in the order of the table; or all that is wrong with any of them.
+/// The sections of `root`, in the order of the table; or all mistakes in any of them.
 pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     let (mut read, mut errors) = (Vec::new(), Vec::new());
     for section in sections() {
@@ -63,7 +63,7 @@ pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     Ok(read)
 }
 
-/// What is read of one section: each entry of a list, or itself, if the file or a default says anything of it.
+/// One section as it was read: each entry of a list, or the section itself, unless neither the file nor a default has it.
 fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     let read = match (&section.content, locate(root, &section.name)?) {
         (Content::Repeated(parameters), Some(node)) => {

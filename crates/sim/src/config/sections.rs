@@ -168,8 +168,8 @@ const HOST: &[Parameter] = &[
         "socket_order",
         Kind::Choice(SocketOrder::NAMES),
         "cyclic",
-        "Which process slots are on which socket: in turns, as Slurm (block:cyclic) and Open MPI (by package) bind \
-         processes without being told otherwise, or the first socket filled first",
+        "Sockets of the process slots: in turns, as Slurm (block:cyclic) and Open MPI (by package) bind processes by \
+         default, or the first socket filled first",
     ),
 ];
 
@@ -186,9 +186,14 @@ const MEMORY: &[Parameter] = &[
 
 const MEMORY_REGIMES: &[Parameter] = &[
     required("up_to", Kind::Size, "Longest message of the regime"),
-    required("bandwidth", Kind::Bandwidth, "As in host.memory, for these messages"),
-    optional("latency", Kind::Time, "", "The same. Default: that of host.memory"),
-    optional("total_bandwidth", Kind::Bandwidth, "", "The same. Default: that of host.memory"),
+    required("bandwidth", Kind::Bandwidth, "Of one message of the regime, as in host.memory"),
+    optional("latency", Kind::Time, "", "Of messages of the regime. Default: that of host.memory"),
+    optional(
+        "total_bandwidth",
+        Kind::Bandwidth,
+        "",
+        "Of all messages of the regime within a host together. Default: that of host.memory",
+    ),
 ];
 
 const NIC: &[Parameter] = &[
@@ -219,9 +224,9 @@ const NIC: &[Parameter] = &[
         "order",
         Kind::Choice(NicOrder::NAMES),
         "",
-        "How messages of one process to different partners leave a NIC: one after the other, or at the same time, each \
-         connection with its share. Messages of one pair of processes never overtake each other. Default: `shared` in \
-         `flow` and `packet`; `max_rate` and `loggp` know `in-turn` alone",
+        "Order in which messages of one process to different partners leave a NIC: one after the other, or at the same \
+         time, each connection with its share. Messages of one pair of processes never overtake each other. Default: \
+         `shared` in `flow` and `packet`; `max_rate` and `loggp` know `in-turn` alone",
     ),
     optional(
         "gap",
@@ -276,9 +281,9 @@ const MPI: &[Parameter] = &[
         "block_overhead",
         Kind::Time,
         "0 ns",
-        "Time of the process for each block, empty or not, whose length an all-to-all with lengths of its own for each \
-         rank looks at (alltoallv, alltoallw, those of neighbours): one to send and one to receive for each rank. \
-         What is sent costs the overheads of messages, too",
+        "Time of the process for each block, empty or not, of alltoallv, alltoallw and those of neighbours, whose \
+         lengths the library reads before it sends: one block to send and one to receive for each rank. Messages cost \
+         their overheads, too",
     ),
     optional(
         "poll",
@@ -298,7 +303,7 @@ const MPI: &[Parameter] = &[
         "unmeasured",
         Kind::Text,
         "",
-        "What of MPI's costs nobody has measured on this machine, in a sentence: every run warns of it",
+        "A sentence about the costs of MPI that nobody has measured on this machine: every run warns with it",
     ),
     optional(
         "reduce_rate",
@@ -348,14 +353,14 @@ const COMPUTE: &[Parameter] = &[
         "memory_bandwidth",
         Kind::Bandwidth,
         "infinite",
-        "The most that one process moves, for compute work that names the bytes it moves",
+        "The most that one process moves, for compute work that states the bytes it moves",
     ),
     optional(
         "socket_memory_bandwidth",
         Kind::Bandwidth,
         "infinite",
-        "Of the memory of a socket, shared by its processes that compute at the same time and name the bytes they \
-         move. Default: they do not slow each other",
+        "Of the memory of a socket, shared by those of its processes that compute at the same time and state the bytes \
+         that they move. Default: they do not slow each other",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Algorithms that collectives took: how often, by kind, members and size.
+//! Algorithms that collectives used, with the number of calls by kind, members and size.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ struct Saved {
     uses: Uses,
 }
 
-/// Collectives of one kind, as many members and about one size that took one algorithm.
+/// Collectives of one kind, number of members and doubling of size that used one algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AlgorithmUse {
     /// The collective, as in `mpi.collectives`.
@@ -47,13 +47,13 @@ pub struct AlgorithmUse {
     pub members: u32,
     /// The smallest size that the calls state \[bytes\].
     pub least_bytes: u64,
-    /// The largest; no power of two lies between both \[bytes\].
+    /// The largest size that the calls state; no power of two lies between both \[bytes\].
     pub most_bytes: u64,
-    /// Calls, each of all members together.
+    /// Number of calls; a call of all members together counts once.
     pub count: u64,
 }
 
-/// 0 for nothing, then one for each doubling.
+/// Number of the doubling in which a size lies: 0 for no byte, 1 for one, then one more for each power of two.
 fn doubling(bytes: Bytes) -> u32 {
     bytes.0.checked_ilog2().map_or(0, |order| order + 1)
 }
@@ -67,7 +67,7 @@ impl Algorithms {
         known.most = known.most.max(uses.most);
     }
 
-    /// By collective, members, size and algorithm.
+    /// All uses, by collective, members, size and algorithm.
     fn uses(&self) -> Vec<AlgorithmUse> {
         let each = self.0.iter().map(|((collective, members, _, algorithm), uses)| AlgorithmUse {
             collective,

@@ -19,21 +19,21 @@ pub struct BusyLink {
     pub to: String,
     /// Its class.
     pub class: String,
-    /// Its number, from 1, among the links from one router to the same other one.
+    /// Its number, from 1, among the parallel links from one router to the same other one.
     pub parallel: u32,
-    /// How many those are.
+    /// Number of those parallel links.
     pub parallel_of: u32,
-    /// What it carried \[bytes on the wire\].
+    /// Its traffic, headers included \[bytes\].
     pub bytes: u64,
     /// Messages that crossed it; packets in a model that moves those.
     pub transfers: u64,
-    /// For how long something was on it \[s\].
+    /// Time in which it carried something \[s\].
     pub busy_s: f64,
     /// Bytes over what it could have carried in the makespan \[0..1\].
     pub utilisation: f64,
 }
 
-/// The busiest links of a run that took so long, most busy first.
+/// The busiest links of a run of length `makespan`, the busiest first.
 pub fn busiest_links(links: &Links, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {
     let busiest = busiest(links.totals(), MOST_BUSIEST);
     let parallel = names.parallel(busiest.iter().map(|used| used.link));

@@ -1,4 +1,4 @@
-//! Causes of the time in MPI, the critical path, and balance: what a sentence about the limit of a run is made of.
+//! Causes of the time in MPI, the critical path, and balance: the data for the sentence about the limit of a run.
 
 use engine::{Duration, Time};
 use mpi::{Cause, Causes};
@@ -13,7 +13,7 @@ pub struct CausesReport {
     pub late_sender_s: f64,
     /// The partner had not posted its receive yet \[s\].
     pub late_receiver_s: f64,
-    /// A handshake stood because a rank computed outside MPI \[s\].
+    /// A handshake waited for a rank that computed outside MPI \[s\].
     pub no_progress_s: f64,
     /// A rank had not entered a collective yet \[s\].
     pub imbalance_s: f64,
@@ -48,14 +48,15 @@ impl CausesReport {
     }
 }
 
-/// The chain of dependencies that ends with the rank that was done last; its parts sum to the makespan.
+/// The critical path of a run: the chain of dependencies that ends with the rank that was done last. Its parts sum to the
+/// makespan.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CriticalPath {
-    /// The rank with which it ends: of those that were done last, the first.
+    /// The rank with which it ends: the lowest of those that were done last.
     pub rank: u32,
-    /// Computing, sleeping and the file system, of whichever rank \[s\].
+    /// Computing, sleeping and the file system, on any rank \[s\].
     pub compute_s: f64,
-    /// Messages that would have been on their way before, had a rank outside MPI answered \[s\].
+    /// Transfers that would have been over before, had a rank outside MPI made progress \[s\].
     pub no_progress_s: f64,
     /// See [`CausesReport`] \[s\].
     pub contention_s: f64,
@@ -68,7 +69,7 @@ pub struct CriticalPath {
 }
 
 impl CriticalPath {
-    /// That of a run whose ranks are all done.
+    /// The critical path of a run whose ranks are all done.
     pub fn of(ranks: &[RankTotals]) -> Option<CriticalPath> {
         let last = ranks.iter().map(|totals| totals.finish).max().filter(|last| *last > Time::ZERO)?;
         let rank = ranks.iter().position(|totals| totals.finish == last)?;
@@ -86,35 +87,35 @@ impl CriticalPath {
     }
 }
 
-/// How evenly ranks compute and receive.
+/// Balance of computing and of received bytes over ranks.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Balance {
-    /// The rank that computes the most; of several the first.
+    /// The rank that computes the most; the lowest of several.
     pub rank: u32,
-    /// How long it computes \[s\].
+    /// Computing of that rank \[s\].
     pub compute_s: f64,
-    /// How long the rank with the next most computing does \[s\].
+    /// Computing of the rank with the next most \[s\].
     pub next_s: f64,
-    /// The median over ranks, the lower one of an even number \[s\].
+    /// Median of computing over ranks, the lower one of an even number \[s\].
     pub median_s: f64,
-    /// The mean over ranks \[s\].
+    /// Mean of computing over ranks \[s\].
     pub mean_s: f64,
-    /// Stretches of computing of that rank, and its longest \[s\].
+    /// Number of stretches of computing of `rank`.
     pub stretches: u64,
-    /// See `stretches`.
+    /// Longest stretch of `rank` \[s\].
     pub longest_s: f64,
-    /// The medians of both over ranks.
+    /// Median over ranks of the number of stretches.
     pub median_stretches: u64,
-    /// See `median_stretches` \[s\].
+    /// Median over ranks of the longest stretch \[s\].
     pub median_longest_s: f64,
-    /// The rank that received the most bytes, and its share of all.
+    /// The rank that received the most bytes; the lowest of several.
     pub receiver: u32,
-    /// See `receiver`.
+    /// Share of all bytes that `receiver` received \[0..1\].
     pub receiver_share: f64,
 }
 
 impl Balance {
-    /// Totals of all ranks of a run.
+    /// The balance of the ranks with these totals, one at least.
     pub fn of(ranks: &[RankTotals]) -> Balance {
         let seconds = |time: Duration| time.seconds();
         let mut computes: Vec<Duration> = ranks.iter().map(|rank| rank.compute).collect();

@@ -1,4 +1,4 @@
-//! Contention: where messages held each other up, as far as ranks waited for it.
+//! Contention: resources at which messages delayed each other, as far as ranks waited for it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{View, of_kind, restored, saved};
 use crate::table::Table;
 
-/// Time of all ranks in MPI that is due to contention, by what messages shared \[ps\].
+/// Time of all ranks in MPI that is due to contention, by the shared resource \[ps\].
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Contention(BTreeMap<Shared, u128>);
 
@@ -19,12 +19,12 @@ pub struct Contention(BTreeMap<Shared, u128>);
 pub struct Contended {
     /// "memory", "NIC", "network", or a class of links.
     pub at: String,
-    /// Summed over ranks \[s\].
+    /// Time lost there, summed over ranks \[s\].
     pub time_s: f64,
 }
 
 impl Contention {
-    /// For the report, the most first.
+    /// The lines of the report, the most time first.
     pub fn report(&self, fabric: &Fabric) -> Vec<Contended> {
         let classes = fabric.topology.classes();
         let name = |at: &Shared| match at {

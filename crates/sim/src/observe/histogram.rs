@@ -17,7 +17,7 @@ static FIRST: LazyLock<Vec<u64>> = LazyLock::new(|| {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     counts: Vec<u64>,
-    /// The shortest and the longest, at which the outermost bins end.
+    /// The shortest and the longest duration, at which the outermost bins end.
     range: Option<(Duration, Duration)>,
 }
 

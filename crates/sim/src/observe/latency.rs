@@ -12,12 +12,12 @@ use crate::table::{Column, Table};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Latency(Latencies);
 
-/// Message latency in short.
+/// Summary of message latency.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencyReport {
     /// Messages received, those of collectives included.
     pub messages: u64,
-    /// Their mean \[s\].
+    /// Mean latency \[s\].
     pub mean_s: f64,
     /// Median \[s\].
     pub p50_s: f64,
@@ -25,7 +25,7 @@ pub struct LatencyReport {
     pub p90_s: f64,
     /// 99th percentile \[s\].
     pub p99_s: f64,
-    /// The longest \[s\].
+    /// Longest latency \[s\].
     pub max_s: f64,
 }
 

@@ -216,9 +216,9 @@ pub struct LinkNames<'a> {
 /// The place of a link among those from one router to the same other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parallel {
-    /// From 1.
+    /// Its number, from 1.
     pub number: u32,
-    /// How many there are.
+    /// Number of links there.
     pub of: u32,
 }
 

@@ -58,7 +58,7 @@ pub trait View: Observer<Record> + Any + Send {
     /// The tables at the end. The order of their rows does not show the order in which ranks of equal
     /// times were handled.
     fn tables(&self) -> Vec<Table>;
-    /// Adds to `report.json`.
+    /// Adds its part to `report.json`.
     fn summarize(&self, summary: &mut Summary) {
         let _ = summary;
     }
@@ -81,7 +81,7 @@ pub trait View: Observer<Record> + Any + Send {
     fn restore(&mut self, saved: &[u8]);
 }
 
-/// Parts of `report.json` that optional views give.
+/// Parts of `report.json` that optional views add.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// See [`crate::Report::message_latency`].
@@ -180,7 +180,7 @@ pub struct Views {
     pub ranks: Ranks,
     /// Totals by call.
     pub calls: Calls,
-    /// Places where messages held each other up.
+    /// Resources at which messages delayed each other.
     pub contention: Contention,
     placement: Arc<[Endpoint]>,
     detail: Detail,

@@ -1,4 +1,4 @@
-//! Messages between ranks of one host, which cross no link: those go through the node's memory.
+//! Messages between ranks of one host, which go through the node's memory and cross no link.
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ const MOST_BUSIEST: usize = 10;
 #[derive(Debug)]
 pub struct NodeMemory {
     placement: Arc<[Endpoint]>,
-    /// `[messages, bytes]` by host, up to the last that has any.
+    /// `[messages, bytes]` by host, up to the last host that has any.
     hosts: Vec<[u64; 2]>,
 }
 
-/// Traffic within nodes in short.
+/// Summary of the traffic within nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NodeMemoryReport {
     /// Hosts whose ranks sent messages to each other.
     pub hosts: u64,
-    /// These messages.
+    /// Messages between ranks of one host.
     pub messages: u64,
-    /// Their payload \[bytes\].
+    /// Payload of those messages \[bytes\].
     pub bytes: u64,
-    /// The hosts with the most bytes, the first one most.
+    /// The hosts with the most bytes, the most first.
     pub busiest: Vec<BusyMemory>,
 }
 
@@ -45,7 +45,7 @@ pub struct BusyMemory {
 }
 
 impl NodeMemory {
-    /// For ranks in these places.
+    /// No messages yet, of ranks in these places.
     pub fn new(placement: &Arc<[Endpoint]>) -> NodeMemory {
         NodeMemory { placement: placement.clone(), hosts: Vec::new() }
     }

@@ -12,15 +12,15 @@ use crate::table::{Column, Table};
 pub struct RankTotals {
     /// Computing.
     pub compute: Duration,
-    /// Its longest stretch of computing, and how many there were.
+    /// Its longest stretch of computing.
     pub longest: Duration,
-    /// See `longest`.
+    /// Number of its stretches of computing.
     pub stretches: u64,
     /// In MPI calls, by cause.
     pub causes: Causes,
     /// When it was done; zero if it never was.
     pub finish: Time,
-    /// The chain of dependencies that ended then.
+    /// The critical path up to then.
     pub path: Path,
     /// Messages sent, those of collectives included.
     pub messages_sent: u64,

@@ -18,16 +18,16 @@ pub struct Records {
     /// In the order of ends. Beyond the limit, those that end with the last: only in the order of ranks
     /// is it known which of them are to be kept.
     rows: Vec<Row>,
-    /// Messages received, up to twice as many as are kept; then the first ones in order.
+    /// Messages received; cut to the first ones in order when there are twice as many as are kept.
     messages: Vec<Received>,
-    /// How many there were.
+    /// Number of all messages received.
     received: u64,
 }
 
-/// Messages that are kept for each call that may be: collectives have several.
+/// Messages that are kept for each call record of the limit: a collective sends several.
 const MESSAGES_PER_CALL: usize = 16;
 
-/// One message; the fields are in the order in which messages are sorted.
+/// One message; its fields are in the order in which messages are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Received {
     at: Time,
@@ -75,7 +75,7 @@ impl Records {
         }
     }
 
-    /// The first messages, as far as calls are kept.
+    /// The first messages, up to the end of the last call that is kept.
     fn kept_messages(&self) -> Vec<Received> {
         let Some(last) = self.kept().last().map(|row| row.end) else { return Vec::new() };
         let mut messages = self.messages.clone();

@@ -74,7 +74,7 @@ struct Extent {
     used: u32,
     /// Bandwidth of the used ones \[B/s\]; infinite where one is.
     bandwidth: f64,
-    /// At the ends of the used ones.
+    /// Buffers at the ends of the used ones.
     buffers: u32,
 }
 

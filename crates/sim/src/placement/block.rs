@@ -1,12 +1,12 @@
-//! Block placement: a box of routers, as schedulers of torus machines give one to each job.
+//! Block placement: a box of routers, such as schedulers of torus machines give to each job.
 //!
-//! The box is that of least diameter that holds the job's hosts; of those the one with the fewest routers, and of
-//! those the one that fills the last dimensions first (on Tofu the groups of 2 x 3 x 2). Its routers are in order
-//! with the first dimension fastest, and their hosts are filled in that order. Where the box lies: at the origin,
-//! or, if only some hosts may be taken, at the first place where all of its hosts may.
+//! The box is the one of least diameter that holds the job's hosts; among equals the one with the fewest routers, then
+//! the one that fills the last dimensions first (on Tofu the groups of 2 x 3 x 2). Hosts are filled router after router,
+//! the first dimension fastest. The box lies at the origin or, if only some hosts may be taken, at the first place where
+//! all of its hosts may.
 //!
-//! Networks that are no grids number the hosts of a leaf, a group or a subtree in a row: there the block is the
-//! linear order itself.
+//! Networks that are no grids number the hosts of a leaf, a group or a subtree consecutively: there the block is the
+//! linear order.
 
 use engine::registry::{Arguments, BuildError};
 use network::HostId;
@@ -44,19 +44,20 @@ pub(super) fn hosts(
         shape
     };
     let free = |host: u32| request.among.is_none_or(|among| among.binary_search(&host).is_ok());
-    let at = |origin: &[u32]| -> Vec<u32> {
-        let inside = cells(&block).map(|cell| router(&sizes, &cell, origin));
-        inside.flat_map(|router| (0..per_router).map(move |slot| router * per_router + slot)).collect()
+    let hosts_at = |origin: Vec<u32>| {
+        let (sizes, cells) = (&sizes, cells(&block));
+        let routers = cells.map(move |cell| router(sizes, &cell, &origin));
+        routers.flat_map(move |router| (0..per_router).map(move |slot| router * per_router + slot))
     };
-    let found = cells(&sizes).map(|origin| at(&origin)).find(|hosts| hosts.iter().all(|host| free(*host)));
-    let hosts = found.ok_or_else(|| {
+    let found = cells(&sizes).find(|origin| hosts_at(origin.clone()).all(free));
+    let origin = found.ok_or_else(|| {
         let reason = format!("no box of {} routers is free for this job", text(&block));
         BuildError::new("kind", reason)
     })?;
-    Ok(Some(hosts.into_iter().map(HostId).collect()))
+    Ok(Some(hosts_at(origin).map(HostId).collect()))
 }
 
-/// Says why a shape that the user wrote cannot be.
+/// Checks that a shape that the user wrote fits the network and the job.
 fn check(shape: &[u32], sizes: &[u32], needed: u32, per_router: u32) -> Result<(), BuildError> {
     let wrong = |reason: String| Err(BuildError::new("shape", reason));
     if shape.len() != sizes.len() {
@@ -78,7 +79,7 @@ fn check(shape: &[u32], sizes: &[u32], needed: u32, per_router: u32) -> Result<(
     Ok(())
 }
 
-/// The box of least diameter for so many routers; see above for equals.
+/// The box of least diameter that has `routers` routers or more; see above for equals.
 fn most_compact(grid: &Grid, sizes: &[u32], routers: u32) -> Option<Vec<u32>> {
     let reach = |number: usize, size: u32| {
         let shape = grid.dimensions()[number].shape;
@@ -94,8 +95,8 @@ fn most_compact(grid: &Grid, sizes: &[u32], routers: u32) -> Option<Vec<u32>> {
         .min_by_key(|block| {
             let diameter: u32 = block.iter().enumerate().map(|(number, size)| reach(number, *size)).sum();
             let count: u64 = block.iter().map(|size| u64::from(*size)).product();
-            let small_at_the_end: Vec<_> = block.iter().rev().map(|size| std::cmp::Reverse(*size)).collect();
-            (diameter, count, small_at_the_end)
+            let last_filled_first: Vec<_> = block.iter().rev().map(|size| std::cmp::Reverse(*size)).collect();
+            (diameter, count, last_filled_first)
         })
 }
 
@@ -115,7 +116,7 @@ fn cells(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> + use<> {
     })
 }
 
-/// The number of the router at a place of the box that begins at `origin`; boxes go round the ends of axes.
+/// The number of the router at `cell` of the box that begins at `origin`; boxes wrap around the ends of axes.
 fn router(sizes: &[u32], cell: &[u32], origin: &[u32]) -> u32 {
     let place = cell.iter().zip(origin).zip(sizes);
     place.rev().fold(0, |router, ((cell, origin), size)| router * size + (cell + origin) % size)

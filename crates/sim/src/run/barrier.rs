@@ -18,7 +18,7 @@ pub struct Broken;
 
 /// About a microsecond: most waits are shorter where each thread has a core.
 const SPINS: u32 = 200;
-/// About a millisecond of yields that find nobody else to run.
+/// Yields between two calls of `idly`: about a millisecond if no other thread wants to run.
 const IDLY_EVERY: u32 = 1 << 12;
 
 impl Barrier {
@@ -33,7 +33,7 @@ impl Barrier {
         self.wait_with(&mut || ())
     }
 
-    /// The same; does `idly` now and then in a long wait.
+    /// Like [`Barrier::wait`]; calls `idly` now and then in a long wait.
     pub fn wait_with(&self, idly: &mut dyn FnMut()) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

@@ -30,10 +30,10 @@ pub struct Domain {
     left_at: Option<Time>,
 }
 
-/// Work between two polls.
+/// Events and messages between two polls.
 pub(super) const POLL_EVERY: u64 = 1 << 14;
 
-/// Whom a domain asks now and then whether to go on.
+/// The function that a domain asks now and then whether to go on.
 pub(super) struct Poll<'a> {
     /// Decides whether to go on; asked after each [`POLL_EVERY`] of work.
     pub ask: &'a mut dyn FnMut(&Domain, &dyn Source) -> Heed,
@@ -64,7 +64,7 @@ impl Domain {
         self.network.lookahead()
     }
 
-    /// Begins, at time zero, with as many ranks as `poll` lets. Says what that wants next.
+    /// Begins ranks at time zero until all have begun or `poll` says to stop; gives its last answer.
     pub(super) fn start(&mut self, source: &mut dyn Source, poll: &mut Poll) -> Heed {
         let (now, mut wanted) = (Time::ZERO, Heed::GoOn);
         for place in 0..self.world.ranks() {
@@ -95,7 +95,7 @@ impl Domain {
         (poll.ask)(self, source)
     }
 
-    /// Handles what is due before `end`, up to a failure, or as far as `poll` lets it. Says whether that has asked to stop.
+    /// Handles events before `end`, up to a failure, or until `poll` says to stop: then gives true.
     pub(super) fn advance(&mut self, mut end: Time, source: &mut dyn Source, poll: &mut Poll) -> bool {
         let (mut next_sample, mut asked) = (self.links.next_sample(), false);
         self.left_at = None;
@@ -142,7 +142,7 @@ impl Domain {
         asked
     }
 
-    /// Before that everything has happened, if the domain was left in the middle of an instant or a window.
+    /// Time before which all events were handled, if the domain was left in the middle of an instant or a window.
     pub(super) fn whole_until(&self) -> Option<Time> {
         self.left_at
     }

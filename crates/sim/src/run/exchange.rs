@@ -88,7 +88,7 @@ impl Pinned {
 }
 
 impl Note {
-    /// Note of no domain.
+    /// The note of no domain.
     pub const NOTHING: Note = Note {
         next: Time::NEVER,
         events: 0,

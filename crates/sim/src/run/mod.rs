@@ -86,11 +86,11 @@ pub struct Ended {
     pub losses: network::Losses,
     /// Hosts that messages still wait to reach.
     pub cut_off: Vec<CutOff>,
-    /// True if work has named the bytes that it moves through memory.
+    /// True if the work of a rank has stated memory traffic.
     pub names_memory: bool,
     /// What the program has left undone, and what else to know of its end, in sentences.
     pub leftovers: Vec<String>,
-    /// Before that everything has happened, if the run was left in the middle of an instant, or of a window.
+    /// Time before which all events were handled, if the run was left in the middle of an instant or a window.
     pub whole_until: Option<Time>,
     /// What was seen of ranks.
     pub views: Views,
@@ -133,7 +133,7 @@ pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monito
     ended.expect("a process by itself reports")
 }
 
-/// Lets a domain that has begun go on to its end; says what has ended it before, if something has.
+/// Runs a domain that has begun to its end; gives the reason if it was stopped before.
 fn go_on(domain: &mut Domain, source: &mut dyn Source, poll: &mut Poll, until: Until) -> Option<Stop> {
     // Beyond the first end only what a run whose ranks are all done, or wait for each other, has left.
     for end in [until.end(domain.unfinished()), Time::LAST] {

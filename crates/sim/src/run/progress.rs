@@ -56,10 +56,10 @@ pub enum Control {
 
 /// Is told now and then where the run stands, and may stop it.
 pub trait Monitor {
-    /// Called about every 2¹⁴ events or messages, in whatever time they take; must not touch the simulation.
+    /// Called about every 2¹⁴ events or messages, however long they take; must not touch the simulation.
     fn poll(&mut self, progress: Progress) -> Control;
 
-    /// While it is true, the monitor is polled after each event: for workloads that compute between them.
+    /// Flag that lets the monitor be polled after each event while it is set: for workloads that compute between events.
     fn bell(&self) -> &'static AtomicBool {
         static SILENT: AtomicBool = AtomicBool::new(false);
         &SILENT
@@ -69,15 +69,15 @@ pub trait Monitor {
 /// Next step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heed {
-    /// It goes on.
+    /// Goes on.
     GoOn,
-    /// It handles what is due at the present time, and stops then.
+    /// Handles the other events of the present time, and stops then.
     EndInstant,
-    /// It stops in the middle of that.
+    /// Stops at once, in the middle of the present time.
     Leave,
 }
 
-/// When a monitor has asked to stop.
+/// Real time at which a monitor has asked to stop, if it has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stopping(Option<Instant>);
 
@@ -85,7 +85,7 @@ pub(super) struct Stopping(Option<Instant>);
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(300);
 
 impl Stopping {
-    /// A monitor asks now, if none has.
+    /// Notes that a monitor asks to stop, unless one has before.
     pub fn begin(&mut self) {
         #[expect(
             clippy::disallowed_methods,
@@ -94,12 +94,12 @@ impl Stopping {
         self.0.get_or_insert_with(Instant::now);
     }
 
-    /// Has a monitor asked?
+    /// True if a monitor has asked to stop.
     pub fn has_begun(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Answer of the run to the present request.
+    /// Next step of the run.
     pub fn heed(&self) -> Heed {
         match self.0 {
             None => Heed::GoOn,

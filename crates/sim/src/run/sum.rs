@@ -45,7 +45,7 @@ pub struct Sum {
     behind: Vec<Blocked>,
     /// Hosts to which messages find no way.
     cut_off: Vec<CutOff>,
-    /// True if work has named the bytes that it moves through memory.
+    /// True if the work of a rank has stated memory traffic.
     names_memory: bool,
     domains: u32,
     /// See [`Domain::whole_until`].

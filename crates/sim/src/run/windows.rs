@@ -25,25 +25,25 @@ pub struct Windows {
     me: u32,
     lookahead: Duration,
     until: Until,
-    /// The window is to be left in the middle: who has asked for a stop has waited for long enough.
+    /// True if the window is to be left in the middle: whoever has asked for a stop has waited for long enough.
     leaves: AtomicBool,
 }
 
 /// Is asked between windows, and within long ones, what to do; knows the events of all domains.
 type Ask<'a> = &'a mut dyn FnMut(Progress) -> Control;
 
-/// The user, as the thread of one domain hears of them.
+/// The user's requests, as the thread of one domain learns them.
 struct User<'a> {
     ask: Ask<'a>,
     stopping: Stopping,
-    /// Wants a closer look at all domains.
+    /// True if the user wants a closer look at all domains.
     looks: bool,
     /// See [`Windows::leaves`].
     leaves: &'a AtomicBool,
 }
 
 impl User<'_> {
-    /// Tells them where the run stands, and says what it does now.
+    /// Reports the progress of the run, and gives its next step.
     fn heed(&mut self, progress: Progress) -> Heed {
         match (self.ask)(progress) {
             Control::Continue => {}
@@ -56,8 +56,8 @@ impl User<'_> {
         if self.leaves.load(Ordering::Relaxed) { Heed::Leave } else { Heed::GoOn }
     }
 
-    /// The same since the last window, before which `all` was noted; other domains had handled so many events. With
-    /// the present ones of this domain, so that progress never runs backwards.
+    /// Like `heed`, after the last window, before which `all` was noted; other domains had then handled `others`
+    /// events. This domain's events are counted up to now, so that progress never runs backwards.
     fn heed_since(&mut self, domain: &Domain, all: &Note, others: u64, looked: bool) -> Heed {
         self.heed(Progress { events: others + domain.events(), ..all.progress(domain.now(), looked) })
     }

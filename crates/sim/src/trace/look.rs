@@ -69,7 +69,7 @@ pub fn dump(
         ));
     }
     let mut times: Vec<Vec<u64>> = vec![Vec::new(); recording.ranks() as usize];
-    // The clocks of one rank take those of the ranks from which it receives.
+    // Logical clocks of one rank depend on those of the ranks from which it receives.
     if clocks && recording.ordered() && alone.is_none() {
         recording.replayable().map_err(|error| input_error(&error))?;
         let asked = |rank: Rank| ranks.is_empty() || ranks.contains(&rank.0);
@@ -98,7 +98,7 @@ pub fn dump(
     Ok(())
 }
 
-/// True if there is more to be written. A rank is its number in the set, and in the run.
+/// Writes the calls of a rank, given by its numbers in the set and in the run. True if more may be written.
 fn dump_rank(
     recording: &SharedSet,
     [of, rank]: [u32; 2],
