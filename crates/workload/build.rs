@@ -1,8 +1,8 @@
-//! Tells the tests whether recordings of real machines are there: `$HOPCAST_DATA`, or `../shared/data` beside the
-//! repository.
+//! Sets `cfg(recorded_data)` for tests if recordings of real machines are available, in `$HOPCAST_DATA` or in
+//! `../shared/data` beside the repository.
 //!
 //! A test that needs them is marked `#[cfg_attr(not(recorded_data), ignore = "…")]`, so that `cargo test` counts it as
-//! ignored where they are absent, instead of as passed.
+//! ignored without them, instead of as passed.
 
 use std::env;
 use std::path::{Path, PathBuf};

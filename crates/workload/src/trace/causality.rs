@@ -37,7 +37,7 @@ pub enum Check {
 /// The most calls of a recorded run, of all ranks together, whose order is found without being asked for.
 pub const SHORT: u64 = 1_000_000;
 
-/// The order of a recorded run: found when it is first asked for; none of a run that is too long.
+/// The order of a recorded run, found when it is first asked for; none if the run is too long.
 #[derive(Debug, Default)]
 pub struct Logical(OnceLock<Option<Recorded>>);
 
@@ -45,7 +45,7 @@ pub struct Logical(OnceLock<Option<Recorded>>);
 struct Recorded {
     /// The logical clock of each call, by rank.
     clocks: Vec<Vec<u64>>,
-    /// How many messages were received before they were sent, by the clocks of the hosts, and the first of them.
+    /// Number of messages that were received before they were sent, by the clocks of the hosts, and the first of them.
     inversions: Option<(u64, Finding)>,
 }
 
@@ -68,13 +68,13 @@ impl Logical {
         Ok(self.0.get().is_some_and(Option::is_some))
     }
 
-    /// A warning that recorded times of different ranks contradict the order of the run, if they do.
+    /// Warning that recorded times of different ranks contradict the order of the run, if they do.
     pub fn inversions(&self) -> Option<String> {
         let (count, first) = self.0.get()?.as_ref()?.inversions.as_ref()?;
         let Finding { rank, number, call, cause, .. } = first;
         Some(format!(
             "{count} messages were received before they were sent, by the clocks of the hosts (first call #{number} \
-             {call} of rank {}: {cause}): mode timestamps goes by those clocks, so what ranks wait there is not the \
+             {call} of rank {}: {cause}): mode timestamps goes by those clocks, so its waiting times are not the \
              program's ('hopcast trace lint' lists such calls)",
             rank.0
         ))

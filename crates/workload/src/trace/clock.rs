@@ -117,8 +117,8 @@ impl ClockTable {
         (recorded, aligned, warnings)
     }
 
-    /// The clocks aligned by what must be added to each rank's times to have those of one clock \[ns\]: on each host
-    /// that of its first rank, as they share the host's clock.
+    /// Clocks aligned by stated differences \[ns\], which are added to each rank's times to get those of one clock. The
+    /// ranks of a host share its clock: the difference of its first rank counts.
     pub fn shifted(begins: &[Begin], host_of: &[&str], differences_ns: &[i64]) -> ClockTable {
         let mut of_host: BTreeMap<&str, i64> = BTreeMap::new();
         for (host, difference) in host_of.iter().zip(differences_ns) {

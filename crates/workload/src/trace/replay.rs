@@ -13,9 +13,9 @@
 //!
 //! Without computing, and without dependencies, calls of which a replay only has the recorded time take none.
 //!
-//! With timestamps, a rank computes in the recorded gap before a call, and waits for the rest. Where its calls return late,
-//! computing is cut short so that the next call is in time; with the time shift it is not, and the next call is late by
-//! as much. Waiting less than was recorded makes up for that:
+//! With timestamps, a rank first waits and then computes before a call, so that the call begins at its recorded time. If
+//! the call before returns late, computing is cut short; with the time shift it is not, and the next call is as late.
+//! Waiting less than in the recording makes up for that:
 //!
 //! ```text
 //! timestamps           start = max(recorded start, end of the call before)
@@ -24,8 +24,8 @@
 //!
 //! What was waited in tests and probes that found nothing is no computing: the call after them waits for what it found.
 //!
-//! MPI_Init takes its recorded time. What a rank does in MPI_Finalize besides waiting for others takes the least recorded
-//! time of any rank there; waiting is simulated.
+//! MPI_Init takes its recorded time. In MPI_Finalize a rank is busy for the least recorded time of any rank there; waiting
+//! for others is simulated.
 //!
 //! A receive from any source takes the message of the recorded source, or what comes first here
 //! ([`Wildcards`]). With the recorded run's logical clocks ([`ReplayOptions::check`]) it is checked that
@@ -55,7 +55,7 @@ pub enum Mode {
     Dependencies,
     /// Its recorded start, or the end of the call before if that is later.
     Timestamps,
-    /// As `Timestamps`, but no computing is cut short: the call is later instead.
+    /// Like `Timestamps`, but no computing is cut short: the call is later instead.
     ShiftedTimestamps,
     /// The end of the call before: nothing is computed.
     NoCompute,
@@ -128,7 +128,7 @@ pub struct Replay {
     outlook: Outlook,
     /// Time that every rank spends in MPI_Finalize besides waiting.
     shutdown: Duration,
-    /// A warning about the recorded times of different ranks, which rank 0 gives.
+    /// A warning about the recorded times of different ranks, until it is given with those of rank 0.
     clocks: Option<String>,
     /// Of the lowest ranks, with the rank, ascending.
     warnings: Vec<(Rank, String)>,
@@ -140,7 +140,7 @@ const WARNINGS: usize = 8;
 /// Where one rank stands.
 struct RankReplay {
     calls: Calls,
-    /// Operations of the rank up to and including its next call, the last one first.
+    /// Operations up to and including the next call, in reverse order.
     held: Vec<Op>,
     /// The call that the rank stands in, or stood in last, and its number from 1.
     call: Option<RecordedCall>,
@@ -323,7 +323,7 @@ impl Source for Replay {
         Some(format!("call #{} {} at {:.6} s of the trace", state.number, call.name, call.begin.seconds()))
     }
 
-    /// The recorded one: an MPI_Waitsome is replayed as a wait for what it completed.
+    /// The recorded function: an MPI_Waitsome is replayed as a wait for the requests that it completed.
     fn function(&self, rank: Rank) -> Option<&'static str> {
         let state = &self.ranks[rank.0 as usize];
         matches!(state.calls, Calls::InOrder(_)).then_some(state.call?.name)

@@ -189,17 +189,17 @@ pub struct EndsEarly {
     pub standing: Option<Standing>,
 }
 
-/// The file of one rank, of a run that had more, without the files of the others. The set has one rank, 0.
+/// The file of one rank of a run that had several, without the files of the others. The set has one rank, 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alone {
-    /// Which rank of the run.
+    /// Its rank in the run.
     pub rank: u32,
-    /// How many the run had, at least.
+    /// Number of ranks of the run, at least.
     pub ranks: u32,
 }
 
 impl Alone {
-    /// Why it cannot be replayed.
+    /// The error with which a replay is refused.
     pub fn refused(self, file: &str) -> TraceError {
         let Alone { rank, ranks } = self;
         TraceError::new(
@@ -274,7 +274,7 @@ pub trait TraceSet: Send + Sync {
         let _ = rate;
         None
     }
-    /// Which rank of how many it is, if it is the file of one rank alone. Such a set cannot be replayed.
+    /// The rank, if this is the file of one rank alone. Such a set cannot be replayed.
     fn alone(&self) -> Option<Alone> {
         None
     }
@@ -300,8 +300,8 @@ pub trait TraceSet: Send + Sync {
         Duration::ZERO
     }
 
-    /// The least time that a rank spent in its MPI_Finalize: what ending the library took. The last rank to come there
-    /// waits for nobody, the others wait for it. Zero where that was not recorded, or nobody waits there.
+    /// The least time of any rank in MPI_Finalize, which is the cost of ending the library: the last rank to arrive there
+    /// waits for no other. Zero if it was not recorded, or if ranks do not wait there.
     fn shutdown(&self) -> Duration {
         Duration::ZERO
     }

@@ -86,7 +86,7 @@ const OVERHEADS: &[&str] = &[
     "MPI_Buffer_detach",
 ];
 
-/// Prefixes of the names of more such functions.
+/// Prefixes of the names of further functions whose recorded time is replayed.
 const HARMLESS: &[&str] = &[
     "MPI_Attr_",
     "MPI_Comm_create_errhandler",
@@ -165,12 +165,12 @@ impl<'a> Call<'a> {
         self.roles.is_some_and(|roles| roles.contains('c')).then(|| self.comm()).transpose()
     }
 
-    /// The ranks that stand for any source and for nobody in the library that made the communicator's handle.
+    /// The numbers of MPI_ANY_SOURCE and MPI_PROC_NULL in the library that made the communicator's handle.
     pub fn wildcards(&self) -> [i64; 2] {
         let mut places = self.roles.unwrap_or_default().chars().zip(&self.arguments);
         let handle = places.find(|(role, _)| *role == 'c').and_then(|(_, field)| field.split(',').next());
-        // MPICH's are integers: two bits for the kind of handle, four for that of the object, 1 for communicators. One
-        // with the highest bit was printed with its sign extended to 64 bits.
+        // MPICH's handles are integers: two bits for the kind of handle, four for the kind of object, which is 1 for
+        // communicators. Those with the highest bit are printed with their sign extended to 64 bits.
         let mpich = handle.and_then(|handle| handle.parse::<u64>().ok()).is_some_and(|handle| {
             let (high, low) = (handle >> 32, handle as u32);
             let extended = high == u64::from(u32::MAX) && low >> 31 == 1;

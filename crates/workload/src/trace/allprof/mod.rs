@@ -12,12 +12,13 @@
 //! communicator as handle, rank and size, a request as the address of the variable that holds it. The rank is the
 //! last number in the file's name. Assumptions: a communicator of all ranks is the world (with a warning where
 //! a rank has another number in it than its own); one of fewer cannot be replayed, as nothing names its members. Source -1 is
-//! any and -2 nobody, as in Open MPI; under MPICH, whose communicators have handles from 0x44000000 on, it is the other way
-//! around. What a test found is not recorded: tests take their recorded time, and what they may have completed is not waited for.
+//! MPI_ANY_SOURCE and -2 MPI_PROC_NULL, as in Open MPI; under MPICH, whose communicators have handles from 0x44000000 on, it
+//! is the other way around. Results of tests are not recorded: tests take their recorded time, and no rank waits for requests
+//! that they may have completed.
 //!
-//! The clock difference, measured by round trips, is what must be added to the rank's times to have those of rank 0, in
-//! microseconds (whatever unit the line says). Where all ranks have one, the clocks of hosts are aligned by that of the
-//! host's first rank; clocks that drift apart after it are not corrected.
+//! The clock difference, measured by round trips, is added to a rank's times to get those of rank 0; it is in
+//! microseconds (whatever unit the line says). If all ranks have one, the clocks of each host are aligned by that of its
+//! first rank; later drift is not corrected.
 //!
 //! Source: liballprof of LogGOPSim (its `allprof.c` and `sync.c`), and what its `schedgen` reads.
 

@@ -27,7 +27,7 @@ pub const FORMAT: Entry<Format> = Entry {
 /// What is looked at to know the format and to find the last call \[bytes\].
 const LOOK: usize = 4096;
 
-/// Clocks that are farther apart are damaged: a hundred years \[ns\].
+/// Largest difference of two clocks that is no damage: a hundred years \[ns\].
 const FARTHEST_CLOCK_NS: f64 = 3e18;
 
 /// A recorded run.
@@ -38,7 +38,7 @@ pub struct AllprofSet {
     aligned: ClockTable,
     all_finalize: bool,
     warnings: Vec<String>,
-    /// Which rank of how many it is, of one file alone.
+    /// The rank, if this is the file of one rank alone.
     alone: Option<Alone>,
 }
 
@@ -96,7 +96,7 @@ impl AllprofSet {
     }
 }
 
-/// The files in the order of their ranks: the last number in the name without its ending. One file may be that of one
+/// The files in the order of their ranks: the last number in the name without its ending. A single file may belong to one
 /// of several ranks.
 fn by_rank(files: Vec<TraceFile>) -> Result<(Vec<TraceFile>, Option<Alone>), TraceError> {
     let mut found: BTreeMap<u32, TraceFile> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn by_rank(files: Vec<TraceFile>) -> Result<(Vec<TraceFile>, Option<Alone>), Tra
     }
 }
 
-/// The size of the largest communicator that the first calls name: that of the world in most programs.
+/// The size of the largest communicator that the first calls name, which in most programs is the world.
 fn ranks_of_run(file: &TraceFile) -> Result<u32, TraceError> {
     let mut lines = Lines::new(Part::whole(file.clone()));
     let mut ranks = 1;
@@ -150,7 +150,7 @@ fn ranks_of_run(file: &TraceFile) -> Result<u32, TraceError> {
     Ok(ranks)
 }
 
-/// Value of the line of the head that begins with one of these.
+/// Value of the first line of the head that begins with one of `keys`.
 fn head(file: &TraceFile, keys: [&str; 2]) -> Result<Option<String>, TraceError> {
     let begin = file.peek(0, LOOK)?;
     let begin = String::from_utf8_lossy(&begin);
@@ -161,13 +161,13 @@ fn head(file: &TraceFile, keys: [&str; 2]) -> Result<Option<String>, TraceError>
     Ok(begin.lines().take_while(|line| line.starts_with('#')).find_map(value))
 }
 
-/// The name of the host; without a domain that is not set.
+/// The name of the host, without the domain "(none)" of one that is not set.
 fn host(file: &TraceFile) -> Result<String, TraceError> {
     let name = head(file, ["host:", "hostname:"])?.unwrap_or_default();
     Ok(name.trim_end_matches("(none)").trim_end_matches('.').to_string())
 }
 
-/// Clock difference between the rank and rank 0 \[ns\], if the head says so.
+/// Clock difference between the rank and rank 0 \[ns\], if the head states one.
 fn clock_difference(file: &TraceFile) -> Result<Option<i64>, TraceError> {
     let Some(line) = head(file, ["Init clockdiff:", "clockdiff:"])? else { return Ok(None) };
     let us = line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());

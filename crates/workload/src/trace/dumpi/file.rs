@@ -125,8 +125,8 @@ impl DumpiFile {
         Records::new(Cursor::new(self.file.clone(), self.index.body, end, buffer))
     }
 
-    /// How long the rank was in MPI_Finalize, if the records end with it and have wall times. It has no arguments, so
-    /// that its record, and the mark after it, can only have a few lengths.
+    /// Time of the rank in MPI_Finalize, if the records end with it and have wall times. The call has no arguments, so
+    /// its record, and the mark after it, can have only a few lengths.
     pub fn finalize_time(&self) -> Result<Option<Duration>, TraceError> {
         let end = self.index.after(self.index.body);
         let length = (end - self.index.body).min(64);
@@ -249,7 +249,7 @@ impl Index {
 /// Lengths of a record of MPI_Finalize with wall times: with a thread or not, with processor times or not \[bytes\].
 const FINALIZE_LENGTHS: [usize; 4] = [15, 17, 27, 29];
 
-/// How long the call took whose record this is, if it is one of MPI_Finalize of just this length \[ns\].
+/// Time of the call \[ns\], if `record` is a record of MPI_Finalize of exactly this length.
 fn finalize_ns(record: &[u8]) -> Option<u64> {
     let number = u16::from_be_bytes([record[0], record[1]]);
     let is_finalize = CALLS.get(usize::from(number)).is_some_and(|call| call.name == "MPI_Finalize");
@@ -264,7 +264,7 @@ fn finalize_ns(record: &[u8]) -> Option<u64> {
         let ns = u32::from_be_bytes([record[at + 2], record[at + 3], record[at + 4], record[at + 5]]);
         (ns < 1_000_000_000).then_some(u64::from(seconds) * 1_000_000_000 + u64::from(ns))
     };
-    // Seconds are stored in 16 bits: a call over their wrap looks as if it ended before it began.
+    // Seconds are stored in 16 bits: a call during which they wrap seems to end before it begins.
     let (begin, end) = (ns(times)?, ns(times + 6)?);
     Some(if end < begin { end + (1 << 16) * 1_000_000_000 - begin } else { end - begin })
 }

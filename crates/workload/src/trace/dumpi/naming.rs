@@ -36,7 +36,7 @@ impl Meta {
 /// The `.bin` files in the order of their ranks: 0, 1, … without a gap.
 pub fn by_rank(files: Vec<TraceFile>, meta: Option<&Meta>) -> Result<Vec<TraceFile>, TraceError> {
     let mut found: Vec<_> = files.into_iter().filter(|file| file.name.ends_with(".bin")).collect();
-    // One alone may be of any rank, unless a file beside it says how many there are.
+    // A single file may be of any rank, unless a file beside it states the number of ranks.
     if let [only] = &found[..]
         && (meta.is_none() || numbered(only).is_none())
     {

@@ -57,9 +57,9 @@ pub struct DumpiSet {
     recorded: ClockTable,
     aligned: ClockTable,
     warnings: Vec<String>,
-    /// Which rank of how many it is, of one file alone.
+    /// The rank, if this is the file of one rank alone.
     alone: Option<Alone>,
-    /// The least time in MPI_Finalize.
+    /// The least time of any rank in MPI_Finalize.
     shutdown: Duration,
 }
 
@@ -205,8 +205,8 @@ impl DumpiSet {
     }
 }
 
-/// Which rank of how many the file is of, if its first calls say that there were more: MPI_Comm_size and MPI_Comm_rank
-/// of all ranks. Its name may say which, too.
+/// The rank of a single file, if its first calls say that there were more: MPI_Comm_size and MPI_Comm_rank of the world.
+/// Its name may state the rank, too.
 fn alone(file: &DumpiFile, buffer: usize) -> Result<Option<Alone>, TraceError> {
     let (mut rank, mut ranks) = (numbered(&file.file).map(|(_, rank)| rank), None);
     let mut records = file.records(buffer)?;

@@ -35,7 +35,7 @@ pub struct End {
     pub counts: Vec<u64>,
     /// Whether it came to MPI_Finalize.
     pub finalized: bool,
-    /// How long that took \[ns\].
+    /// Time in MPI_Finalize \[ns\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finalize_ns: Option<u64>,
 }

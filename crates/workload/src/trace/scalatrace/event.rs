@@ -15,21 +15,21 @@ use crate::trace::lines::{Lines, Part};
 pub struct Event {
     /// Ranks that make the call.
     pub ranks: Ranks,
-    /// Name of the called function.
+    /// The called function.
     pub function: Function,
-    /// The stack that calls it, as a number.
+    /// Number of the call stack.
     pub stack: u32,
-    /// Computing before it, and the time in it.
+    /// Computing before the call, and time in it.
     pub times: [Times; 2],
-    /// The loops that it begins, from the outside.
+    /// Loops that begin with it, the outermost first.
     pub loops: Vec<Loop>,
-    /// By number.
+    /// Parameters by number.
     pub parameters: BTreeMap<u32, Values>,
     /// Line of the file.
     pub line: u64,
 }
 
-/// A loop: how often, and over how many events of the rank.
+/// A loop: its number of iterations, and of the rank's events in each.
 #[derive(Debug, Clone, Default)]
 pub struct Loop {
     pub iterations: Values,
@@ -41,7 +41,7 @@ pub struct Loop {
 pub struct Times(Vec<(u32, f64)>);
 
 impl Times {
-    /// After a call of `stack`; after any other, the mean of all.
+    /// Mean time after a call of `stack` \[µs\]; the mean over all stacks if there is none for this one.
     pub fn after(&self, stack: Option<u32>) -> f64 {
         let exact = self.0.iter().find(|(known, _)| Some(*known) == stack);
         let mean = || self.0.iter().map(|(_, us)| us).sum::<f64>() / self.0.len().max(1) as f64;
@@ -52,9 +52,9 @@ impl Times {
 /// The values of a parameter.
 #[derive(Debug, Clone)]
 pub enum Values {
-    /// Of some ranks, or of all of the event's: in turn, again and again.
+    /// Lists of values for some ranks, or for all ranks of the event; visits take the values of a list cyclically.
     InTurn(Vec<(Option<Ranks>, Vec<i64>)>),
-    /// The mean of all.
+    /// The mean of all values.
     Mean(f64),
 }
 
@@ -163,7 +163,7 @@ impl Values {
         Ok(())
     }
 
-    /// Those of a rank, if it has any.
+    /// The values of a rank, if it has any.
     pub fn of(&self, rank: u32) -> Option<&[i64]> {
         let Values::InTurn(all) = self else { return None };
         let of = all.iter().find(|(ranks, _)| ranks.as_ref().is_none_or(|ranks| ranks.contains(rank)))?;
@@ -175,7 +175,7 @@ fn values_of(text: &str) -> &str {
     text.trim().split('[').next().unwrap_or_default().trim()
 }
 
-/// The mean of a histogram, from behind its first bracket: of its bins, whose means are exact.
+/// The mean of a histogram, whose text begins after the first bracket: that of its bins, whose means are exact.
 fn mean(text: &str) -> Result<f64, String> {
     let error = || format!("'({}' is no histogram", text.chars().take(40).collect::<String>());
     let (head, bins) = text.split_once(')').ok_or_else(error)?;
@@ -194,5 +194,5 @@ fn mean(text: &str) -> Result<f64, String> {
     Ok(if count > 0.0 { sum / count } else { whole })
 }
 
-/// A longer time is damaged: a hundred days \[µs\].
+/// Longest time that is no damage: a hundred days \[µs\].
 const LONGEST_US: f64 = 100.0 * 24.0 * 3600.0 * 1e6;

@@ -1,15 +1,15 @@
 //! The functions of MPI by their numbers.
 
-/// Outcome of a call.
+/// Replay of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Becomes {
-    /// A send, a receive, a wait, a collective, a communicator: by its name.
+    /// An operation that is simulated: a send, a receive, a wait, a collective, a new communicator.
     Operation,
     /// A call that takes its measured time.
     Overhead,
 }
 
-/// Number, name, and what becomes of it: those that can be replayed.
+/// Functions that can be replayed: number, name, and how.
 const FUNCTIONS: &[(u16, &str, Becomes)] = {
     use Becomes::{Operation, Overhead};
     &[
@@ -100,7 +100,7 @@ const FUNCTIONS: &[(u16, &str, Becomes)] = {
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// Outcome of a call.
+    /// Replay of its calls.
     pub becomes: Becomes,
 }
 
@@ -121,7 +121,7 @@ pub fn function(number: u16) -> Result<Function, String> {
     Ok(Function { name, becomes })
 }
 
-/// Bytes of a datatype; none of those that the program made, or whose number depends on the MPI library.
+/// Bytes of a predefined datatype; an error for one that the program made, or whose number depends on the MPI library.
 pub fn datatype_size(number: i64) -> Result<u64, String> {
     const SIZES: [u64; 29] =
         [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 16, 1, 1, 4, 4, 8, 8, 16, 4, 1, 8, 12, 12, 8, 6, 20, 8, 16, 8];

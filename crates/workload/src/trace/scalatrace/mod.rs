@@ -10,16 +10,16 @@
 //! 1a ( 1 )[ 1 -1 0 2 1 ]                                     one that is not the same on all ranks
 //! ```
 //!
-//! A list of ranks has a count, and for each part the negative number of its dimensions, its first rank, and iterations and
-//! stride of each dimension. The library writes three kinds of traces in this format: one file for each rank without loops
-//! (`libdump`) or with them (`libnode`), and one of all ranks (`libglob`). Partners are relative to the rank, modulo the number
-//! of ranks; requests count backwards in a ring of 10,000; communicators and datatypes are numbers, those that the program
-//! made from 1000 on.
+//! A list of ranks has the number of its parts and, for each part, the negative number of its dimensions, its first rank, and
+//! the iterations and stride of each dimension. The library writes three kinds of traces in this format: one file for each
+//! rank without loops (`libdump`) or with them (`libnode`), and one file of all ranks (`libglob`). Partners are relative to
+//! the rank, modulo the number of ranks; requests count backwards in a ring of 10,000; communicators and datatypes are
+//! numbers, from 1000 on for those that the program made.
 //!
-//! Assumptions: computing before a call takes the mean of what was measured between the two stacks, and so do calls that
-//! are not simulated. Ranks have no common time. A parameter that is kept as a histogram only (`PARAM_HISTO`) is its mean where it is
-//! a number of elements, and cannot be replayed otherwise. Tags are all 0 unless the library was built to keep them.
-//! `MPI_PROC_NULL` cannot be told from a rank.
+//! Assumptions: computing before a call takes the mean time that was measured between the two stacks, and calls that are not
+//! simulated take their mean time. Ranks have no common time. A number of elements of which only a histogram is kept
+//! (`PARAM_HISTO`) is its mean; other such parameters cannot be replayed. Tags are all 0 unless the library was built to keep
+//! them. `MPI_PROC_NULL` cannot be told from a rank.
 //!
 //! Source: Wu, Mueller, "Elastic and scalable tracing and accurate replay of non-deterministic events" (ICS 2013); the
 //! ScalaTrace 2 distribution, as in the repository frs69wq/ScalaTrace-TI.

@@ -1,18 +1,23 @@
 //! Lists of ranks, folded: `1 -2 0 4 8 2 1` is 0, 1, 8, 9, 16, 17, 24, 25.
 
-/// More ranks than this are a damaged list.
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Most ranks of a list that are no damage.
 pub const MOST_RANKS: u64 = 1 << 20;
-/// A list of more dimensions is damaged.
+/// Most dimensions of a list that are no damage.
 const MOST_DIMENSIONS: i64 = 16;
 
 /// Ranks of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ranks(Vec<Block>);
 
-/// First rank, and the iterations and stride of each dimension.
+/// Ranks with regular distances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Block {
+    /// The first rank.
     first: i64,
+    /// Iterations and stride of each dimension, the longest stride first; one iteration where the stride is 0.
     dimensions: Vec<[i64; 2]>,
 }
 
@@ -32,8 +37,9 @@ impl Ranks {
             for _ in 0..depth {
                 let (iterations, stride) = (next()?, next()?);
                 ranks = u64::try_from(iterations).map_or(u64::MAX, |times| ranks.saturating_mul(times));
-                dimensions.push([iterations, stride]);
+                dimensions.push([if stride == 0 { iterations.min(1) } else { iterations }, stride]);
             }
+            dimensions.sort_by_key(|[_, stride]| Reverse(stride.abs()));
             let block = Block { first, dimensions };
             total = total.saturating_add(ranks);
             if total > MOST_RANKS || block.ends().iter().any(|rank| !(0..MOST_RANKS as i64).contains(rank)) {
@@ -55,25 +61,32 @@ impl Ranks {
         self.0.iter().any(|block| among(i64::from(rank) - block.first, &block.dimensions))
     }
 
-    /// The highest of them.
-    pub fn last(&self) -> u32 {
-        self.0.iter().map(|block| block.ends()[1]).max().unwrap_or(0) as u32
-    }
-
-    /// All of them, in no order that matters.
-    pub fn all(&self) -> Vec<u32> {
-        (0..=self.last()).filter(|rank| self.contains(*rank)).collect()
+    /// All of them, ascending.
+    pub fn all(&self) -> BTreeSet<u32> {
+        self.0.iter().flat_map(Block::ranks).map(|rank| rank as u32).collect()
     }
 }
 
 impl Block {
     /// The lowest and the highest rank.
     fn ends(&self) -> [i64; 2] {
-        self.dimensions.iter().fold([self.first; 2], |[low, high], [iterations, stride]| {
-            let way = (iterations - 1).max(0).saturating_mul(*stride);
-            [low.saturating_add(way.min(0)), high.saturating_add(way.max(0))]
+        spans(&self.dimensions).map(|span| self.first.saturating_add(span))
+    }
+
+    /// Its ranks; one may occur several times.
+    fn ranks(&self) -> Vec<i64> {
+        self.dimensions.iter().fold(vec![self.first], |ranks, [iterations, stride]| {
+            ranks.iter().flat_map(|rank| (0..*iterations).map(move |at| rank + at * stride)).collect()
         })
     }
+}
+
+/// The lowest and the highest distance from the first rank.
+fn spans(dimensions: &[[i64; 2]]) -> [i64; 2] {
+    dimensions.iter().fold([0; 2], |[low, high]: [i64; 2], [iterations, stride]| {
+        let span = (iterations - 1).max(0).saturating_mul(*stride);
+        [low.saturating_add(span.min(0)), high.saturating_add(span.max(0))]
+    })
 }
 
 /// True if the dimensions lead from 0 to `left`.
@@ -82,7 +95,12 @@ fn among(left: i64, dimensions: &[[i64; 2]]) -> bool {
         [] => left == 0,
         [[iterations, 0]] => left == 0 && *iterations > 0,
         [[iterations, stride]] => left % stride == 0 && (0..*iterations).contains(&(left / stride)),
-        [[iterations, stride], rest @ ..] => (0..*iterations).any(|at| among(left - at * stride, rest)),
+        [[iterations, stride], rest @ ..] => {
+            // The distance that is left for the others lies within their span.
+            let [low, high] = spans(rest);
+            let mut lefts = (0..*iterations).map(|at| left - at * stride);
+            lefts.any(|left| (low..=high).contains(&left) && among(left, rest))
+        }
     }
 }
 
@@ -92,9 +110,19 @@ mod tests {
 
     #[test]
     fn folded_ranks_are_those_that_were_folded() {
-        assert_eq!(Ranks::read("1 -1 3 1 0").unwrap().all(), [3]);
-        assert_eq!(Ranks::read("1 -2 0 4 8 2 1").unwrap().all(), [0, 1, 8, 9, 16, 17, 24, 25]);
-        assert_eq!(Ranks::read("2 -1 1 2 2 -1 7 1 0").unwrap().all(), [1, 3, 7]);
+        for (text, ranks) in [
+            ("1 -1 3 1 0", &[3][..]),
+            ("1 -2 0 4 8 2 1", &[0, 1, 8, 9, 16, 17, 24, 25]),
+            ("1 -2 0 2 1 4 8", &[0, 1, 8, 9, 16, 17, 24, 25]),
+            ("2 -1 1 2 2 -1 7 1 0", &[1, 3, 7]),
+            ("1 -2 9 2 -4 3 -1", &[3, 4, 5, 7, 8, 9]),
+            ("1 -2 5 0 1 2 1", &[]),
+        ] {
+            let read = Ranks::read(text).unwrap();
+            assert!(read.all().iter().eq(ranks), "{text}: {:?}", read.all());
+            let contained: Vec<u32> = (0..40).filter(|rank| read.contains(*rank)).collect();
+            assert_eq!(contained, ranks, "{text}");
+        }
         for wrong in [
             "",
             "0",

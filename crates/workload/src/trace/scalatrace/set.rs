@@ -1,4 +1,4 @@
-//! The files of a run, and which ranks each has.
+//! The files of a run, and the ranks of each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub const FORMAT: Entry<Format> = Entry {
 /// Length of the head from which the format is told \[bytes\].
 const LOOK: usize = 1 << 16;
 
-/// A file, read.
+/// A file with its events.
 pub struct Parsed {
     pub file: TraceFile,
     pub events: Arc<[Event]>,
@@ -37,7 +37,7 @@ pub struct ScalaTraceSet {
     of_rank: Vec<Arc<Parsed>>,
 }
 
-/// True if the first two lines are the ranks and the number of an event.
+/// True if the first two lines are those of an event: its ranks and its number.
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     if file.peek(0, 6)? != b"RANKS:" {
         return Ok(false);
@@ -124,7 +124,7 @@ impl TraceSet for ScalaTraceSet {
                         sum.messages += 1;
                         sum.bytes = sum.bytes.saturating_add(send.bytes.0);
                     }
-                    // Nothing is made here, but what comes later may name it.
+                    // No communicator is made here, but later calls may name it.
                     Op::NewComm(..) => translator.made(mpi::operation::CommId::WORLD),
                     _ => {}
                 }

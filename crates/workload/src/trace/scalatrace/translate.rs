@@ -32,14 +32,15 @@ mod parameter {
     pub const SOURCE: u32 = 43;
 }
 
-/// Places for requests, and numbers of what the program does not make itself.
+/// Places of the ring of requests.
 const RING: i64 = 10_000;
+/// Number of the first communicator that the program makes.
 const OWN: i64 = 1000;
-/// How any source is written.
+/// Number of MPI_ANY_SOURCE.
 const ANY_SOURCE: i64 = i32::MAX as i64;
-/// A larger message is a damaged count \[bytes\].
+/// Largest message that is no damage \[bytes\].
 const LARGEST_MESSAGE: u64 = 1 << 40;
-/// A call that waits for more is damaged.
+/// Most requests of a call that are no damage.
 const MOST_AT_ONCE: i64 = 1 << 20;
 
 /// The calls of one rank.
@@ -48,13 +49,14 @@ pub struct Translator {
     walk: Walk,
     rank: u32,
     ranks: u32,
-    /// When the last call returned, and the stack that called it.
+    /// Time at which the last call returned.
     now: Time,
+    /// Stack of the last call.
     stack: Option<u32>,
     requests: Requests,
-    /// How many requests have begun.
+    /// Number of requests that have begun.
     begun: i64,
-    /// The communicators that the program has made.
+    /// Communicators that the program has made.
     comms: Vec<CommId>,
     /// True if a number of elements was a mean.
     has_means: bool,
@@ -63,7 +65,7 @@ pub struct Translator {
 type Reason = String;
 
 impl Translator {
-    /// Before the first call of `rank`.
+    /// A translator before the first call of `rank`.
     pub fn new(parsed: Arc<Parsed>, rank: u32, ranks: u32) -> Translator {
         Translator {
             walk: Walk::new(parsed.events.clone(), rank),
@@ -157,7 +159,7 @@ impl Translator {
         value.ok_or_else(|| format!("lacks parameter {number:x} on rank {}", self.rank))
     }
 
-    /// A rank that is given relative to this one.
+    /// The rank with a number relative to this one.
     fn relative(&self, number: i64) -> u32 {
         (number + i64::from(self.rank)).rem_euclid(i64::from(self.ranks)) as u32
     }
@@ -186,7 +188,7 @@ impl Translator {
         Start::Request(request)
     }
 
-    /// The request that stands so far behind the next place of the ring, if it is one in use.
+    /// Completes the request at `offset` from the next place of the ring, if that is in use.
     fn complete(&mut self, offset: i64) -> Option<Request> {
         (offset >= 0).then(|| self.requests.complete((self.begun + offset) % RING)).flatten()
     }

@@ -1,4 +1,4 @@
-//! The events of one rank, one after the other, loops unfolded.
+//! The events of one rank, one after the other, with loops unfolded.
 
 use std::sync::Arc;
 
@@ -6,51 +6,52 @@ use engine::hash::Map;
 
 use super::event::{Event, Values};
 
-/// More calls of one rank are a damaged loop.
+/// Most calls of one rank that are no damage.
 const MOST_CALLS: u64 = 1 << 24;
-/// Deeper loops are damaged.
+/// Deepest nesting of loops that is no damage.
 const DEEPEST: usize = 256;
 
-/// Place and call of a rank.
+/// Position of a rank among its events.
 pub struct Walk {
     events: Arc<[Event]>,
     rank: u32,
     loops: Vec<Running>,
-    /// The next value of those of its parameters that have several: by event, parameter.
+    /// Index of the next value of each parameter that has several, by event and number.
     turns: Map<(usize, u32), usize>,
     steps: u64,
 }
 
 /// A loop that is under way.
 struct Running {
-    /// Its first and its last event.
+    /// Index of its first event.
     first: usize,
+    /// Index of its last event.
     last: usize,
-    /// Which of the loops that begin at the first event it is.
+    /// Its index among the loops that begin with the first event.
     level: usize,
     /// Iterations left, this one included.
     left: u64,
-    /// The next event of this iteration.
+    /// Index of the next event of this iteration.
     next: Option<usize>,
 }
 
-/// What [`Walk::turns`] has of loops, beside parameters: numbers that no parameter has.
+/// First number of loops in [`Walk::turns`], above those of all parameters.
 const OF_LOOPS: u32 = 1 << 16;
 
 impl Walk {
-    /// Before the first event of `rank`.
+    /// A walk before the first event of `rank`.
     pub fn new(events: Arc<[Event]>, rank: u32) -> Walk {
         let mut walk = Walk { events, rank, loops: Vec::new(), turns: Map::default(), steps: 0 };
         let first = walk.from(0);
         let last = walk.events.len().saturating_sub(1);
         if let Some(first) = first {
-            // The whole, as a loop without a place of its own.
+            // All events, as a loop that begins with none of them.
             walk.loops.push(Running { first: usize::MAX, last, level: 0, left: 1, next: Some(first) });
         }
         walk
     }
 
-    /// How much of the events is behind it \[0..1\]: of the outermost.
+    /// Share of the events that are done \[0..1\], by those outside of all loops.
     pub fn share_done(&self) -> f64 {
         let at = self.loops.first().and_then(|whole| whole.next).unwrap_or(self.events.len());
         at as f64 / self.events.len().max(1) as f64
@@ -84,7 +85,7 @@ impl Walk {
         }
     }
 
-    /// Begins the loop of that level at `at`, inside of one that ends at `last`.
+    /// Begins the loop of level `level` at event `at`, within a loop that ends at `last`.
     fn begin(&mut self, at: usize, level: usize, last: usize) -> Result<(), String> {
         let number = OF_LOOPS + 2 * level as u32;
         let events = self.events.clone();
@@ -104,7 +105,7 @@ impl Walk {
             return Err(format!("stands in more than {DEEPEST} loops"));
         }
         if let Some(left) = u64::try_from(iterations).ok().filter(|left| *left > 0) {
-            // Each iteration has a call at least, or the begin of a loop.
+            // Each iteration has at least one call, or the begin of a loop.
             if self.steps + left > MOST_CALLS {
                 return Err(format!("makes rank {} call more than {MOST_CALLS} times", self.rank));
             }
@@ -113,7 +114,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The rank's next event behind `at`, no later than `last`.
+    /// The rank's next event after `at`, up to `last`.
     fn after(&self, at: usize, last: usize) -> Option<usize> {
         if at >= last { None } else { self.from(at + 1).filter(|next| *next <= last) }
     }
@@ -123,7 +124,7 @@ impl Walk {
         (at..self.events.len()).find(|at| self.events[*at].ranks.contains(self.rank))
     }
 
-    /// The next value of the rank for that parameter of the event `at`.
+    /// The rank's next value of parameter `number` of event `at`.
     pub fn value(&mut self, at: usize, number: u32, values: &Values) -> Result<Option<i64>, String> {
         if let Values::Mean(_) = values {
             return Err("is known by a histogram only, and cannot be replayed".into());
