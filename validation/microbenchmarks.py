@@ -116,7 +116,7 @@ def simulated_s(file: str, ranks: int, per_node: int, cells: list) -> dict[str, 
 
 
 def predicted(out: Path, name: str, file: Path, *args) -> dict:
-    """What is simulated on a platform file, kept for the same file."""
+    """Times that are simulated on a platform file, kept for the same file."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
     return kept(out, f"{name}-{digest}", simulated_s, str(file), *args)
 
@@ -168,7 +168,7 @@ def hpcc_rows(out: Path, root: Path, machine: fits.Machine, nodes: int, file: Pa
 
 
 def predictions(out: Path, quick: bool) -> list[Result]:
-    """All of them."""
+    """All predictions beside their measurements."""
     root = outputs.folder(out)
     found: list[Result] = []
     for machine in fits.MACHINES[:1] if quick else fits.MACHINES:

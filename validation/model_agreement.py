@@ -35,7 +35,7 @@ LIMIT = 1.25
 NUMBERINGS = 6
 """Random numberings of the hosts, beside their own."""
 SPREAD = 0.02
-"""By so much a renumbering of equal hosts may change a time."""
+"""Largest relative change of a time by a renumbering of equal hosts."""
 ALGORITHMS = {
     "barrier": ("dissemination", "recursive-doubling", "tree", "linear", "double-ring"),
     "bcast": (
@@ -142,7 +142,7 @@ class Case:
 
 
 def cases(quick: bool) -> Iterator[Case]:
-    """All of them, or some that show the same."""
+    """All cases, or fewer that show the same."""
     for machine in (*MACHINES[:2], MACHINES[3]) if quick else MACHINES:
         for ranks in machine.ranks[1:3] if quick else machine.ranks:
             for collective, algorithms in ALGORITHMS.items():
@@ -163,11 +163,11 @@ class Explanation:
     """`collective algorithm`, with wildcards."""
     least: float
     most: float
-    """Within these the ratio must be."""
+    """Limits of the ratio."""
     why: str
 
     def covers(self, case: Case, model: str, ratio: float) -> bool:
-        """Does it say why?"""
+        """True if it explains the ratio of a model in a case."""
         name = f"{case.collective} {case.algorithm}"
         return (
             model == self.model
@@ -290,7 +290,7 @@ class Ratio:
 
     @property
     def agrees(self) -> bool:
-        """Is it within the limit?"""
+        """True if it is within the limit."""
         return 1 / LIMIT <= self.value <= LIMIT
 
 

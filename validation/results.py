@@ -32,7 +32,7 @@ class Range:
 
 
 class Kind(Enum):
-    """What a row compares with, and what it therefore shows."""
+    """Kind of value that a row compares with, which decides what the row shows."""
 
     MEASURED = "Predictions beside measurements of real machines"
     PUBLISHED = "Beside what other simulations and papers say"

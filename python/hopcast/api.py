@@ -454,7 +454,7 @@ def raise_failure(report: Report) -> None:
 
 
 _STUCK = 16
-"""More ranks are named together, by call and place."""
+"""Most ranks that are listed one by one; more are grouped by call and place."""
 
 
 def _stuck(rank: dict) -> str:

@@ -58,7 +58,7 @@ def read(path: str, stack: contextlib.ExitStack) -> list[dict[str, Any]]:
 
 
 def recordings(path: str) -> list[tuple[str, Path]]:
-    """Names and traces of the jobs that replay one, in a file that `read` has accepted."""
+    """Names and traces of the jobs that replay a trace, in a file that `read` has accepted."""
     found = []
     for entry in _content(path)["job"]:
         words = shlex.split(entry["run"])

@@ -108,7 +108,7 @@ class Report:
         return write(self, Path(directory))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of it."""
+        """The short page that a notebook shows."""
         from hopcast.report.html import notebook
 
         return notebook(self.summary)

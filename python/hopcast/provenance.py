@@ -1,4 +1,4 @@
-"""Provenance of a report: what made it, so that it can be made again and told from others."""
+"""Provenance of a report: all that is needed to make it again and to tell it from others."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
     from hopcast.outcome import Report
 
 _NO_OPTIONS = ("platform", "program", "args", "kwargs", "overrides", "live", "command")
-"""Fields of a job that are told apart from its options."""
+"""Fields of a job that are not among its options."""
 
 _FILES_OF_PLATFORMS = (("topology", "file"), ("placement", "file"), ("hosts", "map"))
-"""Keys of platforms that name files: those beside the platform, and those of a flag where the user is."""
+"""Keys of platforms that name files: relative to the platform file, or to the working directory if a flag
+sets them."""
 
 _MOST_AFTER_INTERRUPT_B = 2**28
-"""Whoever has pressed Ctrl-C does not wait for the hash of larger inputs."""
+"""Size of inputs up to which they are hashed after Ctrl-C, when the user does not want to wait."""
 
 
 def add(report: Report, job: Job) -> None:
-    """Puts `made_by` into the summary of `report`, which `job` has made."""
+    """Adds `made_by` to the summary of `report`, which `job` has made."""
     summary = report.summary
     stopped = summary.get("stopped")
     most_B = _MOST_AFTER_INTERRUPT_B if stopped and stopped["by"] == "interrupt" else None
@@ -55,30 +56,30 @@ def add(report: Report, job: Job) -> None:
 
 
 def _options(job: Job) -> dict[str, Any]:
-    """All options, those of programs by their own names; None where one was not given."""
+    """All options, with those of programs beside the others; None for one that was not given."""
     own = {entry.name: getattr(job, entry.name) for entry in fields(job) if entry.name not in _NO_OPTIONS}
     own["only"] = list(job.only)
     return own | {name: value for name, value in asdict(job.live).items() if value is not None}
 
 
 def _arguments(job: Job) -> list[str]:
-    """Words and named values that the workload was given."""
+    """Words and named values that were given to the workload."""
     named = [f"{name}={_text(value)}" for name, value in job.kwargs.items()]
     return [*map(_text, job.args), *named]
 
 
 def _text(value: Any) -> str:
-    """A value in at most some hundred characters: rank functions take any object."""
+    """A value in at most 400 characters: rank functions take any object."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= 400 else f"{text[:400]}…"
 
 
 _Input = tuple[str, str, list[Path]]
-"""What it is for, its name, and its files."""
+"""Role, name and files of an input."""
 
 
 def _inputs(job: Job, toml: str) -> Iterator[_Input]:
-    """Files that have made the result."""
+    """Inputs on which the result depends."""
     if Path(job.platform).is_file():
         yield "platform", job.platform, [Path(job.platform)]
     content = tomllib.loads(toml)
@@ -130,7 +131,7 @@ def _files(trace: Path) -> list[Path]:
 
 
 def _described(role: str, name: str, files: list[Path], most_B: int | None) -> dict[str, Any]:
-    """An input with the size [B] and hash of its files; None for what cannot be read any more."""
+    """An input with the size [B] and hash of its files; None for both if they cannot be read any more."""
     try:
         size_B = sum(file.stat().st_size for file in files)
         wanted = most_B is None or size_B <= most_B
@@ -149,7 +150,7 @@ def _described(role: str, name: str, files: list[Path], most_B: int | None) -> d
 
 
 def _sha256(files: Iterable[Path]) -> str:
-    """The hash of one file; of several, that of the list of theirs, as `sha256sum` writes it by file name."""
+    """The hash of one file, or of the list of hashes of several, as `sha256sum` writes it by file name."""
     named = sorted((file.name, file) for file in files)
     if len(named) == 1:
         return _sha256_of_file(named[0][1])

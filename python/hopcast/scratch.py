@@ -1,4 +1,4 @@
-"""Temporary folders, locked while they are in use: those of runs that were killed go when the next begins."""
+"""Temporary folders, locked while in use: the next run removes those of runs that were killed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # a system without file locks: nothing is known of other runs' folders, which stay
+except ImportError:  # a system without file locks: abandoned folders cannot be told from others, and stay
     fcntl = None
 
 
 @contextlib.contextmanager
 def folder(prefix: str = "hopcast-", parent: Path | None = None) -> Iterator[Path]:
-    """A new folder in `parent`, or where temporary files are, which is gone afterwards.
+    """Makes a folder in `parent`, by default that of temporary files, and removes it afterwards.
 
-    Its name says on which machine it is in use, because locks may be known there alone.
+    Its name holds that of this machine, since other machines may not see its lock.
     """
     parent = Path(tempfile.gettempdir()) if parent is None else parent
     prefix += re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname()) + "-"
@@ -36,7 +36,7 @@ def folder(prefix: str = "hopcast-", parent: Path | None = None) -> Iterator[Pat
 
 
 def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
-    """A new folder and the lock on it; none where the file system has no locks."""
+    """A new folder with its lock; no lock where the file system has none."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         lock = _lock(path)
@@ -48,7 +48,7 @@ def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
 
 
 def _lock(path: Path) -> int | None:
-    """The lock on a folder, if nobody has it; it ends with this process, however that ends."""
+    """Locks a folder, unless another process has; the lock ends with this process, however that ends."""
     if fcntl is None:
         return None
     try:

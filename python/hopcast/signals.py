@@ -19,15 +19,15 @@ Look = tuple[int, int, int, tuple[float, int] | None]
 has come that is furthest behind."""
 
 AGAIN_S = 0.5
-"""Less after the first, another Ctrl-C is the same one: a launcher passes it on to those who had it, too."""
+"""Time after the first Ctrl-C from which on another one counts: launchers pass on copies of the first."""
 
 
 class Signals:
     """Heeds signals while a run is under way, and is asked by the core what to do.
 
     The first Ctrl-C, SIGTERM, or the end of the terminal (SIGHUP), asks the run to stop in order; a second
-    Ctrl-C breaks it off. SIGUSR1 asks where it stands. What the program that calls us has set for all but
-    Ctrl-C stays.
+    Ctrl-C breaks it off. SIGUSR1 asks where it stands. Handlers that the calling program has set for other
+    signals than Ctrl-C stay.
     """
 
     def __init__(self, progress: Callable[[float, int, float | None], None] | None):
@@ -111,7 +111,7 @@ def status(
 
 
 def leave_terminal() -> None:
-    """Lets what is still to be printed go nowhere where it would go to a terminal, which is no more."""
+    """Redirects standard streams that were on a terminal, which is gone, to nowhere."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         with contextlib.suppress(OSError):
@@ -126,7 +126,7 @@ _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 
 @contextlib.contextmanager
 def without_end() -> Iterator[None]:
-    """Lets none of these signals end the process, which writes what a run has left that was ended by one."""
+    """Ignores these signals while the process writes the results of a run that one of them has ended."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDS}
     try:
         yield
@@ -137,7 +137,7 @@ def without_end() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Lets these signals do what Ctrl-C does meanwhile, so that nothing half written is left behind."""
+    """Turns these signals into KeyboardInterrupt, so that nothing half written is left behind."""
 
     def end(_number, _frame) -> None:
         raise KeyboardInterrupt

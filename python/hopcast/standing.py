@@ -36,8 +36,10 @@ def words(rank: dict, since: str) -> str:
 
 
 def grouped(ranks: list[dict], most: int) -> list[dict]:
-    """`ranks` as they are if they are no more than `most`; else those that stand in the same call at the same
-    place as one of `count` ranks, with what the first of them waits for."""
+    """Groups more than `most` ranks by call and place.
+
+    A group is an entry with the number of its ranks as `count`; it waits for what its first rank waits for.
+    """
     if len(ranks) <= most:
         return ranks
     together: dict[tuple, list[dict]] = {}

@@ -1,4 +1,4 @@
-"""What-ifs: the changes of the platform that a report proposes, simulated."""
+"""Simulation of the changes of the platform or the placement that a report proposes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ _ALSO_RATES = {"overhead": r"mpi\.(copy_rate|reduce_rate)"}
 
 
 def simulated(job: Job, report: Report) -> None:
-    """Simulates what `report` proposes for `job`, and lets it say so: `limit` is by simulation then, and
-    `what_if` lists all that was tried, as (change, overrides, placement, makespan_s, saves)."""
+    """Simulates the changes that `report` proposes for `job`, and adds them to it.
+
+    `what_if` lists all that were simulated, with change, overrides, placement, makespan_s and saves; `limit`
+    takes the best of them. A change that the platform or model refuses is left out.
+    """
     limit = report.summary.get("limit")
     if not limit:
         return
@@ -76,7 +79,7 @@ def _try(job: Job, report: Report, change: str, overrides: list, placement: str 
 
 
 def _changes(job: Job, summary: dict, limit: dict) -> Iterator[tuple[str, list[tuple[str, str]], str | None]]:
-    """Each change with what it sets on the platform, and the placement, if it is about that."""
+    """Each change with its overrides of the platform, and the placement, if it is about that."""
     for key in limit["keys"]:
         if key == "mpi.progress":
             yield limit["change"], [("mpi.progress", "asynchronous")], None
@@ -106,7 +109,7 @@ def _scaled(values: dict[str, object], keys: Iterable[str]) -> Iterator[tuple[st
 
 
 def times(value: object, factor: float) -> str | None:
-    """A quantity with its unit, as a platform file writes it, times `factor`: lists one by one."""
+    """A quantity of a platform file, or each of a list, times `factor`; None if it is not finite."""
     if isinstance(value, list):
         parts = [times(one, factor) for one in value]
         return None if None in parts else "[" + ", ".join(f'"{part}"' for part in parts) + "]"

@@ -82,8 +82,7 @@ def test_times_of_a_profile_become_the_platforms_by_the_rates(strong, profile) -
 
 def test_ranks_of_a_socket_share_its_memory(strong, profile) -> None:
     # Each stretch takes 10 ms alone and moves 40 MB: 4 GB/s. A socket of 16 GB/s has room for four ranks; 24
-    # ranks on two
-    # sockets are 12 each: 12 * 40 MB / 16 GB/s = 30 ms.
+    # ranks on two sockets are 12 each: 12 * 40 MB / 16 GB/s = 30 ms.
     file = edited(profile, centre_s=1e-2, memory_B=4e7)
     flags = ("--set", "host.sockets=2", "--set", "compute.memory_bandwidth=8 GB/s")
     shared = (*flags, "--set", "compute.socket_memory_bandwidth=16 GB/s")

@@ -149,19 +149,8 @@ def program(tmp_path_factory) -> Path:
 def run(
     program: Path, ranks: int, *words: str, platform="hopper", given: str = "", folder: Path | None = None
 ):
-    command = [
-        sys.executable,
-        "-m",
-        "hopcast",
-        "run",
-        platform,
-        "-n",
-        str(ranks),
-        "--quiet",
-        "--compute",
-        "none",
-    ]
-    command += [program, *words]
+    command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks)]
+    command += ["--quiet", "--compute", "none", program, *words]
     return subprocess.run(
         command, capture_output=True, text=True, env=ENVIRONMENT, timeout=100, input=given, cwd=folder
     )

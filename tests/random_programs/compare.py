@@ -26,7 +26,7 @@ MPICH, HOPCAST = "mpich", "hopcast"
 
 @dataclass(frozen=True)
 class Difference:
-    """A program whose answers differ, and how."""
+    """A program whose answers differ, and the difference."""
 
     program: Program
     why: str
@@ -46,25 +46,15 @@ def compile_(text: str, folder: Path, library: str) -> Path:
 
 
 def run(target: Path, ranks: int, folder: Path, library: str) -> tuple[str, list[str]]:
-    """How a run ended, "" if well, and what each rank noted."""
+    """The end of a run, "" if it ended well, and the notes of each rank."""
     out = folder / f"notes-{library}"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     if library == MPICH:
         words = ["mpiexec.mpich", "-n", str(ranks)]
     else:
-        words = [
-            sys.executable,
-            "-m",
-            "hopcast",
-            "run",
-            "crossbar",
-            "-n",
-            str(ranks),
-            "--quiet",
-            "--compute",
-            "none",
-        ]
+        words = [sys.executable, "-m", "hopcast", "run", "crossbar", "-n", str(ranks)]
+        words += ["--quiet", "--compute", "none"]
     try:
         done = subprocess.run(
             [*words, str(target), str(out)],
@@ -81,9 +71,9 @@ def run(target: Path, ranks: int, folder: Path, library: str) -> tuple[str, list
 
 
 def difference(programs: list[Program], folder: Path) -> str | None:
-    """How the answers of some programs of equally many ranks differ.
+    """The difference between the answers of some programs of equally many ranks.
 
-    None if they do not, and where MPICH fails or does not give the same answers twice.
+    None if there is none, or if MPICH fails or does not give the same answers twice.
     """
     text, ranks = source(programs), programs[0].ranks
     theirs = compile_(text, folder, MPICH)
@@ -145,7 +135,7 @@ def check(programs: list[Program], folder: Path) -> list[Difference]:
 
 
 def batches(seed: int, ranks: int | None = None):
-    """Programs without end, some at a time of equally many ranks."""
+    """Programs without end, some of equally many ranks at a time."""
     while True:
         many = ranks or RANKS[seed // BATCHED % len(RANKS)]
         yield [program(number, many) for number in range(seed, seed + BATCHED)]

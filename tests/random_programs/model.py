@@ -1,4 +1,4 @@
-"""What a random program consists of: phases, communicators and datatypes."""
+"""Parts of a random program: phases, communicators and datatypes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ class Communicator:
 
     number: int
     members: tuple[int, ...]
-    remote: tuple[int, ...] = ()
-    """World ranks of the other group of an intercommunicator."""
 
     @property
     def size(self) -> int:
-        """Ranks of the local group."""
+        """Number of its ranks."""
         return len(self.members)
 
     def __str__(self) -> str:
@@ -42,7 +40,7 @@ class Datatype:
 
     @property
     def is_basic(self) -> bool:
-        """True where nothing is to be built or freed."""
+        """True if nothing is to be built or freed."""
         return not self.code
 
 
@@ -74,7 +72,7 @@ class Phase:
 
 @dataclass
 class World:
-    """What a program has so far, from which the next phase chooses."""
+    """State of a program so far, from which the next phase chooses."""
 
     random: Random
     ranks: int
@@ -85,9 +83,8 @@ class World:
         self.communicators = [Communicator(0, tuple(range(self.ranks)))]
 
     def any_communicator(self, least: int = 1) -> Communicator:
-        """A communicator within one group, of at least so many ranks."""
-        fitting = [one for one in self.communicators if not one.remote and one.size >= least]
-        return self.random.choice(fitting)
+        """A communicator of at least `least` ranks."""
+        return self.random.choice([one for one in self.communicators if one.size >= least])
 
     def key(self) -> int:
         """A number from which the contents of a buffer follow."""

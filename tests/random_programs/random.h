@@ -1,7 +1,7 @@
-/* What random programs share: buffers with known contents, notes of what came, and nine ways of completion.
+/* Functions of all random programs: buffers with known contents, notes of received data, and nine ways of completion.
 
    A program writes its notes into the file rank-N of the folder that is its first argument. A note holds nothing that the
-   standard leaves open: what receives with wildcards took is added up, in whatever order it came. */
+   standard leaves open: data that wildcard receives took is added up, independent of its order. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static uint64_t mixed(uint64_t hash, int64_t value) {
     return (hash ^ (uint64_t)value) * 0x9e3779b97f4a7c15u + 0x7f4a7c15u;
 }
 
-/* A buffer that is filled with what follows from the key; never freed before the program ends. */
+/* A buffer whose contents follow from the key; it is never freed. */
 static void *buffer(size_t bytes, uint32_t key) {
     unsigned char *data = malloc(bytes + 16);
     uint32_t state = key * 2654435761u + 12345u;
@@ -78,13 +78,8 @@ static int *numbers(int count, uint32_t key) {
     return data;
 }
 
-static double *reals(int count, uint32_t key) {
-    double *data = malloc(sizeof(double) * (size_t)(count + 4));
-    for (int i = 0; i < count; i++) data[i] = (double)((key * 31u + (uint32_t)i * 7u) % 97u) + 0.5;
-    return data;
-}
 
-/* The count alone, all that the standard defines of files, and MPICH 4.0 always sets in a probe. */
+/* The count alone: the standard defines no more for files, and MPICH 4.0 does not always set more in a probe. */
 static uint64_t count_of(const MPI_Status *status, MPI_Datatype type) {
     int count;
     MPI_Get_count(status, type, &count);

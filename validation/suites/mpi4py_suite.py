@@ -109,18 +109,8 @@ def _last(text: str) -> str:
 
 def hopcast(ranks: int) -> list[str]:
     """The command that a program is run with here."""
-    return [
-        sys.executable,
-        "-m",
-        "hopcast",
-        "run",
-        PLATFORM,
-        "-n",
-        str(ranks),
-        "--quiet",
-        "--compute",
-        "none",
-    ]
+    words = [sys.executable, "-m", "hopcast", "run", PLATFORM, "-n", str(ranks)]
+    return [*words, "--quiet", "--compute", "none"]
 
 
 def native(folder: Path, module: str, ranks: int) -> Results:

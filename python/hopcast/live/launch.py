@@ -1,4 +1,4 @@
-"""Processes that end with this one, however it ends, and hear of the signals that it gets."""
+"""Processes that end with this one, however it ends, and get its signals."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hopcast.signals import AGAIN_S, leave_terminal
 
 
 def bound(command: Sequence[str], ends_by: signal.Signals) -> list[str]:
-    """`command` so that its process gets this signal when the one that starts it ends."""
+    """The command with which `command` gets the signal `ends_by` when this process ends."""
     return [str(library.LAUNCHER), "--bound", str(int(ends_by)), str(os.getpid()), *command]
 
 
 def launch(command: Sequence[str], has_terminal: bool = False) -> int:
     """Runs a command in a session of its own; gives its exit code as `subprocess` does.
 
-    What asks this process to end asks the command to end with a result: Ctrl-C, SIGTERM, a closed terminal.
-    A third Ctrl-C kills it, and what it has started. Raises KeyboardInterrupt then.
+    Ctrl-C, SIGTERM and a closed terminal ask the command to end with a result. A third Ctrl-C kills it with
+    the processes that it has started, and raises KeyboardInterrupt.
 
-    has_terminal: whether it stays in this session, and does what it likes with Ctrl-C, as debuggers do.
+    has_terminal: true to keep it in this session, where it handles Ctrl-C itself, as debuggers do.
     """
     sys.stdout.flush()
     command = bound(command, signal.SIGKILL)
@@ -46,10 +46,10 @@ def launch(command: Sequence[str], has_terminal: bool = False) -> int:
 
 
 def run_along(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs a command on this terminal, where Ctrl-C is its own affair; gives its exit code as `subprocess`
+    """Runs a command on this terminal, where it handles Ctrl-C itself; gives its exit code as `subprocess`
     does.
 
-    With SIGTERM, to this process or because it has ended, launchers of MPI end what they have launched.
+    It gets SIGTERM if this process does or ends: launchers of MPI then end their programs.
     """
     with subprocess.Popen(bound(command, signal.SIGTERM), env=environment) as process:
         if threading.current_thread() is not threading.main_thread():
@@ -59,7 +59,7 @@ def run_along(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _output() -> int | None:
-    """The stream of the program's output: that of this process."""
+    """The stream of the program's output: that of this process; none if it has no file."""
     try:
         return sys.stdout.fileno()
     except (OSError, ValueError):
@@ -67,7 +67,7 @@ def _output() -> int | None:
 
 
 class _Signals:
-    """Passes signals on to a process while it runs: with an interrupt it ends in order."""
+    """Passes signals on to a process while it runs."""
 
     def __init__(self, process: subprocess.Popen, alone: bool) -> None:
         self.killed = False
@@ -121,7 +121,7 @@ class _Signals:
         self._send(signal.SIGTERM)
 
     def _suspend(self, _number, _frame) -> None:
-        """Ctrl-Z: both stand still until this process is to go on."""
+        """Stops both processes on Ctrl-Z until this one is continued."""
         self._send(signal.SIGSTOP)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._send(signal.SIGCONT)

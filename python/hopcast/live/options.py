@@ -40,9 +40,9 @@ class Options:
     compute: str | None = None
     """measured, measured=SCALE, profile=FILE or none; measured."""
     compute_rates: str | None = None
-    """Whose rates measured times are of: "this-machine", or "platform", to whose rates they are converted."""
+    """Rates of the platform's cores: "this-machine", or "platform" to convert times; this-machine."""
     compute_noise: bool | None = None
-    """Whether the times of a profile are drawn from its distributions, or are their centres."""
+    """True to draw the times of a profile from its distributions instead of taking their centres; False."""
     stack_size: str | None = None
     """Room for the stack of a rank; 8MiB, as processes have it. Only what is touched takes memory."""
     isolation: str | None = None
@@ -98,7 +98,7 @@ def of(flags: Mapping[str, Any]) -> Options:
 
 
 def _kept() -> Path:
-    """Where is kept what does not change from run to run."""
+    """The folder of files that are kept from run to run."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hopcast"
 
 

@@ -147,7 +147,7 @@ def _add_faults(summary: dict, faults: list[dict]) -> None:
 
 
 def _add_ends(summary: dict, ends: list[dict]) -> None:
-    """Ranks that ended with an exit code, or without MPI_Finalize: then others may wait for them forever."""
+    """Adds ranks that ended with an exit code, or without MPI_Finalize, for which others may wait forever."""
     early = [end for end in ends if end["kind"] == "early-exit"]
     failure = summary["failure"]
     if failure and not (early and failure["kind"] == "deadlock"):
@@ -164,7 +164,7 @@ def _add_ends(summary: dict, ends: list[dict]) -> None:
 
 
 def _together(summary: dict, ends: list[dict]) -> str:
-    """In one sentence; the first one in full, and those with an exit code before those without."""
+    """Describes the ends of ranks in one sentence: the first in full, and those with an exit code first."""
     coded = [end for end in ends if "exit code" in end["text"]]
     if 0 < len(coded) < len(ends):
         return f"{_together(summary, coded)}; {len(ends) - len(coded):,} more ended without MPI_Finalize"
@@ -177,6 +177,6 @@ def _together(summary: dict, ends: list[dict]) -> str:
 
 
 def _standing(fault: dict) -> dict:
-    """A rank that has ended, as one that stands somewhere."""
+    """An entry of a failure's ranks for one that has ended."""
     stuck = {"rank": fault["rank"], "call": "", "since_s": fault["at_s"], "waits_for": ""}
     return stuck | {"waits_for_ranks": [], "place": fault["place"]}

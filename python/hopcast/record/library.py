@@ -68,7 +68,7 @@ def made(compiler: str) -> Path:
 def check_program(words: list[str], library: Path, compiler: str) -> None:
     """Refuses a program that was built for another MPI than the recorder `library`, made by `compiler`.
 
-    Programs that load their MPI when they run, such as interpreters, say nothing of it.
+    Programs that load their MPI at run time, such as interpreters, pass.
     """
     recorded = _interfaces(str(library))
     for word in words:
@@ -86,13 +86,17 @@ _MPI = re.compile(r"^\s*(?:\S*/)?(libmpi(?:ch)?(_abi)?\.so(?:\.(\d+))?)\b", re.M
 
 
 def _interfaces(path: str) -> dict[str, str]:
-    """The interfaces of MPI that a file needs, by what tells them apart, with the library's name.
+    """The binary interfaces of MPI that a file needs, each with the name of a library.
 
-    All that is built for MPICH and its kin needs version 12, whatever its name, and for Open MPI another one.
+    Programs for MPICH and its derivatives need version 12 whatever the library's name, those for Open MPI
+    another version. A file that cannot be read needs none.
     """
-    with open(path, "rb") as file:
-        if file.read(4) != b"\x7fELF" or shutil.which("ldd") is None:
-            return {}
+    try:
+        with open(path, "rb") as file:
+            if file.read(4) != b"\x7fELF" or shutil.which("ldd") is None:
+                return {}
+    except OSError:
+        return {}
     done = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
     return {abi or version: name for name, abi, version in _MPI.findall(done.stdout)}
 

@@ -97,7 +97,7 @@ def record(
 
 
 def _why_not(name: str) -> int:
-    """The error number with which the system refuses to run a file."""
+    """The error number with which the system refuses to run a command."""
     return errno.EACCES if os.path.exists(name) else errno.ENOENT
 
 

@@ -1,8 +1,8 @@
 """Causes of the ranks' time, and the sentence that says what limits a run and what would change it.
 
-The sentence is made of the critical path: the chain of dependencies that ends with the rank that was done
-last. Its parts sum to the makespan: what shortens a part shortens the run by that much, until another chain
-is longer. Each `Limit` says its estimate from that; `hopcast run --what-if` simulates it instead.
+The sentence is derived from the critical path: the chain of dependencies that ends with the rank that was
+done last. Its parts sum to the makespan: shortening a part shortens the run by as much, until another chain
+is longer. Each `Limit` has an estimate from that; `hopcast run --what-if` simulates changes of the platform.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ CAUSES = (
 """Each cause of time in MPI by its name in tables, with its words."""
 
 _GENERIC = 0.5
-"""Faster processors help every run; what is particular to one is named first, if it saves half as much."""
+"""Weight of faster processors, which help every run: a more specific limit wins if it saves half as much."""
 _INCAST_RANKS = 4
+"""Fewest ranks of an incast."""
 _INCAST_SHARE = 0.4
+"""Least share of all bytes that one rank receives in an incast."""
 _CONTENDED = 0.2
+"""Share of contention in transfers from which on a shared resource is named."""
 _LEAST = 0.005
+"""Least saving that is worth a sentence, as a share of the makespan."""
 _WORTH = 0.5
 """A resource is widened alone if that gains at least this share of what it would gain beside empty ones."""
 
@@ -43,17 +47,17 @@ class Limit:
     """"late-sender", "slow-rank", "serial-part", "imbalance", "computing", "no-progress", "latency",
     "software", "nic", "incast", "links", "placement", "memory" or "bandwidth"."""
     why: str
-    """What it is, in a sentence."""
+    """The limit, in a sentence."""
     change: str
-    """What would change it, after "with"."""
+    """The change, in words that follow "with"."""
     saves: float
-    """By how much of the makespan that would shorten the run, as the critical path says [0..1]."""
+    """Share of the makespan that the change would save, as the critical path says [0..1]."""
     keys: tuple[str, ...] = ()
-    """Which values of the platform the change is about: see `hopcast.what_if`."""
+    """Values of the platform that the change concerns, see `hopcast.what_if`; none if only estimated."""
 
 
 def split(summary: dict) -> list[tuple[str, str, float]]:
-    """Computing and those causes of time in MPI that there are: (name, words, share of the ranks' time)."""
+    """Computing and the causes of time in MPI that occur: (name, words, share of the ranks' time)."""
     causes = summary.get("causes")
     if not causes:
         return []
@@ -83,7 +87,7 @@ def limit_of(summary: dict) -> dict | None:
 
 
 def sentence(limit: dict) -> str:
-    """What limits a run and what would change it."""
+    """The limit of a run and what would change it, in words."""
     percent = 100 * limit["saves"]
     effect = f"{percent:.0f} % shorter" if percent >= 0 else f"{-percent:.0f} % longer"
     source = "simulated" if limit["source"] == "simulation" else "an estimate from its critical path"
@@ -128,7 +132,6 @@ def _of_computing(summary: dict, path: dict, whole: float) -> Iterator[Limit]:
         f"Computing limits this run: it is {units.percent(compute / whole)} of its critical path.",
         "ranks that compute twice as fast",
         compute / 2 / whole,
-        ("computing",),
     )
     excess = min(most - following, compute)
     if ranks > 1 and _is_serial(balance):
@@ -169,7 +172,7 @@ def _of_computing(summary: dict, path: dict, whole: float) -> Iterator[Limit]:
 
 
 def _is_serial(balance: dict) -> bool:
-    """Whether the rank that computes the most has stretches of computing that the others have not."""
+    """True if the rank that computes the most has stretches of computing that the others do not have."""
     if balance["median_s"] == 0:
         return False
     more = balance["compute_s"] / balance["median_s"]

@@ -1,4 +1,4 @@
-"""Algorithms that collectives took, summed up over neighbouring sizes."""
+"""Algorithms that collectives used, summed up over neighbouring sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hopcast.report import units
 
 @dataclass
 class Line:
-    """Collectives of one kind on as many ranks that took one algorithm."""
+    """Collectives of one kind and number of ranks that used one algorithm."""
 
     collective: str
     algorithm: str
@@ -20,21 +20,21 @@ class Line:
 
     @property
     def sizes(self) -> str:
-        """From the smallest to the largest size."""
+        """Range of sizes in words."""
         least, most = units.size(self.least_B), units.size(self.most_B)
         return least if least == most else f"{least} to {most}"
 
 
 def algorithms(uses: list[dict]) -> list[Line]:
-    """Of the entries of `collectives`, by collective, members and size; neighbouring sizes that took the same
-    algorithm are one line.
+    """Lines for the entries of `collectives`, by collective, members and size.
+
+    Neighbouring sizes that used the same algorithm are one line.
     """
     lines: list[Line] = []
+    fields = ("collective", "algorithm", "members", "least_bytes", "most_bytes", "count")
     order = ("collective", "members", "least_bytes", "algorithm")
     for use in sorted(uses, key=lambda use: tuple(use[name] for name in order)):
-        line = Line(
-            *(use[name] for name in ("collective", "algorithm", "members")), *_sizes(use), use["count"]
-        )
+        line = Line(*(use[name] for name in fields))
         last = lines[-1] if lines else None
         if last and (last.collective, last.algorithm, last.members) == (
             line.collective,
@@ -45,7 +45,3 @@ def algorithms(uses: list[dict]) -> list[Line]:
         else:
             lines.append(line)
     return lines
-
-
-def _sizes(use: dict) -> tuple[int, int]:
-    return use["least_bytes"], use["most_bytes"]

@@ -1,4 +1,4 @@
-"""Reports side by side: what differs in platform and options, then by how much in their results."""
+"""Reports side by side: differences in platform and options first, then in results."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Row:
 
     name: str
     cells: tuple[str, ...]
-    """By report."""
+    """Values by report."""
     differences: tuple[str, ...] = ()
-    """Of each report but the first, less the first."""
+    """Differences of all other reports to the first."""
     ratios: tuple[str, ...] = ()
-    """Of each report but the first, to the first."""
+    """Ratios of all other reports to the first."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class Comparison:
 
     letters: tuple[str, ...]
     places: tuple[str, ...]
-    """Where they were read from."""
+    """Paths that the reports were read from."""
     sides: tuple[dict, ...]
     """Their summaries."""
     verdict_ratio: str
-    """How many times A's predicted time that of each other one is."""
+    """Predicted times of the others over that of A."""
     verdict: str
-    """That in a sentence."""
+    """The comparison in a sentence."""
     groups: list[Group]
 
     @property
     def title(self) -> str:
-        """What ran on what, said once where it is the same."""
+        """Workloads and platforms; equal ones once."""
         return " beside ".join(dict.fromkeys(map(title, self.sides)))
 
     def made(self, number: int) -> str:
@@ -67,7 +67,7 @@ class Comparison:
 
 
 def compare(results: Sequence[Result], places: Sequence[str]) -> Comparison:
-    """Sets `results`, at least two, side by side: differences and ratios are to the first."""
+    """Compares at least two `results`: differences and ratios are to the first."""
     sides = tuple(result.summary for result in results)
     letters = tuple(map(letter, range(len(sides))))
     first = sides[0]["makespan_s"]
@@ -156,7 +156,7 @@ def _calls(sides: Sequence[dict]) -> Group:
 
 
 def _settings(sides: Sequence[dict]) -> Group:
-    """Only what differs."""
+    """The settings that differ."""
     each = [settings(side) for side in sides]
     if any(side.get("stopped") for side in sides):
         each = [{"partial": stop(side) or "no"} | values for side, values in zip(sides, each, strict=True)]

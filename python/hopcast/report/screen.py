@@ -63,7 +63,7 @@ def console() -> Console:
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Prints two reports side by side."""
+    """Prints reports side by side."""
     out = console()
     out.print(Text(comparison.title, style="bold"))
     for number, letter in enumerate(comparison.letters):
@@ -79,7 +79,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 def _beside(comparison: Comparison, group: ComparedGroup, others: range) -> Table:
-    """The first report and some others."""
+    """A table of the first report and some others."""
     shown = (0, *others)
     measured = bool(group.rows[0].ratios)
     pair = measured and len(comparison.sides) == 2
@@ -243,7 +243,7 @@ def _links(links: list[dict], transfers: str) -> Table:
 
 
 def _memory(summary: dict) -> Table:
-    """Traffic within nodes, of a run that used no link."""
+    """A table of the traffic within nodes, for a run that used no link."""
     table = _table("Through node memory", "messages", "bytes", "mean rate")
     for busy in summary["node_memory"]["busiest"][:_HOSTS]:
         rate = units.rate(busy["bytes"] / summary["makespan_s"], "B/s") if summary["makespan_s"] else "—"
@@ -253,7 +253,7 @@ def _memory(summary: dict) -> Table:
 
 
 def _collectives(uses: list[dict]) -> Table:
-    """Algorithms with the sizes for which they were chosen; those of most calls, where they are many."""
+    """A table of algorithms with the sizes for which they were chosen; the most called, if there are many."""
     table = _table("Collectives", "algorithm", "ranks", "size", "count")
     lines = algorithms(uses)
     shown = sorted(lines, key=lambda line: -line.count)[:_COLLECTIVES]

@@ -1,4 +1,4 @@
-"""Settings of a report as names and values: what two of them may differ in, and what a page lists."""
+"""Settings of a report as names and values, for comparisons and for its page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPTIONS_SHOWN_BEFORE = ("ranks", "model", "seed", "placement")
 
 
 def settings(summary: dict) -> dict[str, str]:
-    """Everything that decides a result: the run, options, values of the platform, inputs, and versions."""
+    """All settings that decide a result: the run, options, values of the platform, inputs, and versions."""
     made = made_by(summary)
     found = {name: str(summary.get(name, "—")) for name in _OF_RUNS}
     found |= {
@@ -34,12 +34,12 @@ def settings(summary: dict) -> dict[str, str]:
 
 
 def made_by(summary: dict) -> dict:
-    """What the report says of its making; nothing of a report of an older hopcast."""
+    """The provenance of a report; empty for one of an older hopcast."""
     return summary.get("made_by") or {}
 
 
 def given_options(summary: dict) -> list[tuple[str, str]]:
-    """Options other than at their defaults, as flags and values."""
+    """Options that differ from their defaults, as flags and values."""
     defaults = {"seed": 1, "threads": 1, "records": 0, "alone": False, "only": []}
     options = made_by(summary).get("options", {}).items()
     return [

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 _PARTNERS = 16
-"""More are only counted."""
+"""Most partners that a slice names; others are only counted."""
 
 _INSIDE_S = 1e-9
-"""Arrows end so long before the end of their slice: at its end Perfetto would take the next one."""
+"""Distance of an arrow's end from the end of its slice: at the end itself Perfetto takes the next one."""
 
 
 @dataclass
@@ -41,18 +41,18 @@ class _Slice:
 
     @property
     def may_send(self) -> bool:
-        """Not computing, and no mere receive."""
+        """True for calls that may send: neither computing nor a mere receive."""
         name = self.name.lower()
         return name != "compute" and ("recv" not in name or "send" in name)
 
     @property
     def may_receive(self) -> bool:
-        """Not computing, and no mere send."""
+        """True for calls that may receive: neither computing nor a mere send."""
         name = self.name.lower()
         return name != "compute" and ("send" not in name or "recv" in name)
 
     def event(self) -> str:
-        """As a complete event."""
+        """The slice as a complete event."""
         begin, length = f"{self.begin_s * 1e6:.6f}", f"{(self.end_s - self.begin_s) * 1e6:.6f}"
         head = (
             f'"ph":"X","pid":0,"tid":{self.rank},"name":{json.dumps(self.name)},"ts":{begin},"dur":{length}'
@@ -79,7 +79,7 @@ class _Track:
         self._begins: list[float] = []
 
     def sort(self) -> None:
-        """To be called once all slices are there."""
+        """Sorts the slices; called when all are there."""
         self.slices.sort(key=lambda slice_: (slice_.begin_s, slice_.end_s))
         self._begins = [slice_.begin_s for slice_ in self.slices]
 

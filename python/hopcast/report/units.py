@@ -46,7 +46,7 @@ def exact_seconds(value: float) -> str:
 
 
 def exact(value: float) -> str:
-    """A number as somebody would write it, without digits that say nothing: "12.5"."""
+    """A number without meaningless digits: "12.5"."""
     return f"{value:.12g}"
 
 
@@ -99,7 +99,7 @@ def transfers(model: str) -> str:
 
 
 def link(ends: tuple[str, str], parallel: int = 1, of: int = 1) -> str:
-    """A link by its ends, and by its number where several run between them."""
+    """A link by its ends, with its number if it has parallel links."""
     number = f", {parallel} of {of}" if of > 1 else ""
     return f"{ends[0]} → {ends[1]}{number}"
 

@@ -444,8 +444,8 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
     };
     let (local_lanes, column_lanes) = (required("local_lanes"), required("column_lanes"));
     let local_ports = (a / rows - 1) * local_lanes + (rows - 1) * column_lanes;
-    let parts = [g * a * p, g * a * p, g * a, g * (g - 1)].map(u128::from);
-    let total = parts[0] + parts[1] + parts[2] * u128::from(local_ports) + parts[3] * u128::from(n);
+    let [groups, routers, ports, copies] = [g, g * a, local_ports, n].map(u128::from);
+    let total = routers * (2 * u128::from(p) + ports) + groups * (groups - 1) * copies;
     let links_total = u32::try_from(total).map_err(|_| {
         let reason =
             format!("{g} groups of {a} routers need {total} links, at most {}; make it smaller", u32::MAX);
