@@ -90,7 +90,9 @@ class _Signals:
 
     def __exit__(self, *_error) -> None:
         for number, before in self._before.items():
-            signal.signal(number, before)
+            # A handler that no Python has set is not known, and cannot be put back.
+            if before is not None:
+                signal.signal(number, before)
 
     def _take(self, number: int, handler) -> None:
         self._before[number] = signal.signal(number, handler)
