@@ -31,16 +31,13 @@ static int ascending(const void *left, const void *right)
     return (x > y) - (x < y);
 }
 
-static void time_of(const char *name, void (*kernel)(void))
+static double times[REPEATS];
+
+/* Prints the median time of the slowest rank. */
+static void print(const char *name)
 {
-    double times[REPEATS], slowest;
+    double slowest;
     int rank;
-    for (int i = 0; i < REPEATS; i++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double begin = MPI_Wtime();
-        kernel();
-        times[i] = MPI_Wtime() - begin;
-    }
     qsort(times, REPEATS, sizeof *times, ascending);
     MPI_Reduce(&times[REPEATS / 2], &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -59,8 +56,23 @@ int main(int argc, char **argv)
         b[i] = 1;
         c[i] = 2;
     }
-    time_of("triad", triad);
-    time_of("recurrence", recurrence);
+    /* A loop of its own for each: a profile knows work by the places of the calls around it. */
+    for (int i = 0; i < REPEATS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[i] = -MPI_Wtime();
+        triad();
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[i] += MPI_Wtime();
+    }
+    print("triad");
+    for (int i = 0; i < REPEATS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[i] = -MPI_Wtime();
+        recurrence();
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[i] += MPI_Wtime();
+    }
+    print("recurrence");
     MPI_Finalize();
     return 0;
 }

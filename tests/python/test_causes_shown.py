@@ -61,3 +61,16 @@ def test_a_notebook_has_the_colours_and_the_sentence_of_the_page() -> None:
     # Each once in the bar, once in the key.
     assert [text.count(f"background:{colour}") for colour in colours] == [2] * len(colours)
     assert causes.sentence(LIMIT) in unescape(text)
+
+
+def test_a_replay_at_recorded_times_says_how_long_ranks_were_idle() -> None:
+    """Of four ranks for 10 s, 16 s are computing and causes: the other 24 s are nobody's work."""
+    summary = every_cause().summary
+    summary["makespan_s"] = 10.0
+    summary["time"]["compute_s"] = 7.0
+    summary["made_by"] = {"options": {"mode": "timestamps"}}
+    shares = {name: share for name, _, share in causes.split(summary)}
+    assert shares["idle"] == pytest.approx(24 / 40) and shares["compute"] == pytest.approx(7 / 40)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    summary["made_by"]["options"]["mode"] = "dependencies"
+    assert "idle" not in {name for name, *_ in causes.split(summary)}

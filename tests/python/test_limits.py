@@ -57,6 +57,16 @@ def late_sender(comm, work=10e-3):
         comm.recv(source=0)
 
 
+def busy_sender(comm, work=10e-3):
+    """The receive stands while the sender, who has posted its rendezvous, computes."""
+    if comm.rank == 0:
+        request = comm.isend(dest=1, nbytes=100_000)
+        comm.compute(work)
+        request.wait()
+    else:
+        comm.recv(source=0)
+
+
 def slow_rank(comm, slow=2e-3):
     for _ in range(10):
         comm.compute(slow if comm.rank == 3 else 1e-3)
@@ -197,6 +207,7 @@ def test_python_simulates_what_the_command_line_does(tmp_path):
 IN_THE_PROGRAM = [
     # Rank 1 waits for 10 ms; if rank 0 computes for 5 ms, it waits for 5 ms.
     ("late-sender", late_sender, 2, {"work": 5e-3}),
+    ("slow-rank", busy_sender, 2, {"work": 5e-3}),
     # Ten times 2 ms; without the slow rank ten times 1 ms.
     ("slow-rank", slow_rank, 8, {"slow": 1e-3}),
     # Three times 4 + 1 ms; on eight ranks the 4 ms become 0.5 ms for each.
@@ -212,6 +223,12 @@ def test_limits_that_the_program_changes(tmp_path, kind, program, ranks, changed
     saves = shortened(this, replace(this, kwargs=changed))
     assert saves == pytest.approx(limit["saves"], rel=0.2)
     assert saves > 0.2
+
+
+def test_a_sender_that_computes_while_its_handshake_stands_is_not_late(tmp_path):
+    limit = simulate(job(tmp_path, CROSSBAR, busy_sender, 2, ppn=1)).limit
+    assert limit["why"].startswith("One busy rank limits this run: rank 0 computes for 10.00 ms outside MPI")
+    assert "handshakes that stand" in limit["why"]
 
 
 def test_a_bad_placement_is_named_by_simulation(tmp_path):

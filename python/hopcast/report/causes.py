@@ -64,7 +64,17 @@ def split(summary: dict) -> list[tuple[str, str, float]]:
     times = [("compute", "computing", summary["time"]["compute_s"])]
     times += [(name, words, causes[f"{name}_s"]) for name, words in CAUSES]
     total = sum(time for *_, time in times)
+    if _at_recorded_times(summary):
+        idle = max(0.0, summary["ranks"] * summary["makespan_s"] - total)
+        times.append(("idle", "idle until recorded times", idle))
+        total += idle
     return [(name, words, time / total) for name, words, time in times if time > 0] if total else []
+
+
+def _at_recorded_times(summary: dict) -> bool:
+    """True for a replay whose calls wait for their recorded times: what one did not need is idle time."""
+    made_by = summary.get("made_by") or {}
+    return (made_by.get("options") or {}).get("mode") == "timestamps"
 
 
 def limit_of(summary: dict) -> dict | None:
@@ -147,8 +157,14 @@ def _of_computing(summary: dict, path: dict, whole: float) -> Iterator[Limit]:
         causes = summary["causes"]
         late = causes["late_sender_s"] + causes["late_receiver_s"] + causes["no_progress_s"]
         saves = min(most - target, compute) / whole
-        if late > causes["imbalance_s"]:
-            waited = units.percent(late / (ranks * whole))
+        waited = units.percent(late / (ranks * whole))
+        if late > causes["imbalance_s"] and causes["no_progress_s"] > late / 2:
+            why = (
+                f"One busy rank limits this run: {rank} computes for {time} outside MPI, and the others wait "
+                f"{waited} of their time, mostly for handshakes that stand meanwhile (no progress)."
+            )
+            yield Limit("slow-rank", why, f"{units.seconds(target)} of computing in {rank}", saves)
+        elif late > causes["imbalance_s"]:
             who = "receiver" if causes["late_receiver_s"] > causes["late_sender_s"] else "sender"
             why = (
                 f"A late {who} limits this run: ranks wait {waited} of their time, since {rank} computes for "

@@ -29,6 +29,7 @@ _STYLES = {
     "latency": ("▓", "green"),
     "software": ("▒", "cyan"),
     "storage": ("▒", "white"),
+    "idle": ("·", "white"),
 }
 """Block and colour of each part of the ranks' time."""
 _SHOWN = 0.0005
