@@ -365,7 +365,10 @@ def why_rows(ratios: list[Ratio]) -> list[tuple[str, ...]]:
     for row in EXPLAINED:
         values = [ratio.value for ratio in ratios if ratio.explanation is row and not ratio.agrees]
         if values:
-            where = ", ".join(row.collectives) + ("" if row.machines == "*" else f" on {row.machines}")
+            where = ", ".join(f"`{pattern}`" for pattern in row.collectives)
+            if row.machines != "*":
+                names = [one.name for one in MACHINES if fnmatch(one.name, row.machines)]
+                where += f" on {', '.join(names)}"
             span = f"{min(values):.3g} to {max(values):.3g}"
             rows.append((row.model, where, str(len(values)), span, row.why))
     return rows
