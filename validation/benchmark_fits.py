@@ -17,7 +17,8 @@ The ping-pong of two nodes is HPCC's or that of the Intel MPI Benchmarks; where 
 Sendrecv stands for it. The start-up of a rendezvous is further less the two messages of its handshake.
 
 Overheads are those of busy processes, by their rate, as LogP defines them. A ping-pong of two processes in a
-node takes half of that: they poll while they wait, and have the caches to themselves.
+node takes half of that: they poll while they wait, and have the caches to themselves. The presets took their
+overheads and NIC latencies from that ping-pong, which `--fit` prints beside each platform.
 
 Start-up A and slope 1/B of a range minimise the squares of the relative errors of A + n/B.
 """
@@ -117,6 +118,8 @@ class Fit:
     """What one and two nodes say."""
 
     overhead_s: float
+    ping_pong_overhead_s: float
+    """By the ping-pong within a node, its start-up less the memory's latency: 2 o + L. Presets have it."""
     one_way_s: float
     """Of the shortest message between two nodes."""
     memory_Bps: float
@@ -174,6 +177,7 @@ def fit(root: Path, machine: Machine) -> Fit:
     alone = [run.ping_pong_s for run in rings if (run.nodes, run.ranks) == (2, 2)]
     return Fit(
         overhead_s=overhead,
+        ping_pong_overhead_s=max(0.0, (memory.start_s - CORE_TO_CORE_S) / 2),
         one_way_s=alone[0] if alone else short.start_s,
         memory_Bps=memory.rate_Bps,
         memory_total_Bps=shared.ranks * longest / shared.time_s[longest],

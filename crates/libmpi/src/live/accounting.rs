@@ -35,7 +35,7 @@ impl Asked {
     }
 }
 
-/// What the report says of a job's computing, and the profile that is written at its end.
+/// Account of a job's computing, for the report and for the profile that is written at the job's end.
 pub struct Accounting {
     asked: Asked,
     /// Source of the times: the profile, if one is used.

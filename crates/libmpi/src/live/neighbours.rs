@@ -1,6 +1,6 @@
 //! Processes that keep the memory of the other cores busy now and then while a profile is measured.
 //!
-//! They are forked before the simulator holds anything. Each copies memory while a shared word says so, and sleeps
+//! The processes are forked before the simulator holds anything. Each copies memory while a shared word says so, and sleeps
 //! otherwise. Stretches that begin while they copy are measured separately: the slowdown tells how many bytes they move.
 
 use std::hint::black_box;

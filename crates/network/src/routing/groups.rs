@@ -22,7 +22,7 @@ pub(super) struct Groups {
     pub seed: u64,
 }
 
-/// What is told of the links of a route, in order.
+/// Receiver of the links of a route, in order.
 trait Way {
     /// The link, which has these rates.
     fn link(&mut self, link: LinkId, rates: Rates);

@@ -13,7 +13,7 @@ use crate::Regime;
 use crate::message::{Arrival, Happening, IdleTime, Message};
 
 impl Packet {
-    /// What is told of `message`.
+    /// The arrival of `message`, with its time on an idle network.
     pub(super) fn arrival(&self, happening: Happening, injected: Time, message: &Message) -> Arrival {
         Arrival { happening, injected, idle: self.alone_on_network(message), message: *message }
     }
