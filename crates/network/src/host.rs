@@ -36,6 +36,10 @@ pub struct Regime {
 pub struct Memory {
     /// In order of size; at least one, the last without limit.
     pub regimes: Vec<MemoryRegime>,
+    /// CPU time of the sending process for a message within the host; `None`: that of the message's [`Regime`].
+    pub send_overhead: Option<Duration>,
+    /// CPU time of the receiving process, likewise.
+    pub receive_overhead: Option<Duration>,
 }
 
 /// Costs of a copy between two processes of one host. One of n bytes keeps the host's memory busy for
@@ -56,7 +60,7 @@ impl Memory {
     /// Memory with one regime for copies of all sizes.
     pub fn uniform(latency: Duration, bandwidth: Bandwidth, total_bandwidth: Bandwidth) -> Memory {
         let regime = MemoryRegime { up_to: Bytes(u64::MAX), latency, bandwidth, total_bandwidth };
-        Memory { regimes: vec![regime] }
+        Memory { regimes: vec![regime], send_overhead: None, receive_overhead: None }
     }
 
     /// The index of the regime for a copy of `size`.

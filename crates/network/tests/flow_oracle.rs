@@ -308,7 +308,7 @@ fn any_hosts(processes: u16, regimes: usize) -> impl Strategy<Value = HostParame
     let each = (prop::collection::vec(regime, regimes), prop::collection::vec(copies, regimes), packet);
     each.prop_map(move |(regimes, copies, (payload, wire))| HostParameters {
         regimes,
-        memory: Memory { regimes: copies },
+        memory: Memory { regimes: copies, send_overhead: None, receive_overhead: None },
         packet_payload: Bytes(payload),
         packet_wire: Bytes(wire),
         ..common::transparent(processes)

@@ -52,6 +52,8 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
                 copies(150_000, 8_000_000_003, Bandwidth(30_000_000_011)),
                 copies(200_000, 5_000_000_001, Bandwidth(9_000_000_007)),
             ],
+            send_overhead: None,
+            receive_overhead: None,
         },
         regimes: vec![
             regime(10_000, 630_000_000, Bandwidth::INFINITE),

@@ -169,7 +169,7 @@ impl Scenario {
         });
         HostParameters {
             processes: self.host.processes,
-            memory: Memory { regimes: memory.collect() },
+            memory: Memory { regimes: memory.collect(), send_overhead: None, receive_overhead: None },
             regimes: regimes.collect(),
             nics: Nics {
                 count: self.host.nics,

@@ -49,7 +49,7 @@ impl World {
         let target = self.target(rank, start, || panic!("it is not persistent"))?;
         let target = target.expect("only persistent operations have no target");
         let now = context.now;
-        let cost = self.overheads(access.bytes).0;
+        let cost = self.overheads(rank, dest, access.bytes).0;
         let process = &mut self.processes[rank as usize];
         let at = process.engage(now, cost);
         let channel = process.channels.entry(dest);

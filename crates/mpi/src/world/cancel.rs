@@ -56,7 +56,7 @@ impl World {
     /// Asks the receiver of a message for it.
     fn recall(&mut self, rank: u32, request: Request, sent: Sent, context: &mut Context) -> Flow {
         let now = context.now;
-        let cost = self.overheads(Bytes(0)).0;
+        let cost = self.overheads(rank, sent.dest, Bytes(0)).0;
         let process = &mut self.processes[rank as usize];
         let at = process.engage(now, cost);
         let channel = process.channels.entry(sent.dest);
@@ -111,7 +111,7 @@ impl World {
 
     /// Tells the sender.
     pub(super) fn answer_recall(&mut self, answer: &Parcel, context: &mut Context) {
-        let (send, receive) = self.overheads(Bytes(0));
+        let (send, receive) = self.overheads(answer.source, answer.dest, Bytes(0));
         let at = self.processes[answer.source as usize].engage(context.now, send + receive);
         let message = self.message(answer, Bytes(0), false);
         self.transmit(message, at, false, context);
@@ -120,7 +120,7 @@ impl World {
     /// The sender hears whether its message has been taken back.
     pub(super) fn recall_answered(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
         let rank = parcel.dest;
-        let cost = self.overheads(Bytes(0)).1;
+        let cost = self.overheads(rank, parcel.source, Bytes(0)).1;
         let process = &mut self.processes[rank as usize];
         let at = process.engage(context.now, cost);
         let mut status = Status { cancelled: parcel.ready, data: parcel.word, ..Status::EMPTY };

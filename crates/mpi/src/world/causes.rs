@@ -303,7 +303,9 @@ impl World {
         let idle = context.network.idle_parts(&back);
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
-        let work = self.overheads(Bytes(0)).1 + self.overheads(arrival.message.size).0;
+        let size = arrival.message.size;
+        let work =
+            self.overheads(rank, incoming.source, Bytes(0)).1 + self.overheads(rank, incoming.source, size).0;
         let answered = Flight::new(theirs.saturating_sub(work), idle);
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);

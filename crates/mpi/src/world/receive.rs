@@ -176,7 +176,7 @@ impl World {
             }));
         }
         let Some(handle) = envelope.handle else {
-            let cost = self.overheads(Bytes(envelope.bytes)).1 + copy;
+            let cost = self.overheads(rank, key.source, Bytes(envelope.bytes)).1 + copy;
             let at = self.processes[rank as usize].engage(context.now, cost);
             let data = envelope.data;
             let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
@@ -231,7 +231,8 @@ impl World {
         arrived: Time,
         context: &mut Context,
     ) {
-        let (send, receive) = self.overheads(Bytes(0));
+        let source = self.processes[rank as usize].incoming[handle as usize].source;
+        let (send, receive) = self.overheads(rank, source, Bytes(0));
         let process = &mut self.processes[rank as usize];
         let at = process.engage(context.now, send + receive);
         process.incoming[handle as usize].answered = at;
@@ -265,7 +266,7 @@ impl World {
     ) -> Outcome<()> {
         let (rank, size) = (parcel.dest, arrival.message.size);
         let incoming = self.processes[rank as usize].incoming.remove(parcel.high as usize);
-        let mut cost = self.overheads(size).1;
+        let mut cost = self.overheads(rank, incoming.source, size).1;
         if incoming.combine {
             cost += self.setup.reduce_rate.transfer(size);
         } else {

@@ -75,7 +75,7 @@ impl World {
         let payload = if eager { send.bytes } else { Bytes(0) };
         // The data of a rendezvous is copied when its receiver is ready, unless its sender shall not wait.
         let copies = send.mode == SendMode::Buffered || eager && copied;
-        let (cost, copy) = (self.overheads(payload).0, self.copy_of(send.bytes, copies));
+        let (cost, copy) = (self.overheads(rank, dest, payload).0, self.copy_of(send.bytes, copies));
         let process = &mut self.processes[rank as usize];
         let at = process.engage(now, cost + copy);
         let channel = process.channels.entry(dest);
@@ -158,7 +158,9 @@ impl World {
         }
         let size = Bytes(outgoing.bytes);
         let copies = outgoing.copies == Copies::Both;
-        let cost = self.overheads(Bytes(0)).1 + self.overheads(size).0 + self.copy_of(size, copies);
+        let cost = self.overheads(rank, outgoing.dest, Bytes(0)).1
+            + self.overheads(rank, outgoing.dest, size).0
+            + self.copy_of(size, copies);
         let at = self.processes[rank as usize].engage(context.now, cost);
         if let Some(request) = named(parcel.tag) {
             context.source.matched(outgoing.data, Rank(outgoing.dest), request);
@@ -286,12 +288,19 @@ impl World {
         Err(self.misuse(rank, format!("NIC {nic} is asked for, but {have}")))
     }
 
-    /// CPU time of the sender and of the receiver for a message of `size`.
+    /// CPU time of the sender and of the receiver for a message of `size` between two ranks, whichever sends.
     #[inline]
-    pub(super) fn overheads(&self, size: Bytes) -> (Duration, Duration) {
+    pub(super) fn overheads(&self, one: u32, other: u32, size: Bytes) -> (Duration, Duration) {
         let host = &self.setup.host;
         let regime = &host.regimes[host.regime_of(size)];
-        (regime.send_overhead, regime.receive_overhead)
+        if !self.are_together(one, other) {
+            return (regime.send_overhead, regime.receive_overhead);
+        }
+        let memory = &host.memory;
+        (
+            memory.send_overhead.unwrap_or(regime.send_overhead),
+            memory.receive_overhead.unwrap_or(regime.receive_overhead),
+        )
     }
 
     /// The message that carries `parcel` and `size` bytes of payload, the next one of its sender.

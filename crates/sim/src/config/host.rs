@@ -44,6 +44,8 @@ fn rate(checked: &Checked, key: &str) -> Bandwidth {
 fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputError> {
     let latency = memory.arguments.time("latency").expect("required");
     let mut all = Memory::uniform(latency, rate(memory, "bandwidth"), rate(memory, "total_bandwidth"));
+    all.send_overhead = memory.arguments.time("send_overhead");
+    all.receive_overhead = memory.arguments.time("receive_overhead");
     let longest = all.regimes[0];
     for (index, checked) in read.iter().filter(|checked| checked.name == "host.memory.regimes").enumerate() {
         let arguments = &checked.arguments;

@@ -8,7 +8,7 @@ use engine::{Bandwidth, Bytes, Duration, FlopRate};
 use super::document::{Item, Node};
 use super::error::{InputError, Place, unknown, unknown_in};
 use super::files::Lookup;
-use super::sections::{Choice, Content, Section, below, sections};
+use super::sections::{Choice, Content, Section, below, homes, sections};
 use super::value::{check, describe, fill};
 
 /// One section as written, checked, with the defaults filled in.
@@ -209,7 +209,11 @@ fn keys(
                 (None, "") => ("section or key", String::new()),
                 (None, name) => ("key", format!(" in [{name}]")),
             };
-            errors.push(node.key_at.error(unknown_in(what, key, &place, &known)));
+            let elsewhere = match &homes(key)[..] {
+                [] => String::new(),
+                homes => format!("; it is a key of {}", homes.join(" and ")),
+            };
+            errors.push(node.key_at.error(unknown_in(what, key, &place, &known) + &elsewhere));
             strangers = true;
         }
     }

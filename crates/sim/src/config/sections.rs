@@ -182,6 +182,18 @@ const MEMORY: &[Parameter] = &[
         "infinite",
         "Of all copies between processes of a host together",
     ),
+    optional(
+        "send_overhead",
+        Kind::Time,
+        "",
+        "Time of the sending process for each message within a host. Default: that of mpi.regimes",
+    ),
+    optional(
+        "receive_overhead",
+        Kind::Time,
+        "",
+        "Time of the receiving process for each message within a host. Default: that of mpi.regimes",
+    ),
 ];
 
 const MEMORY_REGIMES: &[Parameter] = &[
@@ -448,6 +460,20 @@ pub fn below(name: &str) -> Vec<&'static str> {
         _ => section.name.strip_prefix(name)?.strip_prefix('.'),
     };
     sections().iter().filter_map(inside).collect()
+}
+
+/// Headers of the sections that have `key`, as a file writes them.
+pub fn homes(key: &str) -> Vec<String> {
+    let header = |section: &'static Section| {
+        let (keys, [open, close]) = match section.content {
+            Content::Keys(keys) => (keys, ["[", "]"]),
+            Content::Repeated(keys) => (keys, ["[[", "]]"]),
+            Content::Model { .. } => return None,
+        };
+        let has = !section.name.is_empty() && keys.iter().any(|parameter| parameter.name == key);
+        has.then(|| format!("{open}{}{close}", section.name))
+    };
+    sections().iter().filter_map(header).collect()
 }
 
 /// The section called `name`.

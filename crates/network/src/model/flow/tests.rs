@@ -50,6 +50,8 @@ fn hosts(nic_rates: [u64; 2]) -> Arc<HostParameters> {
                     total_bandwidth: Bandwidth(total),
                 })
                 .to_vec(),
+            send_overhead: None,
+            receive_overhead: None,
         },
         regimes: nic_rates.map(regime).to_vec(),
         nics: Nics::ONE,
