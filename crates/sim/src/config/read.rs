@@ -8,7 +8,7 @@ use engine::{Bandwidth, Bytes, Duration, FlopRate};
 use super::document::{Item, Node};
 use super::error::{InputError, Place, unknown, unknown_in};
 use super::files::Lookup;
-use super::sections::{Choice, Content, Section, below, homes, sections};
+use super::sections::{Choice, Content, Section, below, sections};
 use super::value::{check, describe, fill};
 
 /// One section as written, checked, with the defaults filled in.
@@ -172,6 +172,20 @@ fn chosen<'a>(
 
 fn not_a_section(section: &Section, node: &Node) -> InputError {
     node.key_at.error(format!("'{0}' is a section; write [{0}] and its keys below it", section.name))
+}
+
+/// Headers of the sections that have `key`, as a file writes them.
+fn homes(key: &str) -> Vec<String> {
+    let header = |section: &'static Section| {
+        let (keys, [open, close]) = match section.content {
+            Content::Keys(keys) => (keys, ["[", "]"]),
+            Content::Repeated(keys) => (keys, ["[[", "]]"]),
+            Content::Model { .. } => return None,
+        };
+        let has = !section.name.is_empty() && keys.iter().any(|parameter| parameter.name == key);
+        has.then(|| format!("{open}{}{close}", section.name))
+    };
+    sections().iter().filter_map(header).collect()
 }
 
 /// Checks the keys of one table.

@@ -462,20 +462,6 @@ pub fn below(name: &str) -> Vec<&'static str> {
     sections().iter().filter_map(inside).collect()
 }
 
-/// Headers of the sections that have `key`, as a file writes them.
-pub fn homes(key: &str) -> Vec<String> {
-    let header = |section: &'static Section| {
-        let (keys, [open, close]) = match section.content {
-            Content::Keys(keys) => (keys, ["[", "]"]),
-            Content::Repeated(keys) => (keys, ["[[", "]]"]),
-            Content::Model { .. } => return None,
-        };
-        let has = !section.name.is_empty() && keys.iter().any(|parameter| parameter.name == key);
-        has.then(|| format!("{open}{}{close}", section.name))
-    };
-    sections().iter().filter_map(header).collect()
-}
-
 /// The section called `name`.
 pub fn section(name: &str) -> &'static Section {
     sections().iter().find(|section| section.name == name).expect("only declared sections are asked for")
