@@ -300,13 +300,11 @@ impl World {
         let stalled = Duration(parcel.extra);
         // The answer has gone the other way; what the sender has done with it is its work.
         let back = Message { from: request.to, to: request.from, ..request };
-        let idle = context.network.idle_parts(&back);
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
-        let size = arrival.message.size;
-        let work =
-            self.overheads(rank, incoming.source, Bytes(0)).1 + self.overheads(rank, incoming.source, size).0;
-        let answered = Flight::new(theirs.saturating_sub(work), idle);
+        let overheads = |size| self.overheads(rank, incoming.source, size);
+        let work = overheads(Bytes(0)).1 + overheads(arrival.message.size).0;
+        let answered = Flight::new(theirs.saturating_sub(work), context.network.idle_parts(&back));
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
         let spans = [
