@@ -72,6 +72,18 @@ CASES = {
         100,
         20,
     ),
+    "packet-alltoall-64-16KiB": (
+        "compare with another build",
+        "nsim-torus --set topology.sizes=[4,4,4] -n 64 --model packet alltoall --bytes 16KiB",
+        10,
+        2,
+    ),
+    "packet-halo3d-fat-tree-8B": (
+        "compare with another build",
+        "mustang --ppn 1 -n 1000 --model packet halo3d --bytes 8B",
+        50,
+        10,
+    ),
 }
 
 

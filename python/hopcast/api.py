@@ -107,7 +107,9 @@ def _options(live: Options | Mapping[str, Any] | None) -> Options:
         return live or Options()
     unknown = [name for name in live if name not in NAMES]
     if unknown:
-        raise InputError(f"live: unknown option '{unknown[0]}'; known: {', '.join(NAMES)}")
+        raise InputError(
+            f"live: unknown option '{unknown[0]}' of compiled programs; known: {', '.join(NAMES)}"
+        )
     return Options(**live)
 
 

@@ -27,7 +27,9 @@ def test_a_trace_takes_no_arguments(tmp_path: Path) -> None:
 
 
 def test_flags_of_programs_may_be_a_dict() -> None:
-    with pytest.raises(hopcast.InputError, match="live: unknown option 'comput'; known: compute, "):
+    with pytest.raises(
+        hopcast.InputError, match="live: unknown option 'comput' of compiled programs; known: compute, "
+    ):
         hopcast.run("crossbar", "ring", 2, live={"comput": "none"})
     with pytest.raises(hopcast.InputError, match="stack-size: it is for compiled"):
         hopcast.run("crossbar", "ring", 2, live={"stack_size": "1MiB"})

@@ -180,7 +180,7 @@ pub struct Known {
     pub centre: f64,
     /// Standard deviation of the samples that count \[s\].
     pub spread: f64,
-    /// Median while the other cores were busy with their memory \[s\], if it was measured.
+    /// Mean of the samples that count while the other cores were busy with their memory \[s\], if it was measured.
     pub busy: Option<f64>,
     /// Samples that were taken for interruptions.
     pub discarded: u64,
@@ -272,7 +272,7 @@ impl Kind {
             count: times.accepted.count,
             centre: times.accepted.mean,
             spread: times.accepted.deviation(),
-            busy: (!first && self.busy.accepted.count > 0).then_some(self.busy.median),
+            busy: (!first && self.busy.accepted.count > 0).then_some(self.busy.accepted.mean),
             discarded: times.discarded,
             discarded_time: times.discarded_time,
             ranks: if first { Vec::new() } else { self.different() },
