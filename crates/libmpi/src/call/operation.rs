@@ -113,7 +113,7 @@ impl User {
         unsafe {
             layout.unpack(&total[..bytes], left.at);
             layout.unpack(&next[..bytes], right.at);
-            self.run(left.at, right.at, count);
+            Process::call_back(|| self.run(left.at, right.at, count));
             layout.pack_into(right.at, count as i64, total.as_mut_ptr());
         }
     }

@@ -57,6 +57,12 @@ pub fn last() -> usize {
     LAST[0].load(Ordering::Relaxed)
 }
 
+/// Where the last call of the rank that is about to run returns to.
+#[inline]
+pub fn set_last(place: usize) {
+    LAST[0].store(place, Ordering::Relaxed);
+}
+
 /// The time stamp of the last call; 0 if calls are not noted.
 #[inline]
 pub fn entered() -> u64 {

@@ -13,11 +13,12 @@
 
 use std::collections::BTreeMap;
 
+use engine::Duration;
 use engine::random::{Stream, stream};
-use engine::{Bytes, Duration};
 use mpi::compute::Processor;
 use mpi::compute::kernel::Noise;
 use mpi::compute::stretches::{Key, Open, Sample, Stretches};
+use mpi::operation::Work;
 
 use super::callers;
 use super::clock::{Clock, Measured};
@@ -120,6 +121,8 @@ pub struct Charge {
     pub bytes: u64,
     /// The rest of the stretch, if its length is not settled; not part of `time`.
     pub pending: Option<Pending>,
+    /// Computing that passes before it, as a stretch of its own.
+    pub before: Option<Work>,
 }
 
 /// A stretch of which a part has passed, and whose time is not settled.
@@ -233,11 +236,11 @@ impl Computing {
         let (time, open) = self.stretches.add(key, rank, sample);
         let time = self.scaled(time);
         match open {
-            None => Charge { time, bytes: 0, pending: None },
+            None => Charge { time, ..Charge::default() },
             Some(open) => {
                 let mut pending = Pending { open, passed: Duration::ZERO };
                 let time = self.piece(&mut pending).unwrap_or_default();
-                Charge { time, bytes: 0, pending: Some(pending) }
+                Charge { time, pending: Some(pending), ..Charge::default() }
             }
         }
     }
@@ -286,7 +289,7 @@ impl Computing {
         };
         let bytes = entry.memory_bytes * factor;
         let time = Duration::from_seconds(self.conversion.time(seconds * factor, bytes));
-        Charge { time, bytes: Bytes(bytes as u64).0, pending: None }
+        Charge { time, bytes: bytes as u64, ..Charge::default() }
     }
 
     /// Measurements, for a profile.

@@ -21,12 +21,14 @@ pub mod profile;
 pub mod sampling;
 pub mod simulated_time;
 pub mod sites;
+pub mod socket_memory;
+mod stretch;
 
 use std::cell::{Ref, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use engine::{Bytes, Duration, Time};
+use engine::{Duration, Time};
 use mpi::operation::{Data, Op, Rank, Request, Work};
 use mpi::source::{Completion, Source, Status};
 
@@ -44,9 +46,8 @@ use crate::process_view::folder;
 use apart::Slot;
 use aside::Aside;
 use clock::Clock;
-use computing::{Charge, Computing, End, Pending, Took};
+use computing::{Charge, Computing, Pending, Took};
 use process::{Phase, Process, Shared};
-use sites::Place as Site;
 
 /// A rank of the program.
 struct Seat {
@@ -60,6 +61,8 @@ struct Seat {
     /// The operation that it asked for, while its computing before that takes its time; or its end, while the operations
     /// that it was ahead of are performed.
     held: Option<Step>,
+    /// The last stretch of its computing before `held`, while an earlier one takes its time.
+    next: Option<Work>,
     /// The rest of its computing before `held`, if the length is not settled.
     pending: Option<Pending>,
     /// How it has crashed, while what it was ahead of is performed.
@@ -199,8 +202,8 @@ impl Live {
         });
         process.stand_on(&fiber);
         let (fiber, floating_point) = (RefCell::new(fiber), self.floating_point);
-        let (held, pending, crashed, slot) = (None, None, None, None);
-        Ok(Seat { fiber, process, block, errno: 0, floating_point, held, pending, crashed, slot })
+        let (held, next, pending, crashed, slot) = (None, None, None, None, None);
+        Ok(Seat { fiber, process, block, errno: 0, floating_point, held, next, pending, crashed, slot })
     }
 
     /// Lets a rank run until its next operation; gives it with the computing before it.
@@ -363,33 +366,7 @@ impl Source for Live {
     }
 }
 
-impl Seat {
-    /// The next piece of computing whose length is not settled.
-    fn more(&mut self, shared: &Shared) -> Option<Op> {
-        let mut pending = self.pending.take()?;
-        let time = shared.computing.borrow().piece(&mut pending)?;
-        self.pending = Some(pending);
-        Some(Op::Compute(Work::Time(time)))
-    }
-}
-
 impl Live {
-    /// Duration on the platform of the computing before a step.
-    #[inline]
-    fn charge(&mut self, rank: u32, step: &Step, took: Took) -> Charge {
-        let mut computing = self.shared.computing.borrow_mut();
-        if !computing.counts() {
-            return Charge { time: took.waited, bytes: took.moved, pending: None };
-        }
-        let (function, bytes) = match step {
-            Step::Perform(op) => (op.function(), op.payload()),
-            Step::Ended(_) => ("end", 0),
-        };
-        let place = Site::of(took.place, &self.shared.copies);
-        let charge = computing.charge(rank, End { place, function, bytes }, took.measured);
-        Charge { time: charge.time + took.waited, bytes: charge.bytes + took.moved, ..charge }
-    }
-
     /// A rank that has not begun is about to.
     fn begin(&mut self, rank: u32) -> std::io::Result<()> {
         self.seats[rank as usize] = Some(self.seat(rank)?);
@@ -407,10 +384,9 @@ impl Live {
             }
             Step::Perform(op) if charge.time > Duration::ZERO => {
                 (seat.held, seat.pending) = (Some(Step::Perform(op)), charge.pending);
-                Op::Compute(match charge.bytes {
-                    0 => Work::Time(charge.time),
-                    bytes => Work::Moving { time: charge.time, bytes: Bytes(bytes) },
-                })
+                let work = socket_memory::work(charge.time, charge.bytes);
+                seat.next = charge.before.map(|_| work);
+                Op::Compute(charge.before.unwrap_or(work))
             }
             Step::Perform(op) => op,
             Step::Ended(ended) => self.ended(rank, ended, now),

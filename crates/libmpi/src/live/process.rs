@@ -18,12 +18,14 @@ use mpi::{Op, Protocol, operation};
 use super::Fault;
 use super::ahead::Ahead;
 use super::apart::{Inside, Slot};
+use super::callers;
 use super::computing::{Computing, Took};
 use super::debugger::Debugged;
 use super::objects::Objects;
 use super::place;
 use super::sampling::Sampling;
 use super::sites::Copies;
+use super::socket_memory::SocketMemory;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
 use crate::call::communicator::Communicator;
@@ -67,6 +69,8 @@ pub struct Shared {
     pub socket_of_rank: Vec<u32>,
     /// Computing of the ranks.
     pub computing: RefCell<Computing>,
+    /// Memory that computing shares.
+    pub memory: SocketMemory,
     /// Copies of the program for the ranks.
     pub copies: Copies,
     /// How messages are sent.
@@ -203,7 +207,11 @@ pub struct Process {
     pub standing: Cell<Option<String>>,
     /// In which function of MPI, then.
     pub calling: Cell<Option<String>>,
+    /// Return address of its last call, while another rank runs.
+    last_call: Cell<usize>,
     pub(super) looks: Cell<u32>,
+    /// True while a function of the program runs inside of an MPI call that cannot be interrupted.
+    pub(super) in_callback: Cell<bool>,
     pub(super) waited: Cell<Duration>,
     /// Memory traffic of the computing in `waited` \[bytes\].
     pub(super) moved: Cell<u64>,
@@ -261,7 +269,9 @@ impl Process {
             trap: Cell::new(None),
             standing: Cell::new(None),
             calling: Cell::new(None),
+            last_call: Cell::new(0),
             looks: Cell::new(0),
+            in_callback: Cell::new(false),
             waited: Cell::new(Duration::ZERO),
             moved: Cell::new(0),
             hub: Cell::new(ptr::null()),
@@ -294,6 +304,7 @@ impl Process {
     #[inline]
     pub fn enter(&self) {
         self.view.enter();
+        callers::set_last(self.last_call.get());
         CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
     }
 
@@ -301,6 +312,7 @@ impl Process {
     #[inline]
     pub fn leave(&self) {
         CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
+        self.last_call.set(callers::last());
         self.view.leave();
     }
 

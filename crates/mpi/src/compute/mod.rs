@@ -40,4 +40,9 @@ impl Processor {
             Work::Moving { time, bytes } => time.max(self.memory_bandwidth.transfer(bytes)),
         }
     }
+
+    /// Time of work while no other process of its socket computes: no stretch is faster than the whole socket's memory.
+    pub fn time_alone(&self, work: Work) -> Duration {
+        self.time(work).max(self.sockets.memory_bandwidth.transfer(work.memory_bytes()))
+    }
 }

@@ -32,13 +32,11 @@ impl World {
     #[inline]
     pub(super) fn compute(&mut self, rank: u32, work: Work, context: &mut Context) -> Flow {
         let (processor, bytes) = (&self.setup.processor, work.memory_bytes());
-        let alone = processor.time(work);
         if bytes == Bytes(0) {
-            return Flow::Return(context.now + alone);
+            return Flow::Return(context.now + processor.time(work));
         }
         self.memory.named = true;
-        // No stretch is faster than the whole socket's memory.
-        let alone = alone.max(processor.sockets.memory_bandwidth.transfer(bytes));
+        let alone = processor.time_alone(work);
         if !processor.sockets.share() || alone == Duration::ZERO {
             return Flow::Return(context.now + alone);
         }

@@ -120,7 +120,8 @@ impl Representation {
                     external::pack(layout, buffer, count as usize, data.as_mut_ptr())?;
                 }
                 Representation::Own(own) if bytes > 0 && own.write.is_some() => {
-                    own.convert(Direction::Write, buffer.cast_mut(), datatype, count, data.as_mut_ptr())?;
+                    let (buffer, data) = (buffer.cast_mut(), data.as_mut_ptr());
+                    Process::call_back(|| own.convert(Direction::Write, buffer, datatype, count, data))?;
                 }
                 _ => return Ok(layout.pack(buffer, count)),
             }
@@ -147,7 +148,8 @@ impl Representation {
                 }
                 Representation::Own(own) if each > 0 && !data.is_empty() && own.read.is_some() => {
                     let count = (data.len() / each) as i64;
-                    own.convert(Direction::Read, buffer, datatype, count, data.as_mut_ptr())?;
+                    let data = data.as_mut_ptr();
+                    Process::call_back(|| own.convert(Direction::Read, buffer, datatype, count, data))?;
                 }
                 _ => layout.unpack(&data, buffer),
             }
@@ -180,7 +182,8 @@ impl Registered {
     fn extent_of(&self, basic: Basic) -> Answer<usize> {
         let mut extent = 0;
         // SAFETY: the program's function keeps to the standard.
-        let code = unsafe { (self.extent)(told::datatype(basic.handle()), &raw mut extent, self.state) };
+        let ask = || unsafe { (self.extent)(told::datatype(basic.handle()), &raw mut extent, self.state) };
+        let code = Process::call_back(ask);
         heard(told::heard_error(code), self, "extent")?;
         usize::try_from(extent).map_err(|_| {
             let (name, own) = (basic.name(), &self.name);

@@ -51,14 +51,15 @@ impl Generalised {
         let Some(query) = self.query else { return Ok(()) };
         let state = self.state;
         // SAFETY: as the contract of `call` says.
-        let answer = told::status(status, |status| unsafe { query(state, status) });
+        let answer = told::status(status, |status| Process::call_back(|| unsafe { query(state, status) }));
         outcome(answer, "query")
     }
 
     /// Tells the program that its state is needed no more.
     pub(super) unsafe fn free(&self) -> Answer {
         // SAFETY: as the contract of `call` says.
-        self.free.map_or(Ok(()), |free| outcome(unsafe { free(self.state) }, "free"))
+        let free = |free: Free| Process::call_back(|| unsafe { free(self.state) });
+        self.free.map_or(Ok(()), |function| outcome(free(function), "free"))
     }
 
     /// Tells the program that it is cancelled.
