@@ -34,7 +34,7 @@ SHARED = 'socket_memory_bandwidth = "8 GB/s"\n'
 
 
 def marked(source: Path, profile: Path) -> None:
-    """Gives the stretches that lines of the source name 10 ms, and 80 MB if they move memory; others take no time."""
+    """Gives stretches that lines of the source name 10 ms, and 80 MB if they move memory; others no time."""
     lines = source.read_text().splitlines()
     content = json.loads(profile.read_text())
     found = set()
@@ -112,7 +112,7 @@ def platforms(tmp_path) -> Path:
 
 
 def between_looks(folder: Path, program: Path, *flags: str) -> list[float]:
-    """Times that two ranks see between two looks [ms], if only computing between looks counts: 10 ms, 80 MB."""
+    """Times that two ranks see between two looks [ms]: computing there takes 10 ms and moves 80 MB."""
     profile = folder / "profile.json"
     words = ("-n", "2", "--quiet", *flags, "--compute", f"profile={profile}", program)
     measured = hopcast("run", folder / "alone.toml", *words)
