@@ -304,7 +304,8 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
         time: TimeSplit::of(totals),
         causes: CausesReport::of(totals),
         contention: ended.views.contention.report(fabric),
-        critical_path: CriticalPath::of(totals).filter(|_| finished && ended.end == End::Finished),
+        critical_path: CriticalPath::of(&ended.views.ranks)
+            .filter(|_| finished && ended.end == End::Finished),
         balance: Balance::of(totals),
         busiest_links: crate::observe::busiest_links(&ended.links, &names, makespan),
         utilisation,

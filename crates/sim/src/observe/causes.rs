@@ -1,10 +1,11 @@
 //! Causes of the time in MPI, the critical path, and balance: the data for the sentence about the limit of a run.
 
 use engine::{Duration, Time};
-use mpi::{Cause, Causes};
+use mpi::Cause;
 use serde::Serialize;
 
-use super::RankTotals;
+use super::ranks::Last;
+use super::{RankTotals, Ranks};
 
 /// Time in MPI by cause, summed over ranks; together all time in MPI.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -32,8 +33,11 @@ pub struct CausesReport {
 impl CausesReport {
     /// Sums of some ranks.
     pub fn of(ranks: &[RankTotals]) -> CausesReport {
-        let of = |causes: &Causes, cause| causes.of(cause).seconds();
-        let sum = |cause| ranks.iter().map(|rank| of(&rank.causes, cause)).sum();
+        let mut sums = [0.0; Cause::ALL.len()];
+        for rank in ranks {
+            Cause::ALL.iter().for_each(|cause| sums[*cause as usize] += rank.causes.of(*cause).seconds());
+        }
+        let sum = |cause| sums[cause as usize];
         CausesReport {
             late_sender_s: sum(Cause::LateSender),
             late_receiver_s: sum(Cause::LateReceiver),
@@ -70,14 +74,12 @@ pub struct CriticalPath {
 
 impl CriticalPath {
     /// The critical path of a run whose ranks are all done.
-    pub fn of(ranks: &[RankTotals]) -> Option<CriticalPath> {
-        let last = ranks.iter().map(|totals| totals.finish).max().filter(|last| *last > Time::ZERO)?;
-        let rank = ranks.iter().position(|totals| totals.finish == last)?;
-        let path = ranks[rank].path;
+    pub fn of(ranks: &Ranks) -> Option<CriticalPath> {
+        let Last { rank, finish, path } = ranks.last().filter(|last| last.finish > Time::ZERO)?;
         let of = |cause| path.of(cause).seconds();
         Some(CriticalPath {
-            rank: rank as u32,
-            compute_s: last.since(Time::ZERO).saturating_sub(path.total()).seconds(),
+            rank,
+            compute_s: finish.since(Time::ZERO).saturating_sub(path.total()).seconds(),
             no_progress_s: of(Cause::NoProgress),
             contention_s: of(Cause::Contention),
             bandwidth_s: of(Cause::Bandwidth),
@@ -122,10 +124,12 @@ impl Balance {
         let mut longest: Vec<Duration> = ranks.iter().map(|rank| rank.longest).collect();
         let mut stretches: Vec<u64> = ranks.iter().map(|rank| rank.stretches).collect();
         let mean = computes.iter().map(|time| seconds(*time)).sum::<f64>() / computes.len() as f64;
-        computes.sort_unstable();
-        longest.sort_unstable();
-        stretches.sort_unstable();
         let (middle, last) = ((ranks.len() - 1) / 2, ranks.len() - 1);
+        longest.select_nth_unstable(middle);
+        stretches.select_nth_unstable(middle);
+        let median = *computes.select_nth_unstable(middle).1;
+        // Behind the second highest stands the highest.
+        computes.select_nth_unstable(last.saturating_sub(1));
         let first_of = |is: &dyn Fn(&RankTotals) -> bool| ranks.iter().position(is).unwrap_or(0);
         let most = first_of(&|rank| rank.compute == computes[last]);
         let received: Vec<u64> = ranks.iter().map(|rank| rank.bytes_received).collect();
@@ -135,7 +139,7 @@ impl Balance {
             rank: most as u32,
             compute_s: seconds(computes[last]),
             next_s: seconds(computes[last.saturating_sub(1)]),
-            median_s: seconds(computes[middle]),
+            median_s: seconds(median),
             mean_s: mean,
             stretches: ranks[most].stretches,
             longest_s: seconds(ranks[most].longest),

@@ -1,5 +1,7 @@
 //! Totals by rank: where its time went, and what it sent and received.
 
+use std::cmp::Reverse;
+
 use engine::{Duration, Observer, Time};
 use mpi::{Cause, Causes, Path, Record};
 use serde::{Deserialize, Serialize};
@@ -20,8 +22,6 @@ pub struct RankTotals {
     pub causes: Causes,
     /// When it was done; zero if it never was.
     pub finish: Time,
-    /// The critical path up to then.
-    pub path: Path,
     /// Messages sent, those of collectives included.
     pub messages_sent: u64,
     /// Their bytes.
@@ -46,16 +46,41 @@ impl RankTotals {
 
 /// The totals of all ranks.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Ranks(Vec<RankTotals>);
+pub struct Ranks {
+    totals: Vec<RankTotals>,
+    last: Option<Last>,
+}
+
+/// The rank that was done last; the lowest of several.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Last {
+    /// The rank.
+    pub rank: u32,
+    /// When it was done.
+    pub finish: Time,
+    /// The critical path up to then.
+    pub path: Path,
+}
 
 impl Ranks {
     /// For this many ranks.
     pub fn new(ranks: u32) -> Ranks {
-        Ranks(vec![RankTotals::default(); ranks as usize])
+        Ranks { totals: vec![RankTotals::default(); ranks as usize], last: None }
     }
+
     /// By rank.
     pub fn totals(&self) -> &[RankTotals] {
-        &self.0
+        &self.totals
+    }
+
+    /// The rank that was done last, once one is done.
+    pub fn last(&self) -> Option<Last> {
+        self.last
+    }
+
+    fn note_last(&mut self, done: Last) {
+        let order = |last: &Last| (last.finish, Reverse(last.rank));
+        self.last = self.last.into_iter().chain([done]).max_by_key(order);
     }
 }
 
@@ -64,28 +89,28 @@ impl Observer<Record> for Ranks {
     fn record(&mut self, _now: Time, record: &Record) {
         match *record {
             Record::Compute { rank, begin, end } => {
-                let (totals, time) = (&mut self.0[rank.0 as usize], end.since(begin));
+                let (totals, time) = (&mut self.totals[rank.0 as usize], end.since(begin));
                 totals.compute += time;
                 totals.longest = totals.longest.max(time);
                 totals.stretches += 1;
             }
             Record::Call { rank, begin, end, causes, .. } => {
                 if end > begin {
-                    self.0[rank.0 as usize].causes += causes;
+                    self.totals[rank.0 as usize].causes += causes;
                 }
             }
             Record::Message { from, to, bytes, .. } => {
-                let sender = &mut self.0[from.0 as usize];
+                let sender = &mut self.totals[from.0 as usize];
                 sender.messages_sent += 1;
                 sender.bytes_sent = sender.bytes_sent.saturating_add(bytes.0);
-                let receiver = &mut self.0[to.0 as usize];
+                let receiver = &mut self.totals[to.0 as usize];
                 receiver.messages_received += 1;
                 receiver.bytes_received = receiver.bytes_received.saturating_add(bytes.0);
             }
             Record::Contention { .. } | Record::Collective { .. } => {}
             Record::Finish { rank, at, path } => {
-                let totals = &mut self.0[rank.0 as usize];
-                (totals.finish, totals.path) = (at, path);
+                self.totals[rank.0 as usize].finish = at;
+                self.note_last(Last { rank: rank.0, finish: at, path });
             }
         }
     }
@@ -97,10 +122,7 @@ impl RankTotals {
         self.longest = self.longest.max(other.longest);
         self.stretches += other.stretches;
         self.causes += other.causes;
-        // A rank is done in one domain.
-        if other.finish > self.finish {
-            (self.finish, self.path) = (other.finish, other.path);
-        }
+        self.finish = self.finish.max(other.finish);
         self.messages_sent += other.messages_sent;
         self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
         self.messages_received += other.messages_received;
@@ -112,7 +134,8 @@ impl View for Ranks {
     /// What a rank has sent is known where it was received.
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Ranks = of_kind(other);
-        self.0.iter_mut().zip(&other.0).for_each(|(totals, more)| totals.add(more));
+        self.totals.iter_mut().zip(&other.totals).for_each(|(totals, more)| totals.add(more));
+        other.last.into_iter().for_each(|last| self.note_last(last));
     }
 
     fn save(&self) -> Vec<u8> {
@@ -124,31 +147,43 @@ impl View for Ranks {
     }
 
     fn tables(&self) -> Vec<Table> {
-        let seconds = |of: fn(&RankTotals) -> f64| Column::F64(self.0.iter().map(of).collect());
-        let counts = |of: fn(&RankTotals) -> u64| Column::U64(self.0.iter().map(of).collect());
-        let by = |cause| Column::F64(self.0.iter().map(|totals| totals.causes.of(cause).seconds()).collect());
-        vec![Table::new(
-            "ranks",
-            vec![
-                ("rank", Column::U32((0..self.0.len() as u32).collect())),
-                ("compute_s", seconds(|totals| totals.compute.seconds())),
-                ("transfer_s", seconds(|totals| totals.transfer().seconds())),
-                ("waiting_s", seconds(|totals| totals.waiting().seconds())),
-                ("finish_s", seconds(|totals| totals.finish.seconds())),
-                ("messages_sent", counts(|totals| totals.messages_sent)),
-                ("bytes_sent", counts(|totals| totals.bytes_sent)),
-                ("messages_received", counts(|totals| totals.messages_received)),
-                ("bytes_received", counts(|totals| totals.bytes_received)),
-                ("late_sender_s", by(Cause::LateSender)),
-                ("late_receiver_s", by(Cause::LateReceiver)),
-                ("no_progress_s", by(Cause::NoProgress)),
-                ("imbalance_s", by(Cause::Imbalance)),
-                ("contention_s", by(Cause::Contention)),
-                ("bandwidth_s", by(Cause::Bandwidth)),
-                ("latency_s", by(Cause::Latency)),
-                ("software_s", by(Cause::Software)),
-                ("storage_s", by(Cause::Storage)),
-            ],
-        )]
+        // One pass: the totals of a million ranks do not fit into a cache.
+        let (mut seconds, mut counts) = (vec![Vec::new(); SECONDS.len()], vec![Vec::new(); COUNTS.len()]);
+        for totals in &self.totals {
+            seconds.iter_mut().zip(SECONDS).for_each(|(column, (_, of))| column.push(of(totals)));
+            counts.iter_mut().zip(COUNTS).for_each(|(column, (_, of))| column.push(of(totals)));
+        }
+        let ranks = Column::U32((0..self.totals.len() as u32).collect());
+        let seconds = SECONDS.iter().zip(seconds).map(|((name, _), column)| (*name, Column::F64(column)));
+        let counts = COUNTS.iter().zip(counts).map(|((name, _), column)| (*name, Column::U64(column)));
+        vec![Table::new("ranks", [("rank", ranks)].into_iter().chain(seconds).chain(counts).collect())]
     }
 }
+
+/// Value of a column for a rank.
+type Of<T> = fn(&RankTotals) -> T;
+
+/// Columns of times \[s\], each with its value for a rank.
+const SECONDS: &[(&str, Of<f64>)] = &[
+    ("compute_s", |totals| totals.compute.seconds()),
+    ("transfer_s", |totals| totals.transfer().seconds()),
+    ("waiting_s", |totals| totals.waiting().seconds()),
+    ("finish_s", |totals| totals.finish.seconds()),
+    ("late_sender_s", |totals| totals.causes.of(Cause::LateSender).seconds()),
+    ("late_receiver_s", |totals| totals.causes.of(Cause::LateReceiver).seconds()),
+    ("no_progress_s", |totals| totals.causes.of(Cause::NoProgress).seconds()),
+    ("imbalance_s", |totals| totals.causes.of(Cause::Imbalance).seconds()),
+    ("contention_s", |totals| totals.causes.of(Cause::Contention).seconds()),
+    ("bandwidth_s", |totals| totals.causes.of(Cause::Bandwidth).seconds()),
+    ("latency_s", |totals| totals.causes.of(Cause::Latency).seconds()),
+    ("software_s", |totals| totals.causes.of(Cause::Software).seconds()),
+    ("storage_s", |totals| totals.causes.of(Cause::Storage).seconds()),
+];
+
+/// Columns of counts, likewise.
+const COUNTS: &[(&str, Of<u64>)] = &[
+    ("messages_sent", |totals| totals.messages_sent),
+    ("bytes_sent", |totals| totals.bytes_sent),
+    ("messages_received", |totals| totals.messages_received),
+    ("bytes_received", |totals| totals.bytes_received),
+];
