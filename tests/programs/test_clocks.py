@@ -83,11 +83,11 @@ def test_a_look_at_the_clock_sees_how_ranks_of_a_socket_slow_each_other(clocks) 
     # A stretch of 80 MB at 8 GB/s takes 10 ms alone, and two at once 2 * 80 MB / 8 GB/s = 20 ms. Of two of
     # which one comes 5 ms later, each has half its speed for 10 ms, and is alone for 5 ms: 15 ms.
     report, seen = looked(clocks, "shared.toml", 2)
-    times = dict.fromkeys((*LOOKS, "call"), 20.0) | {"later": 15.0, "cache": 10.0}
+    times = dict.fromkeys((*LOOKS, "call"), 20.0) | {"later": 15.0, "cache": 10.0, "sleep": 15.0}
     # gettimeofday counts microseconds.
     assert seen == {name: pytest.approx([time, time], abs=1e-3) for name, time in times.items()}
     # The same in the report, and 20 ms inside of a reduction, which count before the next call.
-    assert report["time"]["compute_s"] == pytest.approx(2 * 1e-3 * (sum(times.values()) + 20))
+    assert report["time"]["compute_s"] == pytest.approx(2 * 1e-3 * (sum(times.values()) - 5 + 20))
     assert report["makespan_s"] == pytest.approx(1e-3 * (sum(times.values()) + 20 + 5))
     again, _ = looked(clocks, "shared.toml", 2)
     assert again["outcome_hash"] == report["outcome_hash"]
@@ -96,11 +96,10 @@ def test_a_look_at_the_clock_sees_how_ranks_of_a_socket_slow_each_other(clocks) 
 @pytest.mark.parametrize(("platform", "ranks"), [("shared.toml", 1), ("alone.toml", 1), ("alone.toml", 2)])
 def test_a_look_at_the_clock_of_a_rank_that_shares_nothing_sees_its_own_time(clocks, platform, ranks) -> None:
     report, seen = looked(clocks, platform, ranks)
-    assert seen == {
-        name: pytest.approx([10.0] * ranks, abs=1e-3) for name in (*LOOKS, "call", "later", "cache")
-    }
-    # Seven of 10 ms, and one in the reduction, if there is anything to reduce.
-    assert report["time"]["compute_s"] == pytest.approx(ranks * (70e-3 if ranks == 1 else 80e-3))
+    times = dict.fromkeys((*LOOKS, "call", "later", "cache"), 10.0) | {"sleep": 15.0}
+    assert seen == {name: pytest.approx([time] * ranks, abs=1e-3) for name, time in times.items()}
+    # Eight of 10 ms, and one in the reduction, if there is anything to reduce.
+    assert report["time"]["compute_s"] == pytest.approx(ranks * (80e-3 if ranks == 1 else 90e-3))
 
 
 @pytest.fixture

@@ -29,6 +29,18 @@ def run(folder: Path, text: str, ranks: int, *words: str, flags: tuple[str, ...]
     return report, done.stderr
 
 
+
+def test_a_virtual_environment_may_be_a_link(tmp_path) -> None:
+    """The kernel knows a module's file by its real path, Python by the one through the link."""
+    (tmp_path / "linked").symlink_to(sys.prefix)
+    (tmp_path / "program.py").write_text("from mpi4py import MPI\nassert MPI.COMM_WORLD.size == 2\n")
+    python = tmp_path / "linked" / "bin" / "python"
+    flags = ("-n", "2", "--quiet", "--compute", "none")
+    command = [python, "-m", "hopcast", "run", "crossbar", *flags, tmp_path / "program.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 BUFFERS = """
 import sys
 import numpy as np

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import os
 import struct
 import types
 from pickle import dumps, loads
@@ -96,7 +97,9 @@ _LOADED, _WRITABLE = 1, 2
 
 def _writable_parts(file: str) -> list[tuple[int, int]]:
     """Where the variables of a library are, which this process has loaded."""
-    base = min(start for start, _, _, name in _maps() if name == file)
+    # The kernel names files without the links on their paths, such as one to a virtual environment.
+    real = os.path.realpath(file)
+    base = min(start for start, _, _, name in _maps() if name == real)
     with open(file, "rb") as library:
         headers, length, count = _HEADER.unpack(library.read(_HEADER.size))
         parts = []

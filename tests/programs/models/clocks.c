@@ -66,6 +66,12 @@ int main(int argc, char **argv) {
     end = MPI_Wtime();
     print("cache", until - since);
     print("call", end - until);
+    /* A sleep begins when what was computed before it has ended. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    since = MPI_Wtime(); /* clock: cache, as the last call of MPI before the sleep */
+    usleep(5000);
+    until = MPI_Wtime();
+    print("sleep", until - since);
     int one = 1, all = 0;
     MPI_Op op;
     MPI_Op_create(sum, 1, &op);

@@ -41,6 +41,12 @@ impl Process {
         self.time()
     }
 
+    /// Its simulated time when its computing up to now has ended: a sleep begins then.
+    pub fn end_of_computing(&self) -> Time {
+        self.end_stretch();
+        self.time()
+    }
+
     /// Ends a stretch of computing at a look at the clock, and lets its time pass: in the simulator where other ranks may
     /// make it longer, else here, which is cheap.
     fn end_stretch(&self) {

@@ -158,7 +158,7 @@ fn nanoseconds(clock: c_int) -> i64 {
 /// Lets simulated time pass; gives whether a rank asks.
 fn pass(ns: u64) -> bool {
     let Some(me) = Process::running() else { return false };
-    wait_until(me, me.time() + Duration(ns.saturating_mul(PS_PER_NS)));
+    wait_until(me, me.end_of_computing() + Duration(ns.saturating_mul(PS_PER_NS)));
     true
 }
 
