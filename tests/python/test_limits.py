@@ -164,6 +164,27 @@ def test_limits_that_the_platform_changes(tmp_path, kind, platform, program, ran
     assert applied["saves"] > 0.2
 
 
+BY_PACKETS = [
+    # As above: four messages share one link, or one NIC. Each takes 8 ms instead of 2: both ranks wait.
+    ("links", "up 2", TAPERED, one_to_one, 8, {"ppn": 1}, 4 * 2 * 6e-3),
+    ("nic", "NIC", CROSSBAR, one_to_one, 8, {"ppn": 4}, 4 * 2 * 6e-3),
+    # Fifteen of 0.2 ms: all end within the last turns, 2.8 ms late, and their receiver once.
+    ("incast", "NIC", CROSSBAR, incast, 16, {"ppn": 1}, 16 * 2.8e-3),
+]
+
+
+@pytest.mark.parametrize(("kind", "place", "platform", "program", "ranks", "options", "late"), BY_PACKETS)
+def test_packets_name_the_same_limit(tmp_path, kind, place, platform, program, ranks, options, late):
+    report = simulate(job(tmp_path, platform, program, ranks, model="packet", **options))
+    assert report.limit["kind"] == kind, causes.sentence(report.limit)
+    assert (f"class '{place}'" in report.limit["why"]) == (kind == "links")
+    summary = report.summary
+    waits = {line["at"]: line["time_s"] for line in summary["contention"]}
+    assert list(waits) == [place]
+    assert sum(waits.values()) == pytest.approx(summary["causes"]["contention_s"], rel=1e-12)
+    assert waits[place] == pytest.approx(late, rel=0.05)
+
+
 TWO_ARE_FULL = [
     # Four hosts of a leaf send 5 GB/s each over one link. With twice that, the link is the limit:
     # of 30 GB/s, the run takes 20/30 of its time; of 22 GB/s, it would save 9 % alone, so both are widened.

@@ -20,8 +20,8 @@ pub use fabric::Fabric;
 pub use faults::Faults;
 pub use host::{HostParameters, Memory, MemoryRegime, Regime};
 pub use message::{
-    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Endpoint, Happening, IdleTime, Losses, Message,
-    Network, Shared,
+    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Losses,
+    MOST_DELAYS, Message, Network, Shared,
 };
 pub use nics::{NicChoice, NicOrder, NicPair, Nics};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

@@ -44,6 +44,13 @@ pub struct Message {
     pub cargo: Cargo,
 }
 
+impl Message {
+    /// Resource that it needs at its hosts.
+    pub fn shared_by_hosts(&self) -> Shared {
+        if self.from.host == self.to.host { Shared::Memory } else { Shared::Nic }
+    }
+}
+
 /// What has happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happening {
@@ -103,6 +110,35 @@ impl Shared {
     }
 }
 
+/// Delays of a message in comparison with an idle network, by resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delays(pub [(Shared, Duration); MOST_DELAYS]);
+
+/// Number of resources of [`Delays`].
+pub const MOST_DELAYS: usize = 4;
+
+impl Delays {
+    /// All of `time` at one resource.
+    pub fn at(shared: Shared, time: Duration) -> Delays {
+        let mut delays = [(shared, Duration::ZERO); MOST_DELAYS];
+        delays[0].1 = time;
+        Delays(delays)
+    }
+
+    /// Divides `time` in proportion to these delays, to the picosecond; without any, all of it is at the first.
+    pub fn shares_of(&self, time: Duration) -> impl Iterator<Item = (Shared, Duration)> {
+        let sum: u128 = self.0.iter().map(|(_, part)| u128::from(part.0)).sum();
+        let (mut shares, mut passed, mut given) = (*self, 0u128, 0u64);
+        for (_, part) in &mut shares.0 {
+            passed += u128::from(part.0);
+            let until = (u128::from(time.0) * passed).checked_div(sum).map_or(time.0, |until| until as u64);
+            part.0 = until - given;
+            given = until;
+        }
+        shares.0.into_iter().filter(|(_, share)| *share > Duration::ZERO)
+    }
+}
+
 /// What leaves one domain of a run for another, at the end of a window: plain words, so that it can be
 /// sent between processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +154,7 @@ pub struct Crossing {
 }
 
 /// Words of a [`Crossing`].
-pub const CROSSING_WORDS: usize = 10 + CARGO_WORDS;
+pub const CROSSING_WORDS: usize = 13 + CARGO_WORDS;
 
 /// A network model: a state machine that takes messages and wakes at the times it asked for.
 ///
@@ -155,10 +191,10 @@ pub trait Network: Send {
         self.idle_parts(message).total()
     }
 
-    /// Resource at which `message`, which is being delivered or has left, was delayed, if it took longer than on an idle
+    /// Delays that sum to `contention`, by which `message`, the last that was told of, took longer than on an idle
     /// network.
-    fn held_at(&self, message: &Message) -> Shared {
-        if message.from.host == message.to.host { Shared::Memory } else { Shared::Nic }
+    fn delays(&self, message: &Message, contention: Duration) -> Delays {
+        Delays::at(message.shared_by_hosts(), contention)
     }
 
     /// Reports what each link has carried up to `now`; models without links report nothing.
@@ -265,4 +301,21 @@ pub struct LinkUse {
     pub transfers: u64,
     /// For how long at least one of them was on it \[ps\].
     pub busy: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_sum_to_the_whole() {
+        let (nic, links, fabric) = (Shared::Nic, Shared::Links(2), Shared::Fabric);
+        let times = [(nic, Duration(1)), (links, Duration(1)), (links, Duration(0)), (fabric, Duration(1))];
+        let shares = |time| Delays(times).shares_of(Duration(time)).collect::<Vec<_>>();
+        assert_eq!(shares(3), [(nic, Duration(1)), (links, Duration(1)), (fabric, Duration(1))]);
+        assert_eq!(shares(8), [(nic, Duration(2)), (links, Duration(3)), (fabric, Duration(3))]);
+        assert_eq!(shares(1), [(fabric, Duration(1))]);
+        let none = Delays::at(links, Duration::ZERO);
+        assert_eq!(none.shares_of(Duration(7)).collect::<Vec<_>>(), [(links, Duration(7))]);
+    }
 }

@@ -24,11 +24,13 @@
 mod common;
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use common::parts;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::routing::Unloaded;
-use network::{Fabric, HostId, HostParameters, LinkId, Message};
+use network::{Cut, Fabric, Happening, HostId, HostParameters, LinkId, Message, Shared};
 
 const PAYLOAD: u64 = 2016;
 const HEADER: u64 = 32;
@@ -153,6 +155,48 @@ fn behind_one_bottleneck_both_take_the_closed_form() {
                     assert!((flow / together(fluid) - 1.0).abs() < 1e-6, "{what}: {flow} s");
                     assert_near(*packets, *flow, &what);
                 }
+            }
+        }
+    }
+}
+
+/// Time of all delays at a resource, of messages that are all sent at time zero.
+fn delays(model: &str, fabric: &Arc<Fabric>, ways: &[(u32, u32)], size: u64) -> BTreeMap<Shared, u64> {
+    let message = |number, (from, to): (u32, u32)| common::message((from, 0), (to, 0), size, number);
+    let messages: Vec<_> = (0..).zip(ways).map(|(number, way)| (Time(0), message(number, *way))).collect();
+    let logs = parts::run_in_parts(model, fabric, &hosts(), &Arc::new(Cut::whole()), &messages);
+    let mut sums = BTreeMap::new();
+    for (_, _, happening, delays) in &logs[0] {
+        for (at, time) in delays.0.iter().filter(|(_, time)| time.0 > 0 && *happening == Happening::Delivered)
+        {
+            *sums.entry(*at).or_insert(0) += time.0;
+        }
+    }
+    sums
+}
+
+/// All delays are at the link that all share, and last as long in both models as the closed form says: each of k messages takes
+/// `L + k W / b` instead of `L + W / b`. Packets wait for room in front of that link,
+/// and for those of their own message, where the NIC is faster. Until the first has waited, no credit says for what.
+#[test]
+fn behind_one_bottleneck_both_say_which() {
+    for (kind, text, sends) in CASES {
+        let fabric = fabric(kind, text);
+        for senders in [2, 5, 8] {
+            let ways: Vec<(u32, u32)> = (0..senders).map(sends).collect();
+            let what = format!("{kind}, {senders} senders");
+            let (_, bandwidth, path) = way(&fabric, ways[0]);
+            let shared = path.iter().find(|link| ways.iter().all(|to| way(&fabric, *to).2.contains(link)));
+            let at = Shared::of_class(fabric.topology.link(*shared.expect("one link is shared")).class);
+            let (_, fluid) = on_the_wire(1_000_000);
+            let closed = f64::from(senders * (senders - 1)) * fluid / bandwidth.0 as f64;
+            for model in ["flow", "packet"] {
+                let found = delays(model, &fabric, &ways, 1_000_000);
+                let elsewhere: u64 =
+                    found.iter().filter(|(there, _)| **there != at).map(|(_, time)| time).sum();
+                let most = if model == "flow" { 0 } else { found[&at] / 1000 };
+                assert!(elsewhere <= most, "{what}, {model}: {found:?}");
+                assert_near(found[&at] as f64 * 1e-12, closed, &what);
             }
         }
     }

@@ -22,7 +22,7 @@
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
 use engine::{Bytes, Duration, Key, Time};
-use network::{Arrival, CARGO_WORDS, Happening, IdleTime, Message, Shared};
+use network::{Arrival, CARGO_WORDS, Delays, Happening, IdleTime, Message};
 
 use crate::cause::{Cause, ON_PATH, Path};
 use crate::operation::{Op, Rank};
@@ -149,11 +149,10 @@ impl World {
     pub(super) fn follow(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) {
         let message = &arrival.message;
         self.way = Flight::new(context.now.since(arrival.injected), arrival.idle);
-        if self.way.contention > Duration::ZERO {
-            self.held_at = context.network.held_at(message);
-        } else {
-            self.held_at = if message.from.host == message.to.host { Shared::Memory } else { Shared::Nic };
-        }
+        self.delays = match self.way.contention {
+            Duration::ZERO => Delays::at(message.shared_by_hosts(), Duration::ZERO),
+            contention => context.network.delays(message, contention),
+        };
         self.trigger = Parcel::path_of(&arrival.message.cargo);
         let stood = self.stood(parcel, arrival.happening);
         self.way.extend(&mut self.trigger, stood);
@@ -245,11 +244,12 @@ impl World {
     }
 
     /// Tells where the rank's call has lost time by contention since there was so much of it: where the message
-    /// that has come was held up.
+    /// that has come was delayed, in proportion.
     fn tell_contention(&self, rank: u32, before: Duration, context: &mut Context) {
         let time = self.processes[rank as usize].call.causes.of(Cause::Contention).saturating_sub(before);
-        if time > Duration::ZERO {
-            let record = Record::Contention { rank: Rank(rank), at: self.held_at, time };
+        let shares = (time > Duration::ZERO).then(|| self.delays.shares_of(time));
+        for (at, time) in shares.into_iter().flatten() {
+            let record = Record::Contention { rank: Rank(rank), at, time };
             context.observer.record(context.now, &record);
         }
     }

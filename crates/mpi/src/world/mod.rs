@@ -41,7 +41,7 @@ pub use receive::NO_MESSAGE;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
-use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
+use network::{Arrival, Delays, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
 use slab::Slab;
 
 use crate::cause::Path;
@@ -185,8 +185,8 @@ pub struct World {
     trigger: Path,
     /// The flight of the message that has come with it.
     way: Flight,
-    /// Resource at which others delayed that message.
-    held_at: Shared,
+    /// Delays of that message.
+    delays: Delays,
     /// A rank whose call has become complete while the present event was handled.
     ready: Option<u32>,
     /// The collective that was prepared last: ranks often share a call.
@@ -233,7 +233,7 @@ impl World {
             completion: Completion::default(),
             trigger: Path::default(),
             way: Flight::default(),
-            held_at: Shared::Fabric,
+            delays: Delays::at(Shared::Fabric, Duration::ZERO),
             ready: None,
             prepared: None,
             creations: deposit::Creations::default(),

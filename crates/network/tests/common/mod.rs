@@ -10,8 +10,8 @@ use engine::registry::{Arguments, Value};
 use engine::{Bandwidth, Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use network::model::MODELS;
 use network::{
-    Arrival, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Nics, Part,
-    Regime,
+    Arrival, Delays, Endpoint, Fabric, Happening, HostId, HostParameters, Memory, Message, Network, Nics,
+    Part, Regime,
 };
 
 /// A model, as a platform file would name it: `"flow"`, or with a sharing `"flow equal_share"`; or with a
@@ -139,6 +139,15 @@ pub fn drive(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<(Op
     times
 }
 
+/// Where the message of `arrival`, of which something is told at `now`, was delayed: times that sum to its delay.
+pub fn delays_of(network: &dyn Network, now: Time, arrival: &Arrival) -> Delays {
+    let delay = now.since(arrival.injected).saturating_sub(arrival.idle.total());
+    let delays = network.delays(&arrival.message, delay);
+    let sum: Duration = delays.0.iter().map(|(_, time)| *time).sum();
+    assert_eq!(sum, delay, "{:?} of {:?}", delays, arrival.message);
+    delays
+}
+
 /// The same, where senders wait for answers and are told after the delivery that they have sent.
 pub fn drive_answered(
     network: &mut dyn Network,
@@ -168,6 +177,7 @@ pub fn drive_answered(
             let nics = message.nics.or(arrival.message.nics);
             assert_eq!((arrival.injected, arrival.message), (at, Message { nics, ..message }));
             assert_eq!(arrival.idle, network.idle_parts(&message), "what an idle network takes");
+            delays_of(network, event.time, &arrival);
             match arrival.happening {
                 Happening::Sent => {
                     assert_eq!(sent[number].replace(event.time), None, "sent once");

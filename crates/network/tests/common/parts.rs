@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use engine::{Lane, Owner, Queue, Time, Token};
 use network::model::{Cutting, MODELS};
-use network::{Arrival, Cut, Fabric, Happening, HostParameters, Message, Network, Part};
+use network::{Arrival, Cut, Delays, Fabric, Happening, HostParameters, Message, Network, Part};
 
-use super::{Times, model_of_part};
+use super::{Times, delays_of, model_of_part};
 
-/// What has happened: `(time, message's number, what)`, in order, by part.
-pub type Log = Vec<(Time, u64, Happening)>;
+/// What has happened: `(time, message's number, what, where it was delayed)`, in order, by part.
+pub type Log = Vec<(Time, u64, Happening, Delays)>;
 
 struct Domain {
     queue: Queue,
@@ -127,7 +127,8 @@ impl Domain {
                 let nics = message.nics.or(arrival.message.nics);
                 assert_eq!((arrival.injected, arrival.message), (at, Message { nics, ..message }));
                 assert_eq!(arrival.idle, self.network.idle_parts(&message), "what an idle network takes");
-                self.log.push((event.time, number, arrival.happening));
+                let delays = delays_of(&*self.network, event.time, &arrival);
+                self.log.push((event.time, number, arrival.happening, delays));
             }
         }
     }
@@ -136,7 +137,7 @@ impl Domain {
 /// When each of `count` messages was sent and delivered.
 pub fn times(logs: &[Log], count: usize) -> Vec<Times> {
     let mut times = vec![Times { sent: None, delivered: Time::NEVER }; count];
-    for (at, number, happening) in logs.iter().flatten() {
+    for (at, number, happening, _) in logs.iter().flatten() {
         match happening {
             Happening::Sent => times[*number as usize].sent = Some(*at),
             Happening::Delivered => times[*number as usize].delivered = *at,
@@ -147,7 +148,7 @@ pub fn times(logs: &[Log], count: usize) -> Vec<Times> {
 
 /// The part of `whole` that concerns the hosts of part `me`, in its order.
 pub fn restricted(whole: &Log, cut: &Cut, me: u32, messages: &[(Time, Message)]) -> Log {
-    let mine = |(_, number, happening): &&(Time, u64, Happening)| {
+    let mine = |(_, number, happening, _): &&(Time, u64, Happening, Delays)| {
         let message = &messages[*number as usize].1;
         let end = if *happening == Happening::Sent { message.from } else { message.to };
         cut.of_host(end.host) == me

@@ -60,7 +60,7 @@ use engine::{Bytes, Duration, Observer, Queue, Time, Token};
 use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
-use crate::message::{Arrival, IdleTime, LinkUse, Message, Network, Shared};
+use crate::message::{Arrival, Delays, IdleTime, LinkUse, Message, Network, Shared};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
@@ -436,17 +436,17 @@ impl Network for Flow {
         self.alone.path(message).idle(message.size)
     }
 
-    fn held_at(&self, message: &Message) -> Shared {
+    fn delays(&self, message: &Message, contention: Duration) -> Delays {
         if message.from.host == message.to.host {
-            return Shared::Memory;
+            return Delays::at(Shared::Memory, contention);
         }
         let connection = self.connections.find(Ends::of(message));
         let held_by = connection.map_or(NONE, |connection| self.connections.all[connection as usize].held_by);
         let topology = &self.alone.fabric.topology;
         if held_by >= topology.links() {
-            return Shared::Nic;
+            return Delays::at(Shared::Nic, contention);
         }
-        Shared::of_class(topology.link(LinkId(held_by)).class)
+        Delays::at(Shared::of_class(topology.link(LinkId(held_by)).class), contention)
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {

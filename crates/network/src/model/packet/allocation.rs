@@ -5,6 +5,7 @@ use engine::{Bandwidth, Duration, Queue, Time};
 use super::options::{Arbitration, Switching};
 use super::ports::{Kind, SILENT};
 use super::transit::InTransit;
+use super::waits::Resource;
 use super::{Hop, NONE, NOTHING, Packet, Step, owner, token};
 use crate::topology::LinkId;
 
@@ -47,6 +48,7 @@ impl Packet {
                     }
                 } else {
                     lacking = lacking.min(wants);
+                    lane.lacks = true;
                     match self.credits.enough_at(size, lane) {
                         Some(at) => next_credit = next_credit.min(at),
                         None => self.ports[link as usize].starving |= 1 << (wants - link * self.channels),
@@ -127,11 +129,13 @@ impl Packet {
         lane.front = std::mem::replace(&mut state.next, NONE);
         let (size, tail) = (state.size, state.tail);
         self.unlink(link, before, next);
+        let held_by = self.end_wait(now, link, input, packet);
         let from = self.link_of(input);
         let Kind { pipeline, cable, .. } = *self.kind(from);
         let end = self.end_of(now, link, packet).max(tail + pipeline);
+        self.lanes[input as usize].left_at = end;
         if self.is_finite {
-            self.send_credit(now, end + cable, (from, input), size, queue);
+            self.send_credit(now, end + cable, (from, input), (size, held_by), queue);
         }
         self.transmit(now, end, (link, input), packet, queue);
         (end, self.hold_line(from, end))
@@ -146,6 +150,7 @@ impl Packet {
         let packet = self.take_from(sender);
         let InTransit { message, number, .. } = self.packets.all[packet as usize];
         let end = self.end_of(now, link, packet);
+        self.end_wait_at_nic((now, end), link, sender, packet);
         self.transmit(now, end, (link, self.lanes.len() as u32 + sender), packet, queue);
         if self.is_lossy {
             self.start_timer(end, message, number, queue);
@@ -240,6 +245,7 @@ impl Packet {
             Switching::StoreAndForward => tail,
         };
         let ready = head + pipeline;
+        state.ready = ready;
         match self.border.end(link) {
             None => queue.push(ready, self.inner(), token(Step::Ready, packet, wants)),
             Some(part) => self.hand_over(part, ready, packet, wants, queue),
@@ -271,30 +277,38 @@ impl Packet {
         if self.is_finite {
             let link = self.link_of(lane);
             let at = at + self.kind(link).cable;
-            self.send_credit(now, at, (link, lane), size, queue);
+            self.send_credit(now, at, (link, lane), (size, Resource::NOTHING), queue);
         }
     }
 
-    /// The start of `link` will hear at `at` of room for `size` bytes more in its channel `lane`.
+    /// The start of `link` will hear at `at` of room for some bytes more in its channel `lane`, which a packet has left
+    /// that waited for a resource.
     #[inline]
-    fn send_credit(&mut self, now: Time, at: Time, (link, lane): (u32, u32), size: u32, queue: &mut Queue) {
+    fn send_credit(
+        &mut self,
+        now: Time,
+        at: Time,
+        (link, lane): (u32, u32),
+        credit: (u32, Resource),
+        queue: &mut Queue,
+    ) {
         match self.border.start(link) {
-            None => self.take_credit(now, at, (link, lane), size, queue),
-            Some(part) => self.border.credit(part, at, lane, size, queue),
+            None => self.take_credit(now, at, (link, lane), credit, queue),
+            Some(part) => self.border.credit(part, at, lane, credit, queue),
         }
     }
 
-    /// Room for `size` bytes more in channel `lane` of `link` will be known at its start at `at`.
+    /// Room for some bytes more in channel `lane` of `link` will be known at its start at `at`.
     #[inline]
     pub(super) fn take_credit(
         &mut self,
         now: Time,
         at: Time,
         (link, lane): (u32, u32),
-        size: u32,
+        credit: (u32, Resource),
         queue: &mut Queue,
     ) {
-        self.credits.send(now, at, size, &mut self.lanes[lane as usize]);
+        self.credits.send(now, at, credit, &mut self.lanes[lane as usize]);
         let starving = &mut self.ports[link as usize].starving;
         let bit = 1 << (lane - link * self.channels);
         // Credits of lost packets come sooner than some that were promised before.

@@ -10,6 +10,7 @@ use engine::{Bytes, Duration, Lane, Owner, Queue, Time};
 use super::faults::Way;
 use super::ports::{Kind, Port};
 use super::transfer::Role;
+use super::waits::{Resource, Waits};
 use super::{Packet, Step, token};
 use crate::Part;
 use crate::message::{CROSSING_WORDS, Crossing};
@@ -33,6 +34,8 @@ pub(super) struct Border {
 
 const PACKET: u64 = 1;
 const CREDIT: u64 = 2;
+/// Words of the waits of a packet.
+const WAITS: std::ops::Range<usize> = 9..12;
 /// Beside the order of a packet that goes around faults.
 const AROUND: u32 = 1 << 31;
 
@@ -77,10 +80,17 @@ impl Border {
         (part != self.part.me).then_some(part)
     }
 
-    /// Sends a credit of `size` bytes for `lane` home.
-    pub fn credit(&mut self, to: u32, at: Time, lane: u32, size: u32, queue: &mut Queue) {
+    /// Sends a credit for `lane` home.
+    pub fn credit(
+        &mut self,
+        to: u32,
+        at: Time,
+        lane: u32,
+        (size, held_by): (u32, Resource),
+        queue: &mut Queue,
+    ) {
         let mut words = [0; CROSSING_WORDS];
-        words[..2].copy_from_slice(&[lane.into(), size.into()]);
+        words[..3].copy_from_slice(&[lane.into(), size.into(), held_by.0.into()]);
         words[FREE_AT] = CREDIT;
         self.crossings.push(Crossing { to, at, key: queue.stamp(self.owner), words });
     }
@@ -106,6 +116,7 @@ impl Packet {
         // The way of a packet that goes around is its next link.
         let place = if way.order > 0 { way.order | AROUND } else { self.paths.taken(state.path) };
         words[8] = two(slot.origin, place);
+        words[WAITS].copy_from_slice(&state.waits.words());
         let key = queue.stamp(self.border.owner);
         self.border.crossings.push(Crossing { to, at: ready, key, words });
         if self.let_go(packet) == 0 {
@@ -119,7 +130,8 @@ impl Packet {
         if words[FREE_AT] == CREDIT {
             let lane = words[0] as u32;
             let at = (self.link_of(lane), lane);
-            return self.take_credit(queue.now(), crossing.at, at, words[1] as u32, queue);
+            let credit = (words[1] as u32, Resource(words[2] as u16));
+            return self.take_credit(queue.now(), crossing.at, at, credit, queue);
         }
         let ((message, injected), luggage) = (unpack(words), words[FREE_AT]);
         let (id, number) = ((words[7] >> 32) as u32, words[7] as u32);
@@ -140,7 +152,9 @@ impl Packet {
         }
         let path = first + if order > 0 { 1 } else { place };
         let packet = self.begin_packet(index, number, words[6] as u32, path, course);
-        self.packets.all[packet as usize].tail = Time(words[5]);
+        let state = &mut self.packets.all[packet as usize];
+        state.tail = Time(words[5]);
+        (state.ready, state.waits) = (crossing.at, Waits::of_words(&words[WAITS]));
         if self.faults.is_some() {
             self.set_way(packet, way);
         }

@@ -5,6 +5,7 @@ use engine::Time;
 
 use super::NONE;
 use super::ports::Lane;
+use super::waits::Resource;
 
 /// Credits that will be usable at a time.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,8 @@ struct Returning {
     at: Time,
     bytes: u32,
     next: u32,
+    /// Resource that the packet waited for which left the room.
+    held_by: Resource,
 }
 
 /// All of them but the first of each virtual channel: rings in order of time, of which the channel knows the
@@ -28,6 +31,7 @@ impl Credits {
     pub fn collect(&mut self, now: Time, lane: &mut Lane) {
         while lane.coming > 0 && lane.comes_at <= now {
             lane.credit += std::mem::take(&mut lane.coming);
+            lane.credit_held_by = lane.coming_held_by;
             if lane.latest != NONE {
                 self.collect_later(lane);
             }
@@ -38,7 +42,7 @@ impl Credits {
     fn collect_later(&mut self, lane: &mut Lane) {
         let index = self.first(lane);
         let first = self.all[index as usize];
-        (lane.comes_at, lane.coming) = (first.at, first.bytes);
+        (lane.comes_at, lane.coming, lane.coming_held_by) = (first.at, first.bytes, first.held_by);
         self.free.push(index);
         if index == lane.latest {
             lane.latest = NONE;
@@ -53,29 +57,29 @@ impl Credits {
     }
 
     /// Sends `bytes` back to `lane`, usable at `at`, which is after `now`, and mostly after all that was
-    /// sent before.
+    /// sent before. The packet that left the room waited for `held_by`.
     #[inline]
-    pub fn send(&mut self, now: Time, at: Time, bytes: u32, lane: &mut Lane) {
+    pub fn send(&mut self, now: Time, at: Time, (bytes, held_by): (u32, Resource), lane: &mut Lane) {
         self.collect(now, lane);
         if lane.coming == 0 {
-            (lane.comes_at, lane.coming) = (at, bytes);
+            (lane.comes_at, lane.coming, lane.coming_held_by) = (at, bytes, held_by);
         } else {
-            self.send_later(at, bytes, lane);
+            self.send_later(at, (bytes, held_by), lane);
         }
     }
 
-    fn send_later(&mut self, at: Time, bytes: u32, lane: &mut Lane) {
+    fn send_later(&mut self, at: Time, (bytes, held_by): (u32, Resource), lane: &mut Lane) {
         if at < lane.comes_at {
-            let (time, size) = (lane.comes_at, lane.coming);
-            (lane.comes_at, lane.coming) = (at, bytes);
-            return self.send_later(time, size, lane);
+            let first = (lane.comes_at, (lane.coming, lane.coming_held_by));
+            (lane.comes_at, lane.coming, lane.coming_held_by) = (at, bytes, held_by);
+            return self.send_later(first.0, first.1, lane);
         }
         let index = self.free.pop().unwrap_or(self.all.len() as u32);
         if index as usize == self.all.len() {
-            self.all.push(Returning { at, bytes, next: index });
+            self.all.push(Returning { at, bytes, next: index, held_by });
         }
         if lane.latest == NONE {
-            self.all[index as usize] = Returning { at, bytes, next: index };
+            self.all[index as usize] = Returning { at, bytes, next: index, held_by };
             lane.latest = index;
             return;
         }
@@ -86,7 +90,7 @@ impl Credits {
             before = self.all[before as usize].next;
         }
         let next = std::mem::replace(&mut self.all[before as usize].next, index);
-        self.all[index as usize] = Returning { at, bytes, next };
+        self.all[index as usize] = Returning { at, bytes, next, held_by };
         if is_last {
             lane.latest = index;
         }

@@ -5,6 +5,7 @@ use engine::{Bytes, Queue, Time};
 use super::messages::Slot;
 use super::senders::Sender;
 use super::transfer::Role;
+use super::waits::Resource;
 use super::{NONE, Packet, Step, token};
 use crate::Fabric;
 use crate::message::Message;
@@ -25,8 +26,9 @@ impl Packet {
         let (from, own) = (slot.ends().0, slot.nics().from);
         let nic = self.alone.nic(from.host, own) as usize;
         if let Some(prepared) = self.prepared.get_mut(nic) {
+            slot.waits.add(Resource::NIC, (*prepared).max(now).since(now));
             *prepared = now.max(*prepared) + self.alone.hosts.nics.setup;
-            slot.prepared = *prepared;
+            (slot.prepared, slot.since) = (*prepared, *prepared);
         }
         if let Some(waiting) = self.waiting.get_mut(nic) {
             *waiting += slot.carried(slot.left).0;

@@ -3,6 +3,7 @@
 use engine::{Bytes, Key, Time};
 
 use super::transfer::Role;
+use super::waits::Waits;
 use super::{NONE, Packet};
 use crate::message::{Arrival, Happening, Message};
 
@@ -29,6 +30,10 @@ pub(super) struct Slot {
     pub path: u32,
     /// Is it told that it has been sent, or does nobody want to know?
     pub told: bool,
+    /// Begin of the wait of its next packet: hand-over and preparation, or the end of the last packet's transmission.
+    pub since: Time,
+    /// Waits of its packets at its NIC; of a message that has come, also those of its last packet after that.
+    pub waits: Waits,
     /// Has one of its packets gone around a fault?
     pub rerouted: bool,
     /// What its packets are.
@@ -73,6 +78,8 @@ impl Messages {
             behind: NONE,
             path: NONE,
             told: !message.notify_sent,
+            since: now,
+            waits: Waits::default(),
             rerouted: false,
             role: Role::Plain,
             origin: NONE,
@@ -128,6 +135,7 @@ impl Packet {
         }
         // Over links without latency both may happen at the same time.
         self.tell_once(index, arrivals);
+        self.told = self.messages.get(index).waits;
         let Slot { injected, message, .. } = self.messages.get(index);
         arrivals.push(self.arrival(Happening::Delivered, *injected, message));
         self.messages.release(index);
@@ -137,6 +145,7 @@ impl Packet {
     pub(super) fn tell_once(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
         let slot = self.messages.get_mut(index);
         if !std::mem::replace(&mut slot.told, true) {
+            self.told = slot.waits;
             let Slot { injected, message, .. } = self.messages.get(index);
             arrivals.push(self.arrival(Happening::Sent, *injected, message));
         }

@@ -37,6 +37,8 @@
 //! same network: [`transport`]. Links lose nothing, unless the platform says so: then what is lost is sent
 //! again, and all arrives once: [`reliability`].
 //!
+//! Packets add up what they wait for: [`waits`].
+//!
 //! Assumes buffers that free a packet at once when its tail has left, and hosts that
 //! take in whatever comes. A packet holds the crossbar line of its input link while it is transmitted.
 //!
@@ -65,6 +67,7 @@ mod steps;
 mod transfer;
 mod transit;
 mod transport;
+mod waits;
 
 use std::sync::Arc;
 
@@ -74,7 +77,7 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use super::alone::Alone;
 use crate::faults::CutOff;
 use crate::message::{
-    Arrival, Cargo, Crossing, Endpoint, IdleTime, LinkUse, Losses, Message, Network, Shared,
+    Arrival, Cargo, Crossing, Delays, Endpoint, IdleTime, LinkUse, Losses, Message, Network,
 };
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::statistics::{Options, Statistics};
@@ -93,6 +96,7 @@ use statistics::Recorder;
 use steps::{NOTHING, Step, open, token};
 use transfer::Transfers;
 use transit::Packets;
+use waits::Waits;
 
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
 pub use reliability::Reliability;
@@ -158,6 +162,8 @@ pub struct Packet {
     hops: Option<Vec<Hop>>,
     recorder: Option<Box<Recorder>>,
     border: Border,
+    /// Waits of the message that was told of last.
+    told: Waits,
     /// Working memory: a route and its virtual channels.
     links: Vec<LinkId>,
     path_channels: Vec<u8>,
@@ -268,6 +274,7 @@ impl Packet {
             hops: None,
             recorder: None,
             border,
+            told: Waits::default(),
             links: Vec::new(),
             path_channels: Vec::new(),
             alone: Alone::new(fabric, hosts),
@@ -415,8 +422,8 @@ impl Network for Packet {
         self.alone_on_network(message)
     }
 
-    fn held_at(&self, message: &Message) -> Shared {
-        if message.from.host == message.to.host { Shared::Memory } else { Shared::Fabric }
+    fn delays(&self, message: &Message, contention: Duration) -> Delays {
+        self.delays_of(message, contention)
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {

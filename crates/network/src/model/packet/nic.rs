@@ -20,7 +20,10 @@ impl Packet {
         if !self.route_each {
             slot.path = path;
         }
+        let waits = slot.waits;
         let packet = self.begin_packet(message, number, size, path, 0);
+        let state = &mut self.packets.all[packet as usize];
+        (state.ready, state.waits) = (now, waits);
         let nic = self.processes + self.alone.nic(host, own);
         let sender = &mut self.senders[nic];
         if sender.front == NONE {

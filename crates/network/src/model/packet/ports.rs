@@ -3,6 +3,7 @@
 use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::options::PacketOptions;
+use super::waits::Resource;
 use super::{NONE, Packet};
 use crate::topology::{LinkId, Node, Topology};
 
@@ -20,6 +21,8 @@ pub(super) struct Kind {
     pub down: bool,
     /// Does it come from a host?
     pub up: bool,
+    /// Resource that it belongs to.
+    pub resource: Resource,
 }
 
 impl Kind {
@@ -71,7 +74,7 @@ pub(super) struct Port {
 
 /// A virtual channel of a link: credits at its start, a queue at its end.
 #[derive(Debug, Clone)]
-#[repr(C, align(32))]
+#[repr(C, align(16))]
 pub(super) struct Lane {
     /// The packets at its end, first
     pub front: u32,
@@ -88,6 +91,16 @@ pub(super) struct Lane {
     pub coming: u32,
     /// and when they do.
     pub comes_at: Time,
+    /// At its end: end of the transmission of the packet that left last.
+    pub left_at: Time,
+    /// At its end: resource that packets behind that one wait for, which it waited for, or its next link.
+    pub held_by: Resource,
+    /// At its start: resource that the packet waited for whose room came back last.
+    pub credit_held_by: Resource,
+    /// At its start: the same of the room that comes back first.
+    pub coming_held_by: Resource,
+    /// At its start: true if a packet has asked for the idle link and found no room, since the last that was sent.
+    pub lacks: bool,
 }
 
 /// In place of the next request: there is none of this channel.
@@ -95,7 +108,20 @@ pub(super) const SILENT: u32 = NONE - 1;
 
 impl Lane {
     pub fn new(credit: u32) -> Lane {
-        Lane { front: NONE, back: NONE, next: SILENT, latest: NONE, credit, coming: 0, comes_at: Time::ZERO }
+        Lane {
+            front: NONE,
+            back: NONE,
+            next: SILENT,
+            latest: NONE,
+            credit,
+            coming: 0,
+            comes_at: Time::ZERO,
+            left_at: Time::ZERO,
+            held_by: Resource::NOTHING,
+            credit_held_by: Resource::NOTHING,
+            coming_held_by: Resource::NOTHING,
+            lacks: false,
+        }
     }
 
     /// Does its first packet ask for a channel?
@@ -116,7 +142,8 @@ pub(super) fn all(topology: &dyn Topology, options: &PacketOptions) -> (Vec<Kind
         let per_byte = if link.bandwidth == Bandwidth::INFINITE { Some(0) } else { per_byte };
         let cable = link.latency.saturating_sub(pipeline);
         let up = matches!(link.from, Node::Host(_));
-        let kind = Kind { bandwidth: link.bandwidth, cable, pipeline, per_byte, down, up };
+        let resource = Resource::of_class(link.class);
+        let kind = Kind { bandwidth: link.bandwidth, cable, pipeline, per_byte, down, up, resource };
         // Kinds are few, and neighbours in number are mostly alike.
         let kind = kinds.iter().rposition(|known| *known == kind).unwrap_or_else(|| {
             kinds.push(kind);

@@ -6,6 +6,7 @@ use std::ops::{Index, IndexMut};
 use engine::Time;
 
 use super::NONE;
+use super::waits::Resource;
 
 /// A process that sends.
 #[derive(Debug, Clone, Copy)]
@@ -22,11 +23,23 @@ pub(super) struct Sender {
     pub next: u32,
     /// When its path has moved all packets so far to the NIC.
     pub filled_at: Time,
+    /// End of the transmission of its last packet.
+    pub left_at: Time,
+    /// Resource that packets behind that one wait for, which it waited for, or the NIC.
+    pub held_by: Resource,
 }
 
 impl Sender {
-    pub const IDLE: Sender =
-        Sender { front: NONE, back: NONE, wants: NONE, size: 0, next: NONE, filled_at: Time::ZERO };
+    pub const IDLE: Sender = Sender {
+        front: NONE,
+        back: NONE,
+        wants: NONE,
+        size: 0,
+        next: NONE,
+        filled_at: Time::ZERO,
+        left_at: Time::ZERO,
+        held_by: Resource::NIC,
+    };
 }
 
 /// All of them, in pages that are there once somebody on them sends.

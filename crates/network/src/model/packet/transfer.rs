@@ -12,6 +12,7 @@ use super::messages::Slot;
 use super::reliability::Finished;
 use super::transit::InTransit;
 use super::transport::Transport;
+use super::waits::Waits;
 use super::{NONE, NOTHING, Packet, Step, token};
 use crate::Endpoint;
 use crate::message::{Arrival, Happening, Losses, Message};
@@ -141,6 +142,8 @@ struct Come {
     /// See [`Slot::origin`].
     origin: u32,
     number: u32,
+    /// Waits of its message so far, there and back.
+    waits: Waits,
 }
 
 /// A pair of hosts in a word.
@@ -153,7 +156,7 @@ impl Packet {
     pub(super) fn begin_transfers(&mut self, now: Time, message: &Message, queue: &mut Queue) {
         let transfers = self.transfers.as_ref().expect("messages go by transfers");
         let kind = if transfers.transport.gets(message.size) { Kind::Notice } else { Kind::Put };
-        self.begin_transfer(now, kind, (message, now), queue);
+        self.begin_transfer(now, kind, (message, now, Waits::default()), queue);
     }
 
     /// A transfer of `kind` for a message begins.
@@ -161,7 +164,7 @@ impl Packet {
         &mut self,
         now: Time,
         kind: Kind,
-        (message, injected): (&Message, Time),
+        (message, injected, waits): (&Message, Time, Waits),
         queue: &mut Queue,
     ) {
         let count = self.transactions(kind, message.size);
@@ -169,6 +172,7 @@ impl Packet {
         let index = self.messages.insert(injected, message, 0, count);
         let seen = self.none_seen(count);
         let slot = self.messages.get_mut(index);
+        (slot.since, slot.waits) = (now, waits);
         slot.role = Role::Request(kind);
         slot.left = if matches!(kind, Kind::Put | Kind::Get) { message.size } else { Bytes(0) };
         (slot.origin, slot.open, slot.told, slot.holds) = (index, true, true, 1);
@@ -233,20 +237,20 @@ impl Packet {
         queue: &mut Queue,
         arrivals: &mut Vec<Arrival>,
     ) {
-        let InTransit { message: index, number, .. } = self.packets.all[packet as usize];
+        let InTransit { message: index, number, waits, .. } = self.packets.all[packet as usize];
         let slot = self.messages.get(index);
         let Slot { message, injected, role, id, origin, .. } = *slot;
         let (from, to) = slot.ends();
         let begun_by = if matches!(role, Role::Request(_)) { (from, to) } else { (to, from) };
-        let come = Come { message, injected, key: (pair(begun_by), id), origin, number };
+        let mut come = Come { message, injected, key: (pair(begun_by), id), origin, number, waits };
         self.drop_packet(packet);
         match role {
             Role::Request(Kind::Get) => self.respond(now, Kind::Get, &come),
             Role::Request(kind) => {
                 self.respond(now, kind, &come);
-                self.requested(now, kind, &come, queue, arrivals);
+                self.requested(now, kind, &mut come, queue, arrivals);
             }
-            Role::Response(kind) => self.answered(now, kind, &come, queue, arrivals),
+            Role::Response(kind) => self.answered(now, kind, &mut come, queue, arrivals),
             Role::Plain | Role::Receiving(_) => panic!("every packet is a request or a response"),
         }
     }
@@ -256,6 +260,7 @@ impl Packet {
         let index = self.messages.insert(come.injected, &come.message, come.key.1, 1);
         let slot = self.messages.get_mut(index);
         (slot.role, slot.origin, slot.holds) = (Role::Response(kind), come.origin, 0);
+        slot.waits = come.waits;
         if self.faults.is_some() && self.drops_response(index) {
             return;
         }
@@ -267,7 +272,7 @@ impl Packet {
         &mut self,
         now: Time,
         kind: Kind,
-        come: &Come,
+        come: &mut Come,
         queue: &mut Queue,
         arrivals: &mut Vec<Arrival>,
     ) {
@@ -288,22 +293,32 @@ impl Packet {
         }
         match kind {
             Kind::Put => self.deliver_at(now, at, index, queue, arrivals),
-            Kind::Notice => self.begin_transfer(now, Kind::Get, (&come.message, come.injected), queue),
-            Kind::Done => arrivals.push(self.arrival(Happening::Sent, come.injected, &come.message)),
+            Kind::Notice => {
+                self.begin_transfer(now, Kind::Get, (&come.message, come.injected, come.waits), queue)
+            }
+            Kind::Done => {
+                self.told = come.waits;
+                arrivals.push(self.arrival(Happening::Sent, come.injected, &come.message));
+            }
             Kind::Get => panic!("what is got comes with responses"),
         }
         self.release(index);
     }
 
     /// What `come` brings of the transfer at `index`: when all of it is taken in, if it is the last.
-    fn take_in_one(&mut self, now: Time, index: u32, come: &Come, has_payload: bool) -> Option<Time> {
+    fn take_in_one(&mut self, now: Time, index: u32, come: &mut Come, has_payload: bool) -> Option<Time> {
         if self.is_known(index, come.number) {
             return None;
         }
-        let at = if has_payload { self.take_in_payload(now, &come.message, come.number) } else { now };
+        let Come { message, number, .. } = *come;
+        let at = if has_payload { self.take_in_payload(now, &message, number, &mut come.waits) } else { now };
         let slot = self.messages.get_mut(index);
         slot.missing -= 1;
-        (slot.missing == 0).then_some(at)
+        if slot.missing > 0 {
+            return None;
+        }
+        slot.waits = come.waits;
+        Some(at)
     }
 
     /// The first request of a transfer has come: where it stands from now on.
@@ -325,7 +340,7 @@ impl Packet {
         &mut self,
         now: Time,
         kind: Kind,
-        come: &Come,
+        come: &mut Come,
         queue: &mut Queue,
         arrivals: &mut Vec<Arrival>,
     ) {
@@ -341,12 +356,13 @@ impl Packet {
         self.messages.get_mut(index).open = false;
         match kind {
             Kind::Put if come.message.notify_sent => {
+                self.told = come.waits;
                 arrivals.push(self.arrival(Happening::Sent, come.injected, &come.message))
             }
             Kind::Get => {
                 self.deliver_at(now, at, index, queue, arrivals);
                 if come.message.notify_sent {
-                    self.begin_transfer(now, Kind::Done, (&come.message, come.injected), queue);
+                    self.begin_transfer(now, Kind::Done, (&come.message, come.injected, come.waits), queue);
                 }
             }
             _ => {}
@@ -374,7 +390,8 @@ impl Packet {
 
     /// The message of the transfer at `index` is delivered.
     pub(super) fn deliver_transferred(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
-        let Slot { injected, message, .. } = self.messages.get(index);
+        let Slot { injected, message, waits, .. } = self.messages.get(index);
+        self.told = *waits;
         arrivals.push(self.arrival(Happening::Delivered, *injected, message));
         self.release(index);
     }

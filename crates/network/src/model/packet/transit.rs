@@ -4,12 +4,13 @@ use engine::{Queue, Time};
 
 use super::faults::Way;
 use super::ports::link_of;
+use super::waits::{Resource, Waits};
 use super::{NONE, NOTHING, Packet, Step, token};
 use crate::message::{Arrival, Message};
 
 /// One packet.
 #[derive(Debug, Clone, Copy)]
-#[repr(C, align(32))]
+#[repr(C, align(64))]
 pub(super) struct InTransit {
     /// When its tail is at the end of its present link.
     pub tail: Time,
@@ -23,6 +24,10 @@ pub(super) struct InTransit {
     /// The packet behind it in its queue.
     pub next: u32,
     pub number: u32,
+    /// Begin of its wait where it is.
+    pub ready: Time,
+    /// Waits of its message before it left, and its own since.
+    pub waits: Waits,
 }
 
 /// All of them.
@@ -34,7 +39,8 @@ pub(super) struct Packets {
 
 impl Packets {
     pub fn insert(&mut self, message: u32, number: u32, size: u32, path: u32, wants: u32) -> u32 {
-        let packet = InTransit { tail: Time::ZERO, message, path, wants, size, next: NONE, number };
+        let (tail, ready, waits) = (Time::ZERO, Time::ZERO, Waits::default());
+        let packet = InTransit { tail, message, path, wants, size, next: NONE, number, ready, waits };
         if let Some(index) = self.free.pop() {
             self.all[index as usize] = packet;
             return index;
@@ -186,18 +192,19 @@ impl Packet {
         if self.transfers.is_some() {
             return self.transaction_arrived(now, packet, queue, arrivals);
         }
-        let InTransit { message, number, .. } = self.packets.all[packet as usize];
+        let InTransit { message, number, mut waits, .. } = self.packets.all[packet as usize];
         let here = self.let_go(packet);
         let missing = self.missing_in_all(message, here);
         let slot = self.messages.get(message);
         let message_is = slot.message;
-        let at = self.take_in_payload(now, &message_is, number);
+        let at = self.take_in_payload(now, &message_is, number, &mut waits);
         if missing > 0 {
             if here == 0 {
                 self.messages.release(message);
             }
             return;
         }
+        self.messages.get_mut(message).waits = waits;
         if at == now {
             self.deliver(message, arrivals);
         } else {
@@ -206,15 +213,23 @@ impl Packet {
     }
 
     /// The process that receives `message` takes in packet `number`: when the message would be delivered
-    /// if that were its last.
-    pub(super) fn take_in_payload(&mut self, now: Time, message: &Message, number: u32) -> Time {
+    /// if that were its last. Adds to its `waits`.
+    pub(super) fn take_in_payload(
+        &mut self,
+        now: Time,
+        message: &Message,
+        number: u32,
+        waits: &mut Waits,
+    ) -> Time {
         let regime = self.alone.hosts.regimes[usize::from(message.regime)];
         let process = self.process_at(message.to, message.nic_pair().to);
         let mut at = now;
         if let Some(taken) = self.taken.get_mut(process as usize) {
             let payload = self.options.payload_of(message.size, u64::from(number));
-            *taken = now.max(*taken + regime.process_rate.transfer(payload));
+            let transfer = regime.process_rate.transfer(payload);
+            *taken = now.max(*taken + transfer);
             at = *taken;
+            waits.add(Resource::NIC, at.since(now));
         }
         at + regime.latency
     }

@@ -1,0 +1,206 @@
+//! Waits of packets: what they wait for, and how long.
+//!
+//! ```text
+//! a packet can go on at r, asks for its next link at a ≥ r, and leaves by it at t ≥ a
+//! [r, a]    behind others in its queue       what the last of those waited for; else the link that it took
+//! [a, t]    for its turn at the link         the link
+//!           for room in the buffer behind    what the last packet that has left it waited for; else the link
+//! ```
+//!
+//! A packet waits for room if its link has been idle since the last packet that it sent, though packets asked for it, because
+//! the buffer behind it was full: a faster link would not help then. The cause travels with the credits: each names what the
+//! packet waited for that left the buffer, be it a link or room in the next buffer. So a wait at
+//! a NIC may be for a link far away, however many full buffers lie between. A packet that waited for nothing returns a
+//! credit that names nothing: then the buffer is too small for its link.
+//!
+//! A message's packets leave its NIC one after the other, and the packet that comes last ends it. Its delay is what its packets
+//! waited at the NIC, and the last one after it: nothing else, where all links are as fast. On a path with a slow
+//! link packets wait for those of their own message before it, also on an idle network: that is taken off.
+//!
+//! Source: the tree of full buffers behind a hot spot, whose root all of it waits for, is that of Pfister and Norton, "Hot
+//! Spot" Contention and Combining in Multistage Interconnection Networks (IEEE Trans. Computers C-34(10), 1985).
+
+#[cfg(test)]
+mod tests;
+
+use engine::{Duration, Time};
+
+use super::Packet;
+use crate::message::{Delays, MOST_DELAYS, Message, Shared};
+use crate::routing::Unloaded;
+use crate::topology::HOST_CLASSES;
+
+/// Something that packets wait for: NICs, or a class of links between routers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Resource(pub u16);
+
+impl Resource {
+    pub const NIC: Resource = Resource(0);
+    pub const NOTHING: Resource = Resource(u16::MAX);
+
+    /// Links of a class; links of hosts belong to their NICs.
+    pub fn of_class(class: u16) -> Resource {
+        if usize::from(class) < HOST_CLASSES.len() { Resource::NIC } else { Resource(class) }
+    }
+
+    fn shared(self) -> Shared {
+        if self == Resource::NIC { Shared::Nic } else { Shared::Links(self.0) }
+    }
+}
+
+/// Resources that are told apart in the waits of a message. Paths have more classes of links, but packets rarely wait
+/// at more.
+const RESOURCES: usize = MOST_DELAYS - 1;
+const TIME_SHIFT: u32 = 16;
+/// Longest time that is kept: 281 s.
+const LONGEST: u64 = u64::MAX >> TIME_SHIFT;
+
+/// How long packets waited, by resource; the shortest wait for one resource too many is not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Waits([u64; RESOURCES]);
+
+impl Waits {
+    /// In words; [`Waits::of_words`] reads them.
+    pub fn words(self) -> [u64; RESOURCES] {
+        self.0
+    }
+
+    pub fn of_words(words: &[u64]) -> Waits {
+        Waits(words.try_into().expect("as many words as resources"))
+    }
+
+    #[inline]
+    pub fn add(&mut self, resource: Resource, time: Duration) {
+        for word in &mut self.0 {
+            if *word as u16 == resource.0 || *word == 0 {
+                let time = (*word >> TIME_SHIFT).saturating_add(time.0).min(LONGEST);
+                *word = time << TIME_SHIFT | u64::from(resource.0);
+                return;
+            }
+        }
+        self.replace_least(resource, time);
+    }
+
+    #[cold]
+    fn replace_least(&mut self, resource: Resource, time: Duration) {
+        let least = self.0.iter_mut().min_by_key(|word| **word >> TIME_SHIFT).expect("there are some");
+        let time = time.0.min(LONGEST);
+        if time > *least >> TIME_SHIFT {
+            *least = time << TIME_SHIFT | u64::from(resource.0);
+        }
+    }
+
+    fn all(self) -> [(Resource, Duration); RESOURCES] {
+        self.0.map(|word| (Resource(word as u16), Duration(word >> TIME_SHIFT)))
+    }
+
+    /// Delays that sum to `contention`, of a message whose path is narrowest at `narrowest`.
+    fn delays(self, contention: Duration, is_lossy: bool, narrowest: impl FnOnce() -> Resource) -> Delays {
+        let mut all = self.all();
+        let sum: Duration = all.iter().map(|(_, time)| *time).sum();
+        let mut idle = sum.saturating_sub(contention);
+        if idle > Duration::ZERO {
+            // Packets that wait for their own message do so where the path is narrow; rounding may do the rest.
+            let own = narrowest();
+            all.sort_by_key(|(resource, time)| (*resource != own, std::cmp::Reverse(*time)));
+            for (_, time) in &mut all {
+                let taken = idle.min(*time);
+                *time = time.saturating_sub(taken);
+                idle = idle.saturating_sub(taken);
+            }
+        }
+        let mut rest = contention.saturating_sub(sum);
+        let longest = all.iter_mut().max_by_key(|(_, time)| *time).expect("there are some");
+        if !is_lossy && rest <= longest.1 {
+            longest.1 += std::mem::replace(&mut rest, Duration::ZERO);
+        }
+        let mut delays = [(Shared::Fabric, rest); MOST_DELAYS];
+        for (delay, (resource, time)) in delays.iter_mut().zip(all) {
+            *delay = (resource.shared(), time);
+        }
+        Delays(delays)
+    }
+}
+
+impl Packet {
+    /// Resource that a packet waited for which asked for channel `wants` of `link`, and which that sends now.
+    #[inline]
+    pub(super) fn turn_at(&mut self, now: Time, link: u32, wants: u32) -> Resource {
+        let lane = &mut self.lanes[wants as usize];
+        if lane.lacks {
+            lane.lacks = false;
+            self.credits.collect(now, lane);
+            if lane.credit_held_by != Resource::NOTHING {
+                return lane.credit_held_by;
+            }
+        }
+        self.kind(link).resource
+    }
+
+    /// Adds to the waits of the first packet of channel `input`, which leaves by `link` now. Gives what it waited for.
+    #[inline]
+    pub(super) fn end_wait(&mut self, now: Time, link: u32, input: u32, packet: u32) -> Resource {
+        let wants = self.packets.all[packet as usize].wants;
+        let turn = self.turn_at(now, link, wants);
+        let state = &mut self.packets.all[packet as usize];
+        let lane = &mut self.lanes[input as usize];
+        if state.ready >= now {
+            lane.held_by = self.kinds[usize::from(self.ports[link as usize].kind)].resource;
+            return Resource::NOTHING;
+        }
+        let asked = state.ready.max(lane.left_at);
+        if asked > state.ready {
+            state.waits.add(lane.held_by, asked.since(state.ready));
+        }
+        if now > asked {
+            state.waits.add(turn, now.since(asked));
+            lane.held_by = turn;
+        }
+        lane.held_by
+    }
+
+    /// Adds to the waits of the next packet of `sender`, which leaves by its host's `link` now, until `end`.
+    pub(super) fn end_wait_at_nic(&mut self, (now, end): (Time, Time), link: u32, sender: u32, packet: u32) {
+        let wants = self.packets.all[packet as usize].wants;
+        let turn = self.turn_at(now, link, wants);
+        let state = &mut self.packets.all[packet as usize];
+        let own = &mut self.senders[sender];
+        let slot = self.messages.get_mut(state.message);
+        let by_process = sender < self.processes;
+        let since = if by_process { slot.since } else { state.ready };
+        let asked = since.max(own.left_at).min(now);
+        let waits = &mut slot.waits;
+        if asked > since {
+            waits.add(own.held_by, asked.since(since));
+        }
+        if now > asked {
+            waits.add(turn, now.since(asked));
+            own.held_by = turn;
+        } else if asked <= since {
+            own.held_by = Resource::NIC;
+        }
+        own.left_at = end;
+        slot.since = end;
+        state.waits = *waits;
+    }
+
+    /// Delays that sum to `contention`, of `message`, of which something has just been told.
+    pub(super) fn delays_of(&self, message: &Message, contention: Duration) -> Delays {
+        if message.from.host == message.to.host {
+            return Delays::at(Shared::Memory, contention);
+        }
+        self.told.delays(contention, self.is_lossy, || self.narrowest(message))
+    }
+
+    /// The resource that limits `message` on an idle network.
+    fn narrowest(&self, message: &Message) -> Resource {
+        let fabric = &*self.alone.fabric;
+        let mut links = Vec::new();
+        fabric.route(message.from.host, message.to.host, 0, &Unloaded, &mut links);
+        let kinds = links.iter().map(|link| self.kind(link.0));
+        let narrowest = kinds.min_by_key(|kind| kind.bandwidth).expect("a way has links");
+        let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
+        let by_host = regime.nic_rate.min(regime.process_rate) < narrowest.bandwidth;
+        if by_host { Resource::NIC } else { narrowest.resource }
+    }
+}
