@@ -29,7 +29,6 @@ def run(folder: Path, text: str, ranks: int, *words: str, flags: tuple[str, ...]
     return report, done.stderr
 
 
-
 def test_a_virtual_environment_may_be_a_link(tmp_path) -> None:
     """The kernel knows a module's file by its real path, Python by the one through the link."""
     (tmp_path / "linked").symlink_to(sys.prefix)

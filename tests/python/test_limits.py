@@ -287,3 +287,14 @@ def test_causes_sum_to_the_time_in_mpi(tmp_path):
         rows = report.table("ranks").to_pydict()
         for name, _ in causes.CAUSES:
             assert sum(rows[f"{name}_s"]) == pytest.approx(report.causes[f"{name}_s"], rel=1e-12, abs=1e-15)
+
+
+def test_a_packet_that_is_lost_when_it_is_sent_again_for_nothing(tmp_path):
+    # Answers take longer than the timeout, so they come while packets wait for their NIC to be sent again.
+    lossy = [("transport.loss", "0.01")]
+    options = {"model": "packet", "ppn": 1, "kwargs": {"bytes": "8KiB"}, "overrides": lossy}
+    summary = simulate(Job("hopper", "alltoall", 32, **options)).summary
+    assert summary["packets_resent"] > summary["packets_lost"] > 0
+    assert sum(line["time_s"] for line in summary["contention"]) == pytest.approx(
+        summary["causes"]["contention_s"], rel=1e-12
+    )

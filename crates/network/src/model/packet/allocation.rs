@@ -151,9 +151,12 @@ impl Packet {
         let InTransit { message, number, .. } = self.packets.all[packet as usize];
         let end = self.end_of(now, link, packet);
         self.end_wait_at_nic((now, end), link, sender, packet);
+        // A packet that is lost on this link may be the last that needs the slot, which the timer needs, too.
+        self.messages.get_mut(message).holds += u32::from(self.is_lossy);
         self.transmit(now, end, (link, self.lanes.len() as u32 + sender), packet, queue);
         if self.is_lossy {
             self.start_timer(end, message, number, queue);
+            self.release(message);
         }
         self.injected(now, sender, end, queue);
         end
