@@ -25,7 +25,7 @@ _RATES = {
 _TIMES = {
     "latency": r"link\.latency|nic\.(latency|setup)|topology\.(\w+_)?latency(\.\d+)?|host\.memory\.latency"
     r"|host\.memory\.regimes\.\d+\.latency|mpi\.regimes\.\d+\.latency",
-    "overhead": r"mpi\.call_overhead|mpi\.regimes\.\d+\.(send|receive)_overhead",
+    "overhead": r"mpi\.call_overhead|(mpi\.regimes\.\d+|host\.memory)\.(send|receive)_overhead",
 }
 _ALSO_RATES = {"overhead": r"mpi\.(copy_rate|reduce_rate)"}
 

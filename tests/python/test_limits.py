@@ -298,3 +298,15 @@ def test_a_packet_that_is_lost_when_it_is_sent_again_for_nothing(tmp_path):
     assert sum(line["time_s"] for line in summary["contention"]) == pytest.approx(
         summary["causes"]["contention_s"], rel=1e-12
     )
+
+
+def test_half_the_overheads_are_those_of_messages_within_a_host_too(tmp_path) -> None:
+    """10 us to send and 20 us to receive, there and back: 2 (30 + 0.1 + 0.2) us, or 2 (15 + 0.3) us."""
+    own = 'total_bandwidth = "8 GB/s"\nsend_overhead = "10 us"\nreceive_overhead = "20 us"'
+    platform = tmp_path / "own.toml"
+    platform.write_text(CROSSBAR.replace('total_bandwidth = "8 GB/s"', own))
+    report = hopcast.run(platform, "pingpong", ranks=2, args=["--bytes", "1000 B"], what_if=True, quiet=True)
+    assert report.makespan_s == pytest.approx(60.6e-6)
+    limit = report.summary["limit"]
+    assert (limit["kind"], limit["source"]) == ("software", "simulation")
+    assert limit["saves"] == pytest.approx(30 / 60.6)

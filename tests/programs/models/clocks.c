@@ -9,13 +9,13 @@
 
 static double gettime(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now); /* clock: memory */
     return now.tv_sec + 1e-9 * now.tv_nsec;
 }
 
 static double timeofday(void) {
     struct timeval now;
-    gettimeofday(&now, NULL);
+    gettimeofday(&now, NULL); /* clock: memory */
     return now.tv_sec + 1e-6 * now.tv_usec;
 }
 
@@ -43,11 +43,11 @@ int main(int argc, char **argv) {
     since = PMPI_Wtime();
     until = PMPI_Wtime(); /* clock: memory */
     print("pwtime", until - since);
-    MPI_Barrier(MPI_COMM_WORLD); /* clock: memory, as the last call of MPI before it */
+    MPI_Barrier(MPI_COMM_WORLD);
     since = gettime();
     until = gettime();
     print("clock_gettime", until - since);
-    MPI_Barrier(MPI_COMM_WORLD); /* clock: memory */
+    MPI_Barrier(MPI_COMM_WORLD);
     since = timeofday();
     until = timeofday();
     print("gettimeofday", until - since);
@@ -68,8 +68,8 @@ int main(int argc, char **argv) {
     print("call", end - until);
     /* A sleep begins when what was computed before it has ended. */
     MPI_Barrier(MPI_COMM_WORLD);
-    since = MPI_Wtime(); /* clock: cache, as the last call of MPI before the sleep */
-    usleep(5000);
+    since = MPI_Wtime();
+    usleep(5000); /* clock: cache */
     until = MPI_Wtime();
     print("sleep", until - since);
     int one = 1, all = 0;
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     MPI_Allreduce(&one, &all, 1, MPI_INT, op, MPI_COMM_WORLD);
     CHECK(all == size);
     MPI_Op_free(&op);
-    MPI_Finalize(); /* clock: memory, which does not count any more */
+    MPI_Finalize(); /* What comes then does not count any more. */
     since = gettime();
     return gettime() < since;
 }

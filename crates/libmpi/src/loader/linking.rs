@@ -57,7 +57,11 @@ pub struct Linker<'a> {
 impl Linker<'_> {
     /// For these parts.
     pub fn new<'a>(parts: &'a [Part], hooks: &[Hook], thread_local: &'a Layout) -> Linker<'a> {
-        let hooks = hooks.iter().map(|hook| (hook.name, hook.function as usize)).collect();
+        let function = |hook: &Hook| match hook.function as usize {
+            address if hook.ends_computing => callers::stub_of(address).unwrap_or(address),
+            address => address,
+        };
+        let hooks = hooks.iter().map(|hook| (hook.name, function(hook))).collect();
         Linker { parts, hooks, thread_local }
     }
 

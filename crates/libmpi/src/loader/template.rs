@@ -33,17 +33,24 @@ pub struct Hook {
     pub function: *const c_void,
     /// Whether libraries that all ranks share call it too.
     pub in_libraries: bool,
+    /// True if a call of it ends a stretch of computing, so that its place is wanted.
+    pub ends_computing: bool,
 }
 
 impl Hook {
     /// For the program and for all libraries.
     pub fn new(name: &'static str, function: *const c_void) -> Hook {
-        Hook { name, function, in_libraries: true }
+        Hook { name, function, in_libraries: true, ends_computing: false }
     }
 
     /// For the program and the libraries that it brings, of which each rank has a copy.
     pub fn own(name: &'static str, function: *const c_void) -> Hook {
-        Hook { name, function, in_libraries: false }
+        Hook { name, function, in_libraries: false, ends_computing: false }
+    }
+
+    /// For the program and for all libraries; a call of it ends a stretch of computing.
+    pub fn of_time(name: &'static str, function: *const c_void) -> Hook {
+        Hook { ends_computing: true, ..Hook::new(name, function) }
     }
 }
 

@@ -23,21 +23,21 @@ const PS_PER_NS: u64 = 1000;
 /// The functions of this file, by the names that they stand for.
 pub fn hooks() -> Vec<Hook> {
     vec![
-        Hook::new("clock_gettime", clock_gettime as *const c_void),
-        Hook::new("gettimeofday", gettimeofday as *const c_void),
-        Hook::new("time", calendar as *const c_void),
-        Hook::new("clock", clock as *const c_void),
-        Hook::new("times", times as *const c_void),
-        Hook::new("getrusage", getrusage as *const c_void),
-        Hook::new("timespec_get", timespec_get as *const c_void),
-        Hook::new("sleep", sleep as *const c_void),
-        Hook::new("usleep", usleep as *const c_void),
-        Hook::new("nanosleep", nanosleep as *const c_void),
-        Hook::new("clock_nanosleep", clock_nanosleep as *const c_void),
-        Hook::new("select", select as *const c_void),
-        Hook::new("poll", poll as *const c_void),
-        Hook::new("_ZNSt6chrono3_V212system_clock3nowEv", system_clock as *const c_void),
-        Hook::new("_ZNSt6chrono3_V212steady_clock3nowEv", steady_clock as *const c_void),
+        Hook::of_time("clock_gettime", clock_gettime as *const c_void),
+        Hook::of_time("gettimeofday", gettimeofday as *const c_void),
+        Hook::of_time("time", calendar as *const c_void),
+        Hook::of_time("clock", clock as *const c_void),
+        Hook::of_time("times", times as *const c_void),
+        Hook::of_time("getrusage", getrusage as *const c_void),
+        Hook::of_time("timespec_get", timespec_get as *const c_void),
+        Hook::of_time("sleep", sleep as *const c_void),
+        Hook::of_time("usleep", usleep as *const c_void),
+        Hook::of_time("nanosleep", nanosleep as *const c_void),
+        Hook::of_time("clock_nanosleep", clock_nanosleep as *const c_void),
+        Hook::of_time("select", select as *const c_void),
+        Hook::of_time("poll", poll as *const c_void),
+        Hook::of_time("_ZNSt6chrono3_V212system_clock3nowEv", system_clock as *const c_void),
+        Hook::of_time("_ZNSt6chrono3_V212steady_clock3nowEv", steady_clock as *const c_void),
     ]
 }
 
