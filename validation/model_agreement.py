@@ -90,10 +90,21 @@ class Machine:
 
 
 OVERHEADS = {"mpi.regimes": [{"name": "all", "send_overhead": "300 ns", "receive_overhead": "300 ns"}]}
+ISLANDS = Machine(
+    "islands",
+    "four switches of eight hosts under one, with links of 80 GB/s between them, eight times a NIC's rate",
+    (16, 32),
+    overrides={
+        "topology": {"kind": "fat-tree", "m": [8, 4], "w": [1, 1]},
+        "link": {"bandwidth": "80 GB/s", "latency": "0 ns"},
+    },
+    equal_hosts=False,
+)
 MACHINES = (
     Machine("ideal", "an ideal switch, one process on a host, no overheads", (2, 7, 16, 32)),
     Machine("overheads", "the same with overheads of 300 ns", (2, 7, 16, 32), overrides=OVERHEADS),
     Machine("nodes", "the same with four processes on a host", (8, 32), 4, overrides=OVERHEADS),
+    ISLANDS,
     *(
         Machine(
             name,
@@ -106,6 +117,9 @@ MACHINES = (
         for name in ("fat-tree", "tofu", "dragonfly", "slingshot-11")
     ),
 )
+
+QUICK = (*MACHINES[:2], ISLANDS, MACHINES[4])
+"""Those whose cases are few enough for a test."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ class Case:
 
 def cases(quick: bool) -> Iterator[Case]:
     """All cases, or fewer that show the same."""
-    for machine in (*MACHINES[:2], MACHINES[3]) if quick else MACHINES:
+    for machine in QUICK if quick else MACHINES:
         for ranks in machine.ranks[1:3] if quick else machine.ranks:
             for collective, algorithms in ALGORITHMS.items():
                 every = machine.sizes
@@ -178,7 +192,7 @@ class Explanation:
 
 
 ONE_PER_HOST = "[io]*"
-"""Machines with one process on a host: `ideal` and `overheads`."""
+"""Machines with one process on a host: `ideal`, `overheads` and `islands`."""
 
 EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
@@ -204,6 +218,18 @@ EXPLAINED: tuple[Explanation, ...] = (
         1 / 2,
         1.0,
         "messages never meet: of seven ranks some have two messages at a time",
+    ),
+    *(
+        Explanation(
+            model,
+            "islands",
+            ("alltoall linear",),
+            least,
+            1.0,
+            "packets queue before a crossbar: where the first waits for its host's link, those behind it wait, too, "
+            "and a link of eight NICs' rate feeds three or four of eight hosts at a time",
+        )
+        for model, least in (("postal", 1 / 80), ("max_rate", 0.4), ("loggp", 0.4), ("flow", 0.4))
     ),
     Explanation(
         "postal",

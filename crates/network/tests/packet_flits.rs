@@ -98,6 +98,26 @@ fn a_tail_leaves_a_fast_link_when_it_has_come_from_a_slow_one() {
     assert_eq!(over(&outcome, 2 * hosts), [(200, 328)]);
 }
 
+/// A link as fast as four hosts' links carries the messages of four hosts to four others in the time of one, but for what
+/// its first packet wastes, which comes no faster than from its host, and the three that wait for it:
+///
+/// ```text
+/// link     first packet [200, 328]; 4 k - 1 others, 32 ns each, until 328 + 96 + 128 (k - 1)
+/// host 7   last packet begins 32 ns before that, is at the other router 200 ns later, takes 128 ns, and 200 ns to the host
+/// ```
+#[test]
+fn a_fast_link_carries_what_slower_ones_bring_and_take() {
+    let fabric = line(1, &[4], 4, 200).fabric();
+    let options = PacketOptions { buffer: Some(Bytes(4096)), ..OPTIONS };
+    for count in [1, 2, 10, 100] {
+        let messages: Vec<_> = (0..4).map(|host| send(0, (host, 0), (host + 4, 0), count * 120)).collect();
+        let outcome = simulate(&fabric, &options, &messages);
+        assert_eq!(delivered_ns(&outcome)[3], 920 + 128 * (count - 1));
+        let times = common::run(&mut model(&fabric, 1, &options), &messages);
+        assert!(times.iter().zip(&outcome.delivered).all(|(model, flits)| Some(model.delivered) == *flits));
+    }
+}
+
 /// Two packets from different hosts meet at one output: the second begins when the first has left.
 #[test]
 fn of_two_that_meet_the_second_waits_for_the_first() {

@@ -14,7 +14,10 @@
 //! - At the end of an instant each idle output looks, in order of link number, at who asks for it, has an
 //!   idle crossbar line (one for each input link), and finds credits for a whole packet. It takes one:
 //!   the next in turn, or the oldest. Packets never interleave on a link.
-//! - A packet's tail frees output, line and buffer when it has left; credits travel back over the cable.
+//! - A packet goes over the crossbar, flit by flit, at the rate of the faster of its two links, into the store of its output,
+//!   which sends it on: a flit as soon as its first byte is there.
+//! - A packet's tail frees line and buffer when it has crossed, and the output when it has left; credits travel back over
+//!   the cable.
 //! - Processes of a host ask for its up link like inputs without pipeline or line. A host takes in what
 //!   comes at once.
 //! - The latency of a link to a router is its cable and the pipeline behind it: of a link that is shorter

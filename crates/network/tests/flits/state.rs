@@ -21,13 +21,21 @@ struct Flit {
     last: Time,
 }
 
-/// A packet that an output is sending.
+/// A packet that an output is sending: it comes from its input, over the crossbar, into the output's store.
 struct Sending {
     packet: usize,
     input: Input,
     channel: Channel,
+    /// Place of the channel behind this one in its route.
+    next_hop: usize,
     /// When its head began to leave.
     begin: Time,
+    /// How many of its flits have crossed.
+    crossed: u64,
+    /// When the flit that is crossing will have done so; `None` while the next has not come.
+    crosses: Option<Time>,
+    /// Flits in the store, the one that is crossing with them: first and last byte there.
+    store: VecDeque<(Time, Time)>,
     /// How many of its flits have left.
     left: u64,
     /// When the flit that is leaving will have left; `None` while the next has not come.
@@ -130,7 +138,9 @@ impl<'a> Network<'a> {
         let ends_at_host = |channel: &Channel| matches!(self.topology.link(channel.link).to, Node::Host(_));
         let mut moved = self.take_back_credits();
         for link in (0..self.topology.links()).map(LinkId) {
+            moved |= self.flit_has_crossed(link);
             moved |= self.flit_has_left(link);
+            moved |= self.flit_begins_to_cross(link);
             moved |= self.flit_begins_to_leave(link);
         }
         let host_channels: Vec<Channel> = self.credits.keys().copied().filter(ends_at_host).collect();
@@ -159,44 +169,77 @@ impl<'a> Network<'a> {
         }
         sending.leaves = None;
         sending.left += 1;
-        self.inputs.get_mut(&sending.input).unwrap().pop_front();
+        sending.store.pop_front();
         let packet = &self.packets[sending.packet];
-        if sending.left < packet.flits {
-            return true;
-        }
-        let Sending { channel, begin, input, .. } = output.sending.take().unwrap();
-        let (message, number) = (packet.message, packet.number);
-        self.hops.push(Hop { begin, channel, message, number, end: self.now });
-        if let Input::Channel(from) = input {
-            self.lines.remove(&from.link);
-            self.send_back_credits(from, packet.flits);
+        if sending.left == packet.flits {
+            let Sending { channel, begin, .. } = output.sending.take().unwrap();
+            let (message, number) = (packet.message, packet.number);
+            self.hops.push(Hop { begin, channel, message, number, end: self.now });
         }
         true
     }
 
-    /// The next flit of the packet that is being sent over `link` follows, if it is there.
+    /// The next flit of the packet that is being sent over `link` follows, if it is in the store.
     fn flit_begins_to_leave(&mut self, link: LinkId) -> bool {
-        let Some(sending) = &self.outputs[link.0 as usize].sending else { return false };
-        if sending.leaves.is_some() {
-            return false;
-        }
-        let Some(flit) = self.inputs[&sending.input].front() else { return false };
-        assert_eq!((flit.packet, flit.number), (sending.packet, sending.left), "flits keep their order");
-        let pipeline = self.pipeline(sending.input);
-        if flit.first + pipeline > self.now {
-            return false;
-        }
         let (cable, flit_time) = (self.cable(link), self.flit_time(link));
-        let leaves = (self.now + flit_time).max(flit.last + pipeline);
+        let Some(sending) = &mut self.outputs[link.0 as usize].sending else { return false };
+        let Some(&(stored, complete)) = sending.store.front() else { return false };
+        if sending.leaves.is_some() || stored > self.now {
+            return false;
+        }
+        let leaves = (self.now + flit_time).max(complete);
         let (first, last) = (self.now + cable, leaves + cable);
-        let moved = Flit { packet: flit.packet, number: flit.number, hop: flit.hop + 1, first, last };
+        let moved = Flit { packet: sending.packet, number: sending.left, hop: sending.next_hop, first, last };
         let channel = sending.channel;
+        sending.leaves = Some(leaves);
         let buffer = self.inputs.get_mut(&Input::Channel(channel)).unwrap();
-        self.outputs[link.0 as usize].sending.as_mut().unwrap().leaves = Some(leaves);
         buffer.push_back(moved);
         assert!(buffer.len() as u64 <= self.capacity, "credits keep buffers from running over");
         let behind = self.pipeline(Input::Channel(channel));
         self.instants.extend([leaves, first, first + behind, last, last + behind]);
+        true
+    }
+
+    /// The flit that is on its way over the crossbar to `link` is in the store; with a tail, line and buffer are free.
+    fn flit_has_crossed(&mut self, link: LinkId) -> bool {
+        let Some(sending) = &mut self.outputs[link.0 as usize].sending else { return false };
+        if sending.crosses.is_none_or(|crosses| crosses > self.now) {
+            return false;
+        }
+        sending.crosses = None;
+        sending.crossed += 1;
+        let (input, flits) = (sending.input, self.packets[sending.packet].flits);
+        let is_tail = sending.crossed == flits;
+        self.inputs.get_mut(&input).unwrap().pop_front();
+        if let (true, Input::Channel(from)) = (is_tail, input) {
+            self.lines.remove(&from.link);
+            self.send_back_credits(from, flits);
+        }
+        true
+    }
+
+    /// The next flit of the packet that is being sent over `link` goes over the crossbar, if it is there.
+    fn flit_begins_to_cross(&mut self, link: LinkId) -> bool {
+        let Some(sending) = &self.outputs[link.0 as usize].sending else { return false };
+        if sending.crosses.is_some() || sending.crossed == self.packets[sending.packet].flits {
+            return false;
+        }
+        let Some(flit) = self.inputs[&sending.input].front() else { return false };
+        assert_eq!((flit.packet, flit.number), (sending.packet, sending.crossed), "flits keep their order");
+        let pipeline = self.pipeline(sending.input);
+        if flit.first + pipeline > self.now {
+            return false;
+        }
+        // As fast as the faster of the links before and behind it.
+        let flit_time = match sending.input {
+            Input::Channel(from) => self.flit_time(link).min(self.flit_time(from.link)),
+            Input::Process(_) => self.flit_time(link),
+        };
+        let crosses = (self.now + flit_time).max(flit.last + pipeline);
+        let sending = self.outputs[link.0 as usize].sending.as_mut().unwrap();
+        sending.crosses = Some(crosses);
+        sending.store.push_back((self.now, crosses));
+        self.instants.insert(crosses);
         true
     }
 
@@ -274,7 +317,18 @@ impl<'a> Network<'a> {
     fn grant(&mut self, link: LinkId, input: Input) {
         let head = &self.inputs[&input][0];
         let channel = self.packets[head.packet].route[head.hop];
-        let sending = Sending { packet: head.packet, input, channel, begin: self.now, left: 0, leaves: None };
+        let sending = Sending {
+            packet: head.packet,
+            input,
+            channel,
+            next_hop: head.hop + 1,
+            begin: self.now,
+            crossed: 0,
+            crosses: None,
+            store: VecDeque::new(),
+            left: 0,
+            leaves: None,
+        };
         if let Input::Channel(from) = input {
             assert!(self.lines.insert(from.link));
         }

@@ -3,7 +3,7 @@
 use engine::{Bandwidth, Duration, Queue, Time};
 
 use super::options::{Arbitration, Switching};
-use super::ports::{Kind, SILENT};
+use super::ports::SILENT;
 use super::transit::InTransit;
 use super::waits::Resource;
 use super::{Hop, NONE, NOTHING, Packet, Step, owner, token};
@@ -104,10 +104,17 @@ impl Packet {
     fn grant(&mut self, now: Time, link: u32, chosen: Choice, queue: &mut Queue) {
         let Choice { requester, before, .. } = chosen;
         self.ports[link as usize].granted = requester;
-        let (end, line) = match requester.checked_sub(self.lanes.len() as u32) {
+        let (end, mut line) = match requester.checked_sub(self.lanes.len() as u32) {
             None => self.forward(now, link, requester, before, queue),
             Some(sender) => (self.launch(now, link, sender, before, queue), NOTHING),
         };
+        if line != NOTHING {
+            let idle_at = self.ports[line as usize].line_idle_at;
+            if idle_at < end {
+                queue.push(idle_at, self.inner(), token(Step::Idle, NOTHING, line));
+                line = NOTHING;
+            }
+        }
         let port = &mut self.ports[link as usize];
         let waits = port.requests != NONE && end < port.looks_at;
         if waits {
@@ -120,7 +127,7 @@ impl Packet {
     }
 
     /// Sends the first packet of the channel `input` over `link`; `before` is the request before it. Says
-    /// when its tail has left, and which crossbar line somebody waits for.
+    /// when its tail has left the router, and which crossbar line somebody waits for.
     #[inline]
     fn forward(&mut self, now: Time, link: u32, input: u32, before: u32, queue: &mut Queue) -> (Time, u32) {
         let lane = &mut self.lanes[input as usize];
@@ -131,14 +138,16 @@ impl Packet {
         self.unlink(link, before, next);
         let held_by = self.end_wait(now, link, input, packet);
         let from = self.link_of(input);
-        let Kind { pipeline, cable, .. } = *self.kind(from);
-        let end = self.end_of(now, link, packet).max(tail + pipeline);
-        self.lanes[input as usize].left_at = end;
+        let come = *self.kind(from);
+        let there = tail + come.pipeline;
+        let end = self.end_of(now, link, packet).max(there);
+        let across = (now + come.transfer(size).min(self.kind(link).transfer(size))).max(there);
+        self.lanes[input as usize].left_at = across;
         if self.is_finite {
-            self.send_credit(now, end + cable, (from, input), (size, held_by), queue);
+            self.send_credit(now, across + come.cable, (from, input), (size, held_by), queue);
         }
         self.transmit(now, end, (link, input), packet, queue);
-        (end, self.hold_line(from, end))
+        (end, self.hold_line(from, across))
     }
 
     /// Sends the next packet of `sender` over its host's `link`; says when its tail has left.

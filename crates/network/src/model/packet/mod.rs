@@ -4,11 +4,12 @@
 //! requests at     r = head at the router + P           (store-and-forward: tail + P)
 //! transmission    from t ≥ r, when link, crossbar line and credits are there,
 //!                 until E = max(t + L / b, tail at the router + P)
-//! at the next     head = t + c,  tail = E + c;         credit back at the link before at E + c'
+//! crossbar line   until X = max(t + L / max(b, b'), tail at the router + P)
+//! at the next     head = t + c,  tail = E + c;         credit back at the link before at X + c'
 //! ```
 //!
-//! with L the bytes of the packet, b and c bandwidth and cable latency of the link that it takes, c' the
-//! cable latency of the link that it came by, P the pipeline of the router: routing computation, virtual
+//! with L the bytes of the packet, b and c bandwidth and cable latency of the link that it takes, b' and c'
+//! those of the link that it came by, P the pipeline of the router: routing computation, virtual
 //! channel allocation, switch allocation, switch transfer and switch latency. One event for the head of
 //! a packet at a router is enough: flits between head and tail follow at the rate of the slowest link so
 //! far, so the tail's time says all that flits could say (NSIM, 3.1; the flit-level simulator in the
@@ -40,7 +41,8 @@
 //! Packets add up what they wait for: [`waits`].
 //!
 //! Assumes buffers that free a packet at once when its tail has left, and hosts that
-//! take in whatever comes. A packet holds the crossbar line of its input link while it is transmitted.
+//! take in whatever comes. The crossbar passes a packet at the rate of the faster of its two links; an output
+//! holds the packet that it transmits, and no other.
 //!
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and Table 3; Dally and
 //! Towles, "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 to 19.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A packet waits for room if its link has been idle since the last packet that it sent, though packets asked for it, because
-//! the buffer behind it was full: a faster link would not help then. The cause travels with the credits: each names what the
+//! the buffer behind it was full; or if it takes the last of that room: a faster link would not help then. The cause travels with the credits: each names what the
 //! packet waited for that left the buffer, be it a link or room in the next buffer. So a wait at
 //! a NIC may be for a link far away, however many full buffers lie between. A packet that waited for nothing returns a
 //! credit that names nothing: then the buffer is too small for its link.
@@ -26,6 +26,7 @@ mod tests;
 use engine::{Duration, Time};
 
 use super::Packet;
+use super::transit::InTransit;
 use crate::message::{Delays, MOST_DELAYS, Message, Shared};
 use crate::routing::Unloaded;
 use crate::topology::HOST_CLASSES;
@@ -123,16 +124,15 @@ impl Waits {
 }
 
 impl Packet {
-    /// Resource that a packet waited for which asked for channel `wants` of `link`, and which that sends now.
+    /// Resource that a packet of `size` bytes waited for which asked for channel `wants` of `link`, and which that sends now.
     #[inline]
-    pub(super) fn turn_at(&mut self, now: Time, link: u32, wants: u32) -> Resource {
+    fn turn_at(&mut self, now: Time, link: u32, wants: u32, size: u32) -> Resource {
         let lane = &mut self.lanes[wants as usize];
-        if lane.lacks {
-            lane.lacks = false;
-            self.credits.collect(now, lane);
-            if lane.credit_held_by != Resource::NOTHING {
-                return lane.credit_held_by;
-            }
+        let lacked = std::mem::take(&mut lane.lacks);
+        self.credits.collect(now, lane);
+        let is_last_room = lane.credit - size < size;
+        if (lacked || is_last_room) && lane.credit_held_by != Resource::NOTHING {
+            return lane.credit_held_by;
         }
         self.kind(link).resource
     }
@@ -140,8 +140,8 @@ impl Packet {
     /// Adds to the waits of the first packet of channel `input`, which leaves by `link` now. Gives what it waited for.
     #[inline]
     pub(super) fn end_wait(&mut self, now: Time, link: u32, input: u32, packet: u32) -> Resource {
-        let wants = self.packets.all[packet as usize].wants;
-        let turn = self.turn_at(now, link, wants);
+        let InTransit { wants, size, .. } = self.packets.all[packet as usize];
+        let turn = self.turn_at(now, link, wants, size);
         let state = &mut self.packets.all[packet as usize];
         let lane = &mut self.lanes[input as usize];
         if state.ready >= now {
@@ -161,8 +161,8 @@ impl Packet {
 
     /// Adds to the waits of the next packet of `sender`, which leaves by its host's `link` now, until `end`.
     pub(super) fn end_wait_at_nic(&mut self, (now, end): (Time, Time), link: u32, sender: u32, packet: u32) {
-        let wants = self.packets.all[packet as usize].wants;
-        let turn = self.turn_at(now, link, wants);
+        let InTransit { wants, size, .. } = self.packets.all[packet as usize];
+        let turn = self.turn_at(now, link, wants, size);
         let state = &mut self.packets.all[packet as usize];
         let own = &mut self.senders[sender];
         let slot = self.messages.get_mut(state.message);
