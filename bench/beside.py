@@ -1,8 +1,8 @@
 """Two builds side by side: the cases of speed.py, in turns with this checkout and with another.
 
 Run it as `python bench/beside.py OTHER [--rounds N] [--quick] [NAME …]`, where OTHER is a checkout that was
-built by `make build`. It prints the least processor time of each build over the rounds, user and system, for
-other work on the machine changes that least, and messages per second of it.
+built by `make build`. It prints the processor time of each build, user and system, in its quickest round,
+which other work on the machine has disturbed least, and messages per second of that time.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from speed import CASES
+from speed import CASES, add_options
 
 HERE = Path(__file__).resolve().parents[1]
 
@@ -38,8 +38,7 @@ def main() -> None:
     )
     parser.add_argument("other", type=Path, help="the other checkout, built")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each build [3]")
-    parser.add_argument("--quick", action="store_true", help="fewer iterations")
-    parser.add_argument("name", nargs="*", choices=[*CASES, []], help="cases to run; all if none is named")
+    add_options(parser)
     options = parser.parse_args()
     print(f"{'case':28} {'other, s':>9} {'here, s':>9} {'change':>8} {'other, 1/s':>11} {'here, 1/s':>11}")
     for name in options.name or CASES:

@@ -105,13 +105,18 @@ def run(arguments: str, iterations: int) -> dict:
     return json.loads(done.stdout)
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that choose cases."""
+    parser.add_argument("--quick", action="store_true", help="fewer iterations")
+    parser.add_argument("name", nargs="*", choices=[*CASES, []], help="cases to run; all if none is named")
+
+
 def main() -> None:
     """Runs the chosen cases and prints one line for each."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="fewer iterations")
-    parser.add_argument("name", nargs="*", choices=[*CASES, []], help="cases to run; all if none is named")
+    add_options(parser)
     options = parser.parse_args()
     print(f"{'case':28} {'messages/s':>12} {'events/s':>12} {'B/rank':>8} {'wall s':>8}  target")
     for name in options.name or CASES:

@@ -226,8 +226,8 @@ EXPLAINED: tuple[Explanation, ...] = (
             ("alltoall linear",),
             least,
             1.0,
-            "packets queue before a crossbar: where the first waits for its host's link, those behind it wait, too, "
-            "and a link of eight NICs' rate feeds three or four of eight hosts at a time",
+            "packets queue before a crossbar: where the first waits for its host's link, those behind it "
+            "wait, too, and a link of eight NICs' rate feeds three or four of eight hosts at a time",
         )
         for model, least in (("postal", 1 / 80), ("max_rate", 0.4), ("loggp", 0.4), ("flow", 0.4))
     ),

@@ -31,6 +31,19 @@ pub struct Regime {
     pub nic_rate: Bandwidth,
 }
 
+impl Regime {
+    /// Messages of all sizes, without overheads, latency or limits of its own.
+    pub const FREE: Regime = Regime {
+        up_to: Bytes(u64::MAX),
+        send_overhead: Duration::ZERO,
+        receive_overhead: Duration::ZERO,
+        latency: Duration::ZERO,
+        process_rate: Bandwidth::INFINITE,
+        process_rate_change: 0.0,
+        nic_rate: Bandwidth::INFINITE,
+    };
+}
+
 /// Copies between the processes of one host, by size: those that fit into a cache are faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {

@@ -296,7 +296,7 @@ fn any_hosts(processes: u16, regimes: usize) -> impl Strategy<Value = HostParame
     let change = prop_oneof![Just(0.0), -300_000_000.0..300_000_000.0];
     let regime =
         (any_bandwidth(), any_rate(), change).prop_map(|(process_rate, nic_rate, process_rate_change)| {
-            Regime { process_rate, nic_rate, process_rate_change, ..common::regime() }
+            Regime { process_rate, nic_rate, process_rate_change, ..Regime::FREE }
         });
     let packet = prop::sample::select(vec![(1, 1), (64, 96)]);
     let copies = (any_bandwidth(), any_rate()).prop_map(|(bandwidth, total_bandwidth)| MemoryRegime {

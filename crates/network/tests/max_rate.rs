@@ -23,7 +23,7 @@ fn cray_xe6(three_parameters: bool) -> HostParameters {
         process_rate: Bandwidth(base as u64),
         process_rate_change: if three_parameters { 0.0 } else { further - base },
         nic_rate: if nic.is_finite() { Bandwidth(nic as u64) } else { Bandwidth::INFINITE },
-        ..common::regime()
+        ..Regime::FREE
     });
     HostParameters { regimes: regimes.to_vec(), ..common::transparent(16) }
 }

@@ -36,7 +36,7 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
         process_rate: Bandwidth(process_rate),
         nic_rate,
         process_rate_change: -100_000_000.0,
-        ..common::regime()
+        ..Regime::FREE
     };
     let copies = |latency, bandwidth, total_bandwidth| MemoryRegime {
         up_to: Bytes(u64::MAX),

@@ -158,7 +158,7 @@ impl Scenario {
                 process_rate,
                 process_rate_change: change,
                 nic_rate: read(&regime.nic_rate),
-                ..common::regime()
+                ..Regime::FREE
             }
         });
         let memory = self.host.memory.iter().map(|[latency, bandwidth, total]| MemoryRegime {

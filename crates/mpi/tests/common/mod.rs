@@ -168,10 +168,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
         up_to: Bytes(up_to),
         send_overhead: Duration(overheads.send[index]),
         receive_overhead: Duration(overheads.receive[index]),
-        latency: Duration::ZERO,
-        process_rate: Bandwidth::INFINITE,
-        process_rate_change: 0.0,
-        nic_rate: Bandwidth::INFINITE,
+        ..Regime::FREE
     };
     let memory = Memory::uniform(Duration::ZERO, Bandwidth::INFINITE, Bandwidth::INFINITE);
     let host = HostParameters {

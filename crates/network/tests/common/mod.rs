@@ -63,24 +63,11 @@ pub fn transparent(processes: u16) -> HostParameters {
     HostParameters {
         processes,
         memory: Memory::uniform(Duration(0), Bandwidth::INFINITE, Bandwidth::INFINITE),
-        regimes: vec![regime()],
+        regimes: vec![Regime::FREE],
         nics: Nics::ONE,
         nic_gap: Duration(0),
         packet_payload: Bytes(1),
         packet_wire: Bytes(1),
-    }
-}
-
-/// A regime that is never the limit.
-pub fn regime() -> Regime {
-    Regime {
-        up_to: Bytes(u64::MAX),
-        send_overhead: Duration(0),
-        receive_overhead: Duration(0),
-        latency: Duration(0),
-        process_rate: Bandwidth::INFINITE,
-        process_rate_change: 0.0,
-        nic_rate: Bandwidth::INFINITE,
     }
 }
 

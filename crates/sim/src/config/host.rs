@@ -1,6 +1,6 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
-use engine::{Bandwidth, Bytes, Duration};
+use engine::{Bandwidth, Bytes};
 use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, Regime};
 
 use super::error::InputError;
@@ -91,15 +91,7 @@ fn regimes(read: &[Checked]) -> Result<Vec<Regime>, InputError> {
         return Err(written[255].error("name", "there are at most 255 regimes"));
     }
     if regimes.is_empty() {
-        regimes.push(Regime {
-            up_to: Bytes(u64::MAX),
-            send_overhead: Duration::ZERO,
-            receive_overhead: Duration::ZERO,
-            latency: Duration::ZERO,
-            process_rate: Bandwidth::INFINITE,
-            process_rate_change: 0.0,
-            nic_rate: Bandwidth::INFINITE,
-        });
+        regimes.push(Regime::FREE);
     }
     Ok(regimes)
 }

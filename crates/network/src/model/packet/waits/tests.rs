@@ -31,19 +31,10 @@ fn fabric(kind: &str, arguments: &[(&'static str, &[i64])], routing: &str) -> Ar
 }
 
 fn hosts(order: Option<NicOrder>) -> Arc<HostParameters> {
-    let regime = Regime {
-        up_to: Bytes(u64::MAX),
-        send_overhead: Duration::ZERO,
-        receive_overhead: Duration::ZERO,
-        latency: Duration::ZERO,
-        process_rate: Bandwidth::INFINITE,
-        process_rate_change: 0.0,
-        nic_rate: Bandwidth::INFINITE,
-    };
     Arc::new(HostParameters {
         processes: 2,
         memory: Memory::uniform(Duration::ZERO, RATE, RATE),
-        regimes: vec![regime],
+        regimes: vec![Regime::FREE],
         nics: Nics { order, ..Nics::ONE },
         nic_gap: Duration::ZERO,
         packet_payload: Bytes(2016),
