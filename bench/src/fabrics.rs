@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use engine::registry::{Arguments, Value, find};
+use engine::registry::{Arguments, Parameter, find};
 use engine::{Bandwidth, Bytes, Duration};
 use network::model::{Arbitration, PacketOptions, Switching};
 use network::routing::ROUTINGS;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Fabric, HostParameters, Memory, Nics, Regime};
+use sim::config::{self, Texts};
 
 const LINKS: LinkDefaults = LinkDefaults {
     bandwidth: Bandwidth(10_000_000_000),
@@ -16,58 +17,59 @@ const LINKS: LinkDefaults = LinkDefaults {
     host_latency: Duration::from_ns(50),
 };
 
+/// Arguments of an entry as flags write them: name and value.
+type Written<'a> = &'a [(&'a str, &'a str)];
+
 /// A topology of the registry with these arguments, and its own routing without any.
-pub fn fabric(kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
+pub fn fabric(kind: &str, arguments: Written) -> Arc<Fabric> {
     fabric_of(&LINKS, kind, arguments)
 }
 
-fn fabric_of(links: &LinkDefaults, kind: &str, arguments: &[(&'static str, Value)]) -> Arc<Fabric> {
+fn fabric_of(links: &LinkDefaults, kind: &str, arguments: Written) -> Arc<Fabric> {
     Arc::new(routed(links, kind, arguments, None))
 }
 
-/// A routing of the registry, and its arguments.
-type Named<'a> = (&'a str, &'a [(&'static str, Value)]);
+/// The arguments of an entry, checked and completed with the defaults, as a platform's are.
+fn completed(kind: &str, parameters: &'static [Parameter], written: Written) -> Arguments {
+    let written: Vec<_> = written.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    config::arguments(kind, parameters, &written, &Texts::default()).unwrap_or_else(|error| panic!("{error}"))
+}
 
-fn routed(
-    links: &LinkDefaults,
-    kind: &str,
-    arguments: &[(&'static str, Value)],
-    routing: Option<Named>,
-) -> Fabric {
-    let of = |arguments: &[(&'static str, Value)]| Arguments(arguments.iter().cloned().collect());
-    let topology = (find(TOPOLOGIES, "topology", kind).unwrap().build)(&of(arguments), links).unwrap();
+fn routed(links: &LinkDefaults, kind: &str, arguments: Written, routing: Option<(&str, Written)>) -> Fabric {
+    let entry = find(TOPOLOGIES, "topology", kind).unwrap();
+    let topology = (entry.build)(&completed(kind, entry.parameters, arguments), links).unwrap();
     let (name, arguments) = routing.unwrap_or((topology.default_routing(), &[]));
-    let routing = (find(ROUTINGS, "routing", name).unwrap().build)(&of(arguments), &*topology, 0).unwrap();
+    let entry = find(ROUTINGS, "routing", name).unwrap();
+    let routing = (entry.build)(&completed(name, entry.parameters, arguments), &*topology, 0).unwrap();
     Fabric { topology, routing }
 }
 
 /// A torus of 2,048 hosts with two links between neighbours, of which packets take one as `lanes` says.
 pub fn double_torus(lanes: &str) -> Arc<Fabric> {
-    let sizes = [("sizes", integers(&[16, 16, 8])), ("lanes", integers(&[2]))];
-    let arguments = [("lanes", Value::Text(lanes.into()))];
-    Arc::new(routed(&NSIM_LINKS, "torus", &sizes, Some(("dimension-order", &arguments))))
+    let sizes = [("sizes", "16,16,8"), ("lanes", "2")];
+    Arc::new(routed(&NSIM_LINKS, "torus", &sizes, Some(("dimension-order", &[("lanes", lanes)]))))
 }
 
 /// A dragonfly of 1,056 hosts with this routing.
 pub fn dragonfly(routing: &str) -> Arc<Fabric> {
-    let sizes = ["routers_per_group", "hosts_per_router", "global_links_per_router"];
-    let sizes: Vec<_> = sizes.into_iter().zip([8, 4, 4].map(Value::Integer)).collect();
+    let sizes = [("routers_per_group", "8"), ("hosts_per_router", "4"), ("global_links_per_router", "4")];
     Arc::new(routed(&NSIM_LINKS, "dragonfly", &sizes, Some((routing, &[]))))
 }
 
-fn integers(values: &[i64]) -> Value {
-    Value::List(values.iter().map(|value| Value::Integer(*value)).collect())
+/// A list as a flag writes it.
+fn list(values: &[i64]) -> String {
+    values.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// A 3-D torus of `side`³ hosts, one on each router.
 pub fn torus(side: i64) -> Arc<Fabric> {
-    fabric("torus", &[("sizes", integers(&[side; 3])), ("hosts_per_router", Value::Integer(1))])
+    fabric("torus", &[("sizes", &list(&[side; 3]))])
 }
 
 /// A full fat tree XGFT(h; m; 1, m…).
 pub fn fat_tree(m: &[i64]) -> Arc<Fabric> {
     let w: Vec<i64> = std::iter::once(1).chain(m.iter().copied().take(m.len() - 1)).collect();
-    fabric("fat-tree", &[("m", integers(m)), ("w", integers(&w))])
+    fabric("fat-tree", &[("m", &list(m)), ("w", &list(&w))])
 }
 
 /// Of the NSIM study (Table 3): 4 GB/s, 78 + 4 · 4 ns in a router, 10 ns of cable.
@@ -80,7 +82,7 @@ const NSIM_LINKS: LinkDefaults = LinkDefaults {
 
 /// The torus of the NSIM study of these sizes.
 pub fn nsim_torus(sizes: &[i64]) -> Arc<Fabric> {
-    fabric_of(&NSIM_LINKS, "torus", &[("sizes", integers(sizes)), ("hosts_per_router", Value::Integer(1))])
+    fabric_of(&NSIM_LINKS, "torus", &[("sizes", &list(sizes))])
 }
 
 /// Its packets: 2 KiB with a header of 32 B, flits of 16 B, buffers of four packets.
@@ -123,4 +125,23 @@ pub fn hosts() -> Arc<HostParameters> {
         packet_payload: Bytes(1),
         packet_wire: Bytes(1),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hosts by the closed forms of the topologies: (a h + 1) a p of a dragonfly, the product of a torus or a tree.
+    #[test]
+    fn every_network_of_the_benches_can_be_built() {
+        for routing in ["minimal", "valiant", "ugal-l", "ugal-g", "progressive-adaptive"] {
+            assert_eq!(dragonfly(routing).topology.hosts(), 33 * 8 * 4);
+        }
+        for lanes in ["first", "hashed", "least-loaded"] {
+            assert_eq!(double_torus(lanes).topology.hosts(), 2048);
+        }
+        assert_eq!(torus(4).topology.hosts(), 64);
+        assert_eq!(nsim_torus(&[4, 4, 2]).topology.hosts(), 32);
+        assert_eq!(fat_tree(&[4, 4]).topology.hosts(), 16);
+    }
 }
