@@ -90,19 +90,28 @@ impl Place {
 
 /// `unknown WHAT 'NAME'; did you mean 'NEAR'? known: A, B, …`
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    unknown_in(what, name, "", known)
+    unknown_in(what, name, "", known, None)
 }
 
-/// The same, where `place` (" in [link]") follows the name.
-pub fn unknown_in(what: &str, name: &str, place: &str, known: &[&str]) -> String {
+/// Message as of [`unknown`] about a name at `place` (" in [link]"). A `hint` takes the place of a similar name, unless that
+/// is one character away.
+pub fn unknown_in(what: &str, name: &str, place: &str, known: &[&str], hint: Option<&str>) -> String {
     let near = known
         .iter()
         .map(|choice| (strsim::damerau_levenshtein(choice, name), *choice))
-        .filter(|(distance, choice)| *distance <= 1 + choice.len() / 4)
+        .filter(|(distance, choice)| *distance <= if hint.is_some() { 1 } else { 1 + choice.len() / 4 })
         .min();
-    let hint = near.map(|(_, choice)| format!(" did you mean '{choice}'?")).unwrap_or_default();
-    let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-    format!("unknown {what} '{name}'{place};{hint} known: {known}")
+    let hint = match (near, hint) {
+        (Some((_, choice)), _) => format!(" did you mean '{choice}'?"),
+        (None, Some(hint)) => format!(" {hint};"),
+        (None, None) => String::new(),
+    };
+    format!("unknown {what} '{name}'{place};{hint} {}", listed(known))
+}
+
+/// `known: A, B, …`
+fn listed(known: &[&str]) -> String {
+    format!("known: {}", if known.is_empty() { "none".to_string() } else { known.join(", ") })
 }
 
 #[cfg(test)]

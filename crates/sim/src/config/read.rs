@@ -174,18 +174,47 @@ fn not_a_section(section: &Section, node: &Node) -> InputError {
     node.key_at.error(format!("'{0}' is a section; write [{0}] and its keys below it", section.name))
 }
 
-/// Headers of the sections that have `key`, as a file writes them.
-fn homes(key: &str) -> Vec<String> {
-    let header = |section: &'static Section| {
-        let (keys, [open, close]) = match section.content {
-            Content::Keys(keys) => (keys, ["[", "]"]),
-            Content::Repeated(keys) => (keys, ["[[", "]]"]),
-            Content::Model { .. } => return None,
+/// Hint at where `key`, which `section` of this kind does not know, belongs.
+fn belongs(section: &Section, kind: Option<&str>, key: &str) -> Option<String> {
+    let inner = sections().iter().find(|one| one.name.rsplit_once('.').is_some_and(|(_, name)| name == key));
+    if let Some(inner) = inner {
+        return Some(format!("it is the section {}", header(inner)));
+    }
+    if let Content::Model { choices, .. } = &section.content {
+        let has = |choice: &&Choice| {
+            Some(choice.name) != kind && choice.parameters.iter().any(|parameter| parameter.name == key)
         };
-        let has = !section.name.is_empty() && keys.iter().any(|parameter| parameter.name == key);
-        has.then(|| format!("{open}{}{close}", section.name))
+        let kinds = choices.iter().filter(has).map(|choice| format!("'{}'", choice.name));
+        match &kinds.collect::<Vec<_>>()[..] {
+            [] => {}
+            [one] => return Some(format!("it is a key of kind {one}")),
+            several => return Some(format!("it is a key of one of the kinds {}", several.join(", "))),
+        }
+    }
+    match &homes(key)[..] {
+        [] => None,
+        [one] => Some(format!("it is a key of {one}")),
+        several => Some(format!("it is a key of one of {}", several.join(", "))),
+    }
+}
+
+/// Header of a section as a file writes it.
+fn header(section: &Section) -> String {
+    match section.content {
+        Content::Repeated(_) => format!("[[{}]]", section.name),
+        Content::Keys(_) | Content::Model { .. } => format!("[{}]", section.name),
+    }
+}
+
+/// Headers of the sections that have `key`.
+fn homes(key: &str) -> Vec<String> {
+    let has = |section: &&'static Section| match section.content {
+        Content::Keys(keys) | Content::Repeated(keys) => {
+            !section.name.is_empty() && keys.iter().any(|parameter| parameter.name == key)
+        }
+        Content::Model { .. } => false,
     };
-    sections().iter().filter_map(header).collect()
+    sections().iter().filter(has).map(header).collect()
 }
 
 /// Checks the keys of one table.
@@ -223,11 +252,8 @@ fn keys(
                 (None, "") => ("section or key", String::new()),
                 (None, name) => ("key", format!(" in [{name}]")),
             };
-            let elsewhere = match &homes(key)[..] {
-                [] => String::new(),
-                homes => format!("; it is a key of {}", homes.join(" and ")),
-            };
-            errors.push(node.key_at.error(unknown_in(what, key, &place, &known) + &elsewhere));
+            let hint = belongs(section, kind, key);
+            errors.push(node.key_at.error(unknown_in(what, key, &place, &known, hint.as_deref())));
             strangers = true;
         }
     }
