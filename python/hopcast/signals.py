@@ -10,9 +10,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopcast._core import GO_ON, LOOK, STOP
+
+if TYPE_CHECKING:
+    from hopcast.cli.progress import Speed
 
 Look = tuple[int, int, int, tuple[float, int] | None]
 """All ranks, those that are done, messages in flight, and of the ranks that are not done how far [s] which
@@ -37,7 +40,7 @@ class Signals:
         self._asked_at_s = 0.0
         self._look = False
         self._begin_s = time.monotonic()
-        self._before_look = (self._begin_s, 0)
+        self._before_look: Speed | None = None
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Signals:
@@ -85,23 +88,29 @@ class Signals:
         return LOOK if wanted else GO_ON
 
     def _say_status(self, now_s: float, events: int, share: float | None, look: Look) -> None:
+        from hopcast.cli.progress import Speed
+
         real_s = time.monotonic()
-        before_s, before = self._before_look
-        self._before_look = (real_s, events)
-        rate = (events - before) / max(1e-9, real_s - before_s)
+        self._before_look = self._before_look or Speed(self._begin_s)
+        speed = self._before_look.until(real_s, now_s, events)
         wipe = "\r\x1b[2K" if sys.stderr.isatty() else ""
-        sys.stderr.write(wipe + status(now_s, events, rate, real_s - self._begin_s, share, look))
+        sys.stderr.write(wipe + status(now_s, events, speed, real_s - self._begin_s, share, look))
         sys.stderr.flush()
 
 
 def status(
-    simulated_s: float, events: int, rate: float, elapsed_s: float, share: float | None, look: Look
+    simulated_s: float,
+    events: int,
+    speed: tuple[float, float],
+    elapsed_s: float,
+    share: float | None,
+    look: Look,
 ) -> str:
-    """Where a run stands, in two lines: at `rate` events per second, after `elapsed_s` of real time."""
+    """Where a run stands, in two lines: at this `speed` (see `Speed`), after `elapsed_s` of real time."""
     from hopcast.cli.progress import line
     from hopcast.report import units
 
-    first = f"{units.seconds(elapsed_s, 3)}: {line(simulated_s, events, rate, elapsed_s, share)}"
+    first = f"{units.seconds(elapsed_s, 3)}: {line(simulated_s, events, speed, elapsed_s, share)}"
     ranks, done, in_flight, behind = look
     second = f"{done:,} of {units.things(ranks, 'rank')} done, {units.things(in_flight, 'message')} in flight"
     if behind is not None:

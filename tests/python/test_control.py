@@ -159,11 +159,11 @@ def test_a_run_that_was_interrupted_is_the_one_up_to_that_time(tmp_path: Path) -
 
 def test_the_status_of_a_run_in_words() -> None:
     look = (1024, 1023, 1, (1.5e-3, 17))
-    text = signals.status(2e-3, 3_000_000, 300_000.0, 10.0, 0.25, look)
+    text = signals.status(2e-3, 3_000_000, (300_000.0, 1e-3), 10.0, 0.25, look)
     first = "10.0 s: simulated 2.000 ms, 3.00 million events, 300,000 events/s, 25.0 % done, 30 s left\n"
     second = "1,023 of 1,024 ranks done, 1 message in flight, "
     assert text == f"{first}{second}furthest behind is rank 17, in its call since 1.500 ms\n"
-    assert signals.status(0.0, 0, 0.0, 0.1, None, (1, 1, 0, None)).count("\n") == 2
+    assert signals.status(0.0, 0, (0.0, 0.0), 0.1, None, (1, 1, 0, None)).count("\n") == 2
 
 
 def test_the_second_ctrl_c_breaks_a_run_off_but_not_the_same_one_twice() -> None:
