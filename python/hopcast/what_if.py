@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _PLACEMENTS = ("linear", "block", "cyclic", "random")
 _RATES = {
     "nic": r"nic\.bandwidth|mpi\.regimes\.\d+\.(process_rate|nic_rate|further_process_rate)",
+    "process": r"mpi\.regimes\.\d+\.(process_rate|further_process_rate)",
     "links": r"link\.bandwidth|topology\.(\w+_)?bandwidth(\.\d+)?",
     "memory": r"host\.memory\.(total_)?bandwidth|host\.memory\.regimes\.\d+\.(total_)?bandwidth",
 }
@@ -83,7 +84,7 @@ def _changes(job: Job, summary: dict, limit: dict) -> Iterator[tuple[str, list[t
     for key in limit["keys"]:
         if key == "mpi.progress":
             yield limit["change"], [("mpi.progress", "asynchronous")], None
-    scaled = list(_scaled(_values(job), limit["keys"]))
+    scaled = list(dict(_scaled(_values(job), limit["keys"])).items())
     if scaled:
         shown = ", ".join(f"{key} = {value}" for key, value in scaled[:3]) + (
             ", …" if len(scaled) > 3 else ""

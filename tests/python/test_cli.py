@@ -211,7 +211,7 @@ def test_a_platform_beyond_the_machine_is_refused_with_what_it_would_need() -> N
 def test_records_that_are_cut_off_are_told_of(tmp_path: Path) -> None:
     def warnings(limit: int) -> list[str]:
         flags = ["--json", "--records", limit, "--out", tmp_path / str(limit)]
-        return json.loads(hopcast("run", "crossbar", "-n", "4", *flags, "ring").stdout)["warnings"]
+        return json.loads(hopcast("run", "hopper", "-n", "4", *flags, "ring").stdout)["warnings"]
 
     assert warnings(4) == []
     (cut,) = warnings(3)
@@ -325,7 +325,7 @@ def test_threads_change_nothing_but_the_time() -> None:
 
 
 def test_a_run_that_cannot_be_cut_says_so() -> None:
-    line = "run crossbar -n 8 --json --model {} --threads 4 ring"
+    line = "run hopper -n 8 --json --model {} --threads 4 ring"
     report = json.loads(hopcast(*line.format("flow").split()).stdout)
     assert report["threads"] == 1
     assert report["warnings"][0].startswith("--threads 4: one thread is used: in the flow model")
@@ -382,9 +382,18 @@ def test_a_program_that_cannot_be_read_is_bad_input(tmp_path: Path, text: str, s
 
 
 def test_progress_says_how_far_how_fast_and_how_long() -> None:
-    text = progress.line(1.5e-3, 2_000_000, 1e6, 10.0, 0.25)
+    text = progress.line(1.5e-3, 2_000_000, (1e6, 1e-3), 10.0, 0.25)
     assert text == "simulated 1.500 ms, 2.00 million events, 1.00 million events/s, 25.0 % done, 30 s left"
-    assert "left" not in progress.line(1.5e-3, 2_000_000, 1e6, 10.0, None)
+
+
+def test_progress_of_a_program_says_the_pace_of_simulated_time_and_no_share() -> None:
+    # 3 ms of simulated time in the first 2 s, and 1 ms in the next 4 s: 0.25 ms per second.
+    speed = progress.Speed(real_s=100.0)
+    assert speed.until(102.0, 3e-3, 4_000_000) == pytest.approx((2e6, 1.5e-3))
+    pace = speed.until(106.0, 4e-3, 6_000_000)
+    text = progress.line(4e-3, 6_000_000, pace, 6.0, None)
+    start = "simulated 4.000 ms, 6.00 million events, "
+    assert text == f"{start}500,000 events/s, 250.0 µs of simulated time per second"
 
 
 REGISTRIES = ("platforms", "topologies", "routings", "models", "collectives", "patterns", "formats")

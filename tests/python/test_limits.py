@@ -45,6 +45,7 @@ flop_rate = "1 Gflop/s"
 """
 
 CROSSBAR = SWITCH.format(topology='kind = "crossbar"\nhosts = 16', link="20 GB/s")
+SLOW_PATHS = CROSSBAR.replace('name = "all"', 'name = "all"\nprocess_rate = "1 GB/s"')
 TAPERED = SWITCH.format(topology='kind = "fat-tree"\nm = [4, 2]\nw = [1, 1]', link="5 GB/s")
 TORUS = SWITCH.format(topology='kind = "torus"\nsizes = [16]', link="1 GB/s")
 
@@ -88,6 +89,14 @@ def one_to_one(comm, nbytes=10_000_000):
         comm.send(dest=comm.rank + half, nbytes=nbytes)
     else:
         comm.recv(source=comm.rank - half)
+
+
+def to_two(comm, nbytes=10_000_000):
+    if comm.rank == 0:
+        for request in [comm.isend(dest=dest, nbytes=nbytes) for dest in (1, 2)]:
+            request.wait()
+    else:
+        comm.recv(source=0)
 
 
 def barriers(comm):
@@ -134,6 +143,10 @@ def shortened(before: Job, after: Job) -> float:
 ON_THE_PLATFORM = [
     # The four flows of a host share its NIC: 40 MB at 5 GB/s are 8 ms, at 10 GB/s 4 ms.
     ("nic", CROSSBAR, one_to_one, 8, {"ppn": 4}),
+    # Two messages of a process share its path of 1 GB/s: 20 MB take 20 ms of its NIC's 4; with 2 GB/s, 10 ms.
+    ("process", SLOW_PATHS, to_two, 3, {"ppn": 1}),
+    # One message has 1 GB/s of that path for itself: 10 ms, though nothing is shared.
+    ("process", SLOW_PATHS, one_to_one, 2, {"ppn": 1}),
     # Four flows cross the one link between two leaves: 40 MB at 5 GB/s; with 10 GB/s, half of that.
     ("links", TAPERED, one_to_one, 8, {"ppn": 1}),
     # A barrier of 16 ranks is four rounds of about 1 us of latency and 50 ns of overheads.
@@ -162,6 +175,43 @@ def test_limits_that_the_platform_changes(tmp_path, kind, platform, program, ran
     )
     assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
     assert applied["saves"] > 0.2
+
+
+PATHS = [
+    # Each of 4 processes needs 10 ms for its 10 MB; their NIC, at 5 GB/s, 8 ms: it is nearly as full.
+    ("1 GB/s", 8, 4, ["mpi.regimes.0.process_rate", "nic.bandwidth"], 1 / 2),
+    # With 0.5 GB/s, 20 ms; twice that leave the NIC's 10 of 20 ms free: half of the time is saved.
+    ("0.5 GB/s", 8, 4, ["mpi.regimes.0.process_rate"], 1 / 2),
+]
+
+
+@pytest.mark.parametrize(("rate", "ranks", "ppn", "widened", "saves"), PATHS)
+@pytest.mark.parametrize("model", ["flow", "packet"])
+def test_the_path_of_a_process_is_named_and_what_is_nearly_as_full(
+    tmp_path, model, rate, ranks, ppn, widened, saves
+):
+    this = job(tmp_path, SLOW_PATHS.replace("1 GB/s", rate), one_to_one, ranks, ppn=ppn, model=model)
+    report = simulate(this)
+    estimate = dict(report.limit)
+    assert estimate["kind"] == "process", causes.sentence(estimate)
+    assert "mpi.regimes.process_rate" in estimate["why"]
+    assert "NICs limit" not in estimate["why"]
+    assert estimate["saves"] == pytest.approx(saves, rel=0.05)
+    what_if.simulated(this, report)
+    applied = report.what_if[0]
+    assert sorted(key for key, _ in applied["overrides"]) == widened
+    assert applied["saves"] == pytest.approx(saves, rel=0.1)
+
+
+def test_an_incast_at_the_path_of_its_receiver_says_so(tmp_path):
+    # 15 MB at 1 GB/s into rank 0, whose NIC could take 5 GB/s: 15 ms, or 7.5 ms with 2 GB/s.
+    this = job(tmp_path, SLOW_PATHS, incast, 16, ppn=1)
+    report = simulate(this)
+    assert report.limit["kind"] == "incast"
+    assert "whose own path from its NIC" in report.limit["why"]
+    what_if.simulated(this, report)
+    assert [key for key, _ in report.what_if[0]["overrides"]] == ["mpi.regimes.0.process_rate"]
+    assert report.what_if[0]["saves"] == pytest.approx(1 / 2, rel=0.05)
 
 
 BY_PACKETS = [

@@ -274,6 +274,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     let Summary { message_latency, node_memory, collectives } = ended.views.summary();
     let mean = Bytes(ended.bytes / ended.messages.max(1));
     let utilisation = Utilisation::of((&ended.links, &names, hosts), &node_memory, mean, makespan);
+    let utilisation = utilisation.with_processes((totals, &title.host_of_rank), hosts, makespan);
     let report = Report {
         platform_toml: title.platform_toml.clone(),
         hopcast_version: env!("CARGO_PKG_VERSION"),

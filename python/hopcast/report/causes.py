@@ -45,7 +45,7 @@ class Limit:
 
     kind: str
     """"late-sender", "slow-rank", "serial-part", "imbalance", "computing", "no-progress", "latency",
-    "software", "nic", "incast", "links", "placement", "memory" or "bandwidth"."""
+    "software", "nic", "process", "incast", "links", "placement", "memory" or "bandwidth"."""
     why: str
     """The limit, in a sentence."""
     change: str
@@ -204,6 +204,9 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
     if summary["hosts_used"] == 1:
         place = "memory"
     share = units.percent(held + flowing)
+    full = summary.get("utilisation")
+    if place in (None, "NIC") and _are_paths_fullest(full):
+        return _widened(_of_paths(summary, share, saves, crowded=place == "NIC"), full)
     if place == "memory":
         kind, keys = "memory", ("memory",)
         why = f"The memory of nodes limits this run: messages within them are {share} of its critical path."
@@ -223,7 +226,31 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
         kind, keys = "links", ("links",)
         name = "the network" if place == "network" else f"links of class '{place}'"
         why = f"Contention on {name} limits this run: transfers are {share} of its critical path."
-    return _widened(Limit(kind, why, _twice(keys), saves, keys), summary.get("utilisation"))
+    return _widened(Limit(kind, why, _twice(keys), saves, keys), full)
+
+
+def _are_paths_fullest(full: dict | None) -> bool:
+    """True if paths of processes are fuller than NICs, links and memory, in models that know of links."""
+    if not full or not full.get("process") or not full["nic"]:
+        return False
+    return full["process"] > max(full[name] for name in ("nic", "links", "memory"))
+
+
+def _of_paths(summary: dict, share: str, saves: float, *, crowded: bool) -> Limit:
+    keys, full, balance = ("process",), summary["utilisation"], summary["balance"]
+    if crowded and _is_incast(summary):
+        why = (
+            f"Incast limits this run: {units.percent(balance['receiver_share'])} of all bytes go to rank "
+            f"{balance['receiver']}, whose own path from its NIC its senders share "
+            f"(mpi.regimes.process_rate); transfers are {share} of the critical path."
+        )
+        return Limit("incast", why, _twice(keys), saves, keys)
+    why = (
+        "The path of a process to its NIC limits this run (mpi.regimes.process_rate): transfers are "
+        f"{share} of its critical path, and the fullest such path is {units.percent(full['process'])} busy, "
+        f"the fullest NIC {units.percent(full['nic'])}."
+    )
+    return Limit("process", why, _twice(keys), saves, keys)
 
 
 def _is_incast(summary: dict) -> bool:
@@ -233,7 +260,12 @@ def _is_incast(summary: dict) -> bool:
 
 
 def _twice(keys: tuple[str, ...]) -> str:
-    names = {"nic": "NICs", "links": "links", "memory": "memory"}
+    names = {
+        "nic": "NICs",
+        "process": "processes' paths to their NICs",
+        "links": "links",
+        "memory": "memory",
+    }
     return f"twice the bandwidth of {units.listed([names[key] for key in keys])}"
 
 
@@ -242,7 +274,11 @@ def _widened(limit: Limit, full: dict | None) -> Limit:
 
     Transfers that took s become no shorter than s · next / named, the utilisations of both.
     """
-    others = [name for name in ("nic", "links", "memory") if name not in limit.keys]
+    # Twice the bandwidth of NICs includes the paths of processes to them.
+    own = {*limit.keys, "process"} if "nic" in limit.keys else set(limit.keys)
+    others = [
+        name for name in ("nic", "process", "links", "memory") if name not in own and name in (full or {})
+    ]
     named = max(full[name] for name in limit.keys) if full else 0.0
     if not (others and named):
         return limit
@@ -252,7 +288,12 @@ def _widened(limit: Limit, full: dict | None) -> Limit:
     if alone >= _WORTH * limit.saves:
         return replace(limit, saves=alone)
     classes = full["links_class"]
-    words = {"nic": "NICs", "links": f"links of class '{classes}'", "memory": "the memory of nodes"}
+    words = {
+        "nic": "NICs",
+        "process": "processes' paths to their NICs",
+        "links": f"links of class '{classes}'",
+        "memory": "the memory of nodes",
+    }
     verb = "is" if following == "memory" else "are"
     name = words[following][0].upper() + words[following][1:]
     keys = (*limit.keys, following)

@@ -192,11 +192,10 @@ pub struct Views {
 impl Views {
     /// The views that `detail` asks for, of ranks in these places.
     pub fn new(placement: Arc<[Endpoint]>, detail: Detail) -> Views {
-        let ranks = placement.len() as u32;
         let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(&placement, detail));
         let others: Vec<Box<dyn View>> = others.collect();
         let hear_everything = others.iter().any(|view| view.hears() == Hears::Everything);
-        let (ranks, calls) = (Ranks::new(ranks), Calls::new(ranks, detail));
+        let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));
         let contention = Contention::default();
         Views { ranks, calls, contention, placement, detail, others, hear_everything }
     }

@@ -1,9 +1,11 @@
 //! Totals by rank: where its time went, and what it sent and received.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use engine::{Duration, Observer, Time};
 use mpi::{Cause, Causes, Path, Record};
+use network::Endpoint;
 use serde::{Deserialize, Serialize};
 
 use super::{View, of_kind, restored, saved};
@@ -30,6 +32,14 @@ pub struct RankTotals {
     pub messages_received: u64,
     /// Their bytes.
     pub bytes_received: u64,
+    /// Messages sent to other hosts.
+    pub messages_out: u64,
+    /// Their bytes.
+    pub bytes_out: u64,
+    /// Messages received from other hosts.
+    pub messages_in: u64,
+    /// Their bytes.
+    pub bytes_in: u64,
 }
 
 impl RankTotals {
@@ -49,6 +59,8 @@ impl RankTotals {
 pub struct Ranks {
     totals: Vec<RankTotals>,
     last: Option<Last>,
+    #[serde(skip)]
+    placement: Arc<[Endpoint]>,
 }
 
 /// The rank that was done last; the lowest of several.
@@ -63,9 +75,10 @@ pub struct Last {
 }
 
 impl Ranks {
-    /// For this many ranks.
-    pub fn new(ranks: u32) -> Ranks {
-        Ranks { totals: vec![RankTotals::default(); ranks as usize], last: None }
+    /// Zeros for ranks in these places.
+    pub fn new(placement: &Arc<[Endpoint]>) -> Ranks {
+        let totals = vec![RankTotals::default(); placement.len()];
+        Ranks { totals, last: None, placement: placement.clone() }
     }
 
     /// By rank.
@@ -100,12 +113,18 @@ impl Observer<Record> for Ranks {
                 }
             }
             Record::Message { from, to, bytes, .. } => {
+                let [here, there] = [from, to].map(|rank| self.placement[rank.0 as usize].host);
+                let crosses = u64::from(here != there);
                 let sender = &mut self.totals[from.0 as usize];
                 sender.messages_sent += 1;
                 sender.bytes_sent = sender.bytes_sent.saturating_add(bytes.0);
+                sender.messages_out += crosses;
+                sender.bytes_out = sender.bytes_out.saturating_add(crosses * bytes.0);
                 let receiver = &mut self.totals[to.0 as usize];
                 receiver.messages_received += 1;
                 receiver.bytes_received = receiver.bytes_received.saturating_add(bytes.0);
+                receiver.messages_in += crosses;
+                receiver.bytes_in = receiver.bytes_in.saturating_add(crosses * bytes.0);
             }
             Record::Contention { .. } | Record::Collective { .. } => {}
             Record::Finish { rank, at, path } => {
@@ -127,6 +146,10 @@ impl RankTotals {
         self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
         self.messages_received += other.messages_received;
         self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.messages_out += other.messages_out;
+        self.bytes_out = self.bytes_out.saturating_add(other.bytes_out);
+        self.messages_in += other.messages_in;
+        self.bytes_in = self.bytes_in.saturating_add(other.bytes_in);
     }
 }
 
@@ -143,7 +166,8 @@ impl View for Ranks {
     }
 
     fn restore(&mut self, saved: &[u8]) {
-        *self = restored(saved);
+        let placement = std::mem::take(&mut self.placement);
+        *self = Ranks { placement, ..restored(saved) };
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -1,4 +1,4 @@
-//! How full the NICs, links and memories of a run were: what else is the limit once one of them is widened.
+//! How full the NICs, processes' paths to them, links and memories of a run were: what else is the limit once one of them is widened.
 //!
 //! ```text
 //! utilisation = bytes / (rate · makespan), of the fullest of its kind
@@ -6,20 +6,26 @@
 //!
 //! A NIC and the link of its host are one, as in the models: its rate is the narrower of `nic.bandwidth` and the
 //! `nic_rate` of the regime of the mean message. A memory has the rate of all copies of a host together, for
-//! the mean message likewise. Models that know of no links leave those of NICs and links at 0.
+//! the mean message likewise. The path of a process to a NIC has `process_rate` of the process's mean message, and as
+//! many of them as a host has NICs; where further processes add another rate, it has its share of what all
+//! processes of the host get that send. Models that know of no links leave those of NICs and links at 0.
+
+use std::collections::BTreeMap;
 
 use engine::{Bandwidth, Bytes, Time};
-use network::HostParameters;
 use network::message::LinkUse;
+use network::{HostParameters, Regime};
 use serde::Serialize;
 
-use super::{LinkNames, Links, NodeMemoryReport};
+use super::{LinkNames, Links, NodeMemoryReport, RankTotals};
 
 /// How full the fullest of each kind was, over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Utilisation of NICs with the links of their hosts \[0..1\].
     pub nic: f64,
+    /// Utilisation of the paths of processes to their NICs \[0..1\].
+    pub process: f64,
     /// Utilisation of links between routers \[0..1\].
     pub links: f64,
     /// The class of that link.
@@ -57,6 +63,42 @@ impl Utilisation {
         }
         fullest
     }
+
+    /// Adds the fullest path of a process, of ranks with these totals on these hosts.
+    pub fn with_processes(
+        mut self,
+        (totals, host_of_rank): (&[RankTotals], &[u32]),
+        hosts: &HostParameters,
+        makespan: Time,
+    ) -> Utilisation {
+        let paths = makespan.seconds() * f64::from(hosts.nics.count);
+        if paths == 0.0 {
+            return self;
+        }
+        let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
+        for (rank, host) in totals.iter().zip(host_of_rank) {
+            *senders.entry(*host).or_default() += u32::from(rank.bytes_out > 0);
+        }
+        let share = |bytes: u64, messages: u64, active: u32| {
+            let mean = Bytes(bytes / messages.max(1));
+            bytes as f64 / (path_rate(&hosts.regimes[hosts.regime_of(mean)], active) * paths)
+        };
+        for (rank, host) in totals.iter().zip(host_of_rank) {
+            let out = share(rank.bytes_out, rank.messages_out, senders[host]);
+            self.process = self.process.max(out).max(share(rank.bytes_in, rank.messages_in, 1));
+        }
+        self
+    }
+}
+
+/// Rate of each of `active` processes of a host: `(R_Cb + (k - 1) R_Ci) / k`, see [`Regime`] \[B/s\].
+fn path_rate(regime: &Regime, active: u32) -> f64 {
+    if regime.process_rate == Bandwidth::INFINITE {
+        return f64::INFINITY;
+    }
+    let (base, active) = (rate(regime.process_rate), f64::from(active.max(1)));
+    let further = base + regime.process_rate_change;
+    ((base + (active - 1.0) * further) / active).max(1.0)
 }
 
 /// \[B/s\]
