@@ -32,7 +32,7 @@ check-full: build
 	@./.ci/packages
 	cargo test --workspace
 	$(MAKE) fuzz
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # Formatting and lints, of Rust and of Python.
 lint: $(VENV)/.tools

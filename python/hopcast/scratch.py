@@ -39,8 +39,11 @@ def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
     """A new folder with its lock; no lock where the file system has none."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        lock = _lock(path)
-        # Another run may have found the folder before it was locked, and removed it.
+        # Another run may find the folder before it is locked: then that one has the lock, and removes it.
+        try:
+            lock = _lock(path)
+        except BlockingIOError:
+            continue
         if path.is_dir():
             return path, lock
         if lock is not None:
@@ -48,7 +51,10 @@ def _locked(parent: Path, prefix: str) -> tuple[Path, int | None]:
 
 
 def _lock(path: Path) -> int | None:
-    """Locks a folder, unless another process has; the lock ends with this process, however that ends."""
+    """Locks a folder; the lock ends with this process, however that ends. None where nothing can be locked.
+
+    Raises `BlockingIOError` if another process has it locked.
+    """
     if fcntl is None:
         return None
     try:
@@ -57,6 +63,9 @@ def _lock(path: Path) -> int | None:
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise
     except OSError:
         os.close(lock)
         return None
@@ -65,7 +74,10 @@ def _lock(path: Path) -> int | None:
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
     for path in parent.glob(f"{prefix}*"):
-        lock = _lock(path)
+        try:
+            lock = _lock(path)
+        except BlockingIOError:
+            continue
         if lock is None:
             continue
         try:
