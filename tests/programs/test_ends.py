@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,7 @@ def test_a_deadlock_of_many_ranks_is_grouped_by_call_and_place(ends) -> None:
     """All but rank 2 stand in the barrier, which is three lines below rank 2's receive."""
     done = hopcast("run", "hopper", "-n", "3000", ends, "4")
     assert done.returncode == 3
-    lines = [line.strip() for line in done.stdout.splitlines()]
-    for stands, place in (("rank 2: MPI_Recv", 12), ("ranks 0, 1, 3 and 2,996 more: MPI_Barrier", 14)):
-        found = [line for line in lines if line.startswith(stands)]
-        assert len(found) == 1 and f"at ends.c:{place}" in found[0], done.stdout
-    assert not any("more ranks" in line for line in lines)
+    said = " ".join(done.stdout.split())
+    assert re.search(r"rank 2: MPI_Recv\([^)]*\) at \S*ends\.c:12 in main", said), said
+    assert re.search(r"ranks 0, 1, 3 and 2,996 more: MPI_Barrier at \S*ends\.c:14 in main", said), said
+    assert "more ranks" not in said
