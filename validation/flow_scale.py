@@ -23,9 +23,9 @@ from typing import Any
 
 import building
 from hydro_networks import EDGE, command
-from kept import kept
 from recordings import ROOT, Absent
 from results import Kind, Range, Result, main
+from run_cache import cached
 from table_1 import NETWORKS
 
 import hopcast
@@ -72,7 +72,7 @@ def replayed(trace: str, platform: str, placement: str) -> dict[str, Any]:
 def replay(out: Path, trace: Path, platform: str, placement: str) -> dict[str, Any]:
     """The same, kept for the same build."""
     name = f"flow-scale-{trace.stem}-{platform}-{placement}"
-    return kept(out, name, replayed, str(trace), platform, placement)
+    return cached(out, name, replayed, str(trace), platform, placement)
 
 
 def hours(run: dict[str, Any]) -> float:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import results
-from kept import cost, facts, kept
 from results import Kind, Range, Result
+from run_cache import cached, cost, facts
 
 import hopcast
 
@@ -63,7 +63,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
     ranks = CORES * (64 if quick else NODES)
     compared = []
     for size in (1024, 4096):
-        one = kept(out, f"gemini-allreduce-{ranks}-{size}", allreduce, ranks, size)
+        one = cached(out, f"gemini-allreduce-{ranks}-{size}", allreduce, ranks, size)
         what = f"{size // 1024} KiB on {ranks:,} ranks"
         least, why = least_s(ranks, size)
         predicted_us = 1e6 * one["makespan_s"]

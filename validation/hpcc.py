@@ -26,9 +26,9 @@ import building
 import debian
 import hpl_input
 import pictures
-from kept import kept
 from recordings import Absent
 from results import Kind, Range, Result, main
+from run_cache import cached
 
 KIND = Kind.OWN
 NO_NULL = "compares what programs print, and rates"
@@ -160,7 +160,7 @@ def ring_GBps(out: str, nodes: int) -> dict[str, float]:
 def ring(out: Path, quick: bool) -> list[Result]:
     """Fig. 4 of NSIM from the real benchmark."""
     nodes = [2, 4, 16] if quick else [2, 4, 8, 16, 32, 64, 128, 256]
-    rates = [kept(out, f"hpcc-ring-{count}", ring_GBps, str(out), count)["rate"] for count in nodes]
+    rates = [cached(out, f"hpcc-ring-{count}", ring_GBps, str(out), count)["rate"] for count in nodes]
     figure, axes = pictures.pyplot().subplots(figsize=(7, 4))
     axes.plot(nodes, rates, marker="o")
     axes.set_xscale("log", base=2)

@@ -25,8 +25,8 @@ import debian
 import hpcc
 import hpl_input
 import null_model
-from kept import kept
 from results import Kind, Range, Result, main
+from run_cache import cached
 
 KIND = Kind.OWN
 
@@ -102,7 +102,7 @@ def kept_run(
 ) -> Run:
     """HPL on a square of processes, or what this build of hopcast has given before."""
     folder = out.resolve() / "hpl" / name
-    return Run(**kept(out, f"hpl-{name}-{order}-{side}", facts, order, side, str(folder), flags, checked))
+    return Run(**cached(out, f"hpl-{name}-{order}-{side}", facts, order, side, str(folder), flags, checked))
 
 
 def facts(order: int, side: int, folder: str, flags: tuple[str, ...], checked: bool) -> dict:

@@ -28,9 +28,9 @@ import benchmark_fits as fits
 import benchmark_outputs as outputs
 import null_model
 import results
-from kept import kept
 from recordings import Absent
 from results import Kind, Result
+from run_cache import cached
 
 import hopcast
 from hopcast import MPI
@@ -118,7 +118,7 @@ def simulated_s(file: str, ranks: int, per_node: int, cells: list) -> dict[str, 
 def predicted(out: Path, name: str, file: Path, *args) -> dict:
     """Times that are simulated on a platform file, kept for the same file."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
-    return kept(out, f"{name}-{digest}", simulated_s, str(file), *args)
+    return cached(out, f"{name}-{digest}", simulated_s, str(file), *args)
 
 
 def row(what: str, nodes: int, size: int, measured_s: float, ours_s: float, why: str) -> Result:

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy
 import pictures
 import results
-from kept import cost, facts, kept
 from results import Kind, Range, Result
+from run_cache import cached, cost, facts
 
 import hopcast
 
@@ -107,7 +107,7 @@ def bruck(out: Path, quick: bool) -> list[Result]:
         runs = []
         for sizes in GROWING[: GROWING.index(last) + 1]:
             name = "x".join(map(str, sizes))
-            one = kept(out, f"nsim-bruck-{name}-{size}", alltoall, list(sizes), size)
+            one = cached(out, f"nsim-bruck-{name}-{size}", alltoall, list(sizes), size)
             runs.append(one)
             what = f"Bruck's all-to-all of {size} B on {name}: memory"
             memory = one["peak_rss_B"] / GIB

@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy
 import pictures
 import results
-from kept import facts, kept, speed
 from results import Kind, Range, Result
+from run_cache import cached, facts, speed
 
 import hopcast
 
@@ -173,7 +173,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
     sizes = [8, 8, 4] if quick else [16, 16, 8]
     name = "x".join(map(str, sizes))
     runs = {
-        kib: kept(out, f"nsim-pairwise-{name}-{kib}", run, sizes, kib)
+        kib: cached(out, f"nsim-pairwise-{name}-{kib}", run, sizes, kib)
         for kib in ((SHOWN, 16) if quick else (SHOWN, 16, 32, 128))
     }
     compared = []

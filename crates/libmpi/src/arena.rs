@@ -7,7 +7,7 @@
 //! ```
 //!
 //! It is mapped before any rank is forked, so that an address means the same in all. One process works at a time (they
-//! pass a turn, see `live::apart`); the lock is for threads of a program that print meanwhile. Without it, memory comes
+//! pass a turn, see `live::process_isolation`); the lock is for threads of a program that print meanwhile. Without it, memory comes
 //! from the C library, as ever.
 
 use std::alloc::{GlobalAlloc, Layout, System};

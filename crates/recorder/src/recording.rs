@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use workload::trace::hct::between::{self, Between};
+use workload::trace::hct::gaps::{self, Gap};
 use workload::trace::hct::rank::{Clock, Head, RankWriter, Standing};
 use workload::trace::hct::shape::Shape;
 
@@ -15,7 +15,7 @@ struct Recording {
     path: String,
     writer: RankWriter<File>,
     /// What has happened since the last call.
-    between: Between,
+    between: Gap,
     /// How long the rank has polled since then \[ns\].
     polled_ns: u64,
     /// What is counted, besides time.
@@ -85,7 +85,7 @@ pub fn open(folder: &str, mut head: Head, block_ns: u64) {
         let begun = File::create(&path).and_then(|file| RankWriter::new(file, &head, block_ns));
         match begun {
             Ok(writer) => {
-                let (between, due) = (Between::default(), Due::of(head.clock, block_ns));
+                let (between, due) = (Gap::default(), Due::of(head.clock, block_ns));
                 let counting = counters.map(Counting::new);
                 let watched = Watched::default();
                 *recording = Some(Recording { path, writer, between, polled_ns: 0, counting, due, watched });
@@ -123,7 +123,7 @@ pub fn push(shape: &Shape, begin_ns: u64, end_ns: u64) {
             return;
         };
         let mut before = std::mem::take(between);
-        if !between::finds(&shape.did) {
+        if !gaps::finds(&shape.did) {
             before.waited_ns = 0;
         }
         if let Some(counting) = counting {

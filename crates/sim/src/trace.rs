@@ -1,7 +1,7 @@
 //! Recorded runs on disk: finds the files of a trace and opens them for the readers; what was recorded, as a table.
 
-mod look;
-mod make;
+mod convert;
+mod inspect;
 mod nodes;
 mod stop;
 
@@ -17,7 +17,7 @@ use mpi::Rank;
 use serde_json::{Value, json};
 use workload::trace::causality::Check;
 use workload::trace::computing::{Computing, Rate};
-use workload::trace::hct::between::Count;
+use workload::trace::hct::gaps::Count;
 use workload::trace::{
     self, Clocks, Mode, RankSummary, ReadAt, ReplayOptions, SharedSet, TraceError, TraceFile, Wildcards,
 };
@@ -25,8 +25,8 @@ use workload::trace::{
 use crate::config::InputError;
 use crate::table::{Column, Table};
 
-pub use look::{dump, lint, recorded};
-pub use make::{Part, Task, convert, scale, slice};
+pub use convert::{Part, Task, convert, scale, slice};
+pub use inspect::{dump, lint, recorded};
 pub use stop::Stop;
 
 /// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the

@@ -9,7 +9,7 @@ use engine::{Bytes, Duration, EventRate, Time};
 use mpi::operation::Work;
 use mpi::{Op, Rank};
 use workload::trace::computing::{Computing, Rate};
-use workload::trace::hct::between::{Between, Count};
+use workload::trace::hct::gaps::{Count, Gap};
 use workload::trace::hct::rank::{Clock, Event, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
 use workload::trace::hct::shape::{Amount, Collected, Did, From, Received, Sent, Shape};
@@ -63,12 +63,12 @@ fn calls(rank: u32, ranks: u32, rounds: u64) -> Vec<Event> {
         end_ns: begin_ns + 100,
         between,
     };
-    let none = Between::default();
+    let none = Gap::default();
     let mut all = vec![event(&shape("MPI_Init", Did::Overhead), 0, none)];
     let mut now = 100;
     for round in 0..rounds {
         let counts = [1000 + 100 * (round % 4), 3 * (round % 2), 0, 0, 0, 0, 0, 0];
-        all.push(event(&exchange, now + 1000, Between { counts, ..none }));
+        all.push(event(&exchange, now + 1000, Gap { counts, ..none }));
         all.push(event(&sum, now + 1100, none));
         now += 1200;
     }
@@ -266,7 +266,7 @@ fn a_gap_is_its_count_over_the_rate() {
 fn operations_are_left_to_the_platform() {
     let counted = |polls, flops| {
         let mut events = calls(0, 1, 1);
-        events[1].between = Between { polls, waited_ns: 0, counts: [flops, 0, 0, 0, 0, 0, 0, 0] };
+        events[1].between = Gap { polls, waited_ns: 0, counts: [flops, 0, 0, 0, 0, 0, 0, 0] };
         let set = HctSet::open(vec![file(events, &head(0, 1, false, &["flops"]))]).unwrap();
         let work = |mode| computed(Arc::new(set), by("flops", Rate::Platform, mode));
         work(Mode::Dependencies)

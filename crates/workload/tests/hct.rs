@@ -9,8 +9,8 @@ use engine::{Duration, EventRate, Time};
 use mpi::operation::{Peer, Request, TagMatch, Work};
 use mpi::{Op, Rank};
 use workload::trace::computing::{Computing, Rate};
-use workload::trace::hct::between::{Between, Count};
 use workload::trace::hct::end::Standing;
+use workload::trace::hct::gaps::{Count, Gap};
 use workload::trace::hct::name::Name;
 use workload::trace::hct::rank::{Clock, Head, RankWriter};
 use workload::trace::hct::set::HctSet;
@@ -78,7 +78,7 @@ fn counted_ring(rank: u32, rounds: u64, tallied: bool, counted: &[&str]) -> Vec<
             // Of the gap before MPI_Waitall 400 ns were waiting.
             let waited_ns = if polls > 0 { 400 } else { 0 };
             let counts = std::array::from_fn(|of| if of < counted.len() { 500 + at % 3 } else { 0 });
-            let before = Between { polls, waited_ns, counts };
+            let before = Gap { polls, waited_ns, counts };
             writer.push_after(&before, call, now, now + 100 + at % 7).unwrap();
             now += 1000;
         }

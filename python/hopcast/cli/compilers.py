@@ -51,12 +51,12 @@ FORTRAN_OFF = _Extra([], [])
 
 def fortran(compiler: list[str]) -> _Extra:
     """mpif.h, the modules, and the procedures of Fortran's names, for this compiler."""
-    from hopcast.live.fortran import made
+    from hopcast.live.fortran import build_modules
 
-    folder = made.folder(compiler)
+    folder = build_modules.folder(compiler)
     # Calls of one procedure with buffers of different types are what mpif.h is for.
-    mismatch = ["-fallow-argument-mismatch"] if made.refuses_mismatch(compiler) else []
-    return _Extra([f"-I{folder}", *mismatch], [str(folder / made.ARCHIVE)])
+    mismatch = ["-fallow-argument-mismatch"] if build_modules.refuses_mismatch(compiler) else []
+    return _Extra([f"-I{folder}", *mismatch], [str(folder / build_modules.ARCHIVE)])
 
 
 def arguments(words: tuple[str, ...], extra: _Extra = FORTRAN_OFF) -> list[str]:

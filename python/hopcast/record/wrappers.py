@@ -1,7 +1,7 @@
 """The wrappers of MPI's functions, in C, for one MPI library: made from the prototypes of its mpi.h.
 
 Every function of the library that returns an error code gets one. What is known of a function's arguments is
-told to the recorder by a line of C (`told.py`); of all others, the name and the time.
+told to the recorder by a line of C (`call_hooks.py`); of all others, the name and the time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hopcast.record.told import TOLD, Told
+from hopcast.record.call_hooks import CALL_HOOKS, CallHook
 
 
 @dataclass(frozen=True)
@@ -73,51 +73,51 @@ def _split(text: str) -> list[str]:
 
 def wrapper(function: Prototype) -> str:
     """One function in C."""
-    told = TOLD.get(function.name.removesuffix("_c"), Told("hct_overhead(call);"))
+    hook = CALL_HOOKS.get(function.name.removesuffix("_c"), CallHook("hct_overhead(call);"))
     names = [name for _, name in function.parameters]
     declared = ", ".join(declaration for declaration, _ in function.parameters) or "void"
     given, lines = list(names), []
-    if told.status:
-        status = names[told.status - 1]
+    if hook.status:
+        status = names[hook.status - 1]
         lines.append(
             f"MPI_Status own_status, *status = {status} == MPI_STATUS_IGNORE ? &own_status : {status};"
         )
-        given[told.status - 1] = "status"
-    if told.statuses:
-        statuses = names[told.statuses - 1]
+        given[hook.status - 1] = "status"
+    if hook.statuses:
+        statuses = names[hook.statuses - 1]
         lines.append(
             f"MPI_Status few_own[FEW], *own = {statuses} != MPI_STATUSES_IGNORE ? NULL : a1 <= FEW ? few_own"
             f" : memory(NULL, (size_t)a1 * sizeof(MPI_Status)), *status = own ? own : {statuses};"
         )
-        given[told.statuses - 1] = "status"
+        given[hook.statuses - 1] = "status"
     call = f"real({', '.join(given)})"
 
     def filled(text: str) -> str:
         return re.sub(r"\$(\d+)", lambda found: given[int(found.group(1)) - 1], text)
 
     freed = [
-        *(["    if (own != few_own) free(own);"] if told.statuses else []),
-        *(["    if (keys != few) free(keys);"] if "*keys" in told.before else []),
+        *(["    if (own != few_own) free(own);"] if hook.statuses else []),
+        *(["    if (keys != few) free(keys);"] if "*keys" in hook.before else []),
     ]
-    if told.found:
-        return _poll(function, told, lines, call, freed, filled)
+    if hook.found:
+        return _poll(function, hook, lines, call, freed, filled)
     return "\n".join(
         [
             f"int MPI_{function.name}({declared}) {{",
             f"    REAL({function.name})",
             f'    ENTER("MPI_{function.name}")',
             *(f"    {line}" for line in lines),
-            *([f"    {filled(told.before)}"] if told.before else []),
-            *([f"    if (seen) stands_with({filled(told.stands)});"] if told.stands else []),
+            *([f"    {filled(hook.before)}"] if hook.before else []),
+            *([f"    if (seen) stands_with({filled(hook.stands)});"] if hook.stands else []),
             f"    int result = {call};",
             "    if (seen) call.end_ns = now_ns();",
             *(
-                [f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.agree)} call.end_ns = now_ns(); }}"]
-                if told.agree
+                [f"    if (seen && result == MPI_SUCCESS) {{ {filled(hook.agree)} call.end_ns = now_ns(); }}"]
+                if hook.agree
                 else []
             ),
             "    LOCK",
-            f"    if (seen && result == MPI_SUCCESS) {{ {filled(told.after)} }}",
+            f"    if (seen && result == MPI_SUCCESS) {{ {filled(hook.after)} }}",
             "    else if (seen) hct_overhead(call);",
             *freed,
             "    DONE",
@@ -129,7 +129,7 @@ def wrapper(function: Prototype) -> str:
 
 def _poll(
     function: Prototype,
-    told: Told,
+    hook: CallHook,
     lines: list[str],
     call: str,
     freed: list[str],
@@ -141,7 +141,7 @@ def _poll(
     names = ", ".join(name for _, name in function.parameters)
     kept = [("MPI_Status *status", "status")]
     kept += [
-        (f"uintptr_t {name}", name.strip("*")) for name in ("key", "*keys") if f" {name} =" in told.before
+        (f"uintptr_t {name}", name.strip("*")) for name in ("key", "*keys") if f" {name} =" in hook.before
     ]
     declared = ", ".join(declaration for declaration, _ in kept)
     given = ", ".join(name for _, name in kept)
@@ -149,9 +149,9 @@ def _poll(
     def body(begins: str, in_vain: str) -> list[str]:
         return [
             f"    {begins}",
-            *(f"    {line}" for line in (*lines, *filter(None, [filled(told.before)]))),
+            *(f"    {line}" for line in (*lines, *filter(None, [filled(hook.before)]))),
             f"    int result = {call};",
-            f"    if (result == MPI_SUCCESS && !({filled(told.found)})) {{ {in_vain} }}",
+            f"    if (result == MPI_SUCCESS && !({filled(hook.found)})) {{ {in_vain} }}",
             f"    else if (seen) found_{function.name}(poll, result, {names}, {given});",
             *freed,
             "    inside--;",
@@ -163,7 +163,7 @@ def _poll(
         [
             f"static APART void found_{function.name}(struct poll poll, int result, {own}, {declared}) {{",
             f'    FOUND("MPI_{function.name}")',
-            f"    if (result == MPI_SUCCESS) {{ {filled(told.after)} }}",
+            f"    if (result == MPI_SUCCESS) {{ {filled(hook.after)} }}",
             "    else hct_overhead(call);",
             "    GO_ON",
             "    unlock();",

@@ -7,7 +7,7 @@ use super::{communicator, error, one_sided};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Object};
 use crate::live::process::Process;
-use crate::mpich::told;
+use crate::mpich::callbacks;
 
 /// A value under a key.
 #[derive(Debug, Clone, Copy)]
@@ -224,7 +224,7 @@ fn remove(me: &Process, object: Object, key: c_int) -> Answer {
         // SAFETY: the program has given it as the function that deletes such attributes.
         let code = unsafe {
             let delete = std::mem::transmute::<*mut c_void, Delete>(keyval.delete);
-            delete(told::object(object), key, value, keyval.state)
+            delete(callbacks::object(object), key, value, keyval.state)
         };
         refused(object, "deletes", code)?;
     }
@@ -238,7 +238,7 @@ fn refused(object: Object, what: &str, code: c_int) -> Answer {
     if code == 0 {
         return Ok(());
     }
-    let code = told::heard_error(code);
+    let code = callbacks::heard_error(code);
     let error = Error::new(Class(code), format!("the function that {what} an attribute answered {code}"));
     Err(if let Object::Datatype(_) = object { error } else { error.of(object) })
 }
@@ -257,7 +257,7 @@ pub fn copy_all(me: &Process, from: Object, to: Object) -> Answer {
                 // SAFETY: the program has given it as the function that copies such attributes.
                 let code = unsafe {
                     let copy = std::mem::transmute::<*mut c_void, Copy>(keyval.copy);
-                    copy(told::object(from), key, keyval.state, value, &raw mut copied, &raw mut flag)
+                    copy(callbacks::object(from), key, keyval.state, value, &raw mut copied, &raw mut flag)
                 };
                 refused(from, "copies", code)?;
             }

@@ -9,7 +9,7 @@ use crate::abi::handle::{self, Comm, Errhandler, File, Object};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::place;
 use crate::live::process::{Phase, Process};
-use crate::mpich::told;
+use crate::mpich::callbacks;
 
 /// A function of the program that hears of errors.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +45,10 @@ fn handle_error(me: &Process, of: Option<Object>, code: c_int, words: &dyn Fn() 
     let known = me.objects.handlers.borrow().get(handler.0).map(|known| known.function);
     match known {
         Some(function) => {
-            let (mut number, mut code) = (told::object(object), told::error(code));
+            let (mut number, mut code) = (callbacks::object(object), callbacks::error(code));
             // SAFETY: the program has given it as an error handler of such objects.
             unsafe { std::mem::transmute::<*mut c_void, Function>(function)(&raw mut number, &raw mut code) };
-            told::heard_error(code)
+            callbacks::heard_error(code)
         }
         None if handler == Errhandler::RETURN => code,
         None => end(me, code, &words()),

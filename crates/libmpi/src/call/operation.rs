@@ -13,7 +13,7 @@ use crate::abi::handle::{self, Datatype, Op};
 use crate::data::datatype::{Layout, Room};
 use crate::data::operator::{self, Operator};
 use crate::live::process::Process;
-use crate::mpich::told;
+use crate::mpich::callbacks;
 
 /// An operation that a program has made.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,7 @@ impl User {
         if let Some(lent) = &lent {
             datatype = lent.datatype;
         }
-        let mut handed = Datatype(told::datatype(datatype));
+        let mut handed = Datatype(callbacks::datatype(datatype));
         match self.function {
             Function::Long(function) => {
                 let mut length = count as i64;

@@ -2,7 +2,6 @@
 
 pub mod aggregation;
 pub mod agreement;
-pub mod apart;
 pub mod basic;
 pub mod channel;
 pub mod copying;
@@ -13,6 +12,7 @@ pub mod file;
 pub mod meeting;
 pub mod operator;
 pub mod parcel;
+pub mod remote_memory;
 pub mod touched;
 pub mod type_map;
 pub mod window;

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use engine::hash::Map;
 use mpi::operation::Data;
 
-use super::apart::Far;
 use super::meeting::Key;
 use super::operator::Accumulation;
 use super::parcel::Place;
+use super::remote_memory::Far;
 use super::touched::{Memories, Memory, Role, touching};
 
 /// What one member opens.

@@ -8,7 +8,7 @@ use super::exchange::Words;
 use super::python::Object;
 use super::regions::Region;
 use super::{Interpreter, active};
-use crate::door;
+use crate::launch;
 use crate::live::process::Process;
 use crate::live::{Fault, Runs};
 use crate::process_view;
@@ -36,8 +36,8 @@ pub unsafe extern "C" fn hopcast_interpreter(
         Ok(interpreter) => {
             // SAFETY: it is held, and a rank takes it when it begins.
             unsafe { (interpreter.python.save)() };
-            door::live(&job, &result, |job, prepared, computing| {
-                door::interpreted(job, prepared, computing, Runs::Interpreter(interpreter))
+            launch::live(&job, &result, |job, prepared, computing| {
+                launch::interpreted(job, prepared, computing, Runs::Interpreter(interpreter))
             })
         }
         Err(missing) => {

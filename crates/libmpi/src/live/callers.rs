@@ -1,4 +1,4 @@
-//! Places and times at which a program calls MPI, looks at a clock or sleeps, if they are wanted: a stub in front of each
+//! Places and times at which a program calls MPI, looks at a clock or sleeps, noted on request: a stub in front of each
 //! function notes its return address and the processor's time stamp.
 
 use std::ptr;
@@ -7,26 +7,27 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 static WANTED: AtomicBool = AtomicBool::new(false);
 /// The return address and the time stamp of the last call.
 static LAST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
-/// Where the next stub goes, and how many there is room for there.
+/// Address of the next stub, and number of stubs that there is room for.
 static ROOM: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
 
-/// \[bytes\] of a stub, and how many are made at a time.
+/// Length of a stub \[bytes\].
 const STUB_BYTES: usize = 64;
+/// Number of stubs that one mapping has room for.
 const MOST: usize = 128;
 
-/// Programs that are loaded from now on tell.
-pub fn want() {
+/// Notes the calls of programs that are loaded from now on.
+pub fn enable() {
     WANTED.store(true, Ordering::Relaxed);
 }
 
-/// What a program shall call instead of the function `name` at `address`.
-pub fn stub(name: &str, address: usize) -> Option<usize> {
+/// Stub in front of the MPI function `name` at `address`; `None` for other functions.
+pub fn mpi_stub(name: &str, address: usize) -> Option<usize> {
     let is_mpi = name.starts_with("MPI_") || name.starts_with("PMPI_") || name.starts_with("mpi_");
-    if is_mpi && address != 0 { stub_of(address) } else { None }
+    if is_mpi && address != 0 { stub_for(address) } else { None }
 }
 
-/// A stub in front of the function at `address`, if places are wanted.
-pub fn stub_of(address: usize) -> Option<usize> {
+/// Stub in front of the function at `address`, if calls are noted.
+pub fn stub_for(address: usize) -> Option<usize> {
     if !WANTED.load(Ordering::Relaxed) {
         return None;
     }
@@ -57,20 +58,20 @@ pub fn stub_of(address: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Where the last call returns to.
-pub fn last() -> usize {
+/// Return address of the last call.
+pub fn return_address() -> usize {
     LAST[0].load(Ordering::Relaxed)
 }
 
-/// Where the last call of the rank that is about to run returns to.
+/// Sets the return address of the last call of the rank that is about to run.
 #[inline]
-pub fn set_last(place: usize) {
+pub fn set_return_address(place: usize) {
     LAST[0].store(place, Ordering::Relaxed);
 }
 
-/// The time stamp of the last call; 0 if calls are not noted.
+/// Time stamp of the last call; 0 if calls are not noted.
 #[inline]
-pub fn entered() -> u64 {
+pub fn entry_stamp() -> u64 {
     LAST[1].load(Ordering::Relaxed) as u64
 }
 

@@ -114,7 +114,7 @@ fn measured(since: Since) -> Measured {
 
 /// Time that the library has worked for the MPI call that ends a stretch \[ns\].
 fn in_library_ns(began: &Reading, now: &Reading) -> u64 {
-    let entered = callers::entered();
+    let entered = callers::entry_stamp();
     let first = FIRST.get().unwrap_or(*began);
     if !(began.stamp..now.stamp).contains(&entered) || now.stamp <= first.stamp {
         return 0;

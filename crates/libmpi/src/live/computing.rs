@@ -97,7 +97,7 @@ impl Took {
     /// That of a rank whose clock has stopped at a call of MPI.
     pub fn of(process: &Process, measured: Measured) -> Took {
         let (waited, moved) = process.take_waited();
-        Took { measured, place: callers::last(), waited, moved }
+        Took { measured, place: callers::return_address(), waited, moved }
     }
 }
 

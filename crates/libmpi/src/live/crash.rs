@@ -20,10 +20,10 @@ use corosensei::trap::TrapHandlerRegs;
 use engine::{Bytes, Time};
 
 use super::Fault;
-use super::apart;
-use super::aside::{self, Standing};
+use super::guarded_copy::{self, Standing};
 use super::place::{self, Calls};
 use super::process::Process;
+use super::process_isolation;
 use crate::data::touched::{self, Memory};
 use crate::fiber::Ended;
 use crate::fiber::stacks::{self, Extent};
@@ -174,7 +174,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let stack = context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
     let looking = LOOKING.take();
     if let Some(aside) =
-        aside::trap().filter(|aside| aside.stack_ptr_in_bounds(stack) && signal == libc::SIGSEGV)
+        guarded_copy::trap().filter(|aside| aside.stack_ptr_in_bounds(stack) && signal == libc::SIGSEGV)
     {
         let calls = Calls::only(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize);
         NOTED.set(Some(Noted { signal, address, calls, pointer: Pointer::Within }));
@@ -183,10 +183,10 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
     let Some(trap) = trap.filter(|_| looking || is_rank(stack)) else {
         if signal == NUDGE {
-            apart::hurry();
+            process_isolation::hurry();
             return;
         }
-        if signal == libc::SIGINT && apart::hurry() {
+        if signal == libc::SIGINT && process_isolation::hurry() {
             return;
         }
         // SAFETY: back to what the signal does by itself; it is raised again when the handler returns.

@@ -3,20 +3,20 @@
 //! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
 
 pub mod accounting;
-pub mod ahead;
-pub mod apart;
-pub mod aside;
 pub mod callers;
 pub mod clock;
 pub mod computing;
 pub mod crash;
 pub mod debugger;
+pub mod deferred_operations;
+pub mod guarded_copy;
 pub mod interrupts;
 pub mod machine;
 pub mod neighbours;
 pub mod objects;
 pub mod place;
 pub mod process;
+pub mod process_isolation;
 pub mod profile;
 pub mod sampling;
 pub mod simulated_time;
@@ -43,11 +43,11 @@ use crate::loader::{Clone, Template, symbols};
 use crate::process_view::exit;
 use crate::process_view::floating_point::Control;
 use crate::process_view::folder;
-use apart::Slot;
-use aside::Aside;
 use clock::Clock;
 use computing::{Charge, Computing, Pending, Took};
+use guarded_copy::GuardedCopy;
 use process::{Phase, Process, Shared};
+use process_isolation::Slot;
 
 /// A rank of the program.
 struct Seat {
@@ -134,7 +134,7 @@ pub struct Live {
     clock: Clock,
     faults: Vec<Fault>,
     /// Where it is copied between ranks; none, once that has failed.
-    aside: Option<Aside>,
+    aside: Option<GuardedCopy>,
     /// Simulated time, when a rank was asked last.
     now: Time,
     /// After the seats: their fibers stand on it.
@@ -149,7 +149,7 @@ pub struct Live {
 
 impl Live {
     /// The ranks of a program; `stacks` has one for each.
-    pub fn new(runs: Runs, (stacks, aside): (Stacks, Aside), shared: Rc<Shared>) -> Live {
+    pub fn new(runs: Runs, (stacks, aside): (Stacks, GuardedCopy), shared: Rc<Shared>) -> Live {
         crash::watch();
         let clock = shared.computing.borrow().clock();
         let seats = (0..shared.ranks).map(|_| None).collect();

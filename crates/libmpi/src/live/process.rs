@@ -16,13 +16,13 @@ use mpi::source::{Completion, Status};
 use mpi::{Op, Protocol, operation};
 
 use super::Fault;
-use super::ahead::Ahead;
-use super::apart::{Inside, Slot};
 use super::callers;
 use super::computing::{Computing, Took};
 use super::debugger::Debugged;
+use super::deferred_operations::DeferredOperations;
 use super::objects::Objects;
 use super::place;
+use super::process_isolation::{Inside, Slot};
 use super::sampling::Sampling;
 use super::sites::Copies;
 use super::socket_memory::SocketMemory;
@@ -198,7 +198,7 @@ pub struct Process {
     /// The marked block that it runs.
     pub sampling: Sampling,
     /// Operations from which it has gone on before they were performed.
-    pub(super) ahead: Ahead,
+    pub(super) ahead: DeferredOperations,
     /// How often in a row it has asked for what is not there.
     pub(super) polls: Cell<u32>,
     /// For a signal handler, while it runs.
@@ -264,7 +264,7 @@ impl Process {
             receiving: Cell::new(ptr::null()),
             kernels: Calls::default(),
             sampling: Cell::new(None),
-            ahead: Ahead::default(),
+            ahead: DeferredOperations::default(),
             polls: Cell::new(0),
             trap: Cell::new(None),
             standing: Cell::new(None),
@@ -304,7 +304,7 @@ impl Process {
     #[inline]
     pub fn enter(&self) {
         self.view.enter();
-        callers::set_last(self.last_call.get());
+        callers::set_return_address(self.last_call.get());
         CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
     }
 
@@ -312,7 +312,7 @@ impl Process {
     #[inline]
     pub fn leave(&self) {
         CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
-        self.last_call.set(callers::last());
+        self.last_call.set(callers::return_address());
         self.view.leave();
     }
 

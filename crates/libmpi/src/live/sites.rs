@@ -25,7 +25,7 @@ impl Place {
     /// The place of the last call.
     #[inline]
     pub fn of_last_call(copies: &Copies) -> Place {
-        Place::of(callers::last(), copies)
+        Place::of(callers::return_address(), copies)
     }
 
     /// The place of a call that returns to `address`.

@@ -58,7 +58,7 @@ impl Linker<'_> {
     /// For these parts.
     pub fn new<'a>(parts: &'a [Part], hooks: &[Hook], thread_local: &'a Layout) -> Linker<'a> {
         let function = |hook: &Hook| match hook.function as usize {
-            address if hook.ends_computing => callers::stub_of(address).unwrap_or(address),
+            address if hook.ends_computing => callers::stub_for(address).unwrap_or(address),
             address => address,
         };
         let hooks = hooks.iter().map(|hook| (hook.name, function(hook))).collect();
@@ -186,7 +186,7 @@ impl Linker<'_> {
 /// The stub in front of what `found`, or `held` if that is the same, leads to, if somebody wants one.
 fn intercepted(name: &str, held: usize, found: Value) -> Value {
     if matches!(found, Value::Same)
-        && let Some(stub) = callers::stub(name, held)
+        && let Some(stub) = callers::mpi_stub(name, held)
     {
         return Value::Fixed(stub);
     }

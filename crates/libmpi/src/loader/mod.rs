@@ -22,11 +22,11 @@ pub mod interface;
 pub mod libraries;
 mod linking;
 mod relocation;
-pub mod shown;
 pub mod symbols;
 mod template;
 pub mod tls;
 pub mod unwind;
+pub mod valgrind_symbols;
 
 pub use clone::{Clone, Whose};
 pub use template::{Hook, Template};

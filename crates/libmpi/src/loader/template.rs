@@ -17,10 +17,10 @@ use super::interface;
 use super::libraries::{self, Fate, Library};
 use super::linking::{Linker, Part};
 use super::relocation::{self, Holds};
-use super::shown;
 use super::symbols;
 use super::tls::{self, Layout, Pad};
 use super::unwind;
+use super::valgrind_symbols;
 use crate::fiber::stacks::PAGE;
 use crate::kernels;
 use crate::process_view::exceptions;
@@ -236,7 +236,7 @@ impl Template {
             // SAFETY: the word lies in the copy, and no code of it has run.
             unsafe { word.write_unaligned(word.read_unaligned().wrapping_add(base)) };
         }
-        shown::show(&self.parts, base, index)?;
+        valgrind_symbols::show(&self.parts, base, index)?;
         Ok(base)
     }
 

@@ -19,8 +19,8 @@
     reason = "a kind of constants is used once a function of the table that has one is simulated"
 )]
 
+pub mod callbacks;
 mod special;
-pub mod told;
 
 use std::ffi::c_int;
 use std::ptr;

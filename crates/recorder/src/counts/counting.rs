@@ -1,6 +1,6 @@
 //! Counts of a thread while it is not in MPI.
 
-use workload::trace::hct::between::{Between, MOST_COUNTS};
+use workload::trace::hct::gaps::{Gap, MOST_COUNTS};
 
 use super::Counters;
 
@@ -16,8 +16,8 @@ pub struct Counting {
 #[derive(Default)]
 struct Sums {
     /// Up to the first poll in vain, and among such polls.
-    before_polls: Between,
-    among_polls: Between,
+    before_polls: Gap,
+    among_polls: Gap,
 }
 
 impl Counting {
@@ -44,14 +44,14 @@ impl Counting {
     }
 
     /// Says of the time before a call, of which the rank has polled for `polled_ns`, what was counted.
-    pub fn take(&mut self, between: &mut Between, polled_ns: u64) {
+    pub fn take(&mut self, between: &mut Gap, polled_ns: u64) {
         self.sums.take(between, polled_ns);
     }
 }
 
 impl Sums {
     /// What was counted among polls is waiting in the part of it in which the rank waited, as its time is.
-    fn take(&mut self, between: &mut Between, polled_ns: u64) {
+    fn take(&mut self, between: &mut Gap, polled_ns: u64) {
         let Sums { before_polls, mut among_polls } = std::mem::take(self);
         among_polls.count_part(polled_ns.saturating_sub(between.waited_ns), polled_ns);
         let both = before_polls.counts.iter().zip(among_polls.counts);
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn waiting_counts_nothing() {
         for (waited_ns, counted) in [(0, 70 + 500), (400, 70 + 300), (1000, 70)] {
-            let of = |count| Between { counts: [count; MOST_COUNTS], ..Between::default() };
+            let of = |count| Gap { counts: [count; MOST_COUNTS], ..Gap::default() };
             let mut sums = Sums { before_polls: of(70), among_polls: of(500) };
-            let mut between = Between { waited_ns, ..Between::default() };
+            let mut between = Gap { waited_ns, ..Gap::default() };
             sums.take(&mut between, 1000);
-            assert_eq!(between, Between { waited_ns, ..of(counted) });
+            assert_eq!(between, Gap { waited_ns, ..of(counted) });
             // What was taken is not there again.
             sums.take(&mut between, 0);
             assert_eq!(between.counts, [0; MOST_COUNTS]);

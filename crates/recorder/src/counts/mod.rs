@@ -11,7 +11,7 @@ mod flops;
 
 pub use counting::Counting;
 
-use workload::trace::hct::between::{Count, MOST_COUNTS};
+use workload::trace::hct::gaps::{Count, MOST_COUNTS};
 
 use event::{Event, Group, Source};
 

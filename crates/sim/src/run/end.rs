@@ -3,8 +3,8 @@
 use engine::Time;
 use mpi::{PartCall, Source};
 
+use super::merge::Merged;
 use super::peers::Peers;
-use super::sum::Sum;
 use super::{Domain, Ended, Stop};
 use crate::observe::{Links, Views, restored, saved};
 
@@ -18,8 +18,8 @@ pub fn ended(
     peers: &mut dyn Peers,
 ) -> Option<Ended> {
     let sums =
-        domains.iter_mut().zip(sources).map(|(domain, source)| Sum::of(domain, *source, stop.is_some()));
-    let mut sum = sums.reduce(Sum::and).expect("a process has a domain");
+        domains.iter_mut().zip(sources).map(|(domain, source)| Merged::of(domain, *source, stop.is_some()));
+    let mut sum = sums.reduce(Merged::and).expect("a process has a domain");
     // When all have come to their end, and what each asks the others about a mismatched collective.
     let told = peers.share(saved(&(sum.now, sum.asked())));
     let told: Vec<(Time, Vec<PartCall>)> = told.iter().map(|told| restored(told)).collect();
@@ -49,11 +49,11 @@ fn seen(domains: Vec<Domain>, last: Time) -> (Views, Links) {
 
 /// Brings everything to the first process.
 fn gather(
-    mut sum: Sum,
+    mut sum: Merged,
     mut views: Views,
     mut links: Links,
     peers: &mut dyn Peers,
-) -> Option<(Sum, Views, Links)> {
+) -> Option<(Merged, Views, Links)> {
     if peers.count() == 1 {
         return Some((sum, views, links));
     }
@@ -66,7 +66,7 @@ fn gather(
         return None;
     }
     for other in &received[1..] {
-        let (other_sum, other_views, other_links): (Sum, Vec<Vec<u8>>, Vec<u8>) = restored(other);
+        let (other_sum, other_views, other_links): (Merged, Vec<Vec<u8>>, Vec<u8>) = restored(other);
         sum = sum.and(other_sum);
         let other_views = views.restored(&other_views);
         views = views.and(other_views);

@@ -10,9 +10,9 @@ mod barrier;
 mod domain;
 mod end;
 mod exchange;
+mod merge;
 mod peers;
 mod progress;
-mod sum;
 mod windows;
 
 use std::time::Instant;
@@ -27,10 +27,10 @@ use crate::observe::{Links, Views};
 pub use domain::Domain;
 use domain::Poll;
 use end::ended;
+pub use merge::MOST_BEHIND;
 pub use peers::{Alone, Peers, domains_of};
 pub use progress::{Control, Look, Monitor, Progress, Stop, Until, Unwatched};
 use progress::{Heed, Stopping};
-pub use sum::MOST_BEHIND;
 use windows::Windows;
 
 /// How a run ended.

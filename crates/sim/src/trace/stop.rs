@@ -8,7 +8,7 @@ use mpi::operation::CommId;
 use mpi::{Completion, Rank};
 
 use workload::trace::graph::Graph;
-use workload::trace::hct::between::Count;
+use workload::trace::hct::gaps::Count;
 use workload::trace::hct::rank::Head;
 use workload::trace::set::{
     Alone, Before, Begun, Clocks, EndsEarly, Events, Listing, RankCalls, RecordedCalls, Step, Summary,

@@ -20,7 +20,6 @@
 //! This crate opens no files: who calls hands over [`TraceFile`]s, names with bytes to be read.
 
 pub mod allprof;
-mod at_once;
 pub mod bigsim;
 pub mod causality;
 pub mod chakra;
@@ -28,12 +27,12 @@ pub mod clock;
 pub mod computing;
 pub mod dumpi;
 pub mod error;
-pub mod forwards;
 pub mod goal;
 pub mod graph;
 pub mod hct;
 pub mod input;
 pub mod lines;
+pub mod monotonic_clock;
 pub mod order;
 pub mod otf2;
 mod outlook;
@@ -44,6 +43,7 @@ pub mod scale;
 pub mod set;
 pub mod simgrid;
 pub mod slice;
+mod without_dependencies;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -39,13 +39,13 @@ use engine::{Duration, Time};
 use mpi::operation::Work;
 use mpi::{Completion, Issued, Op, Rank, Source};
 
-use super::at_once::AtOnce;
 use super::causality::{Causality, Check, Logical, SHORT};
 use super::computing::{Computing, Gaps};
 use super::error::TraceError;
-use super::forwards::{self, Forwards};
+use super::monotonic_clock::{self, MonotonicClock};
 use super::outlook::Outlook;
 use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
+use super::without_dependencies::WithoutDependencies;
 
 /// What decides when a recorded call starts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,7 @@ struct RankReplay {
     starts_after: Duration,
     /// What is held to the recorded run's logical clocks.
     causality: Option<Box<Causality>>,
-    time: Forwards,
+    time: MonotonicClock,
     /// A warning that its clock runs backwards: of its first call that shows it.
     backwards: Option<String>,
 }
@@ -160,7 +160,7 @@ struct RankReplay {
 enum Calls {
     Closed,
     InOrder(Box<dyn RankCalls>),
-    AtOnce(Box<AtOnce>),
+    WithoutDependencies(Box<WithoutDependencies>),
 }
 
 /// A source that replays `set`.
@@ -188,7 +188,7 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
         makes_comm: false,
         starts_after: set.starts_after(Rank(number)),
         causality: logical.clone().map(|recorded| Box::new(Causality::new(recorded, Rank(number)))),
-        time: Forwards::default(),
+        time: MonotonicClock::default(),
         backwards: None,
     };
     let ranks = (0..set.ranks()).map(rank).collect();
@@ -231,7 +231,7 @@ impl Replay {
     /// The same of replays that share the ranks of a run, whose warnings are `all`.
     pub fn first(mut all: Vec<(u32, String)>) -> impl Iterator<Item = String> {
         all.sort_by_key(|(rank, _)| *rank);
-        forwards::said_once(&mut all, |(_, text)| text);
+        monotonic_clock::said_once(&mut all, |(_, text)| text);
         all.into_iter().take(WARNINGS).map(|(_, warning)| warning)
     }
 
@@ -242,12 +242,14 @@ impl Replay {
             self.warnings.extend(about_clocks.map(|warning| (rank, warning)));
             let open = opening(&self.set, rank, &self.options, self.gaps);
             state.calls = match self.options.mode {
-                Mode::None | Mode::NoDependencies => Calls::AtOnce(Box::new(AtOnce::new(open)?)),
+                Mode::None | Mode::NoDependencies => {
+                    Calls::WithoutDependencies(Box::new(WithoutDependencies::new(open)?))
+                }
                 _ => Calls::InOrder(open.calls()?),
             };
         }
         let op = match &mut state.calls {
-            Calls::AtOnce(calls) => calls.next(done)?,
+            Calls::WithoutDependencies(calls) => calls.next(done)?,
             _ => {
                 let found = state.contradiction(done);
                 self.warnings.extend(found.map(|warning| (rank, warning)));
@@ -261,12 +263,12 @@ impl Replay {
             let backwards = state.backwards.take();
             let warnings = match std::mem::replace(&mut state.calls, Calls::Closed) {
                 Calls::InOrder(calls) => calls.warnings(),
-                Calls::AtOnce(calls) => calls.warnings(),
+                Calls::WithoutDependencies(calls) => calls.warnings(),
                 Calls::Closed => Vec::new(),
             };
             self.warnings.extend(backwards.into_iter().chain(warnings).map(|warning| (rank, warning)));
             self.warnings.sort_by_key(|(rank, _)| *rank);
-            forwards::said_once(&mut self.warnings, |(_, text)| text);
+            monotonic_clock::said_once(&mut self.warnings, |(_, text)| text);
             self.warnings.truncate(WARNINGS);
         }
         Ok(match op {
@@ -316,7 +318,7 @@ impl Source for Replay {
 
     fn place(&self, rank: Rank) -> Option<String> {
         let state = &self.ranks[rank.0 as usize];
-        if let Calls::AtOnce(calls) = &state.calls {
+        if let Calls::WithoutDependencies(calls) = &state.calls {
             return Some(calls.place());
         }
         let call = state.call?;
@@ -333,7 +335,7 @@ impl Source for Replay {
     fn issued(&self) -> Option<Issued> {
         let first = self.ranks.first()?;
         match &first.calls {
-            Calls::AtOnce(_) => None,
+            Calls::WithoutDependencies(_) => None,
             Calls::Closed if first.call.is_none() => Some(Issued::default()),
             Calls::InOrder(calls) if !self.set.ordered() => {
                 let ranks = self.ranks.len() as f64;
@@ -381,7 +383,7 @@ impl RankReplay {
         self.number += u64::from(!matches!(op, Op::Compute(_)));
         let (call, cause) = self.time.call(recorded);
         if let (Some(cause), None) = (cause.or(set_back), &self.backwards) {
-            self.backwards = Some(forwards::warning(&recorded, rank.0, &cause));
+            self.backwards = Some(monotonic_clock::warning(&recorded, rank.0, &cause));
         }
         let before = self.call.replace(call);
         let op = match op {

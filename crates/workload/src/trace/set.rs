@@ -7,7 +7,7 @@ use mpi::{Completion, Op, Rank};
 use super::SharedSet;
 use super::error::TraceError;
 use super::graph::Graph;
-use super::hct::between::{Count, MOST_COUNTS};
+use super::hct::gaps::{Count, MOST_COUNTS};
 use super::hct::rank::{Clock, Event, Head, Standing};
 use super::hct::write::{Listed, Translated};
 

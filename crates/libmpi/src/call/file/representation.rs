@@ -13,7 +13,7 @@ use crate::data::basic::Basic;
 use crate::data::datatype::Layout;
 use crate::data::external;
 use crate::live::process::Process;
-use crate::mpich::told;
+use crate::mpich::callbacks;
 
 /// MPI_MAX_DATAREP_STRING
 pub const LONGEST: usize = 128;
@@ -182,9 +182,10 @@ impl Registered {
     fn extent_of(&self, basic: Basic) -> Answer<usize> {
         let mut extent = 0;
         // SAFETY: the program's function keeps to the standard.
-        let ask = || unsafe { (self.extent)(told::datatype(basic.handle()), &raw mut extent, self.state) };
+        let ask =
+            || unsafe { (self.extent)(callbacks::datatype(basic.handle()), &raw mut extent, self.state) };
         let code = Process::call_back(ask);
-        heard(told::heard_error(code), self, "extent")?;
+        heard(callbacks::heard_error(code), self, "extent")?;
         usize::try_from(extent).map_err(|_| {
             let (name, own) = (basic.name(), &self.name);
             Error::new(Class::CONVERSION, format!("the representation '{own}' gives {name} {extent} bytes"))
@@ -204,7 +205,7 @@ impl Registered {
             Direction::Write => ("write", self.write),
         };
         let conversion = conversion.expect("asked for before");
-        let (datatype, data) = (told::datatype(datatype), data.cast());
+        let (datatype, data) = (callbacks::datatype(datatype), data.cast());
         // SAFETY: the caller says so; the program's function keeps to the standard.
         let code = unsafe {
             match conversion {
@@ -218,7 +219,7 @@ impl Registered {
                 }
             }
         };
-        heard(told::heard_error(code), self, what)
+        heard(callbacks::heard_error(code), self, what)
     }
 }
 

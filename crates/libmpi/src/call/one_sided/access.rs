@@ -13,10 +13,10 @@ use crate::abi::PROC_NULL;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Datatype, Op, Request, Win};
 use crate::call::request::{self, Pending};
-use crate::data::apart::{Change, Far, Old};
 use crate::data::basic::{Basic, Element};
 use crate::data::operator::Accumulation;
 use crate::data::parcel::Place;
+use crate::data::remote_memory::{Change, Far, Old};
 use crate::data::window::Action;
 use crate::live::process::Process;
 

@@ -7,7 +7,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Request;
 use crate::abi::status::Status;
 use crate::live::process::Process;
-use crate::mpich::told;
+use crate::mpich::callbacks;
 
 type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut Status) -> c_int;
 type Free = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
@@ -30,7 +30,7 @@ fn outcome(code: c_int, which: &str) -> Answer {
         return Ok(());
     }
     Err(Error::new(
-        Class(told::heard_error(code)),
+        Class(callbacks::heard_error(code)),
         format!("the {which} function of a generalised request returned {code}"),
     ))
 }
@@ -51,7 +51,8 @@ impl Generalised {
         let Some(query) = self.query else { return Ok(()) };
         let state = self.state;
         // SAFETY: as the contract of `call` says.
-        let answer = told::status(status, |status| Process::call_back(|| unsafe { query(state, status) }));
+        let answer =
+            callbacks::status(status, |status| Process::call_back(|| unsafe { query(state, status) }));
         outcome(answer, "query")
     }
 

@@ -18,8 +18,8 @@
 
 use std::io::Read;
 
-use super::between::Columns;
 use super::fold::{Folded, Item};
+use super::gaps::Columns;
 use super::shape::Shape;
 use super::times::{Bin, Span, Spread, Tally};
 
@@ -123,7 +123,7 @@ impl Block {
     }
 
     /// Reads the payload of a block, of `length` bytes when unpacked; `known` shapes are in blocks before, and of each
-    /// call there are so many numbers (`between::kinds`).
+    /// call there are so many numbers (`gaps::kinds`).
     pub fn decode(packed: &[u8], length: usize, known: usize, kinds: usize) -> Result<Block, String> {
         let mut payload = Vec::with_capacity(length);
         let decoder = zstd::stream::read::Decoder::new(packed).map_err(|error| error.to_string())?;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use engine::hash::Digest;
 
-use super::between::{self, Between};
 use super::block::Times;
 use super::fold::{Folded, Walk};
+use super::gaps::{self, Gap};
 use super::rank::{Blocks, End, Head, Next};
 use super::shape::Shape;
 use super::times::Span;
@@ -21,7 +21,7 @@ pub struct Calls {
     /// When the call before returned \[ns\].
     now_ns: u64,
     /// What was before the call that was read last.
-    between: Between,
+    between: Gap,
     /// Of the draws of tallied times.
     rank: u32,
     end: Option<End>,
@@ -37,7 +37,7 @@ struct Current {
     /// lies in many places of memory by then: so that is done for some at a time.
     ahead: Vec<(u32, Span)>,
     /// What was before them; empty if nothing is known of any call of the block.
-    ahead_between: Vec<Between>,
+    ahead_between: Vec<Gap>,
     known: bool,
 }
 
@@ -53,7 +53,7 @@ impl Current {
 
     /// The next call's shape and times; what was before it, if that is known of any, in `between`.
     #[inline]
-    fn next(&mut self, rank: u32, between: &mut Between) -> Option<(u32, Span)> {
+    fn next(&mut self, rank: u32, between: &mut Gap) -> Option<(u32, Span)> {
         if self.ahead.is_empty() {
             self.unfold(rank);
         }
@@ -68,8 +68,8 @@ impl Current {
             && let Some((shape, place)) = self.walk.next(&self.sequence)
         {
             let (span, between) = match &mut self.times {
-                Times::Exact(spans, _) if !self.known => (spans[self.at], Between::default()),
-                Times::Exact(spans, columns) => (spans[self.at], between::read(columns, self.at)),
+                Times::Exact(spans, _) if !self.known => (spans[self.at], Gap::default()),
+                Times::Exact(spans, columns) => (spans[self.at], gaps::read(columns, self.at)),
                 Times::Tallied(spreads) => {
                     let mut number = Digest::default();
                     for word in [rank.into(), place as u64, self.at as u64] {
@@ -99,7 +99,7 @@ pub struct Event {
     /// When it returned \[ns\].
     pub end_ns: u64,
     /// What was before it.
-    pub between: Between,
+    pub between: Gap,
 }
 
 /// The same, with the number of its shape.
@@ -116,7 +116,7 @@ pub struct Numbered {
 impl Calls {
     /// Of an opened file.
     pub fn new(head: &Head, blocks: Blocks) -> Calls {
-        let (shapes, between) = (Vec::new(), Between::default());
+        let (shapes, between) = (Vec::new(), Gap::default());
         Calls { blocks, shapes, current: None, now_ns: 0, between, rank: head.rank, end: None }
     }
 
@@ -147,7 +147,7 @@ impl Calls {
                 Next::Block(block) => {
                     self.shapes.extend(block.shapes.into_iter().map(Arc::new));
                     self.now_ns = block.start_ns;
-                    self.between = Between::default();
+                    self.between = Gap::default();
                     self.current = Some(Current::new(block.sequence, block.times));
                 }
                 Next::End(end) => {
@@ -160,7 +160,7 @@ impl Calls {
     }
 
     /// What was before the call that was read last.
-    pub fn between(&self) -> &Between {
+    pub fn between(&self) -> &Gap {
         &self.between
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use engine::hash::Map;
 use serde::{Deserialize, Serialize};
 
-use super::between::Between;
+use super::gaps::Gap;
 use super::name::Name;
 use super::shape::{Begun, Collected, Did, From, Received, Sent, Shape};
 
@@ -57,7 +57,7 @@ impl Counting {
     }
 
     /// Takes a call in, and what was before it.
-    pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64, between: &Between) {
+    pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64, between: &Gap) {
         self.end.count(shape, begin_ns, end_ns);
         self.end.polls = self.end.polls.saturating_add(between.polls);
         self.end.waited_ns = self.end.waited_ns.saturating_add(between.waited_ns);

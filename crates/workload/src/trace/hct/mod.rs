@@ -5,12 +5,11 @@
 //! read by as many at once as there are ranks. `docs/trace-format.md` specifies it.
 
 mod archive;
-pub mod between;
 pub mod block;
 pub mod calls;
-mod came;
 pub mod end;
 pub mod fold;
+pub mod gaps;
 pub mod name;
 pub mod op;
 pub mod rank;
@@ -18,6 +17,7 @@ pub mod set;
 pub mod shape;
 pub mod text;
 pub mod times;
+mod wildcard_sources;
 pub mod write;
 
 pub use set::{FORMAT, HctSet};

@@ -20,11 +20,11 @@ use std::sync::Arc;
 use engine::hash::Map;
 use serde::{Deserialize, Serialize};
 
-use super::between::{self, Between, Columns, Count};
 use super::block::{self, Block, Times};
 pub use super::calls::{Calls, Event, Numbered};
 pub use super::end::{Counting, End, Standing};
 use super::fold::{Folded, Folding};
+use super::gaps::{self, Columns, Count, Gap};
 use super::shape::Shape;
 use super::times::{Span, Spread};
 use crate::trace::error::TraceError;
@@ -146,9 +146,9 @@ impl<W: Write> RankWriter<W> {
     /// Begins a file; a block is written after `longest_ns` of the rank's time at the latest.
     pub fn new(mut to: W, head: &Head, longest_ns: u64) -> io::Result<RankWriter<W>> {
         let text = serde_json::to_vec(head).expect("a head is plain data");
-        between::check(&head.counts).expect("what is counted has names");
+        gaps::check(&head.counts).expect("what is counted has names");
         let magic = if head.counts.is_empty() { MAGICS[1] } else { MAGICS[2] };
-        let kinds = between::kinds(head.counts.len());
+        let kinds = gaps::kinds(head.counts.len());
         to.write_all(&[&magic[..], &(text.len() as u32).to_le_bytes(), &text].concat())?;
         Ok(RankWriter {
             to,
@@ -169,17 +169,11 @@ impl<W: Write> RankWriter<W> {
 
     /// Appends a call; times go up, on the rank's clock.
     pub fn push(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) -> io::Result<()> {
-        self.push_after(&Between::default(), shape, begin_ns, end_ns)
+        self.push_after(&Gap::default(), shape, begin_ns, end_ns)
     }
 
     /// The same, with what is known of the time before it.
-    pub fn push_after(
-        &mut self,
-        between: &Between,
-        shape: &Shape,
-        begin_ns: u64,
-        end_ns: u64,
-    ) -> io::Result<()> {
+    pub fn push_after(&mut self, between: &Gap, shape: &Shape, begin_ns: u64, end_ns: u64) -> io::Result<()> {
         let number = self.shapes.number(shape).unwrap_or_else(|| {
             self.new.push(shape.clone());
             self.shapes.add(shape)
@@ -190,13 +184,13 @@ impl<W: Write> RankWriter<W> {
         if self.in_block == 0 {
             self.block_start_ns = before;
         }
-        let between = Between { waited_ns: between.waited_ns.min(begin_ns - before), ..*between };
+        let between = Gap { waited_ns: between.waited_ns.min(begin_ns - before), ..*between };
         let span = Span { gap_ns: begin_ns - before - between.waited_ns, length_ns: end_ns - begin_ns };
         if self.tallied {
             self.spreads.push(number, Spread::of(span, &between, self.kinds));
         } else {
             self.exact.push(number, ());
-            between::push(&mut self.columns, self.spans.len(), &between);
+            gaps::push(&mut self.columns, self.spans.len(), &between);
             self.spans.push(span);
         }
         self.in_block += 1;
@@ -310,8 +304,8 @@ pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     }
     let head: Head = serde_json::from_slice(&text)
         .map_err(|reason| error(format!("its head is not understood: {reason}")))?;
-    between::check(&head.counts).map_err(|reason| error(format!("its head {reason}")))?;
-    let kinds = between::kinds(head.counts.len());
+    gaps::check(&head.counts).map_err(|reason| error(format!("its head {reason}")))?;
+    let kinds = gaps::kinds(head.counts.len());
     let at = 8 + length as u64;
     Ok((head, Blocks { file: file.clone(), at, shapes: 0, kinds, standing: None }))
 }

@@ -9,11 +9,11 @@ use mpi::operation::CommId;
 use mpi::{Op, Rank};
 
 use super::archive::{is_archive, members};
-use super::between::{Between, Count};
-use super::came::{Open, Scout, is_open};
+use super::gaps::{Count, Gap};
 use super::op::{Came, Comms, operation, start_as};
 use super::rank::{self, Blocks, Calls, Clock, Counting, Ending, Event, Head, Numbered};
 use super::shape::{Did, Matched, Received};
+use super::wildcard_sources::{Open, Scout, is_open};
 use super::write;
 use crate::trace::Format;
 use crate::trace::error::TraceError;
@@ -429,7 +429,7 @@ impl RankCalls for Replayed {
     }
 
     fn before(&self) -> Before {
-        let Between { polls, waited_ns, counts } = *self.calls.between();
+        let Gap { polls, waited_ns, counts } = *self.calls.between();
         Before { polls, waited: Duration(waited_ns.saturating_mul(1000)), counts }
     }
 

@@ -6,13 +6,13 @@
 //! to the nanosecond. Valid where the order of a loop's times does not matter: a slow iteration may come back at
 //! another round than it was recorded at, and on different ranks at different rounds.
 
-use super::between::Between;
 use super::fold::Sum;
+use super::gaps::Gap;
 
 /// What lies between the call before and this one, and how long this one took \[ns\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// From the return of the call before, without what was waited in polls ([`Between::waited_ns`]).
+    /// From the return of the call before, without what was waited in polls ([`Gap::waited_ns`]).
     pub gap_ns: u64,
     /// In the call.
     pub length_ns: u64,
@@ -101,7 +101,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of one call, of which there are so many numbers.
-    pub fn of(span: Span, between: &Between, kinds: usize) -> Spread {
+    pub fn of(span: Span, between: &Gap, kinds: usize) -> Spread {
         let number = |kind: usize| between.number(kind);
         let tally = |kind| if number(kind) == 0 { Tally::default() } else { Tally::of(number(kind)) };
         let known = (0..kinds).rev().find(|kind| number(*kind) > 0).map_or(0, |last| last + 1);
@@ -115,10 +115,10 @@ impl Spread {
     }
 
     /// The times of one call, drawn by `number`.
-    pub fn draw(&mut self, number: u64) -> (Span, Between) {
+    pub fn draw(&mut self, number: u64) -> (Span, Gap) {
         let left = self.gap.left();
         let kinds = &mut self.between;
-        let between = Between::of(kinds.len(), |kind| match kinds.get_mut(kind) {
+        let between = Gap::of(kinds.len(), |kind| match kinds.get_mut(kind) {
             Some(tally) if !tally.0.is_empty() => tally.draw_of(number.rotate_left(16), left),
             _ => 0,
         });

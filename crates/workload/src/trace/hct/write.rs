@@ -7,7 +7,7 @@ use engine::{Duration, Time};
 use mpi::operation::{CommId, Work};
 use mpi::{Op, Rank};
 
-use super::between::Between;
+use super::gaps::Gap;
 use super::name::Name;
 use super::op::shape;
 use super::rank::{End, Event, Head, RankWriter};
@@ -122,7 +122,7 @@ impl Translated {
                 None if std::mem::take(&mut self.computing) => {
                     let (shape, ns) =
                         (Shape { call: Name("compute"), did: Did::Overhead }, self.computed_ps / 1000);
-                    let (shape, between) = (Arc::new(shape), Between::default());
+                    let (shape, between) = (Arc::new(shape), Gap::default());
                     return Ok(Some(Event { shape, begin_ns: ns, end_ns: ns, between }));
                 }
                 None => return Ok(None),
@@ -159,7 +159,7 @@ impl Translated {
         }
         let ns = |time: Time| time.0.saturating_add(self.computed_ps) / 1000;
         let (begin_ns, end_ns) = (ns(step.call.begin), ns(step.call.end));
-        let (shape, between) = (Arc::new(shape), Between::default());
+        let (shape, between) = (Arc::new(shape), Gap::default());
         Ok(Some(Listed::Call(Event { shape, begin_ns, end_ns, between })))
     }
 }

@@ -13,7 +13,7 @@ use super::findings::Kind;
 use super::mail::{BLOCKING, Mailbox, Message, Place, Posted};
 use super::meeting::{Meeting, What, Which};
 use super::{Order, TraceError};
-use crate::trace::forwards::Forwards;
+use crate::trace::monotonic_clock::MonotonicClock;
 use crate::trace::set::{RankCalls, Step};
 
 /// Where one rank stands.
@@ -39,7 +39,7 @@ pub struct RankState {
     pub queued: bool,
     /// Whether it has come to its end.
     pub over: bool,
-    time: Forwards,
+    time: MonotonicClock,
 }
 
 /// A request, or what a blocking call waits for.
@@ -96,7 +96,7 @@ impl RankState {
             mail: Mailbox::default(),
             queued: true,
             over: false,
-            time: Forwards::default(),
+            time: MonotonicClock::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use super::Row;
 use super::crossing::Cuts;
 use super::within::Within;
 use crate::trace::error::TraceError;
-use crate::trace::hct::between::Between;
+use crate::trace::hct::gaps::Gap;
 use crate::trace::hct::rank::Event;
 use crate::trace::hct::shape::{Begun, Did, From, Received, Sent, Shape};
 use crate::trace::set::Events;
@@ -111,7 +111,7 @@ impl Cutting {
 
     /// A call without time.
     fn now(&self, shape: Arc<Shape>) -> Event {
-        Event { shape, begin_ns: self.now_ns, end_ns: self.now_ns, between: Between::default() }
+        Event { shape, begin_ns: self.now_ns, end_ns: self.now_ns, between: Gap::default() }
     }
 
     /// Whether the window needs a call before it.

@@ -17,7 +17,7 @@ use mpi::operation::{CommId, Peer, Request, Start, TagMatch, Until, Work};
 use mpi::{Completion, Op};
 
 use super::error::TraceError;
-use super::forwards::{self, Forwards};
+use super::monotonic_clock::{self, MonotonicClock};
 use super::replay::{Mode, Opening, sleep};
 use super::set::{RankCalls, RecordedCall, Step};
 
@@ -31,7 +31,7 @@ enum Pass {
 }
 
 /// One rank's part of the replay.
-pub struct AtOnce {
+pub struct WithoutDependencies {
     open: Opening,
     calls: Box<dyn RankCalls>,
     pass: Pass,
@@ -56,15 +56,15 @@ pub struct AtOnce {
     /// The call before, and the computing since the operation before.
     call: Option<RecordedCall>,
     computed: Duration,
-    time: Forwards,
+    time: MonotonicClock,
     /// A warning that the clock runs backwards.
     backwards: Option<String>,
 }
 
-impl AtOnce {
+impl WithoutDependencies {
     /// Begins with the first pass.
-    pub fn new(open: Opening) -> Result<AtOnce, TraceError> {
-        Ok(AtOnce {
+    pub fn new(open: Opening) -> Result<WithoutDependencies, TraceError> {
+        Ok(WithoutDependencies {
             calls: open.calls()?,
             open,
             pass: Pass::Communicators,
@@ -81,7 +81,7 @@ impl AtOnce {
             unwaited: BTreeSet::new(),
             call: None,
             computed: Duration::ZERO,
-            time: Forwards::default(),
+            time: MonotonicClock::default(),
             backwards: None,
         })
     }
@@ -162,7 +162,7 @@ impl AtOnce {
         }
         let (call, cause) = self.time.call(step.call);
         if let (Some(cause), None) = (cause.or_else(|| self.calls.set_back()), &self.backwards) {
-            self.backwards = Some(forwards::warning(&step.call, self.open.rank.0, &cause));
+            self.backwards = Some(monotonic_clock::warning(&step.call, self.open.rank.0, &cause));
         }
         let before = self.call.replace(call);
         let gap = before.map_or(Duration::ZERO, |before| call.begin.since(before.end));

@@ -28,7 +28,7 @@ def facts(report) -> dict[str, Any]:
     return {name: report.summary[name] for name in FACTS}
 
 
-def kept(out: Path, name: str, run: Callable[..., dict[str, Any]], *args) -> dict[str, Any]:
+def cached(out: Path, name: str, run: Callable[..., dict[str, Any]], *args) -> dict[str, Any]:
     """`run(*args)` in a process of its own, or what it gave before with this build of hopcast.
 
     `run` is a function of a module and gives what JSON can hold.

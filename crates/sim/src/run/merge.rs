@@ -14,7 +14,7 @@ use crate::observe::{Links, Views};
 
 /// One or more domains at their end.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Sum {
+pub struct Merged {
     /// The time of the last event.
     pub now: Time,
     /// Calls that are asked for by others, in words.
@@ -55,14 +55,14 @@ pub struct Sum {
 /// More of the ranks that are furthest behind are in the table of ranks.
 pub const MOST_BEHIND: usize = 8;
 
-impl Sum {
+impl Merged {
     /// Of one domain.
-    pub fn of(domain: &mut Domain, source: &dyn Source, stopped: bool) -> Sum {
+    pub fn of(domain: &mut Domain, source: &dyn Source, stopped: bool) -> Merged {
         let goes_beyond = domain.goes_beyond();
         let world = &domain.world;
         let finished = world.finished();
         let stuck = !finished && !stopped && !domain.failed();
-        Sum {
+        Merged {
             now: domain.now(),
             answers: Vec::new(),
             events: domain.events(),
@@ -89,7 +89,7 @@ impl Sum {
     }
 
     /// With that of other domains.
-    pub fn and(mut self, other: Sum) -> Sum {
+    pub fn and(mut self, other: Merged) -> Merged {
         self.now = self.now.max(other.now);
         self.answers.extend(other.answers);
         self.events += other.events;

@@ -27,7 +27,7 @@ const FURTHEST: usize = 32;
 
 /// The operations of one rank that it is ahead of.
 #[derive(Default)]
-pub struct Ahead {
+pub struct DeferredOperations {
     /// The first first, each with what had been printed before it; while the rank waits, with what it waits for
     /// behind them.
     operations: RefCell<VecDeque<(Op, Printed)>>,

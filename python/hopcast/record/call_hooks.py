@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Told:
+class CallHook:
     """What a wrapper tells: C before the call, and after it, if the function succeeded. `status` (or `statuses`, of
     `$1` requests) is the argument that the library writes to, which is looked at even where the program ignores it;
     `agree` is what all members of a communicator do together after the call, and `found` whether a test or probe found
@@ -26,125 +26,130 @@ class Told:
     stands: str = ""
 
 
-def _sends() -> dict[str, Told]:
-    told = {}
+def _sends() -> dict[str, CallHook]:
+    hooks = {}
     for mode, name in enumerate(("Send", "Bsend", "Ssend", "Rsend")):
         line = f"seen_send(call, $2, $3, $4, $5, $6, {mode}, "
-        told[name] = Told(line + "NONE, NULL);", stands="$4, $5, $6")
-        told[f"I{name.lower()}"] = Told(line + "ACTIVE, $7);")
-        told[f"{name}_init"] = Told(line + "PERSISTENT, $7);")
-    return told
+        hooks[name] = CallHook(line + "NONE, NULL);", stands="$4, $5, $6")
+        hooks[f"I{name.lower()}"] = CallHook(line + "ACTIVE, $7);")
+        hooks[f"{name}_init"] = CallHook(line + "PERSISTENT, $7);")
+    return hooks
 
 
-def _receives() -> dict[str, Told]:
+def _receives() -> dict[str, CallHook]:
     line = "seen_receive(call, $2, $3, $4, $5, $6, "
     send, receive = "message($2, $3, $4, $5, ", "message($7, $8, $9, $10, "
     return {
-        "Recv": Told(line + "NONE, NULL, $7);", status=7, stands="$4, $5, $6"),
-        "Irecv": Told(line + "ACTIVE, $7, NULL);"),
-        "Recv_init": Told(line + "PERSISTENT, $7, NULL);"),
-        "Sendrecv": Told(
+        "Recv": CallHook(line + "NONE, NULL, $7);", status=7, stands="$4, $5, $6"),
+        "Irecv": CallHook(line + "ACTIVE, $7, NULL);"),
+        "Recv_init": CallHook(line + "PERSISTENT, $7, NULL);"),
+        "Sendrecv": CallHook(
             f"seen_send_receive(call, {send}$11), {receive}$11), $12);", status=12, stands="$9, $10, $11"
         ),
-        "Sendrecv_replace": Told(
+        "Sendrecv_replace": CallHook(
             "seen_send_receive(call, message($2, $3, $4, $5, $8), message($2, $3, $6, $7, $8), $9);",
             status=9,
             stands="$6, $7, $8",
         ),
-        "Probe": Told("seen_probe(call, $1, $2, $3, $4);", status=4, stands="$1, $2, $3"),
-        "Iprobe": Told("seen_probe(call, $1, $2, $3, $5);", status=5, found="*$4"),
-        "Mprobe": Told("seen_mprobe(call, $1, $2, $3, *$4, $5);", status=5, stands="$1, $2, $3"),
-        "Improbe": Told("seen_mprobe(call, $1, $2, $3, *$5, $6);", status=6, found="*$4"),
-        "Mrecv": Told("seen_mrecv(call, $2, $3, key, NONE, NULL);", "uintptr_t key = KEY(*$4);"),
-        "Imrecv": Told("seen_mrecv(call, $2, $3, key, ACTIVE, $5);", "uintptr_t key = KEY(*$4);"),
+        "Probe": CallHook("seen_probe(call, $1, $2, $3, $4);", status=4, stands="$1, $2, $3"),
+        "Iprobe": CallHook("seen_probe(call, $1, $2, $3, $5);", status=5, found="*$4"),
+        "Mprobe": CallHook("seen_mprobe(call, $1, $2, $3, *$4, $5);", status=5, stands="$1, $2, $3"),
+        "Improbe": CallHook("seen_mprobe(call, $1, $2, $3, *$5, $6);", status=6, found="*$4"),
+        "Mrecv": CallHook("seen_mrecv(call, $2, $3, key, NONE, NULL);", "uintptr_t key = KEY(*$4);"),
+        "Imrecv": CallHook("seen_mrecv(call, $2, $3, key, ACTIVE, $5);", "uintptr_t key = KEY(*$4);"),
     }
 
 
-def _completions() -> dict[str, Told]:
+def _completions() -> dict[str, CallHook]:
     one, all_of = (
         "uintptr_t key = KEY(*$1);",
         "uintptr_t few[FEW], *keys = seen ? keys_of($1, $2, few) : NULL;",
     )
     overhead = "else hct_overhead(call);"
     return {
-        "Wait": Told("seen_complete(call, &key, 1, NULL, $2);", one, status=2),
-        "Test": Told("seen_complete(call, &key, 1, NULL, $3);", one, status=3, found="*$2"),
-        "Waitall": Told("seen_complete(call, keys, $1, NULL, $3);", all_of, statuses=3),
-        "Testall": Told("seen_complete(call, keys, $1, NULL, $4);", all_of, statuses=4, found="*$3"),
-        "Waitany": Told(
+        "Wait": CallHook("seen_complete(call, &key, 1, NULL, $2);", one, status=2),
+        "Test": CallHook("seen_complete(call, &key, 1, NULL, $3);", one, status=3, found="*$2"),
+        "Waitall": CallHook("seen_complete(call, keys, $1, NULL, $3);", all_of, statuses=3),
+        "Testall": CallHook("seen_complete(call, keys, $1, NULL, $4);", all_of, statuses=4, found="*$3"),
+        "Waitany": CallHook(
             f"if (*$3 != MPI_UNDEFINED) seen_complete(call, keys, 1, $3, $4); {overhead}", all_of, status=4
         ),
-        "Testany": Told(
+        "Testany": CallHook(
             f"if (*$3 != MPI_UNDEFINED) seen_complete(call, keys, 1, $3, $5); {overhead}",
             all_of,
             status=5,
             found="*$4",
         ),
-        "Waitsome": Told(
+        "Waitsome": CallHook(
             f"if (*$3 > 0) seen_complete(call, keys, *$3, $4, $5); {overhead}", all_of, statuses=5
         ),
-        "Testsome": Told(
+        "Testsome": CallHook(
             f"if (*$3 > 0) seen_complete(call, keys, *$3, $4, $5); {overhead}",
             all_of,
             statuses=5,
             found="*$3 != 0",
         ),
-        "Start": Told("seen_requests(call, 0, 1, &key);", one),
-        "Startall": Told("seen_requests(call, 0, $1, keys);", all_of),
-        "Cancel": Told("seen_requests(call, 1, 1, &key);", one),
-        "Request_free": Told("seen_requests(call, 2, 1, &key);", one),
+        "Start": CallHook("seen_requests(call, 0, 1, &key);", one),
+        "Startall": CallHook("seen_requests(call, 0, $1, keys);", all_of),
+        "Cancel": CallHook("seen_requests(call, 1, 1, &key);", one),
+        "Request_free": CallHook("seen_requests(call, 2, 1, &key);", one),
     }
 
 
-def _communicators() -> dict[str, Told]:
+def _communicators() -> dict[str, CallHook]:
     made = "seen_new_comm(call, $1, *{new}, {how}, {key}, 0, NULL, 0, NULL);"
     ordered = "ordered = all_agree($1, in_order($1, *{new}));"
     number = "uint32_t number = seen ? comm_number(*$1) : 0;"
     freed = "seen_free_comm(call, number);"
     graph = "seen_graph(call, $1, ordered, *{new});"
     return {
-        "Comm_dup": Told(made.format(new="$2", how="COPY", key=0)),
-        "Comm_dup_with_info": Told(made.format(new="$3", how="COPY", key=0)),
-        "Comm_idup": Told("seen_idup(call, $1, $2, $3);"),
-        "Comm_idup_with_info": Told("seen_idup(call, $1, $3, $4);"),
-        "Comm_split": Told(made.format(new="$4", how="PART", key=0)),
-        "Comm_split_type": Told(made.format(new="$5", how="PART", key=0)),
-        "Comm_create": Told(made.format(new="$3", how="PART", key=0)),
-        "Comm_create_group": Told(
+        "Comm_dup": CallHook(made.format(new="$2", how="COPY", key=0)),
+        "Comm_dup_with_info": CallHook(made.format(new="$3", how="COPY", key=0)),
+        "Comm_idup": CallHook("seen_idup(call, $1, $2, $3);"),
+        "Comm_idup_with_info": CallHook("seen_idup(call, $1, $3, $4);"),
+        "Comm_split": CallHook(made.format(new="$4", how="PART", key=0)),
+        "Comm_split_type": CallHook(made.format(new="$5", how="PART", key=0)),
+        "Comm_create": CallHook(made.format(new="$3", how="PART", key=0)),
+        "Comm_create_group": CallHook(
             "MPI_Group parent; PMPI_Comm_group($1, &parent); int count, *members = ranks_in($2, parent, &count);"
             " PMPI_Group_free(&parent);"
             " seen_new_comm(call, $1, *$4, ALONE, $3, count, members, 0, NULL); free(members);"
         ),
-        "Intercomm_create": Told(made.format(new="$6", how="TWO_GROUPS", key="$5")),
-        "Intercomm_merge": Told(
+        "Intercomm_create": CallHook(made.format(new="$6", how="TWO_GROUPS", key="$5")),
+        "Intercomm_merge": CallHook(
             "int count, *first = members_of(*$3, 0, MPI_COMM_WORLD, &count), mine,"
             " *local = members_of($1, 0, MPI_COMM_WORLD, &mine), last = 1;"
             " for (int at = 0; at < mine; at++) last &= local[at] != first[0];"
             " free(first); free(local); seen_new_comm(call, $1, *$3, ONE_OF_TWO, last, 0, NULL, 0, NULL);"
         ),
-        "Cart_create": Told(
+        "Cart_create": CallHook(
             "seen_grid(call, $1, $2, $3, $4, ordered, *$6);",
             "int ordered = 0;",
             agree=ordered.format(new="$6"),
         ),
-        "Cart_sub": Told(
+        "Cart_sub": CallHook(
             "int count; PMPI_Cartdim_get($1, &count);"
             " seen_new_comm(call, $1, *$3, PART_OF_GRID, 0, count, $2, 0, NULL);"
         ),
-        "Graph_create": Told(graph.format(new="$6"), "int ordered = 0;", agree=ordered.format(new="$6")),
-        "Dist_graph_create": Told(graph.format(new="$9"), "int ordered = 0;", agree=ordered.format(new="$9")),
-        "Dist_graph_create_adjacent": Told(
+        "Graph_create": CallHook(graph.format(new="$6"), "int ordered = 0;", agree=ordered.format(new="$6")),
+        "Dist_graph_create": CallHook(
+            graph.format(new="$9"), "int ordered = 0;", agree=ordered.format(new="$9")
+        ),
+        "Dist_graph_create_adjacent": CallHook(
             graph.format(new="$10"), "int ordered = 0;", agree=ordered.format(new="$10")
         ),
-        "Comm_free": Told(freed, number),
-        "Comm_disconnect": Told(freed, number),
+        "Comm_free": CallHook(freed, number),
+        "Comm_disconnect": CallHook(freed, number),
     }
 
 
-def _accesses() -> dict[str, Told]:
+def _accesses() -> dict[str, CallHook]:
     there, back = "bytes_of($2, $3)", "bytes_of($5, $6)"
-    put, get = Told(f"seen_access(call, $4, {there}, 0);"), Told(f"seen_access(call, $4, 0, {there});")
-    both = Told(f"seen_access(call, $7, {there}, {back});")
+    put, get = (
+        CallHook(f"seen_access(call, $4, {there}, 0);"),
+        CallHook(f"seen_access(call, $4, 0, {there});"),
+    )
+    both = CallHook(f"seen_access(call, $7, {there}, {back});")
     return {
         "Put": put,
         "Rput": put,
@@ -154,8 +159,8 @@ def _accesses() -> dict[str, Told]:
         "Raccumulate": put,
         "Get_accumulate": both,
         "Rget_accumulate": both,
-        "Fetch_and_op": Told("seen_access(call, $4, bytes_of(1, $3), bytes_of(1, $3));"),
-        "Compare_and_swap": Told("seen_access(call, $5, 2 * bytes_of(1, $4), bytes_of(1, $4));"),
+        "Fetch_and_op": CallHook("seen_access(call, $4, bytes_of(1, $3), bytes_of(1, $3));"),
+        "Compare_and_swap": CallHook("seen_access(call, $5, 2 * bytes_of(1, $4), bytes_of(1, $4));"),
     }
 
 
@@ -220,14 +225,14 @@ _ALL = {
 them, the persistent one an info and a request. `@` stands for the request."""
 
 
-def _collectives() -> dict[str, Told]:
-    told = {}
+def _collectives() -> dict[str, CallHook]:
+    hooks = {}
     for name, (count, line) in _ALL.items():
-        told[name] = Told(line.replace("@", "NONE, NULL"))
-        told[f"I{name.lower()}"] = Told(line.replace("@", f"ACTIVE, ${count + 1}"))
-        told[f"{name}_init"] = Told(line.replace("@", f"PERSISTENT, ${count + 2}"))
-    return told
+        hooks[name] = CallHook(line.replace("@", "NONE, NULL"))
+        hooks[f"I{name.lower()}"] = CallHook(line.replace("@", f"ACTIVE, ${count + 1}"))
+        hooks[f"{name}_init"] = CallHook(line.replace("@", f"PERSISTENT, ${count + 2}"))
+    return hooks
 
 
-TOLD = _sends() | _receives() | _completions() | _communicators() | _accesses() | _collectives()
+CALL_HOOKS = _sends() | _receives() | _completions() | _communicators() | _accesses() | _collectives()
 """By the function's name without MPI_; a function for large counts (NAME_c) is told as its NAME."""

@@ -20,14 +20,14 @@ use crate::fold;
 use crate::job::{Isolation, Job, write_refusal, write_result};
 use crate::kernels::{self, Mode};
 use crate::live::accounting;
-use crate::live::aside::Aside;
 use crate::live::callers;
 use crate::live::computing::Computing;
+use crate::live::guarded_copy::GuardedCopy;
 use crate::live::process::{Arguments, Shared};
 use crate::live::socket_memory::SocketMemory;
 use crate::live::{Live, Runs, interrupts};
-use crate::loader::shown;
 use crate::loader::tls::Pad;
+use crate::loader::valgrind_symbols;
 use crate::loader::{Template, entry};
 use crate::process_view::statics::{OPTIONS, OwnOptions};
 use crate::process_view::{hooks, hooks_of_processes, set_name, stdio, threads};
@@ -131,8 +131,8 @@ pub fn interpreted(
 }
 
 /// So many stacks for ranks, and one aside.
-fn stacks(count: usize, job: &Job) -> Result<(Stacks, Aside), String> {
-    let both = Stacks::new(count, job.stack_size_bytes).and_then(|stacks| Ok((stacks, Aside::new()?)));
+fn stacks(count: usize, job: &Job) -> Result<(Stacks, GuardedCopy), String> {
+    let both = Stacks::new(count, job.stack_size_bytes).and_then(|stacks| Ok((stacks, GuardedCopy::new()?)));
     both.map_err(|error| format!("no room for {count} stacks: {error}"))
 }
 
@@ -155,11 +155,11 @@ fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> R
     allow_files();
     tell_libraries();
     if computing.counts() {
-        callers::want();
+        callers::enable();
     }
     let mode = Mode::parse(&job.kernels).map_err(|reason| InputError::whole("kernels", reason))?;
     kernels::set(kernels::install(prepared.kernels(), mode, job.seed, job.compute_scale));
-    shown::in_folder(&job.folder);
+    valgrind_symbols::in_folder(&job.folder);
     // One copy and one stack more, to find `main`.
     let folds = job.fold.block > 0;
     let hooks: Vec<_> =

@@ -19,12 +19,12 @@ const ASSUMED: &str = "its clock runs backwards there, and a replay takes it to 
 
 /// The clock of one rank, as far as its calls have come.
 #[derive(Debug, Default, Clone)]
-pub struct Forwards {
+pub struct MonotonicClock {
     /// When the last call returned, and which it was.
     last: Option<(Time, &'static str)>,
 }
 
-impl Forwards {
+impl MonotonicClock {
     /// The next call with times that are no earlier than those before it; why they had to be moved, if they had.
     pub fn call(&mut self, recorded: RecordedCall) -> (RecordedCall, Option<String>) {
         let RecordedCall { name, begin, end } = recorded;

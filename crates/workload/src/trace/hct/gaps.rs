@@ -11,7 +11,7 @@ use super::shape::Did;
 
 /// What lies between the call before and this one.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Between {
+pub struct Gap {
     /// Tests and probes that found nothing.
     pub polls: u64,
     /// How long the rank waited in them \[ns\]: this is no computing.
@@ -52,7 +52,7 @@ pub fn check(counts: &[Count]) -> Result<(), String> {
     }
 }
 
-impl Between {
+impl Gap {
     /// The number of a kind, in the order of the format.
     pub fn number(&self, kind: usize) -> u64 {
         match kind {
@@ -63,8 +63,8 @@ impl Between {
     }
 
     /// Of numbers by kind.
-    pub fn of(kinds: usize, mut number: impl FnMut(usize) -> u64) -> Between {
-        let mut between = Between { polls: number(0), waited_ns: number(1), ..Between::default() };
+    pub fn of(kinds: usize, mut number: impl FnMut(usize) -> u64) -> Gap {
+        let mut between = Gap { polls: number(0), waited_ns: number(1), ..Gap::default() };
         (OWN..kinds).for_each(|kind| between.counts[kind - OWN] = number(kind));
         between
     }
@@ -91,7 +91,7 @@ pub fn finds(did: &Did) -> bool {
 pub type Columns = Vec<Vec<u64>>;
 
 /// Appends the numbers of a call, the `at`-th of its block.
-pub fn push(columns: &mut Columns, at: usize, between: &Between) {
+pub fn push(columns: &mut Columns, at: usize, between: &Gap) {
     for (kind, column) in columns.iter_mut().enumerate() {
         let number = between.number(kind);
         if number > 0 || !column.is_empty() {
@@ -102,6 +102,6 @@ pub fn push(columns: &mut Columns, at: usize, between: &Between) {
 }
 
 /// The numbers of the `at`-th call.
-pub fn read(columns: &Columns, at: usize) -> Between {
-    Between::of(columns.len(), |kind| columns[kind].get(at).copied().unwrap_or(0))
+pub fn read(columns: &Columns, at: usize) -> Gap {
+    Gap::of(columns.len(), |kind| columns[kind].get(at).copied().unwrap_or(0))
 }

@@ -5,7 +5,7 @@ use mpi::operation::Work;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
-use workload::trace::hct::between::{Between, Count};
+use workload::trace::hct::gaps::{Count, Gap};
 use workload::trace::hct::rank::{Event, Standing};
 use workload::trace::hct::shape::Shape;
 use workload::trace::hct::write::Listed;
@@ -122,7 +122,7 @@ fn dump_rank(
             }
         };
         number += 1;
-        let Between { polls, waited_ns, counts } = between;
+        let Gap { polls, waited_ns, counts } = between;
         let counts = || counted.iter().zip(counts);
         let clock = clocks.get(number as usize - 1).copied();
         let _ = if as_json {

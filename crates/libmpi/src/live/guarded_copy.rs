@@ -31,18 +31,18 @@ pub fn trap() -> Option<CoroutineTrapHandler<bool>> {
 }
 
 /// A stack aside.
-pub struct Aside {
+pub struct GuardedCopy {
     /// None while it is used.
     stack: Option<Part>,
     /// After it.
     _stacks: Stacks,
 }
 
-impl Aside {
+impl GuardedCopy {
     /// One that nobody uses.
-    pub fn new() -> std::io::Result<Aside> {
+    pub fn new() -> std::io::Result<GuardedCopy> {
         let stacks = Stacks::new(1, BYTES)?;
-        Ok(Aside { stack: Some(stacks.take(0)), _stacks: stacks })
+        Ok(GuardedCopy { stack: Some(stacks.take(0)), _stacks: stacks })
     }
 
     /// Runs `work`; whether it has come to its end.
