@@ -72,7 +72,7 @@ pub fn fat_tree(m: &[i64]) -> Arc<Fabric> {
     fabric("fat-tree", &[("m", &list(m)), ("w", &list(&w))])
 }
 
-/// Of the NSIM study (Table 3): 4 GB/s, 78 + 4 · 4 ns in a router, 10 ns of cable.
+/// Links of the NSIM study (Table 3): 4 GB/s, 78 + 4 · 4 ns in a router, 10 ns of cable.
 const NSIM_LINKS: LinkDefaults = LinkDefaults {
     bandwidth: Bandwidth(4_000_000_000),
     latency: Duration::from_ns(104),

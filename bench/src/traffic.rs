@@ -5,7 +5,7 @@ use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
 use network::{Arrival, Cargo, Endpoint, Happening, HostId, Message, Network};
 use rand_chacha::rand_core::RngCore;
 
-/// Who sends to whom in each round. Each host receives as many messages as it sends.
+/// Senders and receivers of each round. Each host receives as many messages as it sends.
 pub struct Traffic {
     hosts: u32,
     rounds: u32,
@@ -54,12 +54,12 @@ impl Pattern {
     }
 }
 
-/// What a run of [`Traffic`] came to.
+/// Outcome of a run of [`Traffic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// Messages delivered.
     pub messages: u64,
-    /// When the last of them was.
+    /// Time of the last of them.
     pub end: Time,
     /// Events taken from the queue.
     pub events: u64,

@@ -26,7 +26,7 @@ pub enum Lane {
     Network,
 }
 
-/// Who scheduled an event. Owners order events that happen at the same time.
+/// Scheduler of an event. Owners order events that happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(u32);
 
@@ -88,7 +88,7 @@ impl Key {
     }
 }
 
-/// What the scheduling layer wants to be told when the event is due: 63 bits of its own.
+/// Payload that the scheduling layer gets back when the event is due: 63 bits of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token(u64);
 
@@ -102,7 +102,7 @@ impl Token {
     pub fn lane(self) -> Lane {
         if self.0 & 1 == 0 { Lane::Rank } else { Lane::Network }
     }
-    /// What the layer put into it.
+    /// Payload that the layer put into it.
     pub fn payload(self) -> u64 {
         self.0 >> 1
     }
@@ -111,11 +111,11 @@ impl Token {
 /// One due event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// When it is due.
+    /// Time at which it is due.
     pub time: Time,
     /// The order among events of the same time.
     pub key: Key,
-    /// What was scheduled.
+    /// Token that was scheduled.
     pub token: Token,
 }
 
@@ -269,7 +269,7 @@ impl Queue {
         Some(event)
     }
 
-    /// When the first event is due; [`Time::NEVER`] without events. Time does not move.
+    /// Time at which the first event is due; [`Time::NEVER`] without events. Time does not move.
     pub fn next_time(&mut self) -> Time {
         if let Some(time) = self.next_open() {
             return time;
@@ -288,7 +288,7 @@ impl Queue {
         self.next_open().is_none_or(|time| time > self.now)
     }
 
-    /// What is mostly going to be taken `ahead` events after the next one, if that is known yet.
+    /// Token that will most likely be taken `ahead` events after the next one, if that is known yet.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Token> {
         let index = self.due.len().checked_sub(1 + ahead)?;

@@ -25,7 +25,7 @@ const PAGE: usize = 4096;
 /// Where the memory begins; 0: there is none.
 static START: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether this process gives nothing back any more.
+/// True if this process gives nothing back any more.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
 /// What stands at its beginning.

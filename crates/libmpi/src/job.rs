@@ -1,4 +1,4 @@
-//! What a run is asked to do, and what it says at its end: files between the command line and this library.
+//! Job of a run and its answer: files between the command line and this library.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::fold::Settings;
 use crate::live::Fault;
 use crate::live::debugger::Debugged;
 
-/// What the command line asks for.
+/// Job that the command line asks for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
@@ -24,7 +24,7 @@ pub struct Job {
     overrides: Vec<(String, String)>,
     ranks: Option<u32>,
     model: Option<String>,
-    /// Of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
     placement: Option<String>,
     ppn: Option<u16>,
@@ -34,11 +34,11 @@ pub struct Job {
     stop_at: Option<String>,
     /// The program and its arguments: bytes, of which not all are text.
     command: Vec<Vec<u8>>,
-    /// Whether to say what becomes of the program's libraries.
+    /// True to report what becomes of the program's libraries.
     pub verbose: bool,
-    /// Where to say how far the run is.
+    /// File for the progress of the run.
     pub progress: Option<PathBuf>,
-    /// What each rank has of its own.
+    /// Isolation of ranks.
     pub isolation: Option<Isolation>,
     /// Cost of computing; see `live::accounting`.
     pub compute: String,
@@ -54,18 +54,18 @@ pub struct Job {
     pub machine: Option<PathBuf>,
     /// See [`crate::kernels::Mode`].
     pub kernels: String,
-    /// What memory is folded.
+    /// Memory that is folded.
     pub fold: Settings,
     /// The rank in which a debugger stops, if in any.
     pub debug: Option<Debugged>,
-    /// Where files may be put while it runs.
+    /// Folder for files while it runs.
     pub folder: PathBuf,
     /// Room for the stack of a rank \[bytes\].
     #[serde(rename = "stack_size_B")]
     pub stack_size_bytes: usize,
 }
 
-/// What ranks do not share.
+/// Isolation of ranks: parts that they do not share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
@@ -88,7 +88,7 @@ impl Job {
         &self.command
     }
 
-    /// What each rank has of its own, if that is not said: a program at fixed addresses needs a process for each.
+    /// Default isolation of ranks: a program at fixed addresses needs a process for each.
     pub fn isolation(&self) -> Isolation {
         self.isolation.unwrap_or_else(|| {
             let mut start = [0; 18];

@@ -117,7 +117,7 @@ fn a_group_with_rank_zero_is_another() {
     assert_eq!(members(&run, 1, 0), [1]);
 }
 
-/// Who is in no part of a split by hosts says so by a split without a colour.
+/// Ranks that are in no part of a split by hosts take part in a split without a colour.
 #[test]
 fn a_rank_stays_out_of_a_split_by_hosts() {
     let run = succeed(on_all(3, |rank| match rank {
@@ -211,7 +211,7 @@ fn ranks_are_relative_to_the_communicator() {
     assert_eq!(run.done[2][0].created.as_ref().unwrap().rank_of(2, 0), Some(2));
 }
 
-/// What is freed cannot be used, and its number is not given again.
+/// A communicator that was freed cannot be used, and its number is not given again.
 #[test]
 fn a_freed_communicator_is_gone() {
     let dup = || make(CommId::WORLD, NewComm::Dup);
@@ -231,7 +231,7 @@ fn a_freed_communicator_is_gone() {
     assert!(reason.contains("comm 2"), "{reason}");
 }
 
-/// What is under way on a communicator that all have freed is still received, with its source.
+/// Messages under way on a communicator that all have freed are still received, with their source.
 #[test]
 fn messages_outlive_their_communicator() {
     let dup = make(CommId::WORLD, NewComm::Dup);

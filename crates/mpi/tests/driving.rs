@@ -214,7 +214,7 @@ fn mismatched_calls_are_named() {
     }
 }
 
-/// What two ranks of an alltoallv tell of each other must agree.
+/// Sizes that two ranks of an alltoallv state for each other must agree.
 #[test]
 fn mismatched_sizes_between_two_ranks_are_named() {
     let call = |out: u64, into: u64| {

@@ -109,7 +109,7 @@ fn a_rank_that_is_done_answers() {
     assert_eq!(run.at(1, 0), AWAY + LATENCY + LONG * BYTE);
 }
 
-/// What is answered in a test takes its CPU time there: o_r of the request and o_s of the answer.
+/// An answer that is given in a test takes its CPU time there: o_r of the request and o_s of the answer.
 #[test]
 fn a_test_lasts_until_it_has_answered() {
     let ops = vec![
@@ -140,7 +140,7 @@ fn a_request_can_be_freed_while_it_waits_for_its_answer() {
     assert_eq!(run.at(0, 1), AWAY + LATENCY + LONG * BYTE);
 }
 
-/// Who cancels a message to itself need not make progress elsewhere to hear of it.
+/// A rank that cancels a message to itself need not make progress elsewhere to hear of it.
 #[test]
 fn a_message_to_oneself_is_taken_back_without_another_call() {
     let run = calls(vec![vec![isend(0, LONG, 0, 0), Op::Cancel(Request(0)), wait(0)]]);

@@ -1,4 +1,4 @@
-//! What a message meets inside a host: overheads, the process's own path, the shared NIC, memory.
+//! Costs of a message inside a host: overheads, the process's own path, the shared NIC, memory.
 //!
 //! A message of n bytes passes: sender overhead → the process's path to the NIC (rate R_C, its own)
 //! → the NIC (rate R_N, shared by the host's processes) → network → NIC → receiver. With k processes
@@ -20,7 +20,7 @@ pub struct Regime {
     pub send_overhead: Duration,
     /// CPU time of the receiving process for each message \[s_recv\].
     pub receive_overhead: Duration,
-    /// What the protocol adds to the path's latency, on no CPU.
+    /// Latency that the protocol adds to the path's, on no CPU.
     pub latency: Duration,
     /// R_C (or R_Cb): the path of one process to a NIC; to each of several it has one.
     pub process_rate: Bandwidth,
@@ -83,7 +83,7 @@ impl Memory {
     }
 }
 
-/// What every host of a platform is like.
+/// Parameters of every host of a platform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostParameters {
     /// Process slots.

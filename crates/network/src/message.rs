@@ -17,7 +17,7 @@ pub struct Endpoint {
     pub process: u16,
 }
 
-/// What the layer above wants back when the message arrives; the network never looks inside.
+/// Data that the layer above gets back when the message arrives; the network never looks inside.
 pub type Cargo = [u64; CARGO_WORDS];
 
 /// Words of a [`Cargo`].
@@ -26,15 +26,15 @@ pub const CARGO_WORDS: usize = 11;
 /// One message on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Where it starts.
+    /// Its source.
     pub from: Endpoint,
-    /// Where it goes.
+    /// Its destination.
     pub to: Endpoint,
     /// The NICs that it leaves and comes by; `None` lets the platform choose. Within a host without meaning.
     pub nics: Option<NicPair>,
     /// Index of its regime: among the platform's protocol regimes or, within a host, among those of its memory.
     pub regime: u8,
-    /// Whether to report [`Happening::Sent`], too.
+    /// True to report [`Happening::Sent`], too.
     pub notify_sent: bool,
     /// Its length on the process's path; headers are the model's business.
     pub size: Bytes,
@@ -51,7 +51,7 @@ impl Message {
     }
 }
 
-/// What has happened to a message.
+/// Event in the life of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happening {
     /// Its buffer may be used again: its last byte has left the sender's memory, and is not needed there to
@@ -64,9 +64,9 @@ pub enum Happening {
 /// A message of which something is to be told, now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// What has happened.
+    /// Event.
     pub happening: Happening,
-    /// When the message was handed to the network.
+    /// Time at which the message was handed to the network.
     pub injected: Time,
     /// How long it would have taken on an idle network: [`Network::idle_parts`] of it.
     pub idle: IdleTime,
@@ -145,7 +145,7 @@ impl Delays {
 pub struct Crossing {
     /// The part of the network that it goes to.
     pub to: u32,
-    /// When it has an effect there, at least [`Network::lookahead`] after the event that made it.
+    /// Time of its effect there, at least [`Network::lookahead`] after the event that made it.
     pub at: Time,
     /// The place of that event among those of the same time, stamped by the sender's queue.
     pub key: Key,
@@ -206,7 +206,7 @@ pub trait Network: Send {
         Vec::new()
     }
 
-    /// What a channel is called, for people.
+    /// Name of a channel, for people.
     fn channel_name(&self, channel: u32) -> String {
         channel.to_string()
     }
@@ -229,12 +229,12 @@ pub trait Network: Send {
         0
     }
 
-    /// Who cannot reach whom, where a message waits for that.
+    /// Hosts that cannot reach each other, for each message that waits for that.
     fn cut_off(&self) -> Vec<CutOff> {
         Vec::new()
     }
 
-    /// What has been lost and sent again so far.
+    /// Packets that were lost and sent again so far.
     fn losses(&self) -> Losses {
         Losses::default()
     }
@@ -256,7 +256,7 @@ pub trait Network: Send {
     }
 }
 
-/// What unreliable links have cost.
+/// Losses on unreliable links.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     /// Packets lost on links.
@@ -265,7 +265,7 @@ pub struct Losses {
     pub resent: u64,
     /// Packets that came although they had come before.
     pub duplicates: u64,
-    /// Of those lost: on links and in routers that failed, and for want of a way on.
+    /// Number of packets lost on links and in routers that failed, and for want of a way on.
     pub broken: u64,
     /// Packets sent another way than the routing's own, because something had failed.
     pub rerouted: u64,
@@ -290,7 +290,7 @@ impl std::ops::Add for Losses {
     }
 }
 
-/// What one directed link has carried since the start.
+/// Traffic of one directed link since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkUse {
     /// The link.

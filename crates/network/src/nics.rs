@@ -46,7 +46,7 @@ pub struct Nics {
     pub count: u8,
     /// Which of them messages take that name none.
     pub choice: NicChoice,
-    /// Of a NIC for each message, before its first byte leaves.
+    /// Set-up time of a NIC for each message, before its first byte leaves.
     pub setup: Duration,
     /// Order in which the messages of a process to different partners leave; `None` for the network model's default.
     pub order: Option<NicOrder>,
@@ -94,7 +94,7 @@ pub enum NicChoice {
 }
 
 impl NicChoice {
-    /// What the choices are called in platform files.
+    /// Names of the choices in platform files.
     pub const NAMES: &[&str] = &["round-robin", "process", "destination", "least-loaded"];
 
     /// The choice of that name, one of [`NicChoice::NAMES`].
@@ -107,9 +107,9 @@ impl NicChoice {
 /// The NICs of a message, each below the hosts' number of NICs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NicPair {
-    /// Of the source.
+    /// NIC of the source.
     pub from: u8,
-    /// Of the destination.
+    /// NIC of the destination.
     pub to: u8,
 }
 
@@ -122,7 +122,7 @@ impl NicPair {
         NicPair { from: nic, to: nic }
     }
 
-    /// Of what goes the other way.
+    /// Pair of NICs for the other direction.
     pub fn reversed(self) -> NicPair {
         NicPair { from: self.to, to: self.from }
     }
@@ -132,7 +132,7 @@ impl NicPair {
 #[derive(Debug)]
 pub(crate) struct Chooser {
     nics: Nics,
-    /// Of each host: whose turn it is; only where they take turns.
+    /// NIC of each host whose turn it is; only where they take turns.
     turns: Vec<u8>,
 }
 

@@ -11,9 +11,9 @@ use network::{Fabric, Message};
 
 const PAYLOAD: u64 = 2016;
 const WIRE: u64 = 2048;
-/// Of a packet on a link between routers, of 7 GB/s \[ps\]. Those of hosts are a little faster.
+/// Time of a packet on a link between routers, of 7 GB/s \[ps\]. Those of hosts are a little faster.
 const PACKET: u64 = WIRE * 1000 / 7 + 1;
-/// Of a link between routers, and of a host's.
+/// Latencies of a link between routers, and of a host's.
 const LATENCY: u64 = support::DEFAULTS.latency.0;
 const HOST_LATENCY: u64 = support::DEFAULTS.host_latency.0;
 
@@ -51,7 +51,7 @@ impl Numbers {
     }
 }
 
-/// Who sends to whom.
+/// Pairs of sender and receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// Each to any other.

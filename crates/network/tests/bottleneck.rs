@@ -11,7 +11,7 @@
 //! packet in all of its bytes, n · 2048 / 2016 instead of W, and its rate from its start: what is shared out
 //! is b / k until k n · 2048 / 2016 / b, and L comes on top.
 //!
-//! Where they agree within 5 %: alone, for every size; behind one bottleneck, for the last of the messages,
+//! Cases that agree within 5 %: alone, for every size; behind one bottleneck, for the last of the messages,
 //! if they are long against a packet and the differences of L are small against k W / b; for each of them,
 //! too, if each sender comes to the router before the link by an input of its own. Elsewhere they cannot:
 //! - Routers take turns among inputs, not among senders: of several that come by one input each gets a
@@ -84,7 +84,7 @@ fn on_the_wire(size: u64) -> (f64, f64) {
     ((size + HEADER * packets) as f64, size as f64 * (PAYLOAD + HEADER) as f64 / PAYLOAD as f64)
 }
 
-/// When each of the messages, all sent at time zero, is delivered \[s\].
+/// Times at which the messages, all sent at time zero, are delivered \[s\].
 fn deliveries(model: &str, fabric: &Arc<Fabric>, ways: &[(u32, u32)], size: u64) -> Vec<f64> {
     let messages: Vec<(Time, Message)> = (0..)
         .zip(ways)

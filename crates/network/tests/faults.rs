@@ -100,7 +100,7 @@ fn ring(faults: impl Fn(&dyn Topology) -> Vec<Planned>) -> Arc<Fabric> {
     failing("ring", RING, "dimension-order", |topology| given(faults(topology)))
 }
 
-/// When messages of 1000 B are delivered, sent at these times between these hosts.
+/// Times at which messages of 1000 B are delivered, sent at these times between these hosts.
 fn delivered(packet: &mut Packet, messages: &[(u64, u32, u32)]) -> Vec<u64> {
     let number = 0..messages.len() as u64;
     let messages: Vec<_> = (messages.iter().zip(number))
@@ -232,7 +232,7 @@ fn messages_to_a_failed_router_wait_until_it_returns() {
     assert_eq!(packet.losses().lost, 0);
 }
 
-/// Where nothing returns, the run ends, and the model says who waits.
+/// A run in which nothing returns ends, and the model says who waits.
 #[test]
 fn who_is_cut_off_is_told() {
     let fabric = ring(|topology| vec![planned(topology, "host 1 <-> (1)", 3 * US, NEVER)]);

@@ -138,7 +138,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// When each message has left its sender \[ps\], and at each of `looks` what each link has carried.
+    /// Times at which each message has left its sender \[ps\], and at each of `looks` what each link has carried.
     fn simulate(&self, messages: &[(Time, Message)], looks: &[u64]) -> (Vec<f64>, Vec<Vec<f64>>) {
         let mut arrivals: Vec<usize> = (0..messages.len()).collect();
         arrivals.sort_by_key(|number| (messages[*number].0, *number));
@@ -214,7 +214,7 @@ impl Observer<LinkUse> for Collect {
     }
 }
 
-/// When each message has left its sender, and what each link has carried at each of `looks`.
+/// Times at which each message has left its sender, and what each link has carried at each of `looks`.
 fn simulate(
     name: &str,
     fabric: &Arc<Fabric>,

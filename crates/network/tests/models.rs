@@ -1,4 +1,4 @@
-//! What holds for every model in the registry.
+//! Properties of every model in the registry.
 
 mod common;
 

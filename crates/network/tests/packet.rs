@@ -71,7 +71,7 @@ fn hosts() -> Arc<HostParameters> {
     Arc::new(common::transparent(2))
 }
 
-/// When each message is delivered.
+/// Times at which messages are delivered.
 fn run(packet: &mut Packet, messages: &[(Time, Message)]) -> Vec<Time> {
     common::run(packet, messages).iter().map(|times| times.delivered).collect()
 }

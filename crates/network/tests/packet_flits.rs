@@ -235,7 +235,7 @@ fn model(fabric: &Arc<Fabric>, processes: u16, options: &PacketOptions) -> model
     packet
 }
 
-/// What the model has sent so far.
+/// Packets that the model has sent so far.
 fn hops(packet: &mut model::Packet) -> Vec<Hop> {
     let hop = |hop: model::Hop| Hop {
         begin: hop.begin,

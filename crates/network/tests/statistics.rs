@@ -70,7 +70,7 @@ fn hosts() -> Arc<HostParameters> {
     Arc::new(common::transparent(2))
 }
 
-/// What `messages` leave, all sent at time 0: the sender, the receiver, the size.
+/// Statistics that `messages` leave, all sent at time 0: the sender, the receiver, the size.
 fn statistics(
     fabric: &Arc<Fabric>,
     packets: PacketOptions,
@@ -244,7 +244,7 @@ fn links_count_where_they_are() {
     assert_eq!(found, expected);
 }
 
-/// Of 200 positions 4 make a region, so that there are no more than 64.
+/// Four of 200 positions make a region, so that there are no more than 64.
 #[test]
 fn wide_machines_have_few_regions() {
     let fabric = torus(&[200, 2]);
@@ -295,7 +295,7 @@ fn rows(traffic: &Traffic) -> Vec<Row> {
     traffic.rows().collect()
 }
 
-/// What the parts of `cut` have kept, put together.
+/// Statistics of the parts of `cut`, put together.
 fn in_parts(fabric: &Arc<Fabric>, cut: Cut, options: &Options, messages: &[(Time, Message)]) -> Statistics {
     let mut hosts = HostParameters::clone(&hosts());
     (hosts.packet_payload, hosts.packet_wire) = (Bytes(2016), Bytes(2048));

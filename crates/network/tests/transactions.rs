@@ -61,7 +61,7 @@ fn network(fabric: &Arc<Fabric>, options: PacketOptions, transport: Transport) -
     Packet::with_transport(fabric.clone(), hosts, options, Some(transport), &Part::whole())
 }
 
-/// When each message was sent and delivered.
+/// Times at which each message was sent and delivered.
 fn run(packet: &mut Packet, messages: &[(Time, Message)]) -> Vec<(Time, Time)> {
     let all = |(sent, delivered): (Option<Time>, Option<Time>)| {
         (sent.expect("sent"), delivered.expect("delivered"))
@@ -141,7 +141,7 @@ fn transfers_keep_their_nics() {
     }
 }
 
-/// Who does not want to know that it is sent is not told at the end.
+/// A message that does not ask to hear that it is sent gets no such event at the end.
 #[test]
 fn a_source_that_does_not_ask_is_not_told() {
     for (transport, transfers) in [(PUT, 1), (GET, 2)] {

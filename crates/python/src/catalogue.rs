@@ -1,4 +1,4 @@
-//! What hopcast knows without running anything: registries, platforms and the format of their files.
+//! Catalogue of what hopcast has, without a run: registries, platforms and the format of their files.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub fn platform_text(name: &str, overrides: Vec<(String, String)>, resolved: boo
     Ok(if resolved { platform.to_toml() } else { platform.text().to_string() })
 }
 
-/// What can be said of a platform's network without simulating it, as JSON: see `sim::survey`.
+/// Survey of a platform's network without simulating it, as JSON: see `sim::survey`.
 #[pyfunction]
 pub fn topology_survey(
     py: Python<'_>,
@@ -53,7 +53,7 @@ pub fn topology_picture(name: &str, overrides: Vec<(String, String)>) -> PyResul
     sim::picture(&load(name, &overrides)?).map_err(crate::errors::input_error)
 }
 
-/// What a recorded run holds, as JSON: see `sim::trace::summary`.
+/// Summary of a recorded run, as JSON: see `sim::trace::summary`.
 #[pyfunction]
 pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
     let summary = py.detach(|| sim::trace::summary(path));
@@ -67,7 +67,7 @@ pub fn trace_files(path: &str) -> PyResult<Vec<std::path::PathBuf>> {
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// What a program that was just recorded has left in a folder, as JSON: see `sim::trace::recorded`.
+/// Summary of what a program that was just recorded has left in a folder, as JSON: see `sim::trace::recorded`.
 #[pyfunction]
 pub fn trace_recorded(py: Python<'_>, path: &str) -> PyResult<String> {
     let recorded = py.detach(|| sim::trace::recorded(path));
@@ -184,7 +184,7 @@ pub fn trace_dump(
     }
 }
 
-/// What is wrong with a recorded run, as JSON: see `sim::trace::lint`.
+/// Findings of faults in a recorded run, as JSON: see `sim::trace::lint`.
 #[pyfunction]
 pub fn trace_lint(py: Python<'_>, path: &str) -> PyResult<String> {
     let found = py.detach(|| sim::trace::lint(path));

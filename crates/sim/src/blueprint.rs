@@ -1,4 +1,4 @@
-//! What the domains of a run are built from, and into how many it is cut.
+//! Blueprint of a run: parts of its domains, and into how many it is cut.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub struct Blueprint {
     pub platform: Platform,
     /// The network model.
     pub model: String,
-    /// Of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// What the model routes over.
+    /// Fabric that the model routes over.
     pub fabric: Arc<Fabric>,
-    /// Where each rank is.
+    /// Place of each rank.
     pub placement: Arc<[Endpoint]>,
     /// The first rank of each job.
     pub jobs: Arc<[u32]>,
-    /// What to keep.
+    /// Detail to keep.
     pub detail: observe::Detail,
 }
 
@@ -48,7 +48,7 @@ impl Blueprint {
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
     }
 
-    /// What to know of the statistics that were asked for, if they do not hold all that was.
+    /// Warning about the statistics that were asked for, if they do not hold everything.
     pub fn statistics_warning(&self) -> Result<Option<String>, InputError> {
         let Some(options) = self.platform.statistics()? else { return Ok(None) };
         let (topology, channels) = (&*self.fabric.topology, self.fabric.routing.channel_count());
@@ -110,13 +110,13 @@ const MOST_PARTS: u32 = 1024;
 /// A source that moves to the thread of its domain.
 #[expect(clippy::large_enum_variant, reason = "each domain has one, which it asks at every step")]
 pub enum Feed {
-    /// Of a pattern.
+    /// Source of a pattern.
     Pattern(workload::pattern::Steps),
-    /// Of a recording.
+    /// Source of a recording.
     Replay(Replay),
-    /// Of the caller.
+    /// Sources of the caller.
     Made(Box<dyn Source + Send>),
-    /// Of several jobs.
+    /// Sources of several jobs.
     Jobs(Jobs),
 }
 

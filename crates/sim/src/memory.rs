@@ -31,11 +31,11 @@ pub struct Size {
     pub links: u64,
     /// Ranks of the workload.
     pub ranks: u32,
-    /// What the source of operations keeps for a rank \[bytes\].
+    /// Memory of the source of operations for a rank \[bytes\].
     pub source_per_rank: u64,
 }
 
-/// What a model keeps for each \[bytes\].
+/// Memory of a model for each \[bytes\].
 struct Coefficients {
     model: &'static str,
     link: u64,
@@ -43,7 +43,7 @@ struct Coefficients {
     part: u64,
 }
 
-/// Of every model. A refusal proposes the first that fits well.
+/// Memory of every model. A refusal proposes the first that fits well.
 const COEFFICIENTS: &[Coefficients] = &[
     // A station with three times, and a memory with one.
     Coefficients { model: "loggp", link: 0, host: 32, part: 0 },

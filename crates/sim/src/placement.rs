@@ -12,7 +12,7 @@ use crate::config::HostNames;
 
 mod block;
 
-/// What is to be placed, and where there is room.
+/// Ranks to be placed, and the room for them.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// How many ranks.
@@ -33,7 +33,7 @@ pub struct Request<'a> {
     pub among: Option<&'a [u32]>,
 }
 
-/// What an error is about that no parameter of `[placement]` could help: there are too many ranks.
+/// Name in errors that no parameter of `[placement]` could help: there are too many ranks.
 pub const RANKS: &str = "ranks";
 
 /// Gives each rank its place, in order of ranks.

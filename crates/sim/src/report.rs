@@ -22,7 +22,7 @@ pub struct Report {
     pub platform_toml: String,
     /// The platform's name.
     pub platform: String,
-    /// What ran on it.
+    /// Workload that ran on it.
     pub workload: String,
     /// The network model.
     pub model: String,
@@ -69,7 +69,7 @@ pub struct Report {
     pub threads: u32,
     /// Processes that ran it.
     pub processes: u32,
-    /// Where the time went, summed over ranks.
+    /// Split of the time, summed over ranks.
     pub time: TimeSplit,
     /// Causes of the time in MPI, summed over ranks.
     pub causes: CausesReport,
@@ -93,13 +93,13 @@ pub struct Report {
     pub message_latency: Option<LatencyReport>,
     /// The jobs of a run of several; empty for a run of one.
     pub jobs: Vec<JobReport>,
-    /// What statistics over time say in short, if they were asked for.
+    /// Summary of statistics over time, if they were asked for.
     pub statistics: Option<StatisticsReport>,
-    /// What failed and what it has cost, where something can fail.
+    /// Failed parts of the network and their cost, where something can fail.
     pub faults: Option<FaultsReport>,
     /// How the simulated program failed, if it did.
     pub failure: Option<FailureReport>,
-    /// Whether the run was stopped before its end.
+    /// True if the run was stopped before its end.
     pub partial: bool,
     /// Why and where, if it was.
     pub stopped: Option<StopReport>,
@@ -107,7 +107,7 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// Where the time went, summed over ranks.
+/// Split of the time, summed over ranks.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct TimeSplit {
     /// Computing \[s\].
@@ -170,15 +170,15 @@ pub struct StuckRank {
     pub call: String,
     /// Since when \[s\].
     pub since_s: f64,
-    /// What it waits for; empty if the failure is its own.
+    /// Description of what it waits for; empty if the failure is its own.
     pub waits_for: String,
     /// The ranks that it waits for.
     pub waits_for_ranks: Vec<u32>,
-    /// Where in the user's program, if that is known.
+    /// Place in the user's program, if that is known.
     pub place: Option<String>,
 }
 
-/// Where a run was stopped before its end.
+/// Point at which a run was stopped before its end.
 #[derive(Debug, Clone, Serialize)]
 pub struct StopReport {
     /// "stop-at" for a time that was asked for, "interrupt" for a monitor, "recording" for the end of a partial one.
@@ -192,7 +192,7 @@ pub struct StopReport {
     pub behind: Vec<StuckRank>,
 }
 
-/// What the builder of a run knows about it.
+/// Facts that the builder of a run knows about it.
 #[derive(Debug, Clone, Default)]
 pub struct Title {
     /// See [`Report::platform`].
@@ -226,9 +226,9 @@ pub struct Title {
 /// A finished run: the report and its tables.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What goes into `report.json`.
+    /// Content of `report.json`.
     pub report: Report,
-    /// What goes into Parquet.
+    /// Tables for Parquet.
     pub tables: Vec<Table>,
 }
 
@@ -239,7 +239,7 @@ impl Outcome {
     }
 }
 
-/// So many packets are sent again for each that is lost before a warning says so.
+/// Number of packets sent again for each that is lost beyond which a warning says so.
 const MOST_IN_VAIN: u64 = 2;
 
 /// Facts of a run that was stopped before its end.
@@ -345,7 +345,7 @@ fn failure(fabric: &Fabric, ended: &Ended, jobs: &[Placed]) -> Option<FailureRep
     })
 }
 
-/// What to check before the numbers are trusted.
+/// Warnings: things to check before the numbers are trusted.
 fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) -> Vec<String> {
     let mut warnings = title.warnings.clone();
     if matches!(ended.end, End::Stopped(Stop::Asked | Stop::At(_))) {
@@ -378,7 +378,7 @@ fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) 
     warnings
 }
 
-/// When the last rank was done; where not all are, the time of the last event.
+/// Time at which the last rank was done; where not all are, the time of the last event.
 fn makespan(ended: &Ended) -> Time {
     match ended.end {
         End::Stopped(Stop::Recorded) if !ended.unfinished.is_empty() => ended.now,

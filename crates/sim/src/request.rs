@@ -23,20 +23,20 @@ use crate::run::{
 };
 use crate::trace;
 
-/// What a user asks for.
+/// Request of a user.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// A preset's name, or the path of a platform file.
     pub platform: String,
     /// `--set section.key=value`, in order.
     pub overrides: Vec<(String, String)>,
-    /// What to run.
+    /// Workload to run.
     pub workload: Workload,
     /// How many ranks; a recording knows by itself.
     pub ranks: Option<u32>,
     /// The network model, where it is not the platform's own (`flow` where that is silent, too).
     pub model: Option<String>,
-    /// Of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
     /// `linear`, `random`, `recorded` or a file, where it is not the platform's own.
     pub placement: Option<String>,
@@ -44,7 +44,7 @@ pub struct Request {
     pub processes_per_host: Option<u16>,
     /// The detail of statistics over time, where it is not the platform's own: see `[statistics]`.
     pub statistics: Option<String>,
-    /// What to keep.
+    /// Detail to keep.
     pub detail: Detail,
     /// Threads to run on, 1 or more; never changes the result.
     pub threads: u32,
@@ -52,7 +52,7 @@ pub struct Request {
     pub stop_at: Option<Time>,
 }
 
-/// What to run.
+/// Workload to run.
 #[derive(Debug, Clone)]
 pub enum Workload {
     /// A synthetic pattern with its arguments as written.
@@ -66,7 +66,7 @@ pub enum Workload {
     Trace {
         /// Its folder, or one of its files.
         path: String,
-        /// What decides when its calls start.
+        /// Rule for the start of its calls.
         options: ReplayOptions,
     },
     /// A program whose operations the caller yields, under this name. It runs on one thread.
@@ -299,7 +299,7 @@ impl Prepared {
         self.blueprint.platform.processor()
     }
 
-    /// What files are on.
+    /// File system.
     pub fn file_system(&self) -> FileSystem {
         *self.blueprint.platform.file_system()
     }

@@ -92,17 +92,17 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
 pub struct Flags {
     /// A name of [`MODES`]; `dependencies` if there is none.
     pub mode: Option<String>,
-    /// Whether delays move the recorded starts; for the mode `timestamps`.
+    /// True if delays move the recorded starts; for the mode `timestamps`.
     pub time_shift: Option<bool>,
     /// `dependencies`, `compute`, or both with a comma; for the mode `dependencies`.
     pub ignore: Option<String>,
-    /// Whether receives from any source are matched anew.
+    /// True if receives from any source are matched anew.
     pub rematch: Option<bool>,
-    /// Whether the replay is held to the logical clocks of the recorded run; that of a short one if there is none.
+    /// True if the replay is held to the logical clocks of the recorded run; that of a short one if there is none.
     pub check_clocks: Option<bool>,
-    /// What computing between calls goes by instead of its time: `NAME=RATE`, or `flops`.
+    /// Count by which computing between calls is scaled instead of its time: `NAME=RATE`, or `flops`.
     pub compute_by: Option<String>,
-    /// What recorded computing is multiplied by, 0 or more; where calls start by it.
+    /// Factor of recorded computing, 0 or more; where calls start by it.
     pub compute_scale: Option<f64>,
 }
 

@@ -182,7 +182,7 @@ struct Program {
     makes: Vec<bool>,
 }
 
-/// What a rank does, on one of its communicators: 0 is the world, then those it was given.
+/// Step of a rank, on one of its communicators: 0 is the world, then those it was given.
 enum Step {
     Make(usize, NewComm),
     Call(usize, Kind),
@@ -245,7 +245,7 @@ fn operation(step: Step, comm: CommId) -> Op {
     }
 }
 
-/// What a rank does.
+/// Step of a rank.
 type Steps = fn(u32) -> Vec<Step>;
 
 fn program(name: &str, ranks: u32, steps: Steps) -> Workload {
@@ -365,7 +365,7 @@ fn waits_in_vain(rank: u32) -> Vec<Step> {
     steps
 }
 
-/// Where a program fails, all stands as it does when one domain runs it.
+/// A program that fails stands as it does when one domain runs it.
 #[test]
 fn failures_are_the_same_for_every_cut() {
     let programs: [(&str, Steps); 5] = [
@@ -423,7 +423,7 @@ fn a_stopped_run_leaves_a_partial_report() {
     assert!(outcome.report.events >= last.events && outcome.report.events < 2 * last.events);
 }
 
-/// Who cannot be cut runs on one thread, and says why.
+/// A run that cannot be cut runs on one thread, and says why.
 #[test]
 fn what_cannot_be_cut_says_why() {
     let ring = || Workload::Pattern { name: "ring".to_string(), arguments: Vec::new() };

@@ -7,7 +7,7 @@ const CASES: &str = include_str!("platform_errors.md");
 
 /// One case of the Markdown file.
 struct Case {
-    /// Whether the schema refuses it, too.
+    /// True if the schema refuses it, too.
     schema: bool,
     text: String,
     set: Vec<Override>,

@@ -60,7 +60,7 @@ fn every_number_has_a_source() {
     }
 }
 
-/// What `show --resolved` prints is the same platform.
+/// The output of `show --resolved` is the same platform.
 #[test]
 fn a_resolved_platform_reads_back_to_itself() {
     for preset in PRESETS {

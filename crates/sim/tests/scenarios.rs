@@ -18,7 +18,7 @@ use sim::report::Outcome;
 use sim::request::{Request, Sources, Workload, prepare};
 use sim::run::Unwatched;
 
-/// What the `toml expect` block says.
+/// Expectation of the `toml expect` block.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expect {
@@ -28,7 +28,7 @@ struct Expect {
     makespan: Option<String>,
     /// How far off it may be; one nanosecond if missing.
     tolerance: Option<String>,
-    /// When single ranks are done.
+    /// Times at which single ranks are done.
     #[serde(default)]
     finish: BTreeMap<String, String>,
     /// Why single ranks are in MPI; causes that are not named are zero.
@@ -46,7 +46,7 @@ struct Expect {
     /// All that the report warns of.
     #[serde(default)]
     warnings: Vec<String>,
-    /// What the error says, where there can be no result.
+    /// Text of the error, where there can be no result.
     error: Option<String>,
 }
 

@@ -35,7 +35,7 @@ fn run(request: &Request) -> Outcome {
     outcome
 }
 
-/// What happened to the ranks, when the last was done, and what packets did.
+/// Outcome of the ranks, the time at which the last was done, and counts of packets.
 fn facts(outcome: &Outcome) -> (String, String, [u64; 6]) {
     let report = &outcome.report;
     let (lost, resent) = (report.packets_lost, report.packets_resent);

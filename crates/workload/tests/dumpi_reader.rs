@@ -89,7 +89,7 @@ fn every_small_set_reads_to_its_end() {
     assert_eq!(read, 4 + 7 + 4 + 4);
 }
 
-/// What `dumpi2ascii` found in one set, as far as the tables beside it say.
+/// Facts that `dumpi2ascii` found in one set, as far as the tables beside it say.
 struct Totals {
     calls: BTreeMap<String, u64>,
     /// Messages and bytes by sender and receiver.

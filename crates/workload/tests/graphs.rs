@@ -1,4 +1,4 @@
-//! What is wrong with traces whose ranks have graphs instead of an order of calls.
+//! Faults of traces whose ranks have graphs instead of an order of calls.
 
 mod common;
 

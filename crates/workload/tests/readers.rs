@@ -25,7 +25,7 @@ fn run(opened: &SharedSet, mode: Mode) -> drive::Run {
     run
 }
 
-/// What was recorded, replayed in every mode that there is for it.
+/// A recording is replayed in every mode that there is for it.
 #[track_caller]
 fn whole(files: Vec<TraceFile>) -> (SharedSet, Summary) {
     let opened = trace::recognise(files).unwrap();

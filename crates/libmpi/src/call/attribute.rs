@@ -25,7 +25,7 @@ pub struct Keyval {
     state: *mut c_void,
     /// Attributes that have it, and one for the program.
     references: u32,
-    /// Whether the program has freed it.
+    /// True if the program has freed it.
     freed: bool,
 }
 

@@ -43,7 +43,7 @@ pub struct Communicator {
     pub everybody: u32,
     /// The world rank of the first of them.
     first: u32,
-    /// Who is in it; `None` for the predefined ones.
+    /// Members; `None` for the predefined ones.
     pub group: Created,
     /// Its virtual topology.
     pub topology: RefCell<Option<Rc<Topology>>>,
@@ -85,7 +85,7 @@ impl Communicator {
         }
     }
 
-    /// What the simulator has made, for the member `me`; perhaps as a copy.
+    /// Communicator that the simulator has made, for the member `me`; perhaps as a copy.
     pub fn of(made: &Arc<Made>, me: u32, copied: Option<&Communicator>) -> Communicator {
         let member = "a member of what it has made";
         Communicator {
@@ -122,12 +122,12 @@ impl Communicator {
         1 << 63 | series << 32
     }
 
-    /// What all its collectives have in common.
+    /// Properties that all its collectives have in common.
     pub fn key(&self) -> Key {
         Key { comm: self.id, first: self.first, number: 0 }
     }
 
-    /// Whether it has two groups.
+    /// True if it has two groups.
     pub fn is_inter(&self) -> bool {
         self.everybody > self.size
     }

@@ -28,7 +28,7 @@ impl Pairs {
     }
 }
 
-/// What is in an info; nothing in MPI_INFO_NULL, which says so in calls that take it as "no hints".
+/// Pairs of an info; none in MPI_INFO_NULL, which stands for "no hints" in calls that take it.
 pub fn hints(me: &Process, info: Info) -> Answer<Pairs> {
     if info == Info::NULL { Ok(Pairs::default()) } else { read(me, info, Pairs::clone) }
 }

@@ -94,7 +94,7 @@ pub fn operator(me: &Process, op: Op, datatype: Datatype, layout: &Layout) -> An
 struct User {
     function: Function,
     datatype: Datatype,
-    /// What the handle meant, if it is not a predefined one.
+    /// Operation of the handle, if it is not a predefined one.
     made: Option<Rc<Made>>,
     layout: Layout,
 }

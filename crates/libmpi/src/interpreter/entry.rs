@@ -1,4 +1,4 @@
-//! Where Python comes in: `python/hopcast/live/interpreter.py` calls these, holding the interpreter.
+//! Entry points for Python: `python/hopcast/live/interpreter.py` calls these, holding the interpreter.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn hopcast_raised(text: *const c_char, place: *const c_cha
     me.end(Op::Abort(1))
 }
 
-/// What stands for a function of the C library where a rank calls it; null if the function is everyone's.
+/// Replacement of a function of the C library where a rank calls it; null if all ranks share the function.
 ///
 /// # Safety
 /// A C string.

@@ -22,7 +22,7 @@ use trampoline::Frame;
 
 pub use table::{Interception, install};
 
-/// Whether kernels run, whatever the platform says.
+/// True if kernels run, whatever the platform says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// As it says.
@@ -50,7 +50,7 @@ impl Mode {
 
 static INSTALLED: OnceLock<Vec<&'static Interception>> = OnceLock::new();
 
-/// What is intercepted; nothing before [`set`].
+/// Kernels that are intercepted; none before [`set`].
 pub fn all() -> &'static [&'static Interception] {
     INSTALLED.get().map_or(&[], |all| all)
 }
@@ -60,12 +60,12 @@ pub fn set(interceptions: Vec<&'static Interception>) {
     assert!(INSTALLED.set(interceptions).is_ok(), "a process runs one job");
 }
 
-/// What is intercepted under this name.
+/// Kernel that is intercepted under this name.
 pub fn named(name: &str) -> Option<&'static Interception> {
     all().iter().copied().find(|one| one.name() == name)
 }
 
-/// What to know of kernels that did not run.
+/// Warnings about kernels that did not run.
 pub fn warning() -> Option<String> {
     let mut skipped: Vec<(&str, u64)> = Vec::new();
     for one in all().iter().filter(|one| one.skipped.get() > 0) {
@@ -83,7 +83,7 @@ pub fn warning() -> Option<String> {
     })
 }
 
-/// What a rank keeps for its kernels.
+/// State that a rank keeps for its kernels.
 #[derive(Default)]
 pub struct Calls {
     random: RefCell<Option<Stream>>,
@@ -94,7 +94,7 @@ pub struct Calls {
 struct Running {
     of: &'static Interception,
     back: usize,
-    /// Whether its time is that of its formula, with all that it calls.
+    /// True if its time is that of its formula, with all that it calls.
     charged: bool,
     since: Option<clock::Paused>,
 }

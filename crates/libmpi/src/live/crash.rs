@@ -33,7 +33,7 @@ use crate::process_view::signals;
 /// The signals that mean a mistake of the program.
 const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// What the handler noted.
+/// Notes of the handler.
 #[derive(Debug, Clone, Copy)]
 struct Noted {
     signal: c_int,
@@ -42,18 +42,18 @@ struct Noted {
     pointer: Pointer,
 }
 
-/// Where the stack pointer was, of a stack of so many bytes.
+/// Place of the stack pointer, in a stack of this many bytes.
 #[derive(Debug, Clone, Copy)]
 enum Pointer {
     Within,
     /// It has left the stack, or cannot move on.
     Beyond(usize),
-    /// Where no stack of a rank is: in one that the program has made, or after a very large step.
+    /// Place outside all stacks of ranks: in one that the program has made, or after a very large step.
     Elsewhere(usize),
 }
 
 impl Pointer {
-    /// Of a rank that has faulted at `address`.
+    /// Makes the crash of a rank that has faulted at `address`.
     fn find(stack: Extent, pointer: usize, address: usize) -> Pointer {
         if stack.is_too_small(pointer, address) {
             Pointer::Beyond(stack.bytes())
@@ -240,7 +240,7 @@ fn leave(registers: &mut Registers, out: &TrapHandlerRegs) {
     registers[libc::REG_RSI as usize] = out.rsi as i64;
 }
 
-/// What is to be said of a rank whose stack of so many bytes does not hold what it does there.
+/// Message for a rank whose stack of this many bytes is too small.
 fn too_small(rank: u32, bytes: usize, there: &str) -> String {
     let bytes = Bytes(bytes as u64);
     format!(
@@ -248,7 +248,7 @@ fn too_small(rank: u32, bytes: usize, there: &str) -> String {
     )
 }
 
-/// What is to be said of a rank that has raised a signal, where it stands.
+/// Message for a rank that has raised a signal, with its place.
 pub fn killed(process: &Process, now: Time, signal: c_int) -> Fault {
     let (rank, place) = (process.rank, process.standing.take());
     let what = if signal == libc::SIGABRT { "the program called abort" } else { "raised by itself" };
@@ -261,7 +261,7 @@ pub fn killed(process: &Process, now: Time, signal: c_int) -> Fault {
     Fault { kind: "crash", rank, at_s: now.seconds(), text, place }
 }
 
-/// What is to be said of a rank whose process has ended by itself, as waitpid(2) says it has.
+/// Message for a rank whose process has ended by itself, from the status of waitpid(2).
 pub fn died(rank: u32, now: Time, status: c_int) -> Fault {
     let text = if libc::WIFSIGNALED(status) {
         format!("the process of rank {rank} was ended by {}", name_of(libc::WTERMSIG(status)))
@@ -287,7 +287,7 @@ unsafe extern "C" {
     fn sigabbrev_np(signal: c_int) -> *const c_char;
 }
 
-/// Whose memory the fault was in, if memory of ranks was being copied.
+/// Rank in whose memory the fault was, if memory of ranks was being copied.
 pub fn at_fault() -> Option<Memory> {
     touched::at_fault(NOTED.get()?.address)
 }

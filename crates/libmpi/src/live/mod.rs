@@ -76,30 +76,30 @@ struct Seat {
 pub struct Fault {
     /// "crash", "exit", "early-exit" (without MPI_Finalize), or "interrupt" (broken off by the user).
     pub kind: &'static str,
-    /// Who.
+    /// Rank.
     pub rank: u32,
-    /// When \[s\].
+    /// Time \[s\].
     pub at_s: f64,
-    /// What happened, in words.
+    /// Event, in words.
     pub text: String,
-    /// Where in the program: function and distance, if a crash.
+    /// Place in the program: function and distance, if a crash.
     pub place: Option<String>,
 }
 
 /// Operation of a rank that was broken off in its computing: it goes on for longer than the run, which stops now.
 const FOR_EVER: Op = Op::Compute(Work::Time(Duration(u64::MAX / 4)));
 
-/// What ranks run.
+/// Program or interpreter that ranks run.
 pub enum Runs {
     /// Copies of a compiled program.
     Copies {
         /// The program.
         template: Box<Template>,
-        /// Where its `main` is.
+        /// Address of its `main`.
         main: usize,
-        /// Where its thread-local variables lie, if it has any.
+        /// Place of its thread-local variables, if it has any.
         thread_local: Option<Place>,
-        /// What is each rank's own.
+        /// Isolation of ranks.
         isolation: Isolation,
     },
     /// A Python program.
@@ -111,7 +111,7 @@ impl Runs {
         if let Runs::Copies { thread_local, .. } = self { thread_local.as_ref() } else { None }
     }
 
-    /// What `rank` has of the program.
+    /// Copy of the program that `rank` has.
     fn copy(&self, rank: u32) -> std::io::Result<Clone> {
         match self {
             Runs::Copies { template, isolation: Isolation::Globals, .. } => template.copy(rank as usize),
@@ -133,13 +133,13 @@ pub struct Live {
     runs: Runs,
     clock: Clock,
     faults: Vec<Fault>,
-    /// Where it is copied between ranks; none, once that has failed.
+    /// Stack on which data is copied between ranks; none, once that has failed.
     aside: Option<GuardedCopy>,
     /// Simulated time, when a rank was asked last.
     now: Time,
     /// After the seats: their fibers stand on it.
     stacks: Stacks,
-    /// Whether valgrind watches, so that it is asked what it has found.
+    /// True if valgrind watches, so that it is asked what it has found.
     in_valgrind: bool,
     /// How the processor computes while no rank runs.
     floating_point: Control,
@@ -160,7 +160,7 @@ impl Live {
         Live { seats, shared, runs, clock, faults, aside, now, stacks, in_valgrind, floating_point, errno }
     }
 
-    /// What ended ranks that did not end well, in the order of simulated time.
+    /// Causes of the end of ranks that did not end well, in the order of simulated time.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
@@ -170,7 +170,7 @@ impl Live {
         self.shared.computing.borrow()
     }
 
-    /// What is to be said of ranks none of which has initialised MPI, or a session, once they have ended well.
+    /// Message for ranks none of which has initialised MPI, or a session, once they have ended well.
     pub fn unused(&self) -> Option<String> {
         (!self.shared.used.get() && self.faults.is_empty()).then(|| {
             format!(
@@ -247,7 +247,7 @@ impl Live {
         (step, took)
     }
 
-    /// What the simulator is told of a rank that has ended.
+    /// Step that the simulator gets from a rank that has ended.
     fn ended(&mut self, rank: u32, ended: Ended, now: Time) -> Op {
         let seat = self.seats[rank as usize].take().expect("it has just run");
         if let Some(slot) = seat.slot {
@@ -444,7 +444,7 @@ impl Live {
     }
 }
 
-/// What a fiber runs.
+/// Body of a fiber.
 enum Code {
     Main(usize),
     Interpreter(&'static Interpreter),

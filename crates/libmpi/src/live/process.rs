@@ -47,19 +47,19 @@ use crate::loader::{Clone, Whose};
 use crate::process_view::View;
 use crate::process_view::statics::OwnOptions;
 
-/// What all ranks of a run share.
+/// State that all ranks of a run share.
 pub struct Shared {
     /// How many there are.
     pub ranks: u32,
     /// The command line and environment.
     pub arguments: Arguments,
-    /// Where a program has its own copy of `environ`, relative to its base.
+    /// Address of a program's own copy of `environ`, relative to its base.
     pub own_environ: Option<usize>,
     /// The same of the variables of getopt(3).
     pub own_options: OwnOptions,
-    /// Whether each rank is a process.
+    /// True if each rank is a process.
     pub apart: bool,
-    /// Whether a rank may go on from an operation before it is performed ([`Process::perform_ahead`]).
+    /// True if a rank may go on from an operation before it is performed ([`Process::perform_ahead`]).
     pub runs_ahead: bool,
     /// The host of each rank.
     pub host_of_rank: Vec<u32>,
@@ -83,11 +83,11 @@ pub struct Shared {
     pub channels: RefCell<Channels>,
     /// Windows of one-sided communication.
     pub windows: RefCell<Windows>,
-    /// What files are on.
+    /// File system.
     pub file_system: FileSystem,
     /// Files that were opened, by path: their numbers.
     pub files: RefCell<BTreeMap<PathBuf, u32>>,
-    /// Whether a rank has initialised MPI, or a session.
+    /// True if a rank has initialised MPI, or a session.
     pub used: Cell<bool>,
     /// The rank in which a debugger stops, if in any.
     pub debugged: Option<Debugged>,
@@ -102,7 +102,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Of these words and variables ("NAME=value").
+    /// Makes the arguments of these words and variables ("NAME=value").
     pub fn new(words: &[Vec<u8>], variables: impl Iterator<Item = Vec<u8>>) -> Arguments {
         let terminated = |mut text: Vec<u8>| {
             text.retain(|byte| *byte != 0);
@@ -155,7 +155,7 @@ pub enum Phase {
 pub struct Process {
     /// Its number in the world.
     pub rank: u32,
-    /// What it shares.
+    /// State shared with other ranks.
     pub shared: Rc<Shared>,
     /// Its copy of the program.
     pub program: Clone,
@@ -163,13 +163,13 @@ pub struct Process {
     pub now: Cell<Time>,
     /// The latest time that it has been told.
     pub shown: Cell<Time>,
-    /// Where it is.
+    /// Place of the rank.
     pub phase: Cell<Phase>,
     /// The level of thread support that it has been given.
     pub level: Cell<c_int>,
-    /// What it passed to `exit`.
+    /// Code that it passed to `exit`.
     pub exit_code: Cell<i32>,
-    /// What it has of its own in the C library.
+    /// Its own state in the C library.
     pub view: View,
     /// Its communicators, beside the predefined ones.
     pub communicators: RefCell<Table<Rc<Communicator>>>,
@@ -203,7 +203,7 @@ pub struct Process {
     pub(super) polls: Cell<u32>,
     /// For a signal handler, while it runs.
     pub trap: Cell<Option<CoroutineTrapHandler<Ended>>>,
-    /// Where it stands in its program, once it was asked.
+    /// Its place in the program, once it was asked.
     pub standing: Cell<Option<String>>,
     /// In which function of MPI, then.
     pub calling: Cell<Option<String>>,
@@ -221,11 +221,11 @@ pub struct Process {
     /// Requests that nobody waits for, which were completed while another process ran.
     pub late: RefCell<Vec<(operation::Request, Status)>>,
     stack: Cell<Extent>,
-    /// Whether its stack was found too small when it handed over an operation.
+    /// True if its stack was found too small when it handed over an operation.
     overflowed: Cell<bool>,
 }
 
-/// So many tests in a row are made one by one.
+/// Limit of tests in a row that are made one by one.
 const PATIENCE: u32 = 32;
 /// Then up to 2¹⁰ at a time.
 const MOST_POLLS_LOG2: u32 = 10;
@@ -288,7 +288,7 @@ impl Process {
         unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Whether it has initialised MPI, or has a session, and that is not over.
+    /// True if it has initialised MPI, or has a session, and that is not over.
     #[inline]
     pub fn uses_mpi(&self) -> bool {
         self.phase.get() == Phase::Initialised || self.objects.sessions.borrow().count() > 0
@@ -316,12 +316,12 @@ impl Process {
         self.view.leave();
     }
 
-    /// Where its stack is.
+    /// Place of its stack.
     pub fn stack(&self) -> Extent {
         self.stack.get()
     }
 
-    /// Whether it was ended because its stack is too small.
+    /// True if it was ended because its stack is too small.
     pub fn has_overflowed(&self) -> bool {
         self.overflowed.get()
     }

@@ -32,7 +32,7 @@ const LOOK_EVERY_MS: i64 = 50;
 /// So many looks has a process to end that is told to.
 const PATIENCE: u32 = 40;
 
-/// Whether the simulator waits for a rank's process, and whether the user does not want to wait any more.
+/// True if the simulator waits for a rank's process, and whether the user does not want to wait any more.
 static WAITING: AtomicBool = AtomicBool::new(false);
 static HURRY: AtomicBool = AtomicBool::new(false);
 
@@ -48,7 +48,7 @@ pub struct Slot {
     turn: AtomicU32,
     /// The thread that calls MPI; 0: none does.
     inside: AtomicUsize,
-    /// Whether another has called meanwhile.
+    /// True if another has called meanwhile.
     clashed: AtomicBool,
     process: Cell<libc::pid_t>,
     done: RefCell<Option<Completion>>,

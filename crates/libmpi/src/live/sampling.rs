@@ -15,7 +15,7 @@ use engine::Duration;
 use super::clock;
 use super::process::Process;
 
-/// What is known of a block: how often it was measured, its mean time \[s\], the sum of squared differences.
+/// Samples of a block: how often it was measured, its mean time \[s\], the sum of squared differences.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Samples {
     count: u32,
@@ -55,7 +55,7 @@ thread_local! {
 /// A block that runs: which, and since when of the thread's time \[ns\].
 pub type Sampling = Cell<Option<(Mark, u64)>>;
 
-/// Of hopcast.h: whether the block is to run; if not, its mean time passes.
+/// Function of hopcast.h: true if the block is to run; if not, its mean time passes.
 ///
 /// # Safety
 /// `file` is a text.
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn hopcast_sample(
     }
 }
 
-/// Of hopcast.h: the block has run; never again at once.
+/// Function of hopcast.h: the block has run; never again at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn hopcast_sampled() -> c_int {
     let Some(me) = Process::running() else { return 0 };

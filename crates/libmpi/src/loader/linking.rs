@@ -1,4 +1,4 @@
-//! What the words of the image hold in a copy.
+//! Words of the image as they are in a copy.
 //!
 //! The C library's loader has filled the words of each part where it has loaded it. In the image, parts lie one
 //! after the other; a word that points into a part becomes a distance from the beginning of the image, to which
@@ -19,31 +19,31 @@ use crate::live::callers;
 pub struct Part {
     /// Its file.
     pub file: PathBuf,
-    /// What is in it.
+    /// Its image.
     pub elf: Elf,
-    /// Where it is in the image \[bytes\].
+    /// Its offset in the image \[bytes\].
     pub offset: usize,
-    /// Where the C library has loaded it.
+    /// Address at which the C library has loaded it.
     pub base: usize,
-    /// What it defines for others.
+    /// Symbols that it defines for others.
     pub definitions: BTreeMap<String, Definition>,
 }
 
 impl Part {
-    /// Where the code of that function is, from the beginning of the image, and its length \[bytes\].
+    /// Offset of the code of that function from the beginning of the image, and its length \[bytes\].
     pub fn code_of(&self, name: &str) -> impl Iterator<Item = (usize, usize)> {
         let offset = self.offset;
         self.elf.code_of(name).into_iter().map(move |(at, bytes)| (offset + at, bytes))
     }
 }
 
-/// What a word is to hold.
+/// Value of a word.
 enum Value {
     /// A distance from the beginning of the image.
     Inside(usize),
     /// This, in every copy.
     Fixed(usize),
-    /// What it holds.
+    /// Its value.
     Same,
 }
 

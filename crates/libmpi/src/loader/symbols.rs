@@ -14,7 +14,7 @@ use addr2line::Loader;
 /// The copies of the program, as one row of equal pieces of address space.
 #[derive(Debug, Clone, Copy)]
 pub struct Copies {
-    /// Where the first begins.
+    /// Beginning of the first.
     pub start: usize,
     /// From one to the next \[bytes\].
     pub each: usize,
@@ -25,14 +25,14 @@ pub struct Copies {
 /// The program, or a library that it brings.
 pub struct Part {
     file: PathBuf,
-    /// Where it is in each copy \[bytes\].
+    /// Its offset in each copy \[bytes\].
     offset: usize,
     bytes: usize,
     loader: OnceCell<Option<Loader>>,
 }
 
 impl Part {
-    /// Of the file at `path`, `offset` from the beginning of each copy and `bytes` long.
+    /// Symbols of the file at `path`, `offset` from the beginning of each copy and `bytes` long.
     pub fn new(path: &Path, offset: usize, bytes: usize) -> Part {
         Part { file: path.to_path_buf(), offset, bytes, loader: OnceCell::new() }
     }
@@ -98,7 +98,7 @@ impl Place {
     }
 }
 
-/// Where an instruction is, if it is in a copy of the program.
+/// Place of an instruction, if it is in a copy of the program.
 pub fn place_of(instruction: usize) -> Option<Place> {
     find(instruction, |part, offset| {
         Some(part.line(offset).map_or_else(|| Place::Function(part.function(offset)), Place::Line))
@@ -132,7 +132,7 @@ pub fn files() -> Vec<(PathBuf, usize)> {
     })
 }
 
-/// Where ranks stand whose calls are these, the innermost first: the first that has a line, or else the first.
+/// Places of ranks whose calls are these, the innermost first: the first that has a line, or else the first.
 pub fn place_among(instructions: impl Iterator<Item = usize>) -> Option<String> {
     let mut first = None;
     for place in instructions.filter_map(place_of) {

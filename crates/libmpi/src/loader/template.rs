@@ -31,7 +31,7 @@ pub struct Hook {
     pub name: &'static str,
     /// Its address.
     pub function: *const c_void,
-    /// Whether libraries that all ranks share call it too.
+    /// True if libraries that all ranks share call it too.
     pub in_libraries: bool,
     /// True if a call of it ends a stretch of computing, so that its place is wanted.
     pub ends_computing: bool,
@@ -60,17 +60,17 @@ pub struct Template {
     pub path: PathBuf,
     /// The program, and the libraries of which each rank has a copy.
     pub parts: Vec<Part>,
-    /// What became of each library: a line about it.
+    /// Report of each library: a line about it.
     pub listing: Vec<String>,
     /// Their relocated image, and where its copies are.
     copies: Option<Copies>,
-    /// Where the first copy is, from one to the next \[bytes\], and how many there may be.
+    /// Address of the first copy, the distance from one to the next \[bytes\], and how many there may be.
     row: (usize, usize, usize),
     /// Words of the image that hold places in the image, relative to its beginning, ascending.
     own: Vec<usize>,
     thread_local: Layout,
     startup: Rc<[Startup]>,
-    /// Where the one copy of all ranks is, if they share one and it was made.
+    /// Address of the one copy of all ranks, if they share one and it was made.
     shared: Cell<Option<usize>>,
 }
 
@@ -258,12 +258,12 @@ impl Template {
         (start..start + span * count, span)
     }
 
-    /// Where the program keeps its own copy of a library's variable, relative to the base.
+    /// Address of the program's own copy of a library's variable, relative to the base.
     pub fn copy_of(&self, variable: &str) -> Option<usize> {
         relocation::copy_of(&self.parts[0].elf, variable)
     }
 
-    /// Where thread-local variables of the rank that runs are, if there are any.
+    /// Address of the thread-local variables of the rank that runs, if there are any.
     pub fn thread_local(&self, pad: Pad) -> Result<Option<tls::Place>, Refusal> {
         let image = |part: &Part| part.elf.tls.map(|tls| Tls { address: part.offset + tls.address, ..tls });
         tls::Place::new(&self.thread_local, &self.parts.iter().map(image).collect::<Vec<_>>(), pad)

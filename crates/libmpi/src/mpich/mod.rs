@@ -38,7 +38,7 @@ pub extern "C" fn hopcast_speak_mpich() {
     SPOKEN.store(true, Ordering::Relaxed);
 }
 
-/// Whether the program was compiled against MPICH.
+/// True if the program was compiled against MPICH.
 pub fn is_spoken() -> bool {
     SPOKEN.load(Ordering::Relaxed)
 }

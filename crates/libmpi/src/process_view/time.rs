@@ -13,7 +13,7 @@ use mpi::Op;
 use crate::live::process::Process;
 use crate::loader::Hook;
 
-/// When a run begins, by the calendar \[s since 1970\].
+/// Beginning of a run, by the calendar \[s since 1970\].
 const EPOCH_S: i64 = 1_767_225_600;
 /// How long the machine has been up by then \[s\].
 const UP_S: i64 = 100_000;
@@ -50,7 +50,7 @@ fn timespec(begin_s: i64, ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: begin_s + (ns / NS) as i64, tv_nsec: (ns % NS) as c_long }
 }
 
-/// Where a clock begins \[s\]; `None` if it is no clock that ranks share.
+/// Origin of a clock \[s\]; `None` if it is no clock that ranks share.
 fn begin_of(clock: c_int) -> Option<i64> {
     match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(EPOCH_S),

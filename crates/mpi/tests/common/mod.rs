@@ -19,9 +19,9 @@ use network::{
     Arrival, Endpoint, Happening, HostId, HostParameters, IdleTime, Memory, Message, Network, Nics, Regime,
 };
 
-/// Of the wire \[ps\].
+/// Latency of the wire \[ps\].
 pub const LATENCY: u64 = 1_000_000;
-/// Of the wire: 1 byte per ns.
+/// Time of a byte on the wire: 1 byte per ns.
 pub const BYTE: u64 = 1_000;
 /// Longest eager message \[bytes\].
 pub const EAGER: u64 = 1_000;
@@ -69,12 +69,12 @@ pub struct Script {
     pub heard: Vec<Heard>,
 }
 
-/// What a source is told beside completions.
+/// Answers that a source gets beside completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     /// The content, who receives it, and under which request.
     Matched(u64, u32, Option<u32>),
-    /// Who had let go which request, and the length of its message.
+    /// Rank, request that it had let go, and the length of its message.
     Completed(u32, u32, u64),
     /// At whose memory a one-sided operation is applied, and its content.
     Applied(u32, u64),
@@ -125,11 +125,11 @@ impl Observer<Record> for Records {
     }
 }
 
-/// What a run gave.
+/// Outcome of a run.
 pub struct Run {
-    /// What each operation of each rank gave.
+    /// Outcome of each operation of each rank.
     pub done: Vec<Vec<Completion>>,
-    /// What the source was told beside.
+    /// Other answers to the source.
     pub heard: Vec<Heard>,
     pub records: Vec<Record>,
     pub failure: Option<Failure>,
@@ -140,7 +140,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// When operation `index` of `rank` returned \[ps\].
+    /// Time at which operation `index` of `rank` returned \[ps\].
     pub fn at(&self, rank: usize, index: usize) -> u64 {
         self.done[rank][index].now.0
     }

@@ -1,4 +1,4 @@
-//! What a message meets when nothing else is on the network: the law that all models share.
+//! Time of a message when nothing else is on the network: the law that all models share.
 //!
 //! ```text
 //! T(n) = set-up of the NIC + latency of the path + latency of the regime + n / min(R_C, R_N, bandwidth of the path)
@@ -29,11 +29,11 @@ pub(super) struct Alone {
 /// An idle path from process to process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Path {
-    /// Of the NIC, before anything leaves.
+    /// Set-up of the NIC, before anything leaves.
     pub setup: Duration,
-    /// Of the links and the regime, or of the memory.
+    /// Latency of the links and the regime, or of the memory.
     pub latency: Duration,
-    /// Of the narrowest part, for payload.
+    /// Rate of the narrowest part, for payload.
     pub bandwidth: Bandwidth,
 }
 

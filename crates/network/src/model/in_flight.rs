@@ -13,7 +13,7 @@ use crate::message::{
 use crate::nics::NicPair;
 use crate::topology::HostId;
 
-/// What is due at a slot (or, where the model says so, at a host).
+/// Step that is due at a slot (or, where the model says so, at a host).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// The last byte is at the receiving process.
@@ -42,7 +42,7 @@ pub(super) fn token(step: Step, index: u32, version: u32) -> Token {
     Token::new(Lane::Network, payload)
 }
 
-/// What [`token`] was made of.
+/// Parts that [`token`] was made of.
 pub(super) fn open(token: Token) -> (Step, u32, u32) {
     let payload = token.payload();
     let step = STEPS[(payload & ((1 << STEP_BITS) - 1)) as usize];
@@ -60,7 +60,7 @@ pub(super) struct InFlight<S> {
     slots: Vec<Slot<S>>,
     free: Vec<u32>,
     part: Part,
-    /// What has left for other parts.
+    /// Messages that have left for other parts.
     pub crossings: Vec<Crossing>,
     /// The least time that anything takes to get there.
     pub lookahead: Duration,
@@ -81,7 +81,7 @@ impl<S> Slot<S> {
 }
 
 impl<S> InFlight<S> {
-    /// Of one part of the network, whose messages take at least `lookahead` to any other.
+    /// Makes the flight of one part of the network, whose messages take at least `lookahead` to any other.
     pub fn new(part: Part, lookahead: Duration) -> InFlight<S> {
         InFlight { slots: Vec::new(), free: Vec::new(), part, crossings: Vec::new(), lookahead }
     }
@@ -107,12 +107,12 @@ impl<S> InFlight<S> {
         &mut self.slots[index as usize]
     }
 
-    /// What to tell of the message at `index`, whose buffer is free.
+    /// Arrival that tells that the buffer of the message at `index` is free.
     pub fn sent(&self, index: u32) -> Arrival {
         self.slots[index as usize].arrival(Happening::Sent)
     }
 
-    /// What `step` has to tell of the message at `index`; after the last of its steps its slot is free.
+    /// Arrival that `step` tells of the message at `index`; after the last of its steps its slot is free.
     #[inline]
     pub fn tell(&mut self, step: Step, index: u32) -> Arrival {
         let happening = match step {
@@ -185,7 +185,7 @@ const KEY_AT: usize = CARGO_AT - 1;
 /// That a message has chosen its NICs.
 const NICS: u64 = 1 << 9;
 
-/// What [`pack`] was given.
+/// Arguments of [`pack`].
 pub(super) fn unpack(words: &[u64; CROSSING_WORDS]) -> (Message, Time) {
     let end = |host: u64, process: u64| Endpoint { host: HostId(host as u32), process: process as u16 };
     let message = Message {

@@ -34,12 +34,12 @@ pub struct LogGP {
     chooser: Chooser,
     /// The state of each NIC.
     stations: Vec<Station>,
-    /// When the memory of each host is free.
+    /// Time at which the memory of each host is free.
     memories: Vec<Time>,
     flight: InFlight<()>,
 }
 
-/// When the parts of a NIC are free.
+/// Times at which the parts of a NIC are free.
 #[derive(Debug, Default, Clone, Copy)]
 struct Station {
     /// When what it has been given so far is prepared.

@@ -48,7 +48,7 @@ pub struct MaxRate {
     alone: Alone,
     rates: HostRates,
     chooser: Chooser,
-    /// Of each host its NICs, then its memory.
+    /// Stations: of each host its NICs, then its memory.
     stations: Vec<Station>,
     flight: InFlight<Transfer>,
     /// The active messages of the station in hand.
@@ -65,16 +65,16 @@ struct Station {
     messages: u32,
     /// The version of its event that counts.
     version: u32,
-    /// When it last took stock.
+    /// Time at which it last took stock.
     since: Time,
-    /// When its event is due; [`Time::NEVER`] without.
+    /// Time at which its event is due; [`Time::NEVER`] without.
     wakes: Time,
 }
 
 const IDLE: Station =
     Station { first: NONE, active: 0, messages: 0, version: 0, since: Time::ZERO, wakes: Time::NEVER };
 
-/// What is kept for a message.
+/// State of a message.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     left: Work,
@@ -87,7 +87,7 @@ struct Transfer {
     last_queued: u32,
 }
 
-/// What is kept for one that comes from another part of the network: it has left its station.
+/// State of a message that comes from another part of the network: it has left its station.
 const ARRIVING: Transfer = Transfer {
     left: Work::ZERO,
     rate: Rate(0),
@@ -97,7 +97,7 @@ const ARRIVING: Transfer = Transfer {
     last_queued: NONE,
 };
 
-/// Where a message stands at its station.
+/// State of a message at its station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Active,

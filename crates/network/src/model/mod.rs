@@ -36,7 +36,7 @@ pub use postal::Postal;
 pub struct Build {
     /// Makes it of its arguments (`[network]`'s own parameters), the fabric and the hosts, for one part.
     pub make: Make,
-    /// Where its network may be cut.
+    /// Places where its network may be cut.
     pub cut: Cutting,
     /// Orders in which the messages of a process to different partners may leave a NIC, the model's default first. Empty
     /// if messages never meet: then every order is right.
@@ -54,7 +54,7 @@ impl Build {
 pub type Make =
     fn(&Arguments, Arc<Fabric>, Arc<HostParameters>, &Part) -> Result<Box<dyn Network>, BuildError>;
 
-/// Whether and where the network of a model may be cut.
+/// Places where the network of a model may be cut, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cutting {
     /// There.

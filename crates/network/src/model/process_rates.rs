@@ -1,4 +1,4 @@
-//! What the processes of a host can send, by regime and by how many of them are active.
+//! Rates at which the processes of a host can send, by regime and by how many of them are active.
 
 use engine::Bandwidth;
 
@@ -50,7 +50,7 @@ impl ProcessRates {
         usize::from(message.regime) + if of_memory { self.regimes } else { 0 }
     }
 
-    /// What the path of each of `active` processes to the NIC carries.
+    /// Rate of the path of each of `active` processes to the NIC.
     pub fn path(&self, kind: usize, active: usize) -> Rate {
         self.process[kind * self.processes + active.min(self.processes) - 1]
     }
@@ -65,7 +65,7 @@ impl ProcessRates {
         self.weight[kind]
     }
 
-    /// What transfers of weight one share.
+    /// Rate that transfers of weight one share.
     pub fn reference(&self, of_memory: bool) -> Rate {
         self.reference[usize::from(of_memory)]
     }

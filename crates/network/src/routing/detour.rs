@@ -23,7 +23,7 @@ use crate::fabric::Idle;
 use crate::topology::dragonfly::Dragonfly;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Of all of them.
+/// Number of all of them.
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "threshold",
@@ -107,7 +107,7 @@ impl Detour {
         within.iter().map(|link| load.of(*link)).max().unwrap_or(0)
     }
 
-    /// Whether a detour that begins here is better; if so it is in `path`.
+    /// True if a detour that begins here is better; if so it is in `path`.
     fn turns_aside(
         &self,
         topology: &dyn Topology,

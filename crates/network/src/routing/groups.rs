@@ -17,7 +17,7 @@ use crate::topology::{HostId, LinkId, Rates, Topology};
 /// A routing for dragonflies.
 pub(super) struct Groups {
     pub dragonfly: Dragonfly,
-    /// Whether messages between groups go through a third one.
+    /// True if messages between groups go through a third one.
     pub detour: bool,
     pub seed: u64,
 }

@@ -30,7 +30,7 @@ fn bin(ps: u64) -> usize {
     (u64::from(order - FINE) << FINE) as usize + fraction as usize
 }
 
-/// Where a bin begins \[ps\].
+/// Lower bound of a bin \[ps\].
 fn low(bin: usize) -> u64 {
     let (order, fraction) = ((bin >> FINE) as u32, (bin as u64) & ((1 << FINE) - 1));
     match order {
@@ -74,7 +74,7 @@ impl Latencies {
         bins.map(|(bin, count)| (Duration(low(bin)), Duration(low(bin + 1)), *count))
     }
 
-    /// What `share` (0..=1) of them do not exceed: exact to the width of a bin; zero of none.
+    /// Latency that `share` (0..=1) of them do not exceed: exact to the width of a bin; zero of none.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Of 1..=1000 ns, shares are exact to a bin, and the greatest is exact.
+    /// Shares of 1..=1000 ns are exact to a bin, and the greatest is exact.
     #[test]
     fn quantiles() {
         let mut latencies = Latencies::default();

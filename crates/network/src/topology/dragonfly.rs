@@ -159,7 +159,7 @@ pub struct Dragonfly {
     pub column: Rates,
     /// Between groups.
     pub global: Rates,
-    /// Of the hosts.
+    /// Links of the hosts.
     pub host: Rates,
     first_local: u32,
     first_global: u32,
@@ -230,7 +230,7 @@ impl Dragonfly {
     pub fn place(&self, router: u32) -> (u32, u32) {
         StrengthReducedU32::div_rem(router, self.group_size)
     }
-    /// Whether a link between routers is a global one.
+    /// True if a link between routers is a global one.
     pub fn is_global(&self, link: LinkId) -> bool {
         link.0 >= self.first_global
     }

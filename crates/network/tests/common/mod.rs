@@ -1,4 +1,4 @@
-//! What the tests of network models share: hand-drawn networks, and a driver that sends and waits.
+//! Helpers of the tests of network models: hand-drawn networks, and a driver that sends and waits.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod graph;
@@ -92,7 +92,7 @@ pub fn renumber(message: &mut Message, number: u64) {
     message.key = Key::of_message(number as u32, 0);
 }
 
-/// When a message was sent and delivered.
+/// Times at which a message was sent and delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     pub sent: Option<Time>,

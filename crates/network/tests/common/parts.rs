@@ -8,7 +8,7 @@ use network::{Arrival, Cut, Delays, Fabric, Happening, HostParameters, Message, 
 
 use super::{Times, delays_of, model_of_part};
 
-/// What has happened: `(time, message's number, what, where it was delayed)`, in order, by part.
+/// Log of events: `(time, message's number, what, where it was delayed)`, in order, by part.
 pub type Log = Vec<(Time, u64, Happening, Delays)>;
 
 struct Domain {
@@ -134,7 +134,7 @@ impl Domain {
     }
 }
 
-/// When each of `count` messages was sent and delivered.
+/// Times at which each of `count` messages was sent and delivered.
 pub fn times(logs: &[Log], count: usize) -> Vec<Times> {
     let mut times = vec![Times { sent: None, delivered: Time::NEVER }; count];
     for (at, number, happening, _) in logs.iter().flatten() {

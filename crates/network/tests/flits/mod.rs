@@ -43,7 +43,7 @@ pub struct Channel {
     pub number: u8,
 }
 
-/// Where packets wait: in the buffer at the end of a channel, or in the memory of a process.
+/// Place where packets wait: the buffer at the end of a channel, or the memory of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Input {
     Channel(Channel),
@@ -69,22 +69,22 @@ pub struct Packet {
 /// A packet's way over one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
-    /// When its head begins to leave.
+    /// Time at which its head begins to leave.
     pub begin: Time,
     pub channel: Channel,
     pub message: usize,
     /// Of the packet within the message.
     pub number: u32,
-    /// When its tail has left.
+    /// Time at which its tail has left.
     pub end: Time,
 }
 
-/// What has happened.
+/// Event.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// By time, then channel.
     pub hops: Vec<Hop>,
-    /// When each message was complete at its receiver.
+    /// Times at which each message was complete at its receiver.
     pub delivered: Vec<Option<Time>>,
     /// Who still waits when nothing can happen any more: where, and for which channel.
     pub waiting: BTreeMap<Input, Channel>,

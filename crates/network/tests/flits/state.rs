@@ -15,9 +15,9 @@ struct Flit {
     number: u64,
     /// Which channel of its route comes next.
     hop: usize,
-    /// When its first byte is there.
+    /// Time at which its first byte is there.
     first: Time,
-    /// When its last byte is there.
+    /// Time at which its last byte is there.
     last: Time,
 }
 
@@ -28,17 +28,17 @@ struct Sending {
     channel: Channel,
     /// Place of the channel behind this one in its route.
     next_hop: usize,
-    /// When its head began to leave.
+    /// Time at which its head began to leave.
     begin: Time,
     /// How many of its flits have crossed.
     crossed: u64,
-    /// When the flit that is crossing will have done so; `None` while the next has not come.
+    /// Time at which the flit that is crossing will have done so; `None` while the next has not come.
     crosses: Option<Time>,
     /// Flits in the store, the one that is crossing with them: first and last byte there.
     store: VecDeque<(Time, Time)>,
     /// How many of its flits have left.
     left: u64,
-    /// When the flit that is leaving will have left; `None` while the next has not come.
+    /// Time at which the flit that is leaving will have left; `None` while the next has not come.
     leaves: Option<Time>,
 }
 
@@ -53,10 +53,10 @@ pub struct Network<'a> {
     topology: &'a dyn Topology,
     options: &'a PacketOptions,
     packets: &'a [Packet],
-    /// Of each buffer [flits].
+    /// Size of each buffer [flits].
     capacity: u64,
     now: Time,
-    /// When something may happen: all of them are looked at, one too many does no harm.
+    /// Times at which something may happen: all of them are looked at, one too many does no harm.
     instants: BTreeSet<Time>,
     /// The flits in each buffer and on the wire to it, the first in front. A flit is in it until it has left.
     inputs: BTreeMap<Input, VecDeque<Flit>>,
@@ -69,7 +69,7 @@ pub struct Network<'a> {
     /// Credits on their way back: when they are there.
     returning: Vec<(Time, Channel, u64)>,
     hops: Vec<Hop>,
-    /// When the tails of each message's packets arrived.
+    /// Times at which the tails of each message's packets arrived.
     tails: BTreeMap<usize, Vec<Time>>,
 }
 

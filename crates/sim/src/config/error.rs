@@ -1,4 +1,4 @@
-//! What is wrong with an input, and where.
+//! Errors in an input, with their places.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub struct InputError {
     pub line: u32,
     /// Column in characters from 1; 0 where `line` is.
     pub column: u32,
-    /// What is wrong, with the key, the value as written, and what would do.
+    /// Fault, with the key, the value as written, and what would do.
     pub message: String,
     /// Further mistakes in the same input.
     pub more: Vec<InputError>,
@@ -59,7 +59,7 @@ impl fmt::Display for InputError {
 }
 impl std::error::Error for InputError {}
 
-/// Where something is written.
+/// Place where something is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// See [`InputError::file`].
@@ -71,7 +71,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether a flag says it, not a file.
+    /// True if a flag says it, not a file.
     pub fn is_flag(&self) -> bool {
         self.line == 0
     }

@@ -6,7 +6,7 @@ use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, R
 use super::error::InputError;
 use super::read::Checked;
 
-/// What every host of the platform is like; checks what spans several keys.
+/// Parameters of every host of the platform; checks what spans several keys.
 pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameters, InputError> {
     let of = |name: &str| {
         let found = sections_read.iter().find(|checked| checked.name == name);

@@ -34,7 +34,7 @@ pub struct Platform {
     pub(super) file_system: FileSystem,
 }
 
-/// Whether a run on a topology is possible; if not, why.
+/// Checks that a run on a topology is possible; if not, gives the reason.
 pub type Fits<'a> = &'a dyn Fn(&dyn Topology) -> Result<(), InputError>;
 
 /// Latency of a link that nothing has set: above every latency that text can say.
@@ -51,7 +51,7 @@ impl Platform {
         &self.text
     }
 
-    /// What the platform is called.
+    /// Name of the platform.
     pub fn name(&self) -> String {
         self.of("").arguments.text("name").expect("a name is required")
     }
@@ -61,7 +61,7 @@ impl Platform {
         self.of("").arguments.text("summary").unwrap_or_default()
     }
 
-    /// Where its numbers come from; may be empty.
+    /// Source of its numbers; may be empty.
     pub fn source(&self) -> String {
         self.of("").arguments.text("source").unwrap_or_default()
     }
@@ -76,7 +76,7 @@ impl Platform {
         self.topology_that(&|_| Ok(()))
     }
 
-    /// What errors about the size of the topology point at: the flag that set some of it, else the file.
+    /// Place that errors about the size of the topology point at: the flag that set some of it, else the file.
     pub fn topology_place(&self) -> &str {
         let flag = self.of("topology").written.values().find(|(_, at)| at.is_flag());
         flag.map_or(&self.file, |(_, at)| &at.file)
@@ -177,12 +177,12 @@ impl Platform {
         Err(self.of("nic").error("order", reason))
     }
 
-    /// What every host is like.
+    /// Parameters of every host.
     pub fn host_parameters(&self) -> &HostParameters {
         &self.hosts
     }
 
-    /// What the files of compiled programs are on.
+    /// File system of compiled programs.
     pub fn file_system(&self) -> &FileSystem {
         &self.file_system
     }
@@ -225,7 +225,7 @@ impl Platform {
         })
     }
 
-    /// What the platform says that only other models than `model` simulate, and that changes results.
+    /// Warnings about values of the platform that only other models than `model` simulate, and that change results.
     pub fn unheard(&self, model: &str) -> Vec<String> {
         let mut unheard = Vec::new();
         let loss = self.of("transport").arguments.number("loss").expect("has a default");
@@ -272,7 +272,7 @@ impl Platform {
         Some(format!("the platform '{}': {text}", self.name()))
     }
 
-    /// What statistics over time a run keeps; `None` without any.
+    /// Statistics over time that a run keeps; `None` without any.
     pub fn statistics(&self) -> Result<Option<Options>, InputError> {
         let section = self.of("statistics");
         let keys = &section.arguments;
@@ -353,7 +353,7 @@ impl Platform {
         }
     }
 
-    /// What the world of the ranks in one part is made of.
+    /// Parts of the world of the ranks in one domain.
     pub fn world_setup(
         &self,
         placement: Arc<[Endpoint]>,
@@ -391,7 +391,7 @@ impl Platform {
         Collective::all().filter_map(|kind| Some((kind, written.text(kind.name())?))).collect()
     }
 
-    /// What the hosts are called.
+    /// Names of the hosts.
     pub fn host_names(&self, topology: &dyn Topology) -> Result<HostNames, InputError> {
         let hosts = self.of("hosts");
         match (hosts.arguments.text("names"), hosts.arguments.text("map")) {

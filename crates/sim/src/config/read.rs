@@ -22,7 +22,7 @@ pub struct Checked {
     pub at: Place,
     /// Its values.
     pub arguments: Arguments,
-    /// What the file says, as TOML, and where; defaults are not among it.
+    /// Values of the file, as TOML, and their places; defaults are not among them.
     pub written: BTreeMap<&'static str, (String, Place)>,
 }
 
@@ -128,7 +128,7 @@ fn empty(section: &'static Section, at: &Place) -> Checked {
     Checked { name: &section.name, kind: None, at: at.clone(), arguments, written }
 }
 
-/// What a section that the file leaves out stands for: its defaults. The parameters of network
+/// Defaults of a section that the file leaves out. The parameters of network
 /// models wait until the model is chosen.
 fn absent(
     section: &'static Section,

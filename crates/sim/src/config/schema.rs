@@ -71,7 +71,7 @@ fn object(summary: &str, parameters: &[Parameter], name: &str, kind: Option<&str
     })
 }
 
-/// Whether a file cannot leave the section out.
+/// True if a file cannot leave the section out.
 fn must_stand(name: &str) -> bool {
     match &section(name).content {
         Content::Keys(_) if name.starts_with("network.") => false,

@@ -25,11 +25,11 @@ pub struct Section {
     pub name: String,
     /// One line for the reference page.
     pub summary: &'static str,
-    /// What may stand in it.
+    /// Its content.
     pub content: Content,
 }
 
-/// What may stand in a section.
+/// Content of a section.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// These keys.
@@ -48,11 +48,11 @@ pub enum Content {
 /// One model of a registry, without its build function.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
-    /// What `kind` says.
+    /// Value of `kind`.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Where it is published.
+    /// Its publication.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],

@@ -14,13 +14,13 @@ struct JobFeed {
     name: String,
     first: u32,
     start: Time,
-    /// Of each rank, whether it has waited for the start; empty where that is time zero.
+    /// Flag of each rank that it has waited for the start; empty where that is time zero.
     begun: Vec<bool>,
     feed: Feed,
 }
 
 impl Jobs {
-    /// Of these jobs with their sources, in the order of their ranks.
+    /// Makes the feed of these jobs with their sources, in the order of their ranks.
     pub fn new(jobs: Vec<(Placed, Feed)>) -> Jobs {
         let feed = |(job, feed): (Placed, Feed)| JobFeed {
             begun: if job.start == Time::ZERO { Vec::new() } else { vec![false; job.ranks as usize] },

@@ -1,4 +1,4 @@
-//! What links carry: in total, and over time in at most 128 periods of equal length.
+//! Traffic of links: in total, and over time in at most 128 periods of equal length.
 //!
 //! The period starts at one microsecond and doubles whenever the periods run out: neighbouring
 //! periods are merged, so memory is bounded for any run length. Networks with more links than
@@ -21,10 +21,10 @@ const FIRST_PERIOD: Duration = Duration(1_000_000);
 pub struct Links {
     /// At the last report: by link.
     totals: Vec<LinkUse>,
-    /// What each link had carried when the current period began.
+    /// Traffic of each link when the current period began.
     carried: Vec<u64>,
     over_time: Option<OverTime>,
-    /// What the model has kept, if it was asked to.
+    /// Statistics of the model, if it was asked to keep them.
     statistics: Option<Statistics>,
 }
 
@@ -56,7 +56,7 @@ impl Links {
         Links { totals: Vec::new(), carried: Vec::new(), over_time, statistics: None }
     }
 
-    /// When the next sample is due; never where only totals are kept.
+    /// Time at which the next sample is due; never where only totals are kept.
     pub fn next_sample(&self) -> Time {
         match &self.over_time {
             None => Time::NEVER,

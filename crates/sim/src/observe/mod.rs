@@ -45,7 +45,7 @@ use crate::table::Table;
 /// How much of a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// What one screen shows.
+    /// As much as one screen shows.
     Screen,
     /// The tables of a report.
     Tables,
@@ -62,11 +62,11 @@ pub trait View: Observer<Record> + Any + Send {
     fn summarize(&self, summary: &mut Summary) {
         let _ = summary;
     }
-    /// What it wants to hear of.
+    /// Records that it takes note of.
     fn hears(&self) -> Hears {
         Hears::Everything
     }
-    /// What to know about its tables, if they do not hold all that they seem to.
+    /// Warning about its tables, if they do not hold all that they seem to.
     fn warning(&self) -> Option<String> {
         None
     }
@@ -74,7 +74,7 @@ pub trait View: Observer<Record> + Any + Send {
     /// Adds what a view of the same kind has seen in another domain of the run.
     fn absorb(&mut self, other: Box<dyn View>);
 
-    /// What it has seen, for another process.
+    /// Serialised state, for another process.
     fn save(&self) -> Vec<u8>;
 
     /// Becomes what another process has saved.
@@ -106,7 +106,7 @@ pub fn saved<T: Serialize>(what: &T) -> Vec<u8> {
     postcard::to_stdvec(what).expect("everything observed can be written")
 }
 
-/// What [`saved`] wrote, in the same version of hopcast.
+/// Reads what [`saved`] wrote, in the same version of hopcast.
 pub fn restored<T: DeserializeOwned>(saved: &[u8]) -> T {
     postcard::from_bytes(saved).expect("processes of a run are of one version of hopcast")
 }
@@ -124,7 +124,7 @@ pub type Build = fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<d
 pub struct Entry {
     /// For `hopcast list observers`.
     pub name: &'static str,
-    /// What its tables show.
+    /// Content of its tables.
     pub summary: &'static str,
     /// Makes it.
     pub build: Build,
@@ -185,7 +185,7 @@ pub struct Views {
     placement: Arc<[Endpoint]>,
     detail: Detail,
     others: Vec<Box<dyn View>>,
-    /// Whether one of them hears of more than messages.
+    /// True if one of them hears of more than messages.
     hear_everything: bool,
 }
 
@@ -207,18 +207,18 @@ impl Views {
         summary
     }
 
-    /// What the views say about their tables.
+    /// Warnings of the views about their tables.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.others.iter().filter_map(|view| view.warning())
     }
 
-    /// What they have seen, for another process.
+    /// Serialised state of all views, for another process.
     pub fn save(&self) -> Vec<Vec<u8>> {
         let first = [self.ranks.save(), self.calls.save(), self.contention.save()];
         first.into_iter().chain(self.others.iter().map(|view| view.save())).collect()
     }
 
-    /// What views of the same kinds in another process have saved.
+    /// Views from the state that views of the same kinds in another process have saved.
     pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
         let mut views = Views::new(self.placement.clone(), self.detail);
         views.ranks.restore(&saved[0]);

@@ -22,7 +22,7 @@ pub struct RankTotals {
     pub stretches: u64,
     /// In MPI calls, by cause.
     pub causes: Causes,
-    /// When it was done; zero if it never was.
+    /// Time at which it was done; zero if it never was.
     pub finish: Time,
     /// Messages sent, those of collectives included.
     pub messages_sent: u64,
@@ -68,7 +68,7 @@ pub struct Ranks {
 pub struct Last {
     /// The rank.
     pub rank: u32,
-    /// When it was done.
+    /// Time at which it was done.
     pub finish: Time,
     /// The critical path up to then.
     pub path: Path,
@@ -154,7 +154,7 @@ impl RankTotals {
 }
 
 impl View for Ranks {
-    /// What a rank has sent is known where it was received.
+    /// Adds totals of another domain: a rank's messages are counted where they were received.
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Ranks = of_kind(other);
         self.totals.iter_mut().zip(&other.totals).for_each(|(totals, more)| totals.add(more));

@@ -13,27 +13,27 @@ use crate::table::{Column, Table};
 pub struct StatisticsReport {
     /// The length of a period of the tables by class and of latency \[s\].
     pub period_s: f64,
-    /// Of those by region \[s\].
+    /// Times by region \[s\].
     pub region_period_s: f64,
     /// The classes of links, in their order.
     pub classes: Vec<String>,
-    /// Of those by place, where there are any \[s\].
+    /// Times by place, where there are any \[s\].
     pub place_period_s: Option<f64>,
     /// Virtual channels of a link.
     pub channels: u32,
     /// By what places traffic is kept: "channels", "links", "routers" or "none".
     pub places: &'static str,
-    /// What longer residence in a buffer makes a packet slow \[s\], if any does.
+    /// Residence in a buffer beyond which a packet is slow \[s\], if any.
     pub residence_s: Option<f64>,
     /// Packets that stayed longer.
     pub slow_packets: u64,
     /// Messages between hosts.
     pub messages: u64,
-    /// What half of them took at the most, from injection to delivery \[s\].
+    /// Median time from injection to delivery \[s\].
     pub latency_p50_s: f64,
-    /// What 90 of 100 took at the most \[s\].
+    /// Time that 90 of 100 took at the most \[s\].
     pub latency_p90_s: f64,
-    /// What 99 of 100 took at the most \[s\].
+    /// Time that 99 of 100 took at the most \[s\].
     pub latency_p99_s: f64,
     /// The longest \[s\].
     pub latency_max_s: f64,
@@ -67,7 +67,7 @@ impl StatisticsReport {
     }
 }
 
-/// What links a group consists of. Means are over those that the run used, so that idle ones do not dilute them.
+/// Links of a group. Means are over those that the run used, so that idle ones do not dilute them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Extent {
     links: u32,

@@ -157,7 +157,7 @@ impl Domain {
         self.queue.popped()
     }
 
-    /// When its next event is due.
+    /// Time at which its next event is due.
     pub(super) fn next_time(&mut self) -> Time {
         self.queue.next_time()
     }
@@ -195,7 +195,7 @@ impl Domain {
         Look { unfinished: self.unfinished(), in_flight: self.in_flight(), behind }
     }
 
-    /// Where it stands, if it is the whole machine.
+    /// Its progress, if it is the whole machine.
     pub(super) fn progress(&self, source: &dyn Source, look: Option<Look>) -> Progress {
         let share_done = share_done(source.issued(), self.world.announced(), self.world.moved());
         Progress { now: self.now(), events: self.events(), share_done, look }
@@ -211,7 +211,7 @@ impl Domain {
         self.world.failed().is_some()
     }
 
-    /// When, with the place among the events of that time, and why.
+    /// Time of the failure, its place among the events of that time, and its cause.
     pub(super) fn failure(&self) -> Option<(Time, u64, &Failure)> {
         self.world.failed().map(|failure| (self.now(), self.failed_at, failure))
     }

@@ -1,4 +1,4 @@
-//! What domains hand each other at the end of a window: mail, and a note of where each stands.
+//! Exchange of domains at the end of a window: mail, and a note of where each stands.
 //!
 //! Mail and notes of two windows are kept apart, so that one barrier for each window is enough: who is
 //! already in the next window writes where nobody reads.
@@ -19,9 +19,9 @@ pub const NOTE_WORDS: usize = 10;
 /// From one domain to another.
 #[derive(Debug, Default)]
 pub struct Mail {
-    /// Of the network.
+    /// Mail of the network.
     pub crossings: Vec<Crossing>,
-    /// Of the ranks.
+    /// Mail of the ranks.
     pub letters: Vec<Arc<[u64]>>,
 }
 
@@ -32,10 +32,10 @@ const NOBODY: (Time, Rank) = (Time::NEVER, Rank(u32::MAX));
 const ENDS: u64 = 1;
 const LOOKS: u64 = 2;
 
-/// Where a domain stands.
+/// Progress of a domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Note {
-    /// When its first event is due, or the first that it has sent to another domain.
+    /// Time at which its first event is due, or the first that it has sent to another domain.
     pub next: Time,
     /// Events handled.
     pub events: u64,
@@ -45,9 +45,9 @@ pub struct Note {
     pub announced: u64,
     /// See [`mpi::world::World::moved`].
     pub moved: u64,
-    /// Whether it can or may not go on.
+    /// True if it cannot or may not go on.
     pub ends: bool,
-    /// Whether someone wants a closer look at all.
+    /// True if someone wants a closer look at all.
     pub looks: bool,
     /// Ranks that are not done.
     pub unfinished: u32,
@@ -70,7 +70,7 @@ pub struct Exchange {
     /// are never contended: windows keep users apart.
     mail: [Vec<Mutex<Mail>>; 2],
     notes: [Vec<Pinned>; 2],
-    /// What all processes have noted, if there are others.
+    /// Notes of all processes, if there are others.
     total: [Pinned; 2],
     /// By window's parity and process: what is to go there.
     parcels: [Vec<Mutex<Parcel>>; 2],
@@ -201,7 +201,7 @@ impl Exchange {
         self.total[parity].set(notes.fold(Note::NOTHING, Note::and));
     }
 
-    /// What [`Exchange::post_total`] has left.
+    /// Notes that [`Exchange::post_total`] has left.
     pub fn total(&self, parity: usize) -> Note {
         self.total[parity].get()
     }

@@ -24,9 +24,9 @@ pub struct Merged {
     bytes: u64,
     packet_hops: u64,
     losses: network::Losses,
-    /// Whether something is due later than can be counted.
+    /// True if something is due later than can be counted.
     goes_beyond: bool,
-    /// Whether all ranks are done.
+    /// True if all ranks are done.
     finished: bool,
     digests: Vec<(Rank, u64)>,
     leftovers: Leftovers,

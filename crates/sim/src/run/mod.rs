@@ -68,7 +68,7 @@ pub struct Ended {
     pub now: Time,
     /// The ranks that are not done.
     pub unfinished: Vec<Standing>,
-    /// Of a run that was stopped, the ranks that are furthest behind, the last one first.
+    /// Ranks that are furthest behind, of a run that was stopped; the last one first.
     pub behind: Vec<Blocked>,
     /// Events handled.
     pub events: u64,
@@ -88,13 +88,13 @@ pub struct Ended {
     pub cut_off: Vec<CutOff>,
     /// True if the work of a rank has stated memory traffic.
     pub names_memory: bool,
-    /// What the program has left undone, and what else to know of its end, in sentences.
+    /// Warnings about what the program has left undone, and its end, in sentences.
     pub leftovers: Vec<String>,
     /// Time before which all events were handled, if the run was left in the middle of an instant or a window.
     pub whole_until: Option<Time>,
-    /// What was seen of ranks.
+    /// Views of ranks.
     pub views: Views,
-    /// What was seen of links.
+    /// Views of links.
     pub links: Links,
     /// Threads that ran it, in all processes.
     pub threads: u32,

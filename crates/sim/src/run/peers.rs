@@ -82,16 +82,16 @@ impl Parcel {
     }
 }
 
-/// What is in a sealed parcel, one after the other.
+/// Content of a sealed parcel, one item after the other.
 pub struct Opened<'a> {
     left: &'a [u8],
 }
 
 /// One thing out of a parcel.
 pub enum Item {
-    /// Of the network.
+    /// Mail of the network.
     Crossing(Crossing),
-    /// Of the ranks, for that domain.
+    /// Mail of the ranks, for that domain.
     Letter(u32, Arc<[u64]>),
 }
 

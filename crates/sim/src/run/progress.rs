@@ -1,4 +1,4 @@
-//! Where a run stands, who is told, and what may end it before its time.
+//! Progress of a run, its monitors, and what may end it before its time.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use engine::{Duration, Time};
 use mpi::{Issued, Rank};
 
-/// Where a run stands.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Simulated time.
@@ -39,11 +39,11 @@ pub struct Look {
     pub unfinished: u32,
     /// Messages that were sent and have not come yet, those of collectives included.
     pub in_flight: u64,
-    /// Of the ranks that are not done, the one that is furthest behind, and how far it has come.
+    /// Rank that is furthest behind of those that are not done, and how far it has come.
     pub behind: Option<(Time, Rank)>,
 }
 
-/// What a monitor wants.
+/// Wish of a monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// Go on.
@@ -143,7 +143,7 @@ impl Until {
         }
     }
 
-    /// Whether to stop before the next event, which is due at `next`.
+    /// Reason to stop before the next event, which is due at `next`.
     pub(super) fn stop(self, next: Time, unfinished: u32) -> Option<Stop> {
         let at = self.0.filter(|at| unfinished > 0 && *at < next && next < Time::NEVER)?;
         Some(Stop::At(at))

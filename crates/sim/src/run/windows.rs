@@ -173,7 +173,7 @@ impl Windows {
         }
     }
 
-    /// What all domains have noted; with other processes, the first domain's thread talks to them.
+    /// Notes of all domains; with other processes, the first domain's thread talks to them.
     fn meet(&self, parity: usize, peers: &mut Option<&mut dyn Peers>) -> Result<Note, Broken> {
         if self.process_of.last() == Some(&0) {
             return Ok(self.exchange.here(parity));

@@ -16,7 +16,7 @@ use workload::trace::set::{
 };
 use workload::trace::{SharedSet, TraceError};
 
-/// Whether those who read recorded runs are to stop. Clones are the same one.
+/// Flag that stops readers of recorded runs. Clones are the same one.
 #[derive(Debug, Default, Clone)]
 pub struct Stop(Arc<AtomicBool>);
 

@@ -18,12 +18,12 @@ use engine::{Bytes, Duration};
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, Tag, TagMatch, Via, Work};
 use mpi::{Completion, Issued, Op, Rank, Source};
 
-/// What every pattern is told besides its own parameters.
+/// Arguments that every pattern gets besides its own parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// How many ranks take part, 1 or more.
     pub ranks: u32,
-    /// Of the run; random patterns draw from streams under it.
+    /// Seed of the run; random patterns draw from streams under it.
     pub seed: u64,
 }
 

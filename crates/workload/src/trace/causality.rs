@@ -1,4 +1,4 @@
-//! Whether a replay contradicts the order of the recorded run.
+//! Check that a replay keeps the order of the recorded run.
 //!
 //! ```text
 //! a message of call s is received by call r:  clock(s) < clock(r)
@@ -22,7 +22,7 @@ use super::error::TraceError;
 use super::order::{Finding, Kind, order_first};
 use super::set::{RecordedCall, TraceSet};
 
-/// Whether a replay is held to the order of the recorded run.
+/// True if a replay is held to the order of the recorded run.
 #[derive(Debug, Default, Clone)]
 pub enum Check {
     /// It is not.
@@ -86,7 +86,7 @@ impl Logical {
     }
 }
 
-/// What one rank is held to.
+/// Order that one rank is held to.
 pub struct Causality {
     recorded: Arc<Logical>,
     rank: Rank,
@@ -94,7 +94,7 @@ pub struct Causality {
 }
 
 impl Causality {
-    /// Of a rank before its first call.
+    /// Makes the state of a rank before its first call.
     pub fn new(recorded: Arc<Logical>, rank: Rank) -> Causality {
         Causality { recorded, rank, contradicted: false }
     }

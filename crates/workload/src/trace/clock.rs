@@ -56,7 +56,7 @@ impl Times {
     }
 }
 
-/// When the run began, on each rank's clock.
+/// Beginning of the run, on each rank's clock.
 pub struct ClockTable {
     origins_ns: Vec<i64>,
 }
@@ -64,7 +64,7 @@ pub struct ClockTable {
 /// The begin of one rank's trace.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
-    /// When its first call began \[ns\].
+    /// Time at which its first call began \[ns\].
     pub first_ns: i64,
     /// The first call that synchronises, and its return \[ns\].
     pub together: Option<(&'static str, i64)>,

@@ -61,7 +61,7 @@ pub type SharedSet = Arc<dyn TraceSet>;
 /// How one trace format is known and opened.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// Whether this file is one of the format, by its first bytes.
+    /// True if this file is one of the format, by its first bytes.
     pub recognise: fn(&TraceFile) -> Result<bool, TraceError>,
     /// Opens a set: all the files that the user named, those of other formats among them.
     pub open: fn(Vec<TraceFile>) -> Result<SharedSet, TraceError>,

@@ -22,7 +22,7 @@
 //! shifted timestamps   start = max(recorded start, end of the call before + recorded gap)
 //! ```
 //!
-//! What was waited in tests and probes that found nothing is no computing: the call after them waits for what it found.
+//! Waiting in tests and probes that found nothing is no computing: the call after them waits for what it found.
 //!
 //! MPI_Init takes its recorded time. In MPI_Finalize a rank is busy for the least recorded time of any rank there; waiting
 //! for others is simulated.
@@ -47,7 +47,7 @@ use super::outlook::Outlook;
 use super::set::{Clocks, RankCalls, RecordedCall, Step, TraceSet};
 use super::without_dependencies::WithoutDependencies;
 
-/// What decides when a recorded call starts.
+/// Rule for the start of a recorded call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// The end of the call before, and the recorded computing between the two.
@@ -77,28 +77,28 @@ impl Mode {
     ];
 }
 
-/// Whose message a receive takes that took whoever's came.
+/// Message that a wildcard receive takes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Wildcards {
     /// That of the recorded source.
     #[default]
     Recorded,
-    /// Whoever's comes in the replay.
+    /// First message that comes in the replay.
     Anew,
 }
 
 /// How to replay.
 #[derive(Debug, Clone)]
 pub struct ReplayOptions {
-    /// When calls start.
+    /// Rule for the start of calls.
     pub mode: Mode,
     /// How the hosts' clocks are read.
     pub clocks: Clocks,
-    /// Whose messages wildcard receives take.
+    /// Messages that wildcard receives take.
     pub wildcards: Wildcards,
-    /// Whether the replay is held to the logical clocks of the recorded run.
+    /// True if the replay is held to the logical clocks of the recorded run.
     pub check: Check,
-    /// What is computed between calls, where anything is.
+    /// Computing between calls, if any.
     pub computing: Computing,
     /// The factor on all that is computed, 0 or more: recorded times, and operations.
     pub scale: f64,
@@ -130,14 +130,14 @@ pub struct Replay {
     shutdown: Duration,
     /// A warning about the recorded times of different ranks, until it is given with those of rank 0.
     clocks: Option<String>,
-    /// Of the lowest ranks, with the rank, ascending.
+    /// Warnings of the lowest ranks, with the rank, ascending.
     warnings: Vec<(Rank, String)>,
 }
 
 /// More warnings of the same replay than this say no more.
 const WARNINGS: usize = 8;
 
-/// Where one rank stands.
+/// State of one rank.
 struct RankReplay {
     calls: Calls,
     /// Operations up to and including the next call, in reverse order.
@@ -145,11 +145,11 @@ struct RankReplay {
     /// The call that the rank stands in, or stood in last, and its number from 1.
     call: Option<RecordedCall>,
     number: u64,
-    /// Whether the operation before makes a communicator.
+    /// True if the operation before makes a communicator.
     makes_comm: bool,
     /// How much later its clock starts than the first one of its host.
     starts_after: Duration,
-    /// What is held to the recorded run's logical clocks.
+    /// Order by the recorded run's logical clocks.
     causality: Option<Box<Causality>>,
     time: MonotonicClock,
     /// A warning that its clock runs backwards: of its first call that shows it.
@@ -217,7 +217,7 @@ fn logical(set: &dyn TraceSet, options: &ReplayOptions) -> Result<Option<Arc<Log
 }
 
 impl Replay {
-    /// What is wrong with the trace, if that is why the replay ended with [`Op::Abort`].
+    /// Fault of the trace, if that is why the replay ended with [`Op::Abort`].
     pub fn take_error(&mut self) -> Option<TraceError> {
         self.error.take()
     }
@@ -294,7 +294,7 @@ fn opening(set: &Arc<dyn TraceSet>, rank: Rank, options: &ReplayOptions, gaps: G
 }
 
 impl Opening {
-    /// When its first call, at `begin`, is made: on the rank's own clock.
+    /// Time at which its first call, at `begin`, is made: on the rank's own clock.
     pub(super) fn first(&self, begin: Time) -> Time {
         Time(begin.0.saturating_sub(self.set.starts_after(self.rank).0))
     }
@@ -331,7 +331,7 @@ impl Source for Replay {
         matches!(state.calls, Calls::InOrder(_)).then_some(state.call?.name)
     }
 
-    /// Of rank 0: the ranks of one run advance together.
+    /// Calls of rank 0: the ranks of one run advance together.
     fn issued(&self) -> Option<Issued> {
         let first = self.ranks.first()?;
         match &first.calls {
@@ -356,7 +356,7 @@ impl RankReplay {
         Time(time.0.saturating_sub(self.starts_after.0))
     }
 
-    /// What the call that has returned says against the recorded order.
+    /// Contradiction of the call that has returned with the recorded order.
     fn contradiction(&mut self, done: &Completion) -> Option<String> {
         let causality = self.causality.as_mut().filter(|_| self.held.is_empty())?;
         causality.check(&self.call?, self.number, done)

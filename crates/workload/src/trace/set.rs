@@ -1,4 +1,4 @@
-//! What every recorded run can tell, whatever its format.
+//! Interface of recorded runs of all formats.
 
 use engine::{Bytes, Duration, FlopRate, Time};
 use mpi::operation::CommId;
@@ -28,36 +28,36 @@ pub enum Clocks {
 pub struct RecordedCall {
     /// The MPI function, such as "MPI_Waitall".
     pub name: &'static str,
-    /// When it was called.
+    /// Time of its call.
     pub begin: Time,
-    /// When it returned.
+    /// Time of its return.
     pub end: Time,
 }
 
 /// One recorded call as the simulation can do it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What was recorded.
+    /// Recorded call.
     pub call: RecordedCall,
-    /// What it asks of MPI: exactly one operation for each call.
+    /// Operation that it asks of MPI: exactly one for each call.
     pub op: Op,
 }
 
 impl Step {
-    /// Whether it is a call of MPI, and not computing that stands between calls.
+    /// True if it is a call of MPI, and not computing that stands between calls.
     pub fn is_call(&self) -> bool {
         !matches!(self.op, Op::Compute(_))
     }
 }
 
-/// What is known of the time between two recorded calls, besides how long it was.
+/// Facts about the time between two recorded calls, besides how long it was.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Before {
     /// Tests and probes that found nothing, and are no calls.
     pub polls: u64,
     /// How much of it was waiting, in tests and probes that found nothing: all else was computing.
     pub waited: Duration,
-    /// What was counted, in the order of [`TraceSet::counts`].
+    /// Counts, in the order of [`TraceSet::counts`].
     pub counts: [u64; MOST_COUNTS],
 }
 
@@ -66,7 +66,7 @@ pub struct Before {
 pub struct Begun {
     /// Which of the rank's nodes, from 1.
     pub number: u64,
-    /// Of a receive: how long the trace says that the message is.
+    /// Length of the message of a receive, as the trace has it.
     pub bytes: Option<Bytes>,
 }
 
@@ -84,7 +84,7 @@ pub trait RankCalls: Send {
     fn begun(&self) -> Option<Begun> {
         None
     }
-    /// What the [`Op::NewComm`] that [`RankCalls::next`] gave last has made.
+    /// Takes the communicator that the [`Op::NewComm`] of the last [`RankCalls::next`] has made.
     fn made(&mut self, comm: CommId);
     /// What the operation that [`RankCalls::next`] gave last has given. For those whose next call depends on it;
     /// one that is not told assumes that all it waited for is done.
@@ -96,7 +96,7 @@ pub trait RankCalls: Send {
     fn set_back(&self) -> Option<String> {
         None
     }
-    /// What to check before trusting the prediction, as far as it has shown up.
+    /// Warnings to check before trusting the prediction, as far as they have shown up.
     fn warnings(&self) -> Vec<String>;
     /// How much of the rank's trace has been read \[0..1\].
     fn share_read(&self) -> f64;
@@ -107,14 +107,14 @@ pub trait RankCalls: Send {
     }
 }
 
-/// What was recorded of one rank.
+/// Recording of one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankSummary {
     /// The name of its host; empty where the trace does not tell.
     pub host: String,
-    /// When its first call began.
+    /// Time at which its first call began.
     pub first_call: Time,
-    /// When its last call returned.
+    /// Time at which its last call returned.
     pub last_return: Time,
     /// The time in all of its calls together.
     pub in_mpi: Duration,
@@ -133,7 +133,7 @@ pub struct RankSummary {
 }
 
 impl RankSummary {
-    /// Of a format that has no times and no hosts.
+    /// Recording of a format that has no times and no hosts.
     pub fn untimed(calls: u64, messages: u64, bytes: u64) -> RankSummary {
         RankSummary {
             host: String::new(),
@@ -149,7 +149,7 @@ impl RankSummary {
         }
     }
 
-    /// Of a rank on `host`, before its first call.
+    /// Recording of a rank on `host`, before its first call.
     pub fn begin(host: String) -> RankSummary {
         RankSummary { host, first_call: Time::NEVER, ..RankSummary::untimed(0, 0, 0) }
     }
@@ -160,7 +160,7 @@ impl RankSummary {
     }
 }
 
-/// What was recorded of a whole run.
+/// Recording of a whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// By rank.
@@ -218,7 +218,7 @@ pub type Events = Box<dyn Iterator<Item = Result<Event, TraceError>> + Send>;
 /// The same, and what is computed between them where a format has that as actions of its own.
 pub type Listing = Box<dyn Iterator<Item = Result<Listed, TraceError>> + Send>;
 
-/// What `read` gives, to the end or the first error.
+/// Results of `read`, to the end or the first error.
 pub fn until_error<T>(
     mut read: impl FnMut() -> Result<Option<T>, TraceError>,
 ) -> impl Iterator<Item = Result<T, TraceError>> {
@@ -238,21 +238,21 @@ pub trait TraceSet: Send + Sync {
     fn ranks(&self) -> u32;
     /// The name of each rank's host; empty where the trace does not tell.
     fn hosts(&self) -> Vec<String>;
-    /// What to check before trusting a prediction from it, as far as it is known without reading all.
+    /// Warnings to check before trusting a prediction from it, as far as they are known without reading all.
     fn warnings(&self) -> Vec<String>;
-    /// Whether its calls have recorded times. Where they have none, all are 0, and computing is operations of its own.
+    /// True if its calls have recorded times. Where they have none, all are 0, and computing is operations of its own.
     fn timed(&self) -> bool {
         true
     }
-    /// Whether the times of different ranks can be compared: a processor's time for each cannot.
+    /// True if the times of different ranks can be compared: a processor's time for each cannot.
     fn common_time(&self) -> bool {
         true
     }
-    /// What was counted between calls, besides time; the same of all ranks.
+    /// Kinds of counts between calls, besides time; the same for all ranks.
     fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
-    /// Whether the calls of a rank are made in the order in which they stand. Where they are not, the replay finds
+    /// True if the calls of a rank are made in the order in which they stand. Where they are not, the replay finds
     /// the order by what each depends on.
     fn ordered(&self) -> bool {
         true
@@ -282,7 +282,7 @@ pub trait TraceSet: Send + Sync {
     fn replayable(&self) -> Result<(), TraceError>;
     /// Reads the whole trace and sums it up.
     fn summary(&self, clocks: Clocks) -> Result<Summary, TraceError>;
-    /// What was recorded of `rank`: the calls that [`TraceSet::calls`] translates, one for one.
+    /// Recording of `rank`: the calls that [`TraceSet::calls`] translates, one for one.
     fn recorded_calls(&self, rank: Rank, clocks: Clocks) -> Result<RecordedCalls, TraceError>;
     /// The calls of `rank`, for replay.
     fn calls(&self, rank: Rank, clocks: Clocks) -> Result<Box<dyn RankCalls>, TraceError>;
@@ -306,13 +306,13 @@ pub trait TraceSet: Send + Sync {
         Duration::ZERO
     }
 
-    /// Whether what `rank` did last may not be in it. Formats that cannot tell say no.
+    /// True if what `rank` did last may not be in it. Formats that cannot tell say no.
     fn ends_early(&self, rank: Rank) -> Option<EndsEarly> {
         let _ = rank;
         None
     }
 
-    /// Whether that is so of any rank.
+    /// True if that holds for any rank.
     fn is_partial(&self) -> bool {
         (0..self.ranks()).any(|rank| self.ends_early(Rank(rank)).is_some())
     }
@@ -336,7 +336,7 @@ pub trait TraceSet: Send + Sync {
         };
         Ok(Box::new(self.events(rank, Clocks::Aligned)?.map(move |event| event.map(own))))
     }
-    /// What hopcast's own format says of a rank on `host`, with times of each call.
+    /// Recording of hopcast's own format of a rank on `host`, with times of each call.
     fn head(&self, rank: Rank, host: &str) -> Head {
         Head {
             rank: rank.0,

@@ -8,12 +8,12 @@ use mpi::operation::{CommId, NewComm, Peer, Receive, Request, Send, Start, TagMa
 use mpi::source::Status;
 use mpi::{Completion, Op, Rank, Source};
 
-/// What a run did.
+/// Outcome of a run.
 #[derive(Default)]
 pub struct Run {
     /// Operations by rank, in order.
     pub ops: Vec<Vec<Op>>,
-    /// When each rank finished.
+    /// Time at which each rank finished.
     pub ends: Vec<Time>,
     /// Ranks that could not go on.
     pub stuck: Vec<Rank>,
@@ -21,7 +21,7 @@ pub struct Run {
     pub left_over: usize,
 }
 
-/// What a message is matched by: communicator, sender, tag.
+/// Envelope that a message is matched by: communicator, sender, tag.
 type Key = (u32, u32, u32);
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ struct Mailbox {
     wildcards: Vec<(Receive, Option<Request>)>,
     /// Requests begun, and whether they are complete.
     complete: BTreeMap<u32, bool>,
-    /// Whether a blocking receive waits.
+    /// True if a blocking receive waits.
     blocked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests on recorded traces share: where the data is, and how it is unpacked.
+//! Helpers of the tests on recorded traces: place of the data, and how it is unpacked.
 #![allow(dead_code)] // each test takes what it needs
 
 pub mod chakra;

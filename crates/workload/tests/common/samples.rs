@@ -96,7 +96,7 @@ tell requires think
 }
 ";
 
-/// What GOAL says, but for the second processor and the labels, in the binary form.
+/// Sample of GOAL, but for the second processor and the labels, in the binary form.
 pub fn goal_binary() -> Vec<u8> {
     // Kind, peer, size, tag; then who waits for its end, and for its begin.
     type Node = (u8, u32, u64, u32, &'static [u32], &'static [u32]);

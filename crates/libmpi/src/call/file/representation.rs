@@ -59,7 +59,7 @@ pub enum Representation {
     Own(Rc<Registered>),
 }
 
-/// What a function of the program's has returned.
+/// Result of a function of the program.
 fn heard(code: c_int, own: &Registered, what: &str) -> Answer {
     if code == Class::SUCCESS.0 {
         return Ok(());

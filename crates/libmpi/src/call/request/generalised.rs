@@ -24,7 +24,7 @@ pub struct Generalised {
     freed: bool,
 }
 
-/// What a function of the program's has returned.
+/// Result of a function of the program.
 fn outcome(code: c_int, which: &str) -> Answer {
     if code == Class::SUCCESS.0 {
         return Ok(());
@@ -36,7 +36,7 @@ fn outcome(code: c_int, which: &str) -> Answer {
 }
 
 impl Generalised {
-    /// Whether the program has completed it.
+    /// True if the program has completed it.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }

@@ -6,7 +6,7 @@
 
 use crate::model::rate::{Rate, Weight};
 
-/// What links of each class are like for each regime.
+/// Capacities of the links of each class, for each regime.
 pub(super) struct Classes {
     regimes: usize,
     /// `[class][regime]`
@@ -20,7 +20,7 @@ pub(super) struct Classes {
 /// Links that carry the bytes of all regimes alike, each with its own capacity.
 pub(super) const UNIFORM: u16 = 0;
 
-/// What stands for a link without limit: above every real capacity, with room to add to it.
+/// Capacity of a link without limit: above every real one, with room to add to it.
 pub(super) const UNLIMITED: u64 = 1 << 62;
 
 impl Classes {
@@ -53,7 +53,7 @@ impl Classes {
         self.capacity[usize::from(class)]
     }
 
-    /// What a flow of `regime` takes of a link of `class`.
+    /// Weight of a flow of `regime` on a link of `class`.
     pub fn weight(&self, class: u16, regime: u8) -> Weight {
         self.weights[usize::from(class) * self.regimes + usize::from(regime)]
     }

@@ -40,7 +40,7 @@ pub(super) struct Link {
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
     work: Work,
-    /// When it showed that.
+    /// Time at which it showed that.
     since: Time,
 }
 
@@ -72,7 +72,7 @@ impl Entry {
     }
 }
 
-/// What a link of the fabric has carried.
+/// Traffic of a link of the fabric.
 #[derive(Debug, Clone, Copy, Default)]
 struct Carried {
     latency: Duration,
@@ -88,7 +88,7 @@ pub(super) struct Links {
     pub all: Vec<Link>,
     /// The streams on each, those that it holds back first; in no other order that matters.
     pub entries: Vec<Vec<Entry>>,
-    /// Of each, in rate steps of flows of weight one.
+    /// Capacity of each, in rate steps of flows of weight one.
     pub capacities: Vec<u64>,
     clocks: Vec<Clock>,
     carried: Vec<Carried>,
@@ -257,7 +257,7 @@ impl Links {
         fair_share(self.capacities[link as usize], weight)
     }
 
-    /// What the clock of `link` shows: it runs at the link's level.
+    /// Work on the clock of `link`, which runs at the link's level.
     pub fn clock(&self, link: u32, now: Time) -> Work {
         let clock = &self.clocks[link as usize];
         clock.work.more(Rate(self.all[link as usize].level).during(now.since(clock.since)))

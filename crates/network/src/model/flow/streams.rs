@@ -30,7 +30,7 @@ pub(super) struct Stream {
 /// The event of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wake {
-    /// Who sends, and owns the event.
+    /// Sender, which owns the event.
     pub host: HostId,
     /// Time at which it is due: no later than the end of the stream's message, if that ends first of those that its
     /// bottleneck holds back. The others need no event: when the first ends, the next one is looked for.

@@ -2,7 +2,7 @@
 
 use crate::trace::dumpi::calls;
 
-/// What the arguments are: `p` a pointer, `n` a count, `t` a datatype, `d` a rank, `g` a tag, `c` a communicator, `r` a
+/// Kinds of the arguments: `p` a pointer, `n` a count, `t` a datatype, `d` a rank, `g` a tag, `c` a communicator, `r` a
 /// request, `o` an operation, `s` a status, `f` where a flag goes.
 pub const CALLS: &[(&str, &str)] = &[
     ("MPI_Send", "pntdgc"),
@@ -105,13 +105,13 @@ const HARMLESS: &[&str] = &[
     "MPI_Type_",
 ];
 
-/// What a line says.
+/// Content of a line.
 pub struct Call<'a> {
     /// The function.
     pub name: &'static str,
-    /// What its arguments are; `None` for one that takes its recorded time.
+    /// Kinds of its arguments; `None` for one that takes its recorded time.
     roles: Option<&'static str>,
-    /// When it was called and when it returned \[ns\]: the same where one of them was not recorded.
+    /// Times of its call and its return \[ns\]: the same where one of them was not recorded.
     pub ns: [i64; 2],
     arguments: Vec<&'a str>,
 }
@@ -119,7 +119,7 @@ pub struct Call<'a> {
 type Reason = String;
 
 impl<'a> Call<'a> {
-    /// Of a line.
+    /// Call of a line.
     pub fn read(line: &'a str) -> Result<Call<'a>, Reason> {
         let mut fields = line.split(':');
         let name = fields.next().unwrap_or_default();
@@ -146,7 +146,7 @@ impl<'a> Call<'a> {
         Ok(Call { name, roles, ns, arguments })
     }
 
-    /// Whether it takes its recorded time.
+    /// True if it takes its recorded time.
     pub fn is_overhead(&self) -> bool {
         self.roles.is_none()
     }

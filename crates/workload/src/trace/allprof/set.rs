@@ -24,7 +24,7 @@ pub const FORMAT: Entry<Format> = Entry {
     build: Format { recognise, open: |files| Ok(Arc::new(AllprofSet::open(files)?)) },
 };
 
-/// What is looked at to know the format and to find the last call \[bytes\].
+/// Bytes that are read to know the format and to find the last call.
 const LOOK: usize = 4096;
 
 /// Largest difference of two clocks that is no damage: a hundred years \[ns\].
@@ -181,7 +181,7 @@ fn clock_difference(file: &TraceFile) -> Result<Option<i64>, TraceError> {
     }
 }
 
-/// Whether the file's last lines have MPI_Finalize.
+/// True if the file's last lines have MPI_Finalize.
 fn finalizes(file: &TraceFile) -> Result<bool, TraceError> {
     let end = file.peek(file.bytes.size().saturating_sub(LOOK as u64), LOOK)?;
     Ok(String::from_utf8_lossy(&end).lines().any(|line| line.starts_with("MPI_Finalize:")))

@@ -19,14 +19,14 @@ const LARGEST_MESSAGE: u64 = 1 << 40;
 /// How far apart requests stand in an array: pointers of C, integers of Fortran \[bytes\].
 const STRIDES: [i64; 2] = [8, 4];
 
-/// What a rank knows of the run.
+/// Knowledge of a rank about the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     /// Which rank.
     pub rank: u32,
-    /// Of how many.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Whether every rank's trace reaches MPI_Finalize.
+    /// True if every rank's trace reaches MPI_Finalize.
     pub all_finalize: bool,
 }
 
@@ -37,9 +37,9 @@ pub struct Translator {
     run: Run,
     requests: Requests,
     tests: u64,
-    /// Whether it has another number than its own in a communicator of all ranks.
+    /// True if it has another number than its own in a communicator of all ranks.
     renumbered: bool,
-    /// Of the last call.
+    /// Result of the last call.
     set_back: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub fn recorded(call: &Call, times: Times) -> Result<RecordedCall, Reason> {
     Ok(RecordedCall { name: call.name, begin: time(call.ns[0])?, end: time(call.ns[1])? })
 }
 
-/// What the call sends \[bytes\], if it sends a message itself.
+/// Bytes that the call sends, if it sends a message itself.
 pub fn sent(call: &Call) -> Result<Option<u64>, Reason> {
     let sends = call.name.ends_with("end") || call.name == "MPI_Sendrecv";
     (sends && !call.is_overhead()).then(|| bytes(call, 0)).transpose()

@@ -26,16 +26,16 @@ const OLDEST: [u8; 3] = [0, 6, 9];
 /// Enough for the sections around the records.
 const SMALL_BUFFER: usize = 4096;
 
-/// What the header says.
+/// Content of the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The tracer's version.
     pub version: [u8; 3],
-    /// When the run began \[s since 1970\].
+    /// Beginning of the run \[s since 1970\].
     pub start_time_s: u64,
     /// The host of the rank.
     pub host: String,
-    /// Who ran it.
+    /// User who ran it.
     pub user: String,
     /// The rank's coordinates in the machine's mesh, where the tracer knew them.
     pub mesh_coordinates: Vec<i32>,
@@ -48,20 +48,20 @@ pub struct Header {
 pub struct DumpiFile {
     /// The file.
     pub file: TraceFile,
-    /// What the header says.
+    /// Content of the header.
     pub header: Header,
     /// How often each function was called, by number; the last entry is the sum.
     pub called: Vec<u32>,
     /// How often each was called but not recorded.
     pub ignored: Vec<u32>,
-    /// What MPI_Type_size gave for each datatype, by the trace's number \[bytes\].
+    /// Size by MPI_Type_size of each datatype, by the trace's number \[bytes\].
     pub sizes: Vec<i32>,
     /// Names of the hardware counters in the records.
     pub counters: Vec<String>,
     index: Index,
 }
 
-/// Where the sections begin; 0 is "missing".
+/// Offsets of the sections; 0 is "missing".
 #[derive(Debug, Clone, Copy)]
 struct Index {
     sizes: u64,
@@ -71,12 +71,12 @@ struct Index {
     body: u64,
     footer: u64,
     keyvals: u64,
-    /// Where the index itself begins.
+    /// Offset of the index itself.
     end: u64,
 }
 
 impl DumpiFile {
-    /// Whether the file begins as a DUMPI file does.
+    /// True if the file begins as a DUMPI file does.
     pub fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
         Ok(file.peek(0, 8)? == MAGIC.to_be_bytes())
     }
@@ -152,7 +152,7 @@ impl DumpiFile {
             .collect()
     }
 
-    /// What the program noted: `(key, value)`.
+    /// Notes of the program: `(key, value)`.
     pub fn keyvals(&self) -> Result<Vec<(String, String)>, TraceError> {
         let Some(mut cursor) = self.section(self.index.keyvals) else { return Ok(Vec::new()) };
         let count = cursor.count(4, "the list of keyvals")?;
@@ -236,7 +236,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Where the section after the one at `at` begins.
+    /// Offset of the section after the one at `at`.
     fn after(&self, at: u64) -> u64 {
         [self.sizes, self.addresses, self.counters, self.header, self.body, self.footer, self.keyvals]
             .into_iter()

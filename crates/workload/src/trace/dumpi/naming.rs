@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// What a `.meta` file says: lines of `name=value`.
+/// Content of a `.meta` file: lines of `name=value`.
 pub struct Meta {
     name: Arc<str>,
     ranks: Option<usize>,

@@ -230,7 +230,7 @@ fn alone(file: &DumpiFile, buffer: usize) -> Result<Option<Alone>, TraceError> {
     Ok((ranks > 1).then_some(Alone { rank, ranks }))
 }
 
-/// Whether a record is a call of MPI, not of a function of the program.
+/// True if a record is a call of MPI, not of a function of the program.
 pub(super) fn is_mpi(record: &Record) -> bool {
     usize::from(record.function) < COUNTED
 }

@@ -59,7 +59,7 @@ pub enum Times {
 }
 
 impl Times {
-    /// Whether anything is known of the time before calls, besides how long it was.
+    /// True if anything is known of the time before calls, besides how long it was.
     pub fn know_between(&self) -> bool {
         match self {
             Times::Exact(_, columns) => columns.iter().any(|column| !column.is_empty()),

@@ -9,7 +9,7 @@ use super::gaps::Gap;
 use super::name::Name;
 use super::shape::{Begun, Collected, Did, From, Received, Sent, Shape};
 
-/// What a rank has done, at the end of its file.
+/// Summary of a rank's calls, at the end of its file.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// How many calls it made.
@@ -18,9 +18,9 @@ pub struct End {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// When its first call began \[ns\].
+    /// Time at which its first call began \[ns\].
     pub first_ns: u64,
-    /// When its last call returned \[ns\].
+    /// Time at which its last call returned \[ns\].
     pub last_ns: u64,
     /// The time in its calls \[ns\].
     pub in_mpi_ns: u64,
@@ -33,7 +33,7 @@ pub struct End {
     /// How much was counted between its calls, in the order of the head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<u64>,
-    /// Whether it came to MPI_Finalize.
+    /// True if it came to MPI_Finalize.
     pub finalized: bool,
     /// Time in MPI_Finalize \[ns\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,14 +43,14 @@ pub struct End {
 /// Sums up the calls of a rank.
 #[derive(Debug, Clone)]
 pub struct Counting {
-    /// What they come to so far.
+    /// Their sum so far.
     pub end: End,
     /// Bytes that persistent requests send when they are started.
     persistent: Map<u32, Option<u64>>,
 }
 
 impl Counting {
-    /// Of no calls, between which so many things are counted.
+    /// Summary of no calls, between which this many kinds of events are counted.
     pub fn of(counts: usize) -> Counting {
         let end = End { counts: vec![0; counts], ..End::default() };
         Counting { end, persistent: Map::default() }
@@ -122,9 +122,9 @@ fn sent(did: &Did) -> Option<u64> {
 pub struct Standing {
     /// The function: "MPI_Recv".
     pub call: Name,
-    /// When it began, on the rank's clock \[ns\].
+    /// Time at which it began, on the rank's clock \[ns\].
     pub since_ns: u64,
-    /// Whether it did return, having found nothing, and was called again, since then.
+    /// True if it did return, having found nothing, and was called again, since then.
     #[serde(default, skip_serializing_if = "is_no")]
     pub polls: bool,
     /// The message that it sends or receives, of functions that do so themselves.

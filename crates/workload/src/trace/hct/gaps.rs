@@ -40,7 +40,7 @@ pub fn kinds(counts: usize) -> usize {
     OWN + counts
 }
 
-/// Whether a recording may count these.
+/// True if a recording may count these.
 pub fn check(counts: &[Count]) -> Result<(), String> {
     if counts.len() > MOST_COUNTS {
         return Err(format!("counts {} things, more than {MOST_COUNTS}", counts.len()));
@@ -77,7 +77,7 @@ impl Gap {
     }
 }
 
-/// Whether a rank that polled before this call may have waited for what the call found: otherwise it went on without it.
+/// True if a rank that polled before this call may have waited for what the call found: otherwise it went on without it.
 pub fn finds(did: &Did) -> bool {
     match did {
         Did::Complete { requests, .. } => !requests.is_empty(),

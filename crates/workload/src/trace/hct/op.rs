@@ -46,10 +46,10 @@ impl Comms {
     }
 }
 
-/// What a receive takes that any source or any tag would do.
+/// Message that a wildcard receive takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Came {
-    /// What came in the recorded run: of a request, by the call that completed it.
+    /// Message of the recorded run: of a request, by the call that completed it.
     Recorded(Option<Matched>),
     /// Whatever comes.
     Anything,

@@ -34,7 +34,7 @@ use crate::trace::input::TraceFile;
 /// readers of version 2 would not understand, and 2 elsewhere; 1 is read, too.
 const MAGICS: [&[u8; 4]; 3] = [b"HCT1", b"HCT2", b"HCT3"];
 
-/// Whether a file that begins so is one of a rank.
+/// True if a file that begins so is one of a rank.
 pub fn is_magic(start: &[u8]) -> bool {
     MAGICS.iter().any(|magic| start.starts_with(*magic))
 }
@@ -50,7 +50,7 @@ const LONGEST_TEXT: usize = 1 << 20;
 pub struct Head {
     /// Which rank.
     pub rank: u32,
-    /// Of how many.
+    /// Number of ranks.
     pub ranks: u32,
     /// On which host; empty if that is not known.
     pub host: String,
@@ -62,7 +62,7 @@ pub struct Head {
     /// Which MPI library, as MPI_Get_library_version has it.
     #[serde(default)]
     pub library: String,
-    /// Whether times are tallied by place, or each call has its own.
+    /// True if times are tallied by place, or each call has its own.
     pub tallied: bool,
     /// What its times count.
     #[serde(default)]

@@ -37,7 +37,7 @@ fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(rank::is_magic(&file.peek(0, 4)?) || is_archive(file)? || is_of_run(file)?)
 }
 
-/// What the recorder says of the run, beside the files of ranks.
+/// Facts of the recorder about the run, beside the files of ranks.
 fn is_of_run(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(file.base_name() == "run.json"
         && String::from_utf8_lossy(&file.peek(0, 64)?).contains("\"format\": \"hct\""))
@@ -55,7 +55,7 @@ struct One {
     file: TraceFile,
     /// How the file ends.
     ending: Ending,
-    /// When its clock stood at 0, since that of the first rank of its host did \[ns\].
+    /// Time at which its clock stood at 0, since that of the first rank of its host did \[ns\].
     start_on_host_ns: i64,
 }
 
@@ -129,7 +129,7 @@ impl HctSet {
         Ok(HctSet { ranks, warnings })
     }
 
-    /// What each rank's file says of itself.
+    /// Head of each rank's file.
     pub fn heads(&self) -> impl Iterator<Item = &Head> {
         self.ranks.iter().map(|one| &one.head)
     }
@@ -152,7 +152,7 @@ impl HctSet {
         Ok(until_error(move || calls.read()))
     }
 
-    /// What is added to the times of a rank, so that the first call of any begins at 0 \[ns\].
+    /// Offset that is added to the times of a rank, so that the first call of any begins at 0 \[ns\].
     fn shift(&self, rank: usize, clocks: Clocks) -> i64 {
         match clocks {
             // The ranks of a host have one clock; those of hosts begin where the ranks meet.
@@ -324,7 +324,7 @@ impl HctSet {
         }))
     }
 
-    /// Whether some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
+    /// True if some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
     fn unfinished(&self) -> bool {
         self.ranks.iter().any(|one| !one.ending.end.as_ref().is_some_and(|end| end.finalized))
     }
@@ -389,7 +389,7 @@ impl Replayed {
         Ok(Step { call: recorded, op })
     }
 
-    /// What came for the next receive that takes whatever comes, if it is to have that again.
+    /// Source that the next wildcard receive matched, if it is to have that again.
     fn came(&mut self) -> Result<Option<Matched>, TraceError> {
         if self.wildcards == Wildcards::Anew {
             return Ok(None);
@@ -404,7 +404,7 @@ impl Replayed {
             && requests.iter().any(|request| self.open.get(*request).is_some())
     }
 
-    /// They, and what came for each.
+    /// Wildcard receives, and the source of each.
     fn came_of(&mut self, requests: &[u32]) -> Result<Vec<Option<(Received, Matched)>>, TraceError> {
         let mut all = Vec::with_capacity(requests.len());
         for request in requests {
@@ -454,7 +454,7 @@ fn overhead(call: &RecordedCall) -> Op {
     Op::Call(call.name, Duration::ZERO)
 }
 
-/// Whether a call of this shape is the same operation each time, while communicators do not change.
+/// True if a call of this shape is the same operation each time, while communicators do not change.
 fn is_steady(did: &Did) -> bool {
     match did {
         Did::Send(_) | Did::SendReceive { .. } | Did::Complete { .. } | Did::Start { .. } => true,

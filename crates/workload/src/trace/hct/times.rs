@@ -109,7 +109,7 @@ impl Spread {
         Spread { gap: Tally::of(span.gap_ns), length: Tally::of(span.length_ns), between }
     }
 
-    /// Whether there are numbers of this kind.
+    /// True if there are numbers of this kind.
     pub fn has(&self, kind: usize) -> bool {
         self.between.get(kind).is_some_and(|tally| !tally.0.is_empty())
     }

@@ -8,7 +8,7 @@ use super::calls::Calls;
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::error::TraceError;
 
-/// Whether a receive that begins here takes whatever comes, so that what came is told by what completes it.
+/// True if a receive that begins here takes whatever comes, so that what came is told by what completes it.
 pub fn is_open(receive: &Received) -> bool {
     takes_any(receive) && receive.matched.is_none() && matches!(receive.request, Some(Begun::Active(_)))
 }
@@ -52,7 +52,7 @@ pub struct Scout {
 }
 
 impl Scout {
-    /// Of a rank before its first call.
+    /// Makes the state of a rank before its first call.
     pub fn new(calls: Calls) -> Scout {
         Scout { calls, open: Open::default(), begun: VecDeque::new() }
     }

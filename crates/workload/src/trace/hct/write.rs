@@ -18,7 +18,7 @@ use crate::trace::set::{EndsEarly, Events, RankCalls, TraceSet};
 /// A block is this long where nothing is lost by waiting \[ns\].
 const BLOCK_NS: u64 = 600_000_000_000;
 
-/// What went wrong: on reading, or on writing.
+/// Error on reading, or on writing.
 #[derive(Debug)]
 pub enum ConvertError {
     /// The recording is damaged.
@@ -85,14 +85,14 @@ pub fn write(
 pub enum Listed {
     /// A call.
     Call(Event),
-    /// What it is called, and how much.
+    /// Name and amount.
     Computing(&'static str, Work),
 }
 
 /// The calls of a rank of any format, as this one has them.
 pub struct Translated {
     calls: Box<dyn RankCalls>,
-    /// Whether something was computed since the last call.
+    /// True if something was computed since the last call.
     computing: bool,
     /// Computing that is operations of its own so far, where calls have no recorded times \[ps\].
     computed_ps: u64,
@@ -101,7 +101,7 @@ pub struct Translated {
 }
 
 impl Translated {
-    /// Of a rank that is at its first call.
+    /// Makes the writer of a rank that is at its first call.
     pub fn new(calls: Box<dyn RankCalls>) -> Translated {
         Translated { calls, computing: false, computed_ps: 0, comm: 2 }
     }

@@ -1,4 +1,4 @@
-//! What each rank of a recording does, call by call, and when it may go on.
+//! Ranks of a recording, call by call, and when each may go on.
 
 use std::cmp::Reverse;
 
@@ -16,17 +16,17 @@ use super::{Order, TraceError};
 use crate::trace::monotonic_clock::MonotonicClock;
 use crate::trace::set::{RankCalls, Step};
 
-/// Where one rank stands.
+/// State of one rank.
 pub struct RankState {
     calls: Box<dyn RankCalls>,
     /// The logical clock of its last call.
     pub clock: u64,
     number: u64,
-    /// Of a graph, whose number that of a node is.
+    /// Number of a node of a graph.
     of_graph: bool,
     /// How long the message is said to be that the call receives \[bytes\].
     said: Option<u64>,
-    /// Whether it computes, until that is over.
+    /// True if it computes, until that is over.
     pub computing: bool,
     /// The call that it stands in.
     pub standing: Option<Step>,
@@ -35,9 +35,9 @@ pub struct RankState {
     /// How many meetings of each sort it has come to.
     meetings: Map<Meeting, u64>,
     pub mail: Mailbox,
-    /// Whether it waits to be looked at again.
+    /// True if it waits to be looked at again.
     pub queued: bool,
-    /// Whether it has come to its end.
+    /// True if it has come to its end.
     pub over: bool,
     time: MonotonicClock,
 }
@@ -45,7 +45,7 @@ pub struct RankState {
 /// A request, or what a blocking call waits for.
 pub struct Slot {
     pub state: State,
-    /// What a persistent one starts.
+    /// Operation that a persistent one starts.
     template: Option<Op>,
 }
 
@@ -61,12 +61,12 @@ pub enum State {
     Done(Waited),
 }
 
-/// What an operation has waited for.
+/// Messages that an operation has waited for.
 #[derive(Clone, Copy, Default)]
 pub struct Waited {
     /// The latest logical clock.
     clock: Option<u64>,
-    /// Of a message: who sent it, and when, on the sender's host.
+    /// Sender of a message, and its time, on the sender's host.
     sent: Option<(Place, Time)>,
 }
 
@@ -113,7 +113,7 @@ impl RankState {
         Place { rank, number: self.number, call, of_graph: self.of_graph }
     }
 
-    /// What an operation wants of a request that is not so.
+    /// Contradiction between an operation and its request.
     fn misused(&self, op: &Op) -> Option<String> {
         let slot = |request: &Request| self.slots.get(&request.0);
         let absent = |request: &Request| {
@@ -205,7 +205,7 @@ impl Order<'_> {
         Ok(step)
     }
 
-    /// Of a graph, what is ready meanwhile depends on how long computing takes.
+    /// Nodes of a graph that are ready meanwhile depend on how long computing takes.
     fn compute(&mut self, rank: Rank, op: &Op) {
         if let (true, Op::Compute(Work::Time(time))) = (self.of_graphs, op) {
             self.state(rank).computing = true;
@@ -306,7 +306,7 @@ impl Order<'_> {
         }
     }
 
-    /// Who may send what a call takes: anyone, or one; `None` for nobody, MPI_PROC_NULL or a rank that is not there.
+    /// Possible senders of what a call takes: anyone, or one; `None` for nobody, MPI_PROC_NULL or a rank that is not there.
     fn senders(&mut self, by: Place, receive: &Receive) -> Option<Option<Rank>> {
         let from = match receive.from {
             Peer::Null => return None,
@@ -359,7 +359,7 @@ impl Order<'_> {
         self.state(rank).set(request, state);
     }
 
-    /// What the call that a rank stands in has waited for; `None` if it still waits.
+    /// Messages that the present call of a rank has waited for; `None` if it still waits.
     fn waited(&self, rank: Rank) -> Option<Waited> {
         let state = &self.ranks[rank.0 as usize];
         let requests: &[Request] = match &state.standing.as_ref()?.op {
@@ -390,7 +390,7 @@ impl Order<'_> {
         requests.iter().try_fold(Waited::default(), |all, request| Some(all.and(self.done(rank, *request)?)))
     }
 
-    /// What an operation has waited for, if it is complete; those that nobody has begun are.
+    /// Messages that an operation has waited for, if it is complete; those that nobody has begun are.
     fn done(&self, rank: Rank, request: Request) -> Option<Waited> {
         match self.ranks[rank.0 as usize].slots.get(&request.0).map(|slot| &slot.state) {
             None | Some(State::Idle) => Some(Waited::default()),

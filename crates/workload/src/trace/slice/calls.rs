@@ -114,7 +114,7 @@ impl Cutting {
         Event { shape, begin_ns: self.now_ns, end_ns: self.now_ns, between: Gap::default() }
     }
 
-    /// Whether the window needs a call before it.
+    /// True if the window needs a call before it.
     fn needed(&mut self, shape: &Shape) -> bool {
         match &shape.did {
             Did::NewComm(_) => true,
@@ -196,7 +196,7 @@ impl Cutting {
         is_outside.then_some(Did::Overhead)
     }
 
-    /// Whether an operation has to do with ranks that are not kept.
+    /// True if an operation has to do with ranks that are not kept.
     fn leaves(&self, operation: (u64, Option<u32>)) -> bool {
         let outside = &self.cuts.outside;
         [&outside.sends, &outside.receives, &outside.collectives].iter().any(|set| set.contains(&operation))
@@ -250,7 +250,7 @@ impl Cutting {
         }
     }
 
-    /// Whether the start of a persistent request is cut.
+    /// True if the start of a persistent request is cut.
     fn is_cut(&self, operation: (u64, Option<u32>)) -> bool {
         let Cuts { sends, receives, collectives, .. } = &self.cuts;
         [sends, receives, collectives].iter().any(|cut| cut.contains(&operation)) || self.leaves(operation)
