@@ -22,19 +22,19 @@ const LEAST: usize = 16;
 /// Blocks are aligned to their size, up to this.
 const PAGE: usize = 4096;
 
-/// Where the memory begins; 0: there is none.
+/// Beginning of the memory; 0: there is none.
 static START: AtomicUsize = AtomicUsize::new(0);
 
 /// True if this process gives nothing back any more.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
-/// What stands at its beginning.
+/// Header at its beginning.
 struct Header {
     lock: AtomicBool,
     blocks: Blocks,
 }
 
-/// What is free.
+/// Free blocks.
 struct Blocks {
     /// From here on all is.
     next: usize,

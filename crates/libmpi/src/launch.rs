@@ -1,4 +1,4 @@
-//! Where the launcher comes in: a job in a file, a result in another.
+//! Entry point of the launcher: a job in a file, a result in another.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int};
@@ -130,7 +130,7 @@ pub fn interpreted(
     Ok(Live::new(runs, stacks, Rc::new(shared(job, prepared, computing, None))))
 }
 
-/// So many stacks for ranks, and one aside.
+/// Allocates `count` stacks for ranks, and one for guarded copies.
 fn stacks(count: usize, job: &Job) -> Result<(Stacks, GuardedCopy), String> {
     let both = Stacks::new(count, job.stack_size_bytes).and_then(|stacks| Ok((stacks, GuardedCopy::new()?)));
     both.map_err(|error| format!("no room for {count} stacks: {error}"))
@@ -197,7 +197,7 @@ fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> R
     Ok(Live::new(runs, stacks, Rc::new(shared)))
 }
 
-/// What is not to be had where ranks are processes is refused.
+/// Refuses what is not available where ranks are processes.
 fn whole(job: &Job) -> Result<(), String> {
     let with = |what: &str| Err(format!("{what} is not for ranks that are processes (--isolation process)"));
     if job.fold.block > 0 {
@@ -210,7 +210,7 @@ fn whole(job: &Job) -> Result<(), String> {
     }
 }
 
-/// What the ranks of a program share; `template` is what it was loaded from, if it is compiled.
+/// State that the ranks of a program share; `template` is what it was loaded from, if it is compiled.
 fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option<&Template>) -> Shared {
     let copy_of = |name| template.and_then(|template| template.copy_of(name));
     Shared {
@@ -242,7 +242,7 @@ fn environment() -> impl Iterator<Item = Vec<u8>> {
     std::env::vars_os().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
 }
 
-/// What libraries read of the environment when they are loaded. Those that would begin threads of themselves are told not to:
+/// Environment that libraries read when they are loaded. Those that would begin threads of themselves are told not to:
 /// a rank has none, unless it is a process and begins them itself. That of Fortran is told to hold back nothing of what a
 /// rank prints, which would be lost where the rank stands still or another one aborts.
 fn tell_libraries() {
@@ -255,7 +255,7 @@ fn tell_libraries() {
     }
 }
 
-/// Of GNU Fortran: units 0, 5 and 6 read and write at once.
+/// Variable of GNU Fortran: units 0, 5 and 6 read and write at once.
 const UNBUFFERED: &str = "GFORTRAN_UNBUFFERED_PRECONNECTED";
 
 /// All ranks' files are open in one process: as many as it may have.

@@ -310,7 +310,7 @@ fn groups_talk_through_an_inter_communicator() {
     assert!(reason.contains("which has 2 ranks"), "{reason}");
 }
 
-/// What one group gives goes from leader to leader, up and down trees of two and of three members: a message takes
+/// Contributions of one group go from leader to leader, up and down trees of two and of three members: a message takes
 /// L + n G, as alone. Nobody of the root's group but the root takes part in a broadcast.
 #[test]
 fn collectives_between_groups_go_through_leaders() {

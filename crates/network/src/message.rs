@@ -139,7 +139,7 @@ impl Delays {
     }
 }
 
-/// What leaves one domain of a run for another, at the end of a window: plain words, so that it can be
+/// Message from one domain of a run to another, at the end of a window: plain words, so that it can be
 /// sent between processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {

@@ -78,7 +78,7 @@ fn traffic(hosts: u32, pattern: Pattern, period: u64) -> Vec<(Time, Message)> {
     messages
 }
 
-/// What arrives in the second and third third of the time of sending, for each host as a share of
+/// Bytes that arrive in the second and third third of the time of sending, for each host as a share of
 /// a link between routers.
 fn accepted(delivered: &[Time], hosts: u32, period: u64) -> f64 {
     let end = EACH * period;

@@ -202,7 +202,7 @@ fn behind_one_bottleneck_both_say_which() {
     }
 }
 
-/// Of a line of routers each host sends to that of the first. All come by the same input of it, by the link
+/// Each host of a line of routers sends to that of the first. All come by the same input of it, by the link
 /// from the second, so that only the last one's time is the bottleneck's. Packets from the second router are
 /// on that link while those from the last are on their way: L of the first sender and k W / b; flows have L of
 /// the last sender.

@@ -159,7 +159,7 @@ fn a_packet_lost_on_its_way_is_sent_again() {
     }
 }
 
-/// What nobody knows yet goes on as before: a packet waits at the failed link until that is back or known to
+/// A failure that nobody knows yet changes no route: a packet waits at the failed link until that is back or known to
 /// have failed.
 #[test]
 fn nothing_goes_around_before_the_failure_is_known() {
@@ -244,7 +244,7 @@ fn who_is_cut_off_is_told() {
     assert_eq!(cut_off, [(0, 1, 5 * US), (1, 0, 5 * US)]);
 }
 
-/// Of two parallel links one does for both, without a way around.
+/// One of two parallel links serves for both, without a way around.
 #[test]
 fn a_parallel_link_does_for_one_that_has_failed() {
     let text = format!("{RING}\nlanes = 2");

@@ -286,7 +286,7 @@ fn any_graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-/// Of a host: without limit now and then, or in some regimes, so that their flows take nothing of it.
+/// Rate of a part of a host: without limit now and then, or in some regimes, so that their flows take nothing of it.
 fn any_rate() -> impl Strategy<Value = Bandwidth> {
     prop_oneof![3 => any_bandwidth(), 1 => Just(Bandwidth::INFINITE)]
 }

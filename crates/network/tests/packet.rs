@@ -207,7 +207,7 @@ const ADAPTIVE: &[(&str, &str)] =
 /// A topology and routings on it, each with its parameters.
 type Routed = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// Of at least 27 hosts each.
+/// Networks of at least 27 hosts each.
 const CUT_NETWORKS: &[Routed] = &[
     ("torus", "sizes = [3, 3, 3]", &[("dimension-order", "")]),
     ("torus", "sizes = [3, 3, 3]\nlanes = [2, 1, 3]", &[("dimension-order", "lanes = \"least-loaded\"")]),

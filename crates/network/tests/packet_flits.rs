@@ -277,7 +277,7 @@ fn cases(cases: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// What lets a packet model do without flits: a packet's tail leaves its length after its head, or one
+    /// Condition under which a packet model needs no flits: a packet's tail leaves its length after its head, or one
     /// pipeline after it has come, whichever is later. And all of it arrives: the channels that routings
     /// name keep buffers of a single packet free of deadlock.
     #[test]

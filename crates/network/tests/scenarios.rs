@@ -90,7 +90,7 @@ struct Sending {
     at: String,
     #[serde(default)]
     regime: u8,
-    /// Of the source, and of the destination.
+    /// NICs of the source and of the destination.
     nics: Option<[u8; 2]>,
     /// The routers on the way, where it is not the shortest.
     via: Option<String>,

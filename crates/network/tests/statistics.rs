@@ -221,7 +221,7 @@ fn a_long_run_is_bounded() {
     }
 }
 
-/// What is sent from x = 0 to x = 2 counts for the links upwards in x at 0 and 1, wherever they are in y, and
+/// A message from x = 0 to x = 2 counts for the links upwards in x at 0 and 1, wherever they are in y, and
 /// for the regions of its hosts' routers.
 #[test]
 fn links_count_where_they_are() {

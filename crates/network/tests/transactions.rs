@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte.
 const BYTE: u64 = 250;
-/// Of every link.
+/// Latency of every link.
 const LATENCY: u64 = 104_000;
 
 /// As on Gemini: 64 B as 96 B, answered by 9 B; 24 B, answered by 64 B as 81 B.
@@ -102,7 +102,7 @@ fn a_message_is_got() {
     }
 }
 
-/// What answers a request leaves by the NIC that it has come by, and a message comes by that which it names:
+/// An answer to a request leaves by the NIC that it has come by, and a message comes by that which it names:
 /// the links of others carry nothing. Each transfer waits for its set-up: a GET has two before the data.
 #[test]
 fn transfers_keep_their_nics() {
@@ -254,7 +254,7 @@ fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(5), ..Default::default() })]
 
-    /// Where nearly a third of all packets is lost on every link, each message arrives exactly once, and
+    /// If nearly a third of all packets is lost on every link, each message arrives exactly once, and
     /// each sender is told so once (the driver checks that).
     #[test]
     fn all_arrives_once_under_heavy_loss(

@@ -81,7 +81,7 @@ pub fn seconds(place: &str, text: &str) -> PyResult<f64> {
     parsed.map_err(|error| crate::errors::input_error(InputError::whole(place, error.to_string())))
 }
 
-/// Where a recorded run is, the folder for what is made of it, and how fast it computes operations.
+/// Path of a recorded run, the folder for what is made of it, and how fast it computes operations.
 #[derive(FromPyObject)]
 pub struct OneTask(String, String, Option<String>);
 

@@ -14,18 +14,18 @@ use crate::counts::{Counters, Counting, TAKEN};
 struct Recording {
     path: String,
     writer: RankWriter<File>,
-    /// What has happened since the last call.
+    /// Gap since the last call.
     between: Gap,
     /// How long the rank has polled since then \[ns\].
     polled_ns: u64,
-    /// What is counted, besides time.
+    /// Counters besides time.
     counting: Option<Counting>,
-    /// Where the rank's clock stands still while others work: when blocks are due.
+    /// Times at which blocks are due, if the rank's clock stands still while others work.
     due: Option<Due>,
     watched: Watched,
 }
 
-/// What was seen when the rank was looked at last.
+/// State of the rank when it was looked at last.
 #[derive(Default)]
 struct Watched {
     /// How many calls it had made.
@@ -37,7 +37,7 @@ struct Watched {
 /// Blocks are written after so much physical time.
 struct Due {
     longest: Duration,
-    /// When the last one was.
+    /// Time of the last one.
     since: Instant,
 }
 
@@ -63,10 +63,10 @@ fn now() -> Instant {
 }
 
 static RECORDING: Mutex<Option<Recording>> = Mutex::new(None);
-/// Of the recording that begins next.
+/// Counters of the recording that begins next.
 static COUNTERS: Mutex<Option<Counters>> = Mutex::new(None);
 
-/// What the next recording counts, besides time: things whose names have commas between them, or nothing.
+/// Sets what the next recording counts besides time: names with commas between them, or nothing.
 pub fn count(names: &str) -> Result<(), String> {
     let opened = catch_unwind(|| (!names.is_empty()).then(|| Counters::open(names)).transpose());
     let opened = opened.unwrap_or_else(|_| Err(format!("{names}: opening the counters failed")))?;

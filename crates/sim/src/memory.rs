@@ -1,4 +1,4 @@
-//! What a run needs of memory before it starts, beside what the machine has: a platform that cannot fit is
+//! Estimate of a run's memory before it starts, beside what the machine has: a platform that cannot fit is
 //! refused before anything is built.
 //!
 //! ```text

@@ -107,7 +107,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// What they mean, or which of them cannot be.
+    /// Options that they mean, or an error that says which cannot be.
     pub fn options(&self) -> Result<ReplayOptions, InputError> {
         let wildcards = if self.rematch == Some(true) { Wildcards::Anew } else { Wildcards::Recorded };
         let check = match self.check_clocks {
@@ -229,7 +229,7 @@ pub fn recorded_calls(path: &str) -> Result<Table, InputError> {
     Ok(Table::new("recorded_calls", columns))
 }
 
-/// What the recorded run at `path` holds; reads all of it. Units end the names; `not_replayable` is `null`
+/// Summary of the recorded run at `path`; reads all of it. Units end the names; `not_replayable` is `null`
 /// or says why not.
 pub fn summary(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;

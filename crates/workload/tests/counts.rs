@@ -1,4 +1,4 @@
-//! What is counted between calls: it comes back from each form of a recording, and a replay may go by it.
+//! Counts between calls: they come back from each form of a recording, and a replay may go by them.
 
 mod common;
 
@@ -87,7 +87,7 @@ fn recorded(ranks: u32, rounds: u64, tallied: bool) -> HctSet {
     HctSet::open((0..ranks).map(of).collect()).unwrap()
 }
 
-/// Of each rank, what was counted altogether.
+/// Sums of the counts of each rank.
 fn sums(set: &dyn TraceSet) -> Vec<Vec<u64>> {
     set.summary(Clocks::Aligned).unwrap().ranks.into_iter().map(|rank| rank.counts).collect()
 }
@@ -202,7 +202,7 @@ fn a_part_has_its_part_of_the_counts() {
     assert_eq!(of("MPI_Init"), [[0, 0]]);
 }
 
-/// Of twice as many ranks, each counts what one of the recorded ones has.
+/// Each of twice as many ranks counts what one of the recorded ones has.
 #[test]
 fn more_ranks_count_as_much_each() {
     let set: SharedSet = Arc::new(recorded(4, 8, false));
@@ -234,7 +234,7 @@ fn by(name: &str, rate: Rate, mode: Mode) -> ReplayOptions {
     ReplayOptions { mode, computing: Computing::Counted(name.to_string(), rate), ..ReplayOptions::default() }
 }
 
-/// What rank 0 computes in a replay.
+/// Computing of rank 0 in a replay.
 fn computed(set: SharedSet, options: ReplayOptions) -> Vec<Work> {
     let ranks = set.ranks();
     let mut source = trace::replay(set, options).unwrap();

@@ -70,7 +70,7 @@ static NO_RANK: c_int = crate::abi::PROC_NULL;
 static ONE: c_int = 1;
 static ZERO: c_int = 0;
 
-/// What a predefined attribute of a communicator points to.
+/// Targets of the predefined attributes of a communicator.
 fn predefined(me: &Process, key: c_int) -> Option<*const c_int> {
     Some(match key {
         keys::TAG_UB => &raw const LARGEST_TAG,
@@ -233,7 +233,7 @@ fn remove(me: &Process, object: Object, key: c_int) -> Answer {
     Ok(())
 }
 
-/// What a function of the program answers that copies or deletes attributes.
+/// Result of a function of the program that copies or deletes attributes.
 fn refused(object: Object, what: &str, code: c_int) -> Answer {
     if code == 0 {
         return Ok(());

@@ -20,7 +20,7 @@ pub struct Handler {
     references: u32,
 }
 
-/// What it is for.
+/// Kind of objects that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Comm,
@@ -236,7 +236,7 @@ pub struct Added(Vec<Option<Entry>>);
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// Of a code, its class.
+    /// Class of a code.
     class: Option<c_int>,
     text: Option<String>,
 }

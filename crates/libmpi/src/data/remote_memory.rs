@@ -13,28 +13,28 @@ use super::datatype::Room;
 use super::operator::Accumulation;
 use super::parcel::Place;
 
-/// What is done to the target's values.
+/// Change of the target's values.
 #[derive(Debug)]
 pub enum Change {
-    /// They are these then.
+    /// Replaced by these.
     Put(Box<[u8]>),
-    /// They are read.
+    /// Read.
     Get,
     /// These are combined with them.
     Update(Box<[u8]>, Accumulation),
-    /// They are replaced by the first where they equal the second.
+    /// Replaced by the first where they equal the second.
     Swap(Box<[u8]>, Box<[u8]>),
 }
 
-/// What has become of an operation: the old values, until their rank takes them.
+/// Outcome of an operation: the old values, until their rank takes them.
 pub type Old = Rc<RefCell<io::Result<Box<[u8]>>>>;
 
 /// An operation on the memory of another process.
 #[derive(Debug)]
 pub struct Far {
-    /// What is done.
+    /// Change.
     pub change: Change,
-    /// Where, in that process.
+    /// Address in that process.
     pub target: Place,
     /// Which.
     pub process: libc::pid_t,

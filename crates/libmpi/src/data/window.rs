@@ -1,8 +1,8 @@
 //! Windows: the memory that ranks open to each other, the operations on their way to it, and its locks.
 //!
-//! Where all ranks live in one address space, an operation copies between the memories of origin and target, at
+//! If all ranks live in one address space, an operation copies between the memories of origin and target, at
 //! the moment at which the simulator applies it. Nothing is packed: until then the origin's memory stays as it is.
-//! Where each is a process, `apart` does it. Memory that the library allocates is shared by all in either case.
+//! If each is a process, `remote_memory` does it. Memory that the library allocates is shared by all in either case.
 
 use std::collections::VecDeque;
 
@@ -15,20 +15,20 @@ use super::parcel::Place;
 use super::remote_memory::Far;
 use super::touched::{Memories, Memory, Role, touching};
 
-/// What one member opens.
+/// Window of one member.
 #[derive(Debug, Default)]
 pub struct Member {
-    /// Where it begins.
+    /// Its beginning.
     pub base: usize,
     /// How long it is \[bytes\].
     pub size: usize,
-    /// Of displacements \[bytes\].
+    /// Unit of displacements \[bytes\].
     pub unit: i64,
     /// Dynamic windows: begin and length of what is attached.
     pub attached: Vec<(usize, usize)>,
     /// The process that it is in.
     pub process: libc::pid_t,
-    /// What was allocated with the window.
+    /// Memory that was allocated with the window.
     pub memory: Vec<Line>,
     lock: Lock,
 }
@@ -53,7 +53,7 @@ impl Member {
     }
 }
 
-/// Who holds the lock of a member's memory, and who waits for it.
+/// Holders of the lock of a member's memory, and those who wait for it.
 #[derive(Debug, Default)]
 struct Lock {
     holders: u32,
@@ -84,9 +84,9 @@ pub enum Action {
     Get(Place, Place),
     /// result := target; target := target ⊕ origin
     Update {
-        /// What is combined.
+        /// Operands.
         origin: Option<Place>,
-        /// Where the old values go.
+        /// Destination of the old values.
         result: Option<Place>,
         /// With what.
         target: Place,
@@ -97,9 +97,9 @@ pub enum Action {
     Swap {
         /// The new value.
         origin: Place,
-        /// What the old one is compared with.
+        /// Value that the old one is compared with.
         compare: Place,
-        /// Where the old one goes.
+        /// Destination of the old one.
         result: Place,
         /// The value.
         target: Place,
@@ -244,7 +244,7 @@ impl Action {
     }
 }
 
-/// What memory for windows is made of.
+/// Kind of memory for windows.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Line([u8; 64]);

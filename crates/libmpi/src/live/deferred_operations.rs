@@ -22,7 +22,7 @@ use mpi::operation::Work;
 use super::process::Process;
 use crate::process_view::Printed;
 
-/// So many operations may a rank be ahead of.
+/// Limit of deferred operations of a rank.
 const FURTHEST: usize = 32;
 
 /// The operations of one rank that it is ahead of.
@@ -31,7 +31,7 @@ pub struct DeferredOperations {
     /// The first first, each with what had been printed before it; while the rank waits, with what it waits for
     /// behind them.
     operations: RefCell<VecDeque<(Op, Printed)>>,
-    /// What had been printed before the one that was handed over last.
+    /// Output that had been printed before the one that was handed over last.
     due: Cell<Printed>,
 }
 

@@ -66,16 +66,16 @@ impl GuardedCopy {
     }
 }
 
-/// Where a rank stands that waits.
+/// Place of a rank that waits.
 pub struct Standing {
     /// In which function of MPI.
     pub call: Option<String>,
-    /// Where in its program.
+    /// Place in its program.
     pub place: Option<String>,
 }
 
 impl Live {
-    /// Where a rank stands, if it waits on a fiber.
+    /// Place of a rank, if it waits on a fiber.
     pub(super) fn stands(&self, rank: Rank) -> Option<Standing> {
         // What runs in another process does not run here.
         let seat = self.seats[rank.0 as usize].as_ref().filter(|seat| seat.slot.is_none())?;
@@ -99,7 +99,7 @@ impl Live {
         }
     }
 
-    /// What is to be said of the crash that has just been: while `rank` ran, or what is its own was copied.
+    /// Message for the crash that was just caught: while `rank` ran, or its own data was copied.
     pub(super) fn crashed(&self, rank: u32) -> Fault {
         match crash::at_fault() {
             None => crash::fault(rank, self.now),

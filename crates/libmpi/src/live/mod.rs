@@ -373,7 +373,7 @@ impl Live {
         if self.shared.apart { self.part(rank) } else { Ok(()) }
     }
 
-    /// What the simulator is told of what a rank did when it ran, before which it has computed for so long.
+    /// Step that the simulator gets from a rank that ran, with the computing before it.
     #[inline(always)]
     fn take(&mut self, rank: u32, step: Step, charge: Charge, now: Time) -> Op {
         let seat = self.seats[rank as usize].as_mut().expect("it has run");

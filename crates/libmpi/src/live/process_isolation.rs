@@ -24,12 +24,12 @@ use super::{Fault, crash};
 use crate::arena;
 use crate::fiber::{Ended, Step};
 
-/// Whose turn it is.
+/// Number of the side whose turn it is.
 const SIMULATOR: u32 = 0;
 const RANK: u32 = 1;
-/// So often is looked whether a rank's process is still there \[ms\].
+/// Interval between checks that a rank's process still exists \[ms\].
 const LOOK_EVERY_MS: i64 = 50;
-/// So many looks has a process to end that is told to.
+/// Number of checks after which a process that was told to end is killed.
 const PATIENCE: u32 = 40;
 
 /// True if the simulator waits for a rank's process, and whether the user does not want to wait any more.
@@ -43,7 +43,7 @@ pub fn hurry() -> bool {
     waits
 }
 
-/// Where a rank's process and the simulator's meet.
+/// Meeting point of a rank's process and the simulator's.
 pub struct Slot {
     turn: AtomicU32,
     /// The thread that calls MPI; 0: none does.
@@ -53,7 +53,7 @@ pub struct Slot {
     process: Cell<libc::pid_t>,
     done: RefCell<Option<Completion>>,
     told: RefCell<Option<(Step, Took)>>,
-    /// What ended the rank, if it crashed.
+    /// Cause of the rank's end, if it crashed.
     pub fault: RefCell<Option<Fault>>,
     /// By which its computing is measured.
     pub clock: Clock,
@@ -83,7 +83,7 @@ impl Drop for Inside {
 }
 
 impl Slot {
-    /// Of a rank that has not begun. It is never given back.
+    /// Makes the slot of a rank that has not begun. It is never given back.
     pub fn new(clock: Clock) -> &'static Slot {
         Box::leak(Box::new(Slot {
             turn: AtomicU32::new(SIMULATOR),

@@ -1,4 +1,4 @@
-//! What functions of the program are told, in its convention, and what they answer.
+//! Arguments and results of functions of the program, in its convention.
 //!
 //! A handle is handed on as a word, of which a program with MPICH's convention reads the lower half.
 

@@ -87,14 +87,14 @@ fn status_out(status: Status) -> Foreign {
     }
 }
 
-/// Of a status that is only written, the error counts, which calls with one status leave alone.
+/// Makes an empty status: of one that is only written, the error counts, which calls with one status leave alone.
 fn status_empty(status: Foreign) -> Status {
     let mut empty = Status::EMPTY;
     empty.error = error_in(status.error);
     empty
 }
 
-/// Where a status is wanted; nowhere if it is to be ignored.
+/// Place of a status; null if it is to be ignored.
 fn status_place(place: *mut Foreign) -> *mut Foreign {
     if place as usize == STATUS_IGNORE { ptr::null_mut() } else { place }
 }
@@ -207,7 +207,7 @@ impl<F: Copy, N: Copy> Many<F, N> {
         Many { theirs, ours, back: Some(back) }
     }
 
-    /// Of a list that the function does not write.
+    /// Marks a list that the function does not write.
     fn only_read(mut self) -> Many<F, N> {
         self.back = None;
         self

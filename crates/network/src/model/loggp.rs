@@ -42,7 +42,7 @@ pub struct LogGP {
 /// Times at which the parts of a NIC are free.
 #[derive(Debug, Default, Clone, Copy)]
 struct Station {
-    /// When what it has been given so far is prepared.
+    /// Time at which all messages that it has so far are prepared.
     prepared: Time,
     sending: Time,
     receiving: Time,

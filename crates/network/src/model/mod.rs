@@ -57,7 +57,7 @@ pub type Make =
 /// Places where the network of a model may be cut, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cutting {
-    /// There.
+    /// Places of this kind.
     At(Grain),
     /// Nowhere, for this reason.
     Never(&'static str),

@@ -126,7 +126,7 @@ pub fn drive(network: &mut dyn Network, messages: &[(Time, Message)]) -> Vec<(Op
     times
 }
 
-/// Where the message of `arrival`, of which something is told at `now`, was delayed: times that sum to its delay.
+/// Places at which the message of `arrival`, which is reported at `now`, was delayed: times that sum to its delay.
 pub fn delays_of(network: &dyn Network, now: Time, arrival: &Arrival) -> Delays {
     let delay = now.since(arrival.injected).saturating_sub(arrival.idle.total());
     let delays = network.delays(&arrival.message, delay);

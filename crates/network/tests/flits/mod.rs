@@ -59,7 +59,7 @@ pub struct Packet {
     pub number: u32,
     pub from: Endpoint,
     pub injected: Time,
-    /// Of its message.
+    /// Number of packets of its message.
     pub packets: u32,
     /// Its length: at least a head.
     pub flits: u64,
@@ -73,7 +73,7 @@ pub struct Hop {
     pub begin: Time,
     pub channel: Channel,
     pub message: usize,
-    /// Of the packet within the message.
+    /// Number of the packet within the message.
     pub number: u32,
     /// Time at which its tail has left.
     pub end: Time,
@@ -86,7 +86,7 @@ pub struct Outcome {
     pub hops: Vec<Hop>,
     /// Times at which each message was complete at its receiver.
     pub delivered: Vec<Option<Time>>,
-    /// Who still waits when nothing can happen any more: where, and for which channel.
+    /// Inputs that still wait when nothing can happen any more, and the channel that each waits for.
     pub waiting: BTreeMap<Input, Channel>,
 }
 

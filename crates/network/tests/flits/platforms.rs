@@ -19,7 +19,7 @@ use crate::{common, support};
 pub struct Platform {
     topology: (&'static str, &'static str),
     routing: (&'static str, &'static str),
-    /// Of which each link has one, by its number and `shuffle`.
+    /// Rates and latencies, of which each link has one, by its number and `shuffle`.
     rates: Vec<(Bandwidth, Duration)>,
     shuffle: u64,
     pub processes: u16,

@@ -12,7 +12,7 @@ pub struct Counting {
     sums: Sums,
 }
 
-/// What there was since the last call that is recorded.
+/// Counts and polls since the last call that is recorded.
 #[derive(Default)]
 struct Sums {
     /// Up to the first poll in vain, and among such polls.
@@ -50,7 +50,7 @@ impl Counting {
 }
 
 impl Sums {
-    /// What was counted among polls is waiting in the part of it in which the rank waited, as its time is.
+    /// Counts among polls are waiting in the part of it in which the rank waited, as its time is.
     fn take(&mut self, between: &mut Gap, polled_ns: u64) {
         let Sums { before_polls, mut among_polls } = std::mem::take(self);
         among_polls.count_part(polled_ns.saturating_sub(between.waited_ns), polled_ns);

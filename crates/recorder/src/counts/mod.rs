@@ -1,4 +1,4 @@
-//! What a recorder counts between calls, besides time: events that the kernel counts for a thread, on the processor's
+//! Events that a recorder counts between calls, besides time: those that the kernel counts for a thread, on the processor's
 //! counters or its own.
 //!
 //! Each thing is one event or a weighted sum of several ([`COUNTABLE`]). All events of a recording are one *pinned* group:
@@ -19,7 +19,7 @@ use event::{Event, Group, Source};
 struct Countable {
     /// As a user writes it, and as the recording's head has it.
     name: &'static str,
-    /// What one of it is called.
+    /// Name of one of it.
     unit: &'static str,
     /// The events whose sum it is, or why this machine has none.
     events: fn() -> Result<Vec<Event>, String>,
@@ -46,7 +46,7 @@ fn of_program(source: Source, config: u64) -> Result<Vec<Event>, String> {
 
 /// The counters of one thread.
 pub struct Counters {
-    /// What they count, in order.
+    /// Kinds that they count, in order.
     pub counts: Vec<Count>,
     group: Group,
     /// Which of the counts each event of the group is a part of, and how many of it each one is.

@@ -54,7 +54,7 @@ pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Plat
     Err(InputError::whole(name, message))
 }
 
-/// What `--placement CHOICE` and `--ppn N` stand for as overrides: a placement's name, or else a file in
+/// Overrides that `--placement CHOICE` and `--ppn N` stand for: a placement's name, or else a file in
 /// `base`.
 pub fn placement_overrides(
     choice: Option<&str>,

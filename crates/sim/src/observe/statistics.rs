@@ -40,7 +40,7 @@ pub struct StatisticsReport {
 }
 
 impl StatisticsReport {
-    /// Of these.
+    /// Report of these statistics.
     pub fn of(statistics: &Statistics, names: &LinkNames) -> StatisticsReport {
         let latencies = statistics.latencies();
         let threshold = statistics.slow.threshold();

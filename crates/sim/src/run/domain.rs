@@ -172,7 +172,7 @@ impl Domain {
         self.world.messages().wrapping_sub(self.world.arrived())
     }
 
-    /// What others are to know of it, where the first of what it has `sent` is due then; with the rank that
+    /// Note for other domains, where the first of what it has `sent` is due then; with the rank that
     /// is furthest behind only if someone `looked`, because finding it takes time.
     pub(super) fn note(&mut self, source: &dyn Source, sent: Time, looked: bool) -> Note {
         Note {

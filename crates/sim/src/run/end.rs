@@ -37,7 +37,7 @@ pub fn ended(
     Some(sum.close(stop, wall_s, views, links, peers.count()))
 }
 
-/// What the observers of all domains of this process have seen, up to `last`.
+/// Views and links of all domains of this process, up to `last`.
 fn seen(domains: Vec<Domain>, last: Time) -> (Views, Links) {
     let each = domains.into_iter().map(|mut domain| {
         domain.finish(last);

@@ -151,7 +151,7 @@ impl Note {
         }
     }
 
-    /// Where the run stands at `now`, if this is the note of all of its domains; with a closer look if one
+    /// Progress of the run at `now`, if this is the note of all of its domains; with a closer look if one
     /// was asked for.
     pub fn progress(&self, now: Time, looked: bool) -> Progress {
         let Note { events, issued, announced, moved, unfinished, in_flight, behind, .. } = *self;

@@ -1,4 +1,4 @@
-//! What domains have come to, summed up so that nothing shows how the run was cut.
+//! Outcomes of domains, merged so that nothing shows how the run was cut.
 
 use engine::Time;
 use engine::hash::Digest;
@@ -41,7 +41,7 @@ pub struct Merged {
     waits: Vec<Wait>,
     /// The ranks that are not done.
     unfinished: Vec<Standing>,
-    /// Of a run that was stopped, those furthest behind.
+    /// Ranks furthest behind, of a run that was stopped.
     behind: Vec<Blocked>,
     /// Hosts to which messages find no way.
     cut_off: Vec<CutOff>,
@@ -56,7 +56,7 @@ pub struct Merged {
 pub const MOST_BEHIND: usize = 8;
 
 impl Merged {
-    /// Of one domain.
+    /// Outcome of one domain.
     pub fn of(domain: &mut Domain, source: &dyn Source, stopped: bool) -> Merged {
         let goes_beyond = domain.goes_beyond();
         let world = &domain.world;

@@ -151,7 +151,7 @@ fn go_on(domain: &mut Domain, source: &mut dyn Source, poll: &mut Poll, until: U
 
 /// How several domains ended.
 pub enum InWindows {
-    /// So.
+    /// Ended run.
     Ended(Box<Ended>),
     /// The first process knows.
     Elsewhere,

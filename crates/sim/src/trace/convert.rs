@@ -20,7 +20,7 @@ use super::stop::Stop;
 use super::{input_error, open};
 use crate::config::InputError;
 
-/// What is made a recording in hopcast's own format of, where it is, and where that is written.
+/// Source and target of a conversion into hopcast's own format.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
     /// A recorded run.
@@ -64,7 +64,7 @@ pub fn convert(task: &Task, tallied: Option<bool>, stop: &Stop) -> Result<Value,
     })
 }
 
-/// What is written has the calls of each rank in one order.
+/// Checks that the calls of each rank have one order, as they must to be written.
 fn in_order(path: &str, recording: &SharedSet) -> Result<(), InputError> {
     if recording.ordered() {
         return Ok(());
@@ -144,9 +144,9 @@ pub struct Part {
     pub to: Option<String>,
     /// After so many meetings, up to and with the one of that number.
     pub meetings: Option<(u64, u64)>,
-    /// Of these ranks only, from the first to the last of each pair, in any order.
+    /// Ranks to keep, from the first to the last of each pair, in any order.
     pub ranks: Option<Vec<(u32, u32)>>,
-    /// What becomes of what they have to do with others: a name of [`Outside::ALL`]; the first if there is none.
+    /// Treatment of their calls that involve others: a name of [`Outside::ALL`]; the first if there is none.
     pub outside: Option<String>,
 }
 
@@ -175,7 +175,7 @@ impl Part {
         }
     }
 
-    /// Of a run of so many ranks.
+    /// Ranks to keep of a run of `count` ranks.
     fn among(&self, count: u32) -> Result<Option<Among>, InputError> {
         let name = self.outside.as_deref().unwrap_or("refuse");
         let Some((_, outside)) = Outside::ALL.iter().find(|(known, _)| *known == name) else {

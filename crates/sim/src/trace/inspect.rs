@@ -33,7 +33,7 @@ struct Line<'a> {
     shape: &'a Shape,
 }
 
-/// What a rank did before a call, where it polled.
+/// Polls of a rank before a call.
 #[derive(Serialize)]
 struct Polled {
     polls: u64,
@@ -192,7 +192,7 @@ fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// What is wrong with the recorded run at `path`, and what a replay makes of it.
+/// Faults of the recorded run at `path`, and their effect on a replay.
 pub fn lint(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
@@ -227,7 +227,7 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
     }))
 }
 
-/// What a replay makes of ranks that cannot go on, where that may be since what they wait for was not recorded.
+/// Effect on a replay of ranks that cannot go on, perhaps because what they wait for was not recorded.
 const PARTIAL: &str = "a replay stops there, with a partial result";
 
 /// The finding of ranks that have no MPI_Finalize, if there are some.
@@ -254,10 +254,10 @@ fn ends_early(recording: &SharedSet, summary: &Summary) -> Option<Value> {
     })
 }
 
-/// So many findings of a sort are named.
+/// Limit of findings named for each kind.
 const FEW: usize = 10;
 
-/// What a program that was just recorded into the folder `path` has left there: whether any call is in it, and what to
+/// Summary of what a program that was just recorded into the folder `path` has left there: whether any call is in it, and what to
 /// check before it is trusted. Reads no more than the first block of a rank.
 pub fn recorded(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;

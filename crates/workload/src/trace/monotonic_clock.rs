@@ -13,14 +13,14 @@ use engine::Time;
 
 use super::set::RecordedCall;
 
-/// What a warning about such a clock ends with.
+/// End of a warning about such a clock.
 const ASSUMED: &str = "its clock runs backwards there, and a replay takes it to stand still until it is where it had \
                        been ('hopcast trace lint' lists such calls)";
 
 /// The clock of one rank, as far as its calls have come.
 #[derive(Debug, Default, Clone)]
 pub struct MonotonicClock {
-    /// When the last call returned, and which it was.
+    /// Time at which the last call returned, and its name.
     last: Option<(Time, &'static str)>,
 }
 
@@ -43,7 +43,7 @@ impl MonotonicClock {
     }
 }
 
-/// What a replay says of a rank's first call of which such a `cause` is told, as it was recorded.
+/// Warning of a replay about a rank's first call with such a `cause`, as it was recorded.
 pub fn warning(call: &RecordedCall, rank: u32, cause: &str) -> String {
     format!("{} of rank {rank}, at {:.9} s of the trace, {cause}: {ASSUMED}", call.name, call.begin.seconds())
 }

@@ -222,7 +222,7 @@ impl Replay {
         self.error.take()
     }
 
-    /// What to check before trusting the prediction, as far as ranks have come to their end: what the
+    /// Warnings to check before trusting the prediction, as far as ranks have come to their end: what the
     /// lowest of them say.
     pub fn warnings(&self) -> &[(Rank, String)] {
         &self.warnings

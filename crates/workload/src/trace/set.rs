@@ -74,7 +74,7 @@ pub struct Begun {
 pub trait RankCalls: Send {
     /// The next call; `None` at the end. The operation before has been done.
     fn next(&mut self) -> Result<Option<Step>, TraceError>;
-    /// What is known of the time before the call that [`RankCalls::next`] gave last. Of most formats nothing: all of
+    /// Facts about the time before the call that [`RankCalls::next`] gave last. Most formats have none: all of
     /// it was computing.
     fn before(&self) -> Before {
         Before::default()
@@ -86,7 +86,7 @@ pub trait RankCalls: Send {
     }
     /// Takes the communicator that the [`Op::NewComm`] of the last [`RankCalls::next`] has made.
     fn made(&mut self, comm: CommId);
-    /// What the operation that [`RankCalls::next`] gave last has given. For those whose next call depends on it;
+    /// Takes the result of the operation that [`RankCalls::next`] gave last. For those whose next call depends on it;
     /// one that is not told assumes that all it waited for is done.
     fn returned(&mut self, done: &Completion) {
         let _ = done;
@@ -100,7 +100,7 @@ pub trait RankCalls: Send {
     fn warnings(&self) -> Vec<String>;
     /// How much of the rank's trace has been read \[0..1\].
     fn share_read(&self) -> f64;
-    /// What is wrong with what [`RankCalls::next`] gave last: with its place, where the format has computing that can
+    /// Fault of what [`RankCalls::next`] gave last: with its place, where the format has computing that can
     /// be wrong.
     fn error(&self, reason: String) -> TraceError {
         TraceError::new("trace", reason)

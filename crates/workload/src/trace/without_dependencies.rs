@@ -35,11 +35,11 @@ pub struct WithoutDependencies {
     open: Opening,
     calls: Box<dyn RankCalls>,
     pass: Pass,
-    /// What the first pass has made, in order; and how many of them this pass has come by.
+    /// Communicators that the first pass has made, in order; and how many of them this pass has come by.
     comms: Vec<CommId>,
     seen: usize,
     makes_comm: bool,
-    /// What each persistent request does when started.
+    /// Operation of each persistent request when started.
     persistent: Map<Request, Op>,
     /// Operations that come next, the last one first.
     more: Vec<Op>,
@@ -123,7 +123,7 @@ impl WithoutDependencies {
         }
     }
 
-    /// Where the rank stands, for reports of failures.
+    /// Place of the rank, for reports of failures.
     pub fn place(&self) -> String {
         match self.pass {
             Pass::Communicators => "making the trace's communicators".into(),
@@ -184,7 +184,7 @@ impl WithoutDependencies {
         }
     }
 
-    /// What of this call belongs into the pass.
+    /// Part of this call that belongs into the pass.
     fn translate(&mut self, op: Op) -> Option<Op> {
         match (self.pass, op) {
             (Pass::Communicators, op @ Op::NewComm(..)) => {

@@ -25,7 +25,7 @@ const NO_OP: Op = Op(0x3d);
 
 /// Values of the caller's, as C has them.
 type Values = (*mut c_void, i64, Datatype);
-/// Whose memory: the rank, the displacement, how many, of what.
+/// Target of an access: the rank, the displacement, how many, of which datatype.
 type Target = (c_int, isize, i64, Datatype);
 
 /// Begins an operation at `target`; `bytes` go there and come back.
@@ -66,7 +66,7 @@ fn start(
     begun
 }
 
-/// What an operation has to do where it was begun, when its target is another process.
+/// Work of an operation at its origin, when its target is another process.
 struct End {
     old: Old,
     result: Option<Place>,
@@ -109,7 +109,7 @@ fn part(me: &Process, window: &Window, target: u32, action: Action) -> (Action, 
     (Action::Far(far), Some(End { old, result, target }))
 }
 
-/// What is done to the target.
+/// Change of the target.
 enum What {
     Put,
     Get,
@@ -123,7 +123,7 @@ fn place(me: &Process, (at, count, datatype): Values) -> Answer<Place> {
     Ok(Place { at, count, layout })
 }
 
-/// Where values are in the memory of a member.
+/// Place of values in the memory of a member.
 fn within(
     me: &Process,
     window: &Window,

@@ -4,7 +4,7 @@
 //! rate of a flow = least over its links of: capacity / number of flows
 //! ```
 //!
-//! What a flow that is held back elsewhere cannot use of its share is left unused, so rates are never
+//! Shares that a flow cannot use because it is held back elsewhere are left unused, so rates are never
 //! above the max-min fair ones. A change reaches just the flows on the links where it happens.
 //!
 //! Source: Pakin, "Predicting the performance of extreme-scale supercomputer networks" (The Next Wave

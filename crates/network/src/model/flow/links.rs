@@ -35,7 +35,7 @@ pub(super) struct Link {
     pub noted: bool,
 }
 
-/// What a flow that the link holds back has moved since the start, had it been there: the flow is done
+/// Work of a flow that the link holds back since the start, had it been there: the flow is done
 /// when this has grown by its size, whatever happens to the link's level.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
@@ -280,7 +280,7 @@ impl Links {
         &self.entries[link as usize][self.all[link as usize].keeps as usize..]
     }
 
-    /// When the first of the messages that `link` holds back ends, if there are any, and what its clock shows
+    /// Time at which the first of the messages that `link` holds back ends, if there are any, and what its clock shows
     /// then: those that are due by then end with it.
     pub fn first_end(&self, link: u32, now: Time) -> Option<(Time, Work)> {
         let first = self.held(link).iter().map(|entry| entry.due).min()?;

@@ -9,7 +9,7 @@
 //! sum over its flows of min(rate, level) = capacity,  where those that it holds back ask for all
 //! ```
 //!
-//! Where flows came, went or changed their rates, links may be out of order. One after the other is put
+//! Links where flows came, went or changed their rates may be out of order. One after the other is put
 //! in order, the one with the least level first: it finds its level, slows down to it who is faster, and
 //! holds these back from now on; it gives what it gained or lost to those it held already. That may
 //! put other links of these flows out of order. When all are in order, every flow has a bottleneck: the
@@ -200,7 +200,7 @@ fn undisputed(link: &Link) -> Option<Rate> {
     (level >= link.top + u64::from(link.load)).then_some(Rate(level))
 }
 
-/// What the level of `link` is at least: its even share, or what is there for new flows if they take
+/// Lower bound of the level of `link`: its even share, or what is there for new flows if they take
 /// nothing from others.
 fn least_level(link: &Link, capacity: u64) -> u64 {
     let of_spare = if link.fresh > 0 { link.spare.max(0) as u64 / u64::from(link.fresh) } else { 0 };

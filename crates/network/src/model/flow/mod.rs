@@ -95,7 +95,7 @@ pub struct Flow {
     chooser: Chooser,
     /// True if each message finds a route of its own.
     adaptive: bool,
-    /// Where a NIC sends the messages of a process in turn: how many processes there are at all NICs, which have
+    /// Number of processes at all NICs, if a NIC sends the messages of a process in turn: they have
     /// the first queues; else 0. Behind them, each connection has a queue.
     senders: u32,
     /// Messages at each NIC that have not left it; empty unless NICs are chosen by that.

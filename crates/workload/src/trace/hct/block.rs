@@ -39,17 +39,17 @@ const DEEPEST: usize = 64;
 /// Some calls in a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
-    /// When the call before returned \[ns\].
+    /// Time at which the call before returned \[ns\].
     pub start_ns: u64,
     /// Shapes that no block before has.
     pub shapes: Vec<Shape>,
     /// The numbers of the calls' shapes.
     pub sequence: Folded<()>,
-    /// When they happened.
+    /// Times at which they happened.
     pub times: Times,
 }
 
-/// When the calls of a block happened.
+/// Times of the calls of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Times {
     /// Each call; what else is known of the time before it.
@@ -164,7 +164,7 @@ impl Block {
     }
 }
 
-/// Of the sort of times: they are tallied; columns follow.
+/// Kind of times: they are tallied; columns follow.
 const TALLIED: u64 = 1;
 const COLUMNS: u64 = 2;
 
@@ -208,7 +208,7 @@ fn read_times(bytes: &mut &[u8], size: Size, kinds: usize) -> Result<Times, Stri
     Ok(times)
 }
 
-/// What a stretch of items comes to.
+/// Totals of a stretch of items.
 #[derive(Clone, Copy)]
 struct Size {
     calls: u64,

@@ -18,11 +18,11 @@ pub struct Calls {
     blocks: Blocks,
     shapes: Vec<Arc<Shape>>,
     current: Option<Current>,
-    /// When the call before returned \[ns\].
+    /// Time at which the call before returned \[ns\].
     now_ns: u64,
-    /// What was before the call that was read last.
+    /// Gap before the call that was read last.
     between: Gap,
-    /// Of the draws of tallied times.
+    /// Rank of the draws of tallied times.
     rank: u32,
     end: Option<End>,
 }
@@ -36,12 +36,12 @@ struct Current {
     /// Calls that have been unfolded, the next one last. A rank's turns are far apart, and what unfolds them
     /// lies in many places of memory by then: so that is done for some at a time.
     ahead: Vec<(u32, Span)>,
-    /// What was before them; empty if nothing is known of any call of the block.
+    /// Gaps before them; empty if nothing is known of any call of the block.
     ahead_between: Vec<Gap>,
     known: bool,
 }
 
-/// So many calls are unfolded at a time.
+/// Number of calls that are unfolded at a time.
 const AHEAD: usize = 32;
 
 impl Current {
@@ -92,13 +92,13 @@ impl Current {
 /// One call as the file has it, on the rank's clock.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What it was.
+    /// Shape of the call.
     pub shape: Arc<Shape>,
-    /// When it began \[ns\].
+    /// Time at which it began \[ns\].
     pub begin_ns: u64,
-    /// When it returned \[ns\].
+    /// Time at which it returned \[ns\].
     pub end_ns: u64,
-    /// What was before it.
+    /// Gap before it.
     pub between: Gap,
 }
 
@@ -107,14 +107,14 @@ pub struct Event {
 pub struct Numbered {
     /// For [`Calls::shape`].
     pub shape: u32,
-    /// When it began \[ns\].
+    /// Time at which it began \[ns\].
     pub begin_ns: u64,
-    /// When it returned \[ns\].
+    /// Time at which it returned \[ns\].
     pub end_ns: u64,
 }
 
 impl Calls {
-    /// Of an opened file.
+    /// Makes the calls of an opened file.
     pub fn new(head: &Head, blocks: Blocks) -> Calls {
         let (shapes, between) = (Vec::new(), Gap::default());
         Calls { blocks, shapes, current: None, now_ns: 0, between, rank: head.rank, end: None }
@@ -159,12 +159,12 @@ impl Calls {
         }
     }
 
-    /// What was before the call that was read last.
+    /// Gap before the call that was read last.
     pub fn between(&self) -> &Gap {
         &self.between
     }
 
-    /// What the end of the file says, once it has been read.
+    /// Summary at the end of the file, once it has been read.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }

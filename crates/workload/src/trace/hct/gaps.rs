@@ -1,4 +1,4 @@
-//! What is known of the time between two calls, besides how long it was.
+//! Gap between two calls: facts about it besides its length.
 //!
 //! A test or probe that found nothing (a *poll*) is no call of its own in a file: there may be millions of them between two
 //! calls that did something. The call after them says how many there were, and how much of the time was spent in waiting
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::Did;
 
-/// What lies between the call before and this one.
+/// Gap between the call before and this one.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// Tests and probes that found nothing.
     pub polls: u64,
     /// How long the rank waited in them \[ns\]: this is no computing.
     pub waited_ns: u64,
-    /// What was counted, in the order of the head's `counts`; 0 beyond those.
+    /// Counts, in the order of the head's `counts`; 0 beyond those.
     pub counts: [u64; MOST_COUNTS],
 }
 
@@ -25,7 +25,7 @@ pub struct Gap {
 pub struct Count {
     /// Such as "instructions".
     pub name: String,
-    /// What one of it is called, such as "page faults".
+    /// Name of its unit, such as "page faults".
     pub unit: String,
 }
 
@@ -62,14 +62,14 @@ impl Gap {
         }
     }
 
-    /// Of numbers by kind.
+    /// Makes a gap of numbers by kind.
     pub fn of(kinds: usize, mut number: impl FnMut(usize) -> u64) -> Gap {
         let mut between = Gap { polls: number(0), waited_ns: number(1), ..Gap::default() };
         (OWN..kinds).for_each(|kind| between.counts[kind - OWN] = number(kind));
         between
     }
 
-    /// What was counted in a part of the time, `part` of `whole` \[ns\], as if it had come evenly.
+    /// Scales the counts to a part of the time, `part` of `whole` \[ns\], as if they had come evenly.
     pub fn count_part(&mut self, part: u64, whole: u64) {
         for count in &mut self.counts {
             *count = (u128::from(*count) * u128::from(part) / u128::from(whole.max(1))) as u64;

@@ -45,7 +45,7 @@ const STAND: &[u8; 4] = b"HCTS";
 /// No JSON text of a head or an end is longer \[bytes\].
 const LONGEST_TEXT: usize = 1 << 20;
 
-/// What a rank's file says of itself.
+/// Head of a rank's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Which rank.
@@ -54,9 +54,9 @@ pub struct Head {
     pub ranks: u32,
     /// On which host; empty if that is not known.
     pub host: String,
-    /// When the rank's clock stood at 0, in nanoseconds since 1970 on its host.
+    /// Time at which the rank's clock stood at 0, in nanoseconds since 1970 on its host.
     pub start_unix_ns: u64,
-    /// What the rank ran.
+    /// Program that the rank ran.
     #[serde(default)]
     pub program: String,
     /// Which MPI library, as MPI_Get_library_version has it.
@@ -64,15 +64,15 @@ pub struct Head {
     pub library: String,
     /// True if times are tallied by place, or each call has its own.
     pub tallied: bool,
-    /// What its times count.
+    /// Meaning of its times.
     #[serde(default)]
     pub clock: Clock,
-    /// What is counted between its calls, besides time.
+    /// Kinds of counts between its calls, besides time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
 }
 
-/// What the times of a rank count.
+/// Meaning of the times of a rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
@@ -224,7 +224,7 @@ impl<W: Write> RankWriter<W> {
         self.to.flush()
     }
 
-    /// What the calls come to so far.
+    /// Totals of the calls so far.
     pub fn so_far(&self) -> &End {
         &self.counting.end
     }
@@ -258,7 +258,7 @@ impl<W: Write> RankWriter<W> {
 #[derive(Clone)]
 pub struct Blocks {
     file: TraceFile,
-    /// Where the next block begins.
+    /// Offset of the next block.
     at: u64,
     shapes: usize,
     /// How many numbers there are of what was before a call.
@@ -270,13 +270,13 @@ pub struct Blocks {
 /// How a rank's file ends.
 #[derive(Debug, Clone)]
 pub struct Ending {
-    /// What its calls come to; none where the rank may have done more.
+    /// Totals of its calls; none where the rank may have done more.
     pub end: Option<End>,
     /// In which call it stood then.
     pub standing: Option<Standing>,
 }
 
-/// What comes next in a rank's file.
+/// Next item in a rank's file.
 pub enum Next {
     /// A block.
     Block(Block),
@@ -286,7 +286,7 @@ pub enum Next {
     Cut,
 }
 
-/// What a file says of itself, and its blocks.
+/// Head of a file, and its blocks.
 pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     let error = |reason: String| TraceError::new(&*file.name, reason);
     let start = file.peek(0, 8)?;

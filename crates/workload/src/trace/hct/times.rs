@@ -1,4 +1,4 @@
-//! When calls happened: each time as it was, or how often which times happened at one place of a loop; so, too, what was
+//! Times of calls: each as it was, or how often which times happened at one place of a loop; so, too, what was
 //! counted before them.
 //!
 //! A [`Tally`] counts times in bins of a quarter octave, with their sum. What it gives back has the same number of
@@ -9,7 +9,7 @@
 use super::fold::Sum;
 use super::gaps::Gap;
 
-/// What lies between the call before and this one, and how long this one took \[ns\].
+/// Time between the call before and this one, and length of this one \[ns\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// From the return of the call before, without what was waited in polls ([`Gap::waited_ns`]).
@@ -41,7 +41,7 @@ fn bin(ns: u64) -> u8 {
 }
 
 impl Tally {
-    /// Of one time.
+    /// Tally of one time.
     pub fn of(ns: u64) -> Tally {
         Tally(vec![Bin { bin: bin(ns), count: 1, sum: ns }])
     }
@@ -93,14 +93,14 @@ impl Tally {
 pub struct Spread {
     /// Before the calls.
     pub gap: Tally,
-    /// Of the calls.
+    /// Lengths of the calls.
     pub length: Tally,
-    /// What else is known of the time before them, by kind; what is 0 is in no bin, and kinds beyond are all 0.
+    /// Other numbers of the gaps before them, by kind; what is 0 is in no bin, and kinds beyond are all 0.
     pub between: Vec<Tally>,
 }
 
 impl Spread {
-    /// Of one call, of which there are so many numbers.
+    /// Spread of one call, with `kinds` numbers.
     pub fn of(span: Span, between: &Gap, kinds: usize) -> Spread {
         let number = |kind: usize| between.number(kind);
         let tally = |kind| if number(kind) == 0 { Tally::default() } else { Tally::of(number(kind)) };

@@ -1,4 +1,4 @@
-//! Whose messages the receives of a rank took that took whatever came: what completed them tells.
+//! Sources that a rank's wildcard receives matched in the recorded run, from the calls that completed them.
 
 use std::collections::VecDeque;
 
@@ -47,7 +47,7 @@ impl Open {
 pub struct Scout {
     calls: Calls,
     open: Open,
-    /// What has come for those that have begun; the request, while it has not.
+    /// Matches of those that have begun; the request, while there is none.
     begun: VecDeque<Result<Option<Matched>, u32>>,
 }
 
@@ -57,7 +57,7 @@ impl Scout {
         Scout { calls, open: Open::default(), begun: VecDeque::new() }
     }
 
-    /// What came for the next one; `None` if it was cancelled, or never completed.
+    /// Match of the next one; `None` if it was cancelled, or never completed.
     pub fn next(&mut self) -> Result<Option<Matched>, TraceError> {
         loop {
             if let Some(Ok(_)) = self.begun.front() {

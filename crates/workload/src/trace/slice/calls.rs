@@ -28,11 +28,11 @@ pub struct Cutting {
     persistent: BTreeSet<u32>,
     /// Requests under way that it has not begun, with ranks that are not kept.
     dropped: BTreeSet<u32>,
-    /// What stands before the window, until that begins.
+    /// Calls before the window, until that begins.
     before: VecDeque<Arc<Shape>>,
-    /// When the slice's last call has returned.
+    /// Time at which the slice's last call has returned.
     now_ns: u64,
-    /// When the call before has, on the clock of the recording.
+    /// Time at which the call before has returned, on the clock of the recording.
     returned_ns: u64,
 }
 
@@ -173,7 +173,7 @@ impl Cutting {
         Arc::new(Shape { call: shape.call, did })
     }
 
-    /// What becomes of a call that has to do with nobody but ranks that are not kept: it takes its time.
+    /// Replacement of a call that involves nobody but ranks that are not kept: it takes its time.
     fn outside(&mut self, did: &Did) -> Option<Did> {
         let begun = begun(did);
         if let Some(Begun::Persistent(_)) = begun {
@@ -202,7 +202,7 @@ impl Cutting {
         [&outside.sends, &outside.receives, &outside.collectives].iter().any(|set| set.contains(&operation))
     }
 
-    /// What of a call after the window ends what began in it.
+    /// Part of a call after the window that ends what began in it.
     fn after(&mut self, shape: &Shape) -> Option<Shape> {
         let did = match &shape.did {
             Did::NewComm(_) if self.cuts.late.contains(&self.number) => shape.did.clone(),

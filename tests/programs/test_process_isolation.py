@@ -10,8 +10,8 @@ import pytest
 from real_mpi import launch, needs_mpich
 from test_programs import HERE, compiled, hopcast, pytestmark, run  # noqa: F401
 
-SOURCE = HERE / "apart" / "threads.c"
-APART = ("--isolation", "process")
+SOURCE = HERE / "process_isolation" / "threads.c"
+ISOLATED = ("--isolation", "process")
 
 
 def build(folder: Path, *flags: str, source: Path = SOURCE) -> Path:
@@ -41,14 +41,14 @@ def test_a_program_at_fixed_addresses_gets_processes_and_says_so(fixed, ranks) -
 
 
 def test_so_does_one_with_threads(tmp_path) -> None:
-    report, printed, _ = run(build(tmp_path), 3, flags=APART)
+    report, printed, _ = run(build(tmp_path), 3, flags=ISOLATED)
     assert report["failure"] is None, (report["failure"], printed)
 
 
 @pytest.mark.parametrize(("name", "flags"), [("openmp", ["-fopenmp"]), ("long", [])])
 def test_threads_of_openmp_and_long_messages(tmp_path, name, flags) -> None:
-    program = build(tmp_path, *flags, source=HERE / "apart" / f"{name}.c")
-    report, printed, _ = run(program, 2, flags=APART)
+    program = build(tmp_path, *flags, source=HERE / "process_isolation" / f"{name}.c")
+    report, printed, _ = run(program, 2, flags=ISOLATED)
     assert report["failure"] is None, (report["failure"], printed)
     if name == "openmp":
         numbers = 3 * 3 * sum(number % 7 for number in range(100_000))
@@ -76,7 +76,7 @@ ALIKE = [
 @pytest.mark.parametrize("name", ALIKE)
 def test_the_outcome_is_that_of_fibers(tmp_path, name) -> None:
     program = compiled(HERE / name, tmp_path)
-    apart, together = run(program, 3, flags=APART)[0], run(program, 3)[0]
+    apart, together = run(program, 3, flags=ISOLATED)[0], run(program, 3)[0]
     assert apart["failure"] is None
     assert apart["outcome_hash"] == together["outcome_hash"]
 
@@ -146,7 +146,7 @@ def test_two_threads_in_mpi_at_once_are_a_failure_of_the_program(tmp_path) -> No
     source = tmp_path / "clash.c"
     source.write_text(CLASH.replace('"check.h"', f'"{HERE / "check.h"}"'))
     program = build(tmp_path, "-Wno-unused-function", source=source)
-    done = hopcast("run", "hopper", "-n", "2", *APART, program)
+    done = hopcast("run", "hopper", "-n", "2", *ISOLATED, program)
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stdout.split())
     assert "while another of its threads was in a function of MPI" in said, said
