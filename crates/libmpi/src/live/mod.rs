@@ -39,7 +39,7 @@ use crate::fiber::{Ended, Fiber, Step, valgrind};
 use crate::interpreter::Interpreter;
 use crate::job::Isolation;
 use crate::loader::tls::Place;
-use crate::loader::{Clone, Template, symbols};
+use crate::loader::{ProgramCopy, Template, symbols};
 use crate::process_view::exit;
 use crate::process_view::floating_point::Control;
 use crate::process_view::folder;
@@ -112,12 +112,12 @@ impl Runs {
     }
 
     /// Copy of the program that `rank` has.
-    fn copy(&self, rank: u32) -> std::io::Result<Clone> {
+    fn copy(&self, rank: u32) -> std::io::Result<ProgramCopy> {
         match self {
             Runs::Copies { template, isolation: Isolation::Globals, .. } => template.copy(rank as usize),
             Runs::Copies { template, isolation: Isolation::Process, .. } => template.copy(0),
             Runs::Copies { template, isolation: Isolation::None, .. } => template.shared_copy(),
-            Runs::Interpreter(_) => Ok(Clone::none()),
+            Runs::Interpreter(_) => Ok(ProgramCopy::none()),
         }
     }
 

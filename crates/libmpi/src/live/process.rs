@@ -43,7 +43,7 @@ use crate::fiber::stacks::{self, Extent};
 use crate::fiber::{Ended, Fiber, Hub, Step};
 use crate::interpreter;
 use crate::kernels::Calls;
-use crate::loader::{Clone, Whose};
+use crate::loader::{CopyOwner, ProgramCopy};
 use crate::process_view::View;
 use crate::process_view::statics::OwnOptions;
 
@@ -158,7 +158,7 @@ pub struct Process {
     /// State shared with other ranks.
     pub shared: Rc<Shared>,
     /// Its copy of the program.
-    pub program: Clone,
+    pub program: ProgramCopy,
     /// The simulated time of its last operation.
     pub now: Cell<Time>,
     /// The latest time that it has been told.
@@ -240,7 +240,7 @@ static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
 impl Process {
     /// A rank that has not begun.
-    pub fn new(rank: u32, shared: Rc<Shared>, program: Clone) -> Process {
+    pub fn new(rank: u32, shared: Rc<Shared>, program: ProgramCopy) -> Process {
         Process {
             rank,
             view: View::new(rank, shared.arguments.environment()),
@@ -454,7 +454,7 @@ impl Process {
     /// Its copy of the program has variables of the C library of its own: `stdin` and `environ`, at these
     /// places.
     pub fn own_variables(&self, input: Option<usize>) {
-        if self.program.whose() != Whose::Own {
+        if self.program.owner() != CopyOwner::Own {
             return;
         }
         // SAFETY: the program's copies of the variables, in this rank's mapping.

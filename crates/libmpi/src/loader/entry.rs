@@ -17,7 +17,7 @@ use std::ptr;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use super::clone::Clone;
+use super::program_copy::ProgramCopy;
 use super::template::Hook;
 use crate::fiber::stacks::Part;
 
@@ -31,7 +31,7 @@ pub fn hook() -> Hook {
 }
 
 /// Where `main` of `program` is, relative to its base. `entry`: where `_start` is.
-pub fn main_of(program: &Clone, entry: usize, stack: Part) -> Option<usize> {
+pub fn main_of(program: &ProgramCopy, entry: usize, stack: Part) -> Option<usize> {
     let start = program.base() + entry;
     let mut fiber = Coroutine::<(), usize, (), Part>::with_stack(stack, move |hub, ()| {
         WAY_BACK.set(hub);

@@ -14,13 +14,13 @@
 //! compilers emit for a PIE). Libraries of the system, and those without variables, are shared by all ranks. A copy takes one mapping of
 //! the process; where Linux does not allow as many (`vm.max_map_count`), copies are made in full.
 
-mod clone;
 pub mod elf;
 pub mod entry;
 pub mod image;
 pub mod interface;
 pub mod libraries;
 mod linking;
+mod program_copy;
 mod relocation;
 pub mod symbols;
 mod template;
@@ -28,5 +28,5 @@ pub mod tls;
 pub mod unwind;
 pub mod valgrind_symbols;
 
-pub use clone::{Clone, Whose};
+pub use program_copy::{CopyOwner, ProgramCopy};
 pub use template::{Hook, Template};

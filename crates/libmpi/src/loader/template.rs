@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::rc::Rc;
 
-use super::clone::{Clone, Startup, Whose};
 use super::elf::{Elf, Refusal, Tls};
 use super::image::{Copies, memory_file};
 use super::interface;
 use super::libraries::{self, Fate, Library};
 use super::linking::{Linker, Part};
+use super::program_copy::{CopyOwner, ProgramCopy, Startup};
 use super::relocation::{self, Holds};
 use super::symbols;
 use super::tls::{self, Layout, Pad};
@@ -210,22 +210,22 @@ impl Template {
     }
 
     /// Copy `index`; each may be made once.
-    pub fn copy(&self, index: usize) -> io::Result<Clone> {
-        self.place(index).map(|base| self.clone_at(base, Whose::Own))
+    pub fn copy(&self, index: usize) -> io::Result<ProgramCopy> {
+        self.place(index).map(|base| self.clone_at(base, CopyOwner::Own))
     }
 
     /// The one copy that all ranks share, the first of those that there is room for.
-    pub fn shared_copy(&self) -> io::Result<Clone> {
+    pub fn shared_copy(&self) -> io::Result<ProgramCopy> {
         if let Some(base) = self.shared.get() {
-            return Ok(self.clone_at(base, Whose::Shared));
+            return Ok(self.clone_at(base, CopyOwner::Shared));
         }
         let base = self.place(0)?;
         self.shared.set(Some(base));
-        Ok(self.clone_at(base, Whose::SharedByFirst))
+        Ok(self.clone_at(base, CopyOwner::SharedByFirst))
     }
 
-    fn clone_at(&self, base: usize, whose: Whose) -> Clone {
-        Clone::new(base, self.row.1, self.startup.clone(), whose)
+    fn clone_at(&self, base: usize, owner: CopyOwner) -> ProgramCopy {
+        ProgramCopy::new(base, self.row.1, self.startup.clone(), owner)
     }
 
     fn place(&self, index: usize) -> io::Result<usize> {

@@ -15,8 +15,8 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::ptr;
 
-use super::clone::Clone;
 use super::elf::{Refusal, Tls};
+use super::program_copy::ProgramCopy;
 use super::template::Hook;
 
 /// The bytes that the main program keeps below the thread pointer for this.
@@ -92,7 +92,7 @@ impl Place {
     }
 
     /// The block of a rank that has not begun: the initial images of its copy of the program.
-    pub fn fresh(&self, program: &Clone) -> Box<[u8]> {
+    pub fn fresh(&self, program: &ProgramCopy) -> Box<[u8]> {
         let mut block = vec![0; self.bytes].into_boxed_slice();
         for (at, tls) in &self.parts {
             let image = (program.base() + tls.address) as *const u8;

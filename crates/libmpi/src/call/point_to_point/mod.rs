@@ -4,19 +4,19 @@
 //! it is complete in simulated time. Longer messages than a receive has room for are refused by it when
 //! they have come, so that an error handler can let the program go on.
 
-mod both;
 mod buffer;
 mod partitioned;
 mod probe;
 mod receive;
 mod send;
+mod send_receive;
 
-pub use both::*;
 pub use buffer::*;
 pub use partitioned::*;
 pub use probe::*;
 pub use receive::*;
 pub use send::*;
+pub use send_receive::*;
 
 use std::ffi::c_int;
 

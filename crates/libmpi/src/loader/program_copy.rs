@@ -10,17 +10,17 @@ use super::linking::Part;
 use crate::fiber::root::hopcast_call;
 
 /// A copy of the program's image at its own address.
-pub struct Clone {
+pub struct ProgramCopy {
     base: usize,
     span: usize,
-    /// Of the libraries, what others need first; the program's is the last.
+    /// Start-up of the libraries, those first that others need; the program's is the last.
     startup: Rc<[Startup]>,
-    whose: Whose,
+    owner: CopyOwner,
 }
 
-/// Whose copy it is.
+/// Owner of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum CopyOwner {
     /// One rank's own.
     Own,
     /// All ranks'; this one begins it.
@@ -55,19 +55,19 @@ impl Startup {
     }
 }
 
-impl Clone {
-    pub(super) fn new(base: usize, span: usize, startup: Rc<[Startup]>, whose: Whose) -> Clone {
-        Clone { base, span, startup, whose }
+impl ProgramCopy {
+    pub(super) fn new(base: usize, span: usize, startup: Rc<[Startup]>, owner: CopyOwner) -> ProgramCopy {
+        ProgramCopy { base, span, startup, owner }
     }
 
-    /// Whose it is.
-    pub fn whose(&self) -> Whose {
-        self.whose
+    /// Owner of the copy.
+    pub fn owner(&self) -> CopyOwner {
+        self.owner
     }
 
     /// Of no program: of a rank that runs something else.
-    pub fn none() -> Clone {
-        Clone { base: 0, span: 0, startup: Rc::new([]), whose: Whose::Shared }
+    pub fn none() -> ProgramCopy {
+        ProgramCopy { base: 0, span: 0, startup: Rc::new([]), owner: CopyOwner::Shared }
     }
 
     /// Where it is.
@@ -77,7 +77,7 @@ impl Clone {
 
     /// The pages that this rank writes, of which none is needed any more, become the template's again.
     pub fn forget_pages(&self) {
-        if self.whose != Whose::Own {
+        if self.owner != CopyOwner::Own {
             return;
         }
         // SAFETY: a private mapping of a file, of which no code runs any more.
@@ -89,7 +89,7 @@ impl Clone {
     /// # Safety
     /// The caller is the rank whose copy this is, once, before `main`.
     pub unsafe fn initialise(&self, argc: c_int, argv: *const *const c_char, envp: *const *const c_char) {
-        if self.whose == Whose::Shared {
+        if self.owner == CopyOwner::Shared {
             return;
         }
         let call = |function| {
@@ -110,7 +110,7 @@ impl Clone {
     /// # Safety
     /// The caller is the rank whose copy this is, once, when it ends.
     pub unsafe fn finish(&self) {
-        if self.whose != Whose::Own {
+        if self.owner != CopyOwner::Own {
             return;
         }
         let call = |function| {
