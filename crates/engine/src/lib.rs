@@ -13,6 +13,6 @@ mod unit_names;
 pub mod units;
 
 pub use observer::Observer;
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_start};
 pub use queue::{Event, Key, Lane, Owner, Queue, Token};
 pub use units::{Bandwidth, Bytes, Duration, EventRate, FlopRate, Time};

@@ -8,15 +8,33 @@
 /// can. Without effect on what the program does.
 #[inline(always)]
 pub fn prefetch<T>(all: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(element) = all.get(index) {
+        prefetch_line(element, 0);
+    }
+}
+
+/// Likewise the first `bytes` of `value`, or all of it if it has no more.
+#[inline(always)]
+pub fn prefetch_start<T>(value: &T, bytes: usize) {
+    const LINE: usize = 64;
+    for offset in (0..bytes.min(size_of::<T>())).step_by(LINE) {
+        prefetch_line(value, offset);
+    }
+}
+
+/// Likewise the line at `offset` \[bytes\] into `value`.
+#[inline(always)]
+fn prefetch_line<T>(value: &T, offset: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
         #[expect(unsafe_code, reason = "a prefetch takes a pointer")]
-        // SAFETY: a prefetch may be given any address, and this one is that of a live element.
+        // SAFETY: a prefetch may be given any address, and this one is within a live value.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast());
+            _mm_prefetch::<_MM_HINT_T0>(line);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (all, index);
+    let _ = (value, offset);
 }

@@ -42,6 +42,9 @@ impl Cause {
         Cause::Storage,
     ];
 
+    /// Those where the cause is the partner, rather than the network or the library.
+    const WAITING: [Cause; 4] = [Cause::NoProgress, Cause::LateSender, Cause::LateReceiver, Cause::Imbalance];
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -56,11 +59,6 @@ impl Cause {
             Cause::Storage => "storage",
         }
     }
-
-    /// True if the cause is the partner, rather than the network or the library.
-    pub fn is_waiting(self) -> bool {
-        matches!(self, Cause::NoProgress | Cause::LateSender | Cause::LateReceiver | Cause::Imbalance)
-    }
 }
 
 /// Time by cause.
@@ -68,6 +66,9 @@ impl Cause {
 pub struct Causes([Duration; Cause::ALL.len()]);
 
 impl Causes {
+    /// No time at all.
+    pub const NONE: Causes = Causes([Duration::ZERO; Cause::ALL.len()]);
+
     /// Adds `time` to that of `cause`.
     #[inline]
     pub fn add(&mut self, cause: Cause, time: Duration) {
@@ -87,7 +88,7 @@ impl Causes {
 
     /// The time in which nothing was on its way to the rank, since its partners were late.
     pub fn waiting(&self) -> Duration {
-        Cause::ALL.into_iter().filter(|cause| cause.is_waiting()).map(|cause| self.of(cause)).sum()
+        Cause::WAITING.into_iter().map(|cause| self.of(cause)).sum()
     }
 }
 

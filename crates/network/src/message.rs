@@ -177,6 +177,17 @@ pub trait Network: Send {
     /// Handles an event that this network scheduled on [`engine::Lane::Network`].
     fn wake(&mut self, now: Time, token: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>);
 
+    /// Asks the processor for the memory that the event of `token` will need.
+    fn prefetch(&self, token: Token) {
+        let _ = token;
+    }
+
+    /// Cargo of the message that the event of `token` brings to its receiver, for the layer above to prefetch by.
+    fn upcoming_cargo(&self, token: Token) -> Option<&Cargo> {
+        let _ = token;
+        None
+    }
+
     /// Does what waits for the end of the instant `now`: called when everything that was due then has been
     /// handled. What it schedules at `now` itself is handled next, and then it is called again.
     fn settle(&mut self, now: Time, queue: &mut Queue) {

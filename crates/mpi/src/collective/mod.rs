@@ -129,6 +129,8 @@ pub struct Algorithm {
     pub kinds: &'static [Kind],
     /// Its rounds.
     pub round: Round,
+    /// Messages that a rank sends in all rounds, where there is a formula; others are counted round by round.
+    pub sends: Option<fn(shape: &Shape, rank: u32) -> u64>,
     /// What its slots are.
     pub layout: fn(shape: &Shape) -> Layout,
     /// Its time on an idle network with one process per host.

@@ -142,6 +142,14 @@ impl Fold {
             Role::Leaves { to: other }
         }
     }
+    /// Messages that a rank sends where all that stay exchange with each other in each doubling: one more before, if it
+    /// leaves, or after, for the one that has left.
+    pub fn sends(self, rank: u32) -> u64 {
+        match self.role(rank) {
+            Role::Leaves { .. } => 1,
+            Role::Stays { absorbs, .. } => u64::from(self.doublings()) + u64::from(absorbs.is_some()),
+        }
+    }
     /// The rank that takes part as `number`.
     pub fn rank(self, number: u32) -> u32 {
         if number >= self.extra {

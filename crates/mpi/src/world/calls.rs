@@ -8,7 +8,7 @@ use crate::collective::Collective;
 use crate::operation::{CommId, Op, Rank, Receive, Request, Send, Start, Until};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Status};
-use crate::world::process::{Call, Standing, Target};
+use crate::world::process::{Standing, Target};
 use crate::world::request::{Slot, Template};
 use crate::world::{Context, Outcome, World, text};
 
@@ -56,7 +56,7 @@ impl World {
         loop {
             let op = context.source.next(Rank(rank), &self.completion);
             let process = &mut self.processes[rank as usize];
-            process.call = Call::new(context.now);
+            process.call.open(context.now);
             self.trigger = process.path;
             let entered = self.enter(rank, &op, context.now);
             let answered = entered.max(self.progress(rank, &op, context)?);

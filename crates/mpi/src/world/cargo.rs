@@ -151,6 +151,10 @@ impl Parcel {
         cargo[PATH_AT..].copy_from_slice(&path.0);
     }
 
+    pub fn dest_of(cargo: &Cargo) -> u32 {
+        cargo[0] as u32 & !(1 << 31)
+    }
+
     pub fn source_of(cargo: &Cargo) -> u32 {
         (cargo[0] >> 32) as u32 & !(1 << 31)
     }

@@ -22,61 +22,16 @@
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
 use engine::{Bytes, Duration, Key, Time};
-use network::{Arrival, CARGO_WORDS, Delays, Happening, IdleTime, Message};
+use network::{Arrival, CARGO_WORDS, Delays, Happening, Message};
 
-use crate::cause::{Cause, ON_PATH, Path};
+use crate::cause::{Cause, Path};
 use crate::operation::{Op, Rank};
 use crate::record::Record;
 use crate::world::cargo::{Kind, Parcel};
+use crate::world::flight::{Flight, Span};
 use crate::world::process::{Call, Incoming, Outgoing, Pending, Process, Standing, Target};
 use crate::world::send::Cleared;
-use crate::world::{Context, Progress, World};
-
-/// A stretch of an operation's history.
-pub(super) type Span = (Cause, Duration);
-
-/// What a message did between its hand-over to the network and now.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Flight {
-    pub latency: Duration,
-    pub bandwidth: Duration,
-    pub contention: Duration,
-}
-
-impl Flight {
-    /// Splits `total`, where an idle network takes `idle`.
-    pub fn new(total: Duration, idle: IdleTime) -> Flight {
-        let bandwidth = idle.transfer.min(total);
-        let latency = idle.latency.min(total.saturating_sub(bandwidth));
-        let contention = total.saturating_sub(bandwidth).saturating_sub(latency);
-        Flight { latency, bandwidth, contention }
-    }
-
-    pub fn total(&self) -> Duration {
-        self.latency + self.bandwidth + self.contention
-    }
-
-    fn spans(&self) -> [Span; 3] {
-        [
-            (Cause::Latency, self.latency),
-            (Cause::Bandwidth, self.bandwidth),
-            (Cause::Contention, self.contention),
-        ]
-    }
-
-    /// Lengthens `path` by this flight. As much of it as `credit` could have been over before, had the handshake not
-    /// stood for so long; gives what is left of that.
-    pub fn extend(&self, path: &mut Path, credit: Duration) -> Duration {
-        let mut left = credit;
-        for (cause, time) in self.spans() {
-            let spared = time.min(left);
-            left = left.saturating_sub(spared);
-            path.add(Cause::NoProgress, spared);
-            path.add(cause, time.saturating_sub(spared));
-        }
-        left
-    }
-}
+use crate::world::{Context, World};
 
 impl Call {
     /// Attributes the time up to `end` to `cause`; gives how much that was.
@@ -97,6 +52,9 @@ impl Call {
         let mut open = end.since(self.counted);
         self.counted = self.counted.max(end);
         for (cause, length) in spans.iter().rev().copied().chain([(before, open)]) {
+            if open == Duration::ZERO {
+                return;
+            }
             let time = length.min(open);
             self.causes.add(cause, time);
             if let Some(path) = path.as_deref_mut() {
@@ -142,6 +100,26 @@ impl Process {
         let time = now.since(self.call.begin);
         assert!(self.call.causes.total() == time, "causes sum to {:?} of {time:?}", self.call.causes);
     }
+
+    /// True if the call in which the rank stands waits for `target`.
+    #[inline]
+    pub fn awaits(&self, target: Target) -> bool {
+        match target {
+            Target::Call => true,
+            Target::Request(number) => self.waits_for(number),
+            Target::Round(instance) => match self.instances[instance as usize].target {
+                Target::Call => true,
+                Target::Request(number) => self.waits_for(number),
+                Target::Round(_) | Target::Nobody => false,
+            },
+            Target::Nobody => false,
+        }
+    }
+
+    fn waits_for(&self, request: u32) -> bool {
+        self.requests[request as usize].waited
+            && matches!(self.standing, Standing::Blocked | Standing::Issuing)
+    }
 }
 
 impl World {
@@ -149,10 +127,10 @@ impl World {
     pub(super) fn follow(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) {
         let message = &arrival.message;
         self.way = Flight::new(context.now.since(arrival.injected), arrival.idle);
-        self.delays = match self.way.contention {
-            Duration::ZERO => Delays::at(message.shared_by_hosts(), Duration::ZERO),
-            contention => context.network.delays(message, contention),
-        };
+        self.shared = message.shared_by_hosts();
+        let contention = self.way.contention;
+        let is_delayed = contention > Duration::ZERO;
+        self.delays = is_delayed.then(|| context.network.delays(message, contention));
         self.trigger = Parcel::path_of(&arrival.message.cargo);
         let stood = self.stood(parcel, arrival.happening);
         self.way.extend(&mut self.trigger, stood);
@@ -181,74 +159,41 @@ impl World {
         }
     }
 
-    /// True if the call in which the rank stands waits for `target`.
-    #[inline]
-    pub(super) fn awaits(&self, rank: u32, target: Target) -> bool {
-        let process = &self.processes[rank as usize];
-        let target = match target {
-            Target::Round(instance) => process.instances[instance as usize].target,
-            target => target,
-        };
-        match target {
-            Target::Call => true,
-            Target::Request(number) => {
-                process.requests[number as usize].waited
-                    && matches!(process.standing, Standing::Blocked | Standing::Issuing)
-            }
-            Target::Round(_) | Target::Nobody => false,
-        }
-    }
-
-    /// The latest entry into its collective that a round depends on \[ps\].
-    pub(super) fn latest_of(&self, rank: u32, round: Target) -> u64 {
-        let Target::Round(instance) = round else { panic!("only rounds are of collectives: {round:?}") };
-        self.processes[rank as usize].instances[instance as usize].latest.0
-    }
-
-    /// From now on a collective depends on an entry at `latest`, too.
-    pub(super) fn depend_on(&mut self, rank: u32, instance: u32, latest: Time) {
-        let state = &mut self.processes[rank as usize].instances[instance as usize];
-        state.latest = state.latest.max(latest);
-    }
-
-    /// The path of what the rank has done at `at` because of the present event.
-    pub(super) fn path_until(&self, at: Time, context: &Context) -> Path {
-        let mut path = self.trigger;
-        path.add(Cause::Software, at.since(context.now));
-        path
-    }
-
     /// Own work of the rank for `target` is over at `end`.
     pub(super) fn charge_work(&mut self, rank: u32, target: Target, end: Time) {
-        if self.awaits(rank, target) {
-            self.processes[rank as usize].work_until(end);
+        let process = &mut self.processes[rank as usize];
+        if end > process.call.counted && process.awaits(target) {
+            process.work_until(end);
         }
     }
 
     /// What the call awaits is complete at `end`, after `spans`. If the rank waited when the present event came, the
     /// path of that is the rank's.
     fn charge_history(&mut self, rank: u32, end: Time, before: Cause, spans: &[Span], context: &mut Context) {
-        let path = self.path_until(end, context);
         let process = &mut self.processes[rank as usize];
         if end <= process.call.counted {
             return;
         }
         let contended = process.call.causes.of(Cause::Contention);
         if process.call.counted < context.now {
-            process.path = path;
+            process.path = self.trigger;
+            process.path.add(Cause::Software, end.since(context.now));
             process.call.charge_spans(end, before, spans, None);
         } else {
             process.call.charge_spans(end, before, spans, Some(&mut process.path));
         }
-        self.tell_contention(rank, contended, context);
+        let contended = process.call.causes.of(Cause::Contention).saturating_sub(contended);
+        if contended > Duration::ZERO {
+            self.tell_contention(rank, contended, context);
+        }
     }
 
-    /// Tells where the rank's call has lost time by contention since there was so much of it: where the message
-    /// that has come was delayed, in proportion.
-    fn tell_contention(&self, rank: u32, before: Duration, context: &mut Context) {
-        let time = self.processes[rank as usize].call.causes.of(Cause::Contention).saturating_sub(before);
-        let shares = (time > Duration::ZERO).then(|| self.delays.shares_of(time));
-        for (at, time) in shares.into_iter().flatten() {
+    /// Tells where the rank's call has lost `time` by contention: where the message that has come was delayed, in
+    /// proportion.
+    #[cold]
+    pub(super) fn tell_contention(&self, rank: u32, time: Duration, context: &mut Context) {
+        let delays = self.delays.unwrap_or(Delays::at(self.shared, Duration::ZERO));
+        for (at, time) in delays.shares_of(time) {
             let record = Record::Contention { rank: Rank(rank), at, time };
             context.observer.record(context.now, &record);
         }
@@ -287,10 +232,9 @@ impl World {
     ) {
         if let Target::Round(instance) = incoming.target {
             self.depend_on(rank, instance, Time(parcel.extra));
-            let path = self.path_until(end, context);
-            return self.charge_round(rank, instance, end, path, context);
+            return self.charge_round(rank, instance, end, context);
         }
-        if !self.awaits(rank, incoming.target) {
+        if !self.processes[rank as usize].awaits(incoming.target) {
             return;
         }
         let request = Message { size: Bytes(0), ..arrival.message };
@@ -376,11 +320,10 @@ impl World {
         context: &mut Context,
     ) {
         if let Target::Round(instance) = outgoing.target {
-            let path = self.path_until(end, context);
-            return self.charge_round(rank, instance, end, path, context);
+            return self.charge_round(rank, instance, end, context);
         }
         let Some(shake) = outgoing.handshake else { return };
-        if !self.awaits(rank, outgoing.target) {
+        if !self.processes[rank as usize].awaits(outgoing.target) {
             return;
         }
         let spans = [
@@ -397,43 +340,6 @@ impl World {
         self.charge_history(rank, end, Cause::Software, &spans, context);
     }
 
-    /// A message of a collective's round has come, or has left, now: it is done at `end`, and `path` leads there.
-    pub(super) fn charge_round(
-        &mut self,
-        rank: u32,
-        instance: u32,
-        end: Time,
-        path: Path,
-        context: &mut Context,
-    ) {
-        if !self.awaits(rank, Target::Round(instance)) {
-            return;
-        }
-        let asynchronous = self.setup.protocol.progress == Progress::Asynchronous;
-        let process = &mut self.processes[rank as usize];
-        if end <= process.call.counted {
-            return;
-        }
-        let contended = process.call.causes.of(Cause::Contention);
-        let state = &process.instances[instance as usize];
-        let (latest, in_call) = (state.latest, state.target == Target::Call);
-        // The rank that entered last has no path of before that differs from this one's, but for computing.
-        let base = if latest > process.call.counted { state.entry } else { process.path };
-        process.call.charge(latest.min(end), Cause::Imbalance);
-        let rest = end.since(process.call.counted);
-        let gained = std::array::from_fn(|cause| path.0[cause].saturating_sub(base.0[cause]));
-        let shares = shares(gained, rest.0);
-        for (cause, share) in Cause::ALL.into_iter().zip(shares) {
-            process.call.causes.add(cause, Duration(share));
-        }
-        // Of a collective beside which ranks compute, the rounds wait for those ranks.
-        let stood = if in_call || asynchronous { Cause::Imbalance } else { Cause::NoProgress };
-        process.call.causes.add(stood, Duration(rest.0 - shares.iter().sum::<u64>()));
-        process.call.counted = process.call.counted.max(end);
-        process.path = path;
-        self.tell_contention(rank, contended, context);
-    }
-
     /// The answer to a one-sided operation has come: to the target, what it did there, and back.
     pub(super) fn charge_access(
         &mut self,
@@ -443,7 +349,7 @@ impl World {
         arrival: &Arrival,
         context: &mut Context,
     ) {
-        if !self.awaits(rank, pending.target) {
+        if !self.processes[rank as usize].awaits(pending.target) {
             return;
         }
         let Message { from, to, .. } = arrival.message;
@@ -477,16 +383,6 @@ impl World {
         let process = &mut self.processes[rank as usize];
         process.call.charge_spans(context.now, Cause::Software, &spans, Some(&mut process.path));
     }
-}
-
-/// Shares of `whole`: the parts themselves where they fit, else in proportion to them.
-fn shares(parts: [u64; ON_PATH], whole: u64) -> [u64; ON_PATH] {
-    let sum = parts.iter().try_fold(0u64, |sum, part| sum.checked_add(*part));
-    if sum.is_some_and(|sum| sum <= whole) {
-        return parts;
-    }
-    let sum: u128 = parts.iter().map(|part| u128::from(*part)).sum();
-    parts.map(|part| (u128::from(part) * u128::from(whole) / sum) as u64)
 }
 
 /// The cause of the time of a call that none of its operations explains.

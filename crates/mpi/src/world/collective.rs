@@ -17,7 +17,7 @@ use network::Arrival;
 
 use crate::cartesian::NOBODY;
 use crate::cause::Path;
-use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step, inter, step};
+use crate::collective::{Algorithm, Collective, Effect, Round, Shape, Sizes, Step, inter, step};
 use crate::operation::{CommId, Neighbours, Via};
 use crate::record::Record;
 use crate::world::cargo::{Kind, Parcel};
@@ -88,6 +88,8 @@ pub(super) struct Prepared {
     size: u32,
     halves: Option<u32>,
     algorithm: Round,
+    /// Its messages by rank, where there is a formula.
+    sends: Option<fn(&Shape, u32) -> u64>,
     /// Its name.
     name: &'static str,
     segment: Bytes,
@@ -137,8 +139,12 @@ impl World {
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let (segment, halves) = (prepared.segment, communicator.halves());
         let shape = Shape { size, call, neighbours: neighbours.as_deref(), segment, halves };
-        self.unsent += step::sent(prepared.algorithm, &shape, me, &mut self.steps);
-        let instance = process.instances.insert(Instance {
+        self.unsent += match (prepared.sends, self.sends.known(me)) {
+            (Some(formula), _) => formula(&shape, me),
+            (None, Some(sends)) => sends,
+            (None, None) => self.sends.note(me, step::sent(prepared.algorithm, &shape, me, &mut self.steps)),
+        };
+        let instance = process.begin_instance(Instance {
             call: call.clone(),
             sequence,
             communicator,
@@ -154,7 +160,7 @@ impl World {
             entry: process.path,
             target,
         });
-        self.advance(rank, instance as u32, context)
+        self.advance(rank, instance, context)
     }
 
     /// Begins rounds until one has to wait, or the collective is done.
@@ -218,6 +224,7 @@ impl World {
         let state = &self.processes[rank as usize].instances[instance as usize];
         let dest = state.communicator.at_place(rank, to).expect("algorithms send to members");
         let (comm, sequence, signature) = (state.call.comm.0, state.sequence, state.signature);
+        let latest = state.latest.0;
         let begin = state.at.max(context.now);
         let eager = self.is_eager(rank, dest, bytes);
         let payload = if eager { bytes } else { Bytes(0) };
@@ -259,7 +266,7 @@ impl World {
             low: handle,
             word: if eager { 0 } else { bytes.0 },
             sent: begin,
-            extra: self.latest_of(rank, Target::Round(instance)),
+            extra: latest,
         };
         let message = self.message(&parcel, payload, false);
         self.charge_work(rank, Target::Round(instance), at);
@@ -377,8 +384,7 @@ impl World {
         let at = self.processes[rank as usize].engage(context.now, cost);
         let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };
         if early.arrived == context.now {
-            let path = self.path_until(at, context);
-            self.charge_round(rank, awaited.instance, at, path, context);
+            self.charge_round(rank, awaited.instance, at, context);
         }
         self.received(rank, target, &message, context)
     }
@@ -424,22 +430,24 @@ impl World {
         let chosen = call.check(size, neighbours).and_then(|()| match halves {
             None => {
                 let chosen = self.setup.selection.choose(&shape)?;
-                Ok((chosen.entry.build.round, chosen.segment, chosen.entry.name))
+                let Algorithm { round, sends, .. } = chosen.entry.build;
+                Ok((round, sends, chosen.segment, chosen.entry.name))
             }
-            Some(_) => {
-                inter::check(call.kind, &call.sizes).map(|()| (inter::round as Round, None, inter::NAME))
-            }
+            Some(_) => inter::check(call.kind, &call.sizes)
+                .map(|()| (inter::round as Round, None, None, inter::NAME)),
         });
-        let (algorithm, segment, name) = chosen.map_err(|reason| self.misuse(rank, misuse(reason)))?;
+        let (algorithm, sends, segment, name) = chosen.map_err(|reason| self.misuse(rank, misuse(reason)))?;
         let prepared = Prepared {
             call: call.clone(),
             size,
             halves,
             algorithm,
+            sends,
             name,
             segment: segment.unwrap_or(self.setup.segment),
             signature: signature(call, name),
         };
+        self.sends.forget(neighbours.is_none());
         self.prepared = Some(prepared.clone());
         Ok(prepared)
     }

@@ -48,7 +48,7 @@ impl World {
     /// An access that a request stands for is done.
     pub(super) fn file_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
         let Pending { rank, target, since } = self.file_accesses.remove(index as usize);
-        if self.awaits(rank, target) {
+        if self.processes[rank as usize].awaits(target) {
             self.charge_file(rank, since, context);
         }
         let outcome = self.complete(rank, target, context.now, None, context);

@@ -30,12 +30,16 @@ impl World {
     }
 
     /// Something has come to the rank: if it lingers, its next poll will see it.
+    #[inline]
     pub(super) fn stir(&mut self, rank: u32, context: &mut Context) {
+        if self.processes[rank as usize].standing == Standing::Lingering {
+            self.stop_lingering(rank, context);
+        }
+    }
+
+    fn stop_lingering(&mut self, rank: u32, context: &mut Context) {
         let poll = self.setup.protocol.poll;
         let process = &mut self.processes[rank as usize];
-        if process.standing != Standing::Lingering {
-            return;
-        }
         let begin = process.call.begin;
         let polls = (context.now - begin).0.div_ceil(poll.0);
         let at = (begin + poll * polls).min(process.call.at);

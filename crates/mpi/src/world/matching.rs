@@ -85,6 +85,10 @@ impl<T> Lists<T> {
         if let Some(long) = &mut self.long {
             long.push(pattern, value);
         } else if self.short.len() < SHORT {
+            // Many lists never hold more than one: their first memory is for one, not for several.
+            if self.short.capacity() == 0 {
+                self.short.reserve_exact(1);
+            }
             self.short.push((pattern, value));
         } else {
             let mut long = Box::new(Long::new());
@@ -95,6 +99,7 @@ impl<T> Lists<T> {
     }
 
     /// For a message that has come: takes the first receive that accepts it, and that `fits`.
+    #[inline]
     pub fn take_receive(&mut self, key: Key, fits: impl Fn(&T) -> bool) -> Option<T> {
         if let Some(long) = &mut self.long {
             let at = long.receive_for(key, fits)?;
@@ -157,6 +162,11 @@ impl<T> Lists<T> {
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let long = self.long.iter_mut().flat_map(|long| long.nodes.iter_mut());
         self.short.iter_mut().map(|(_, value)| value).chain(long.map(|(_, node)| &mut node.value))
+    }
+
+    /// Asks the processor for the first of a short list.
+    pub fn prefetch(&self) {
+        engine::prefetch(&self.short, 0);
     }
 
     /// Is nothing there?

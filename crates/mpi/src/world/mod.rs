@@ -20,17 +20,21 @@ mod create;
 mod deposit;
 mod failure;
 mod file;
+mod flight;
 pub mod leftover;
 mod linger;
 mod matching;
 mod memory;
 mod mismatch;
+mod prefetch;
 mod process;
 mod processes;
 mod progress;
 mod receive;
 mod request;
+mod round_causes;
 mod send;
+mod sends;
 pub mod standing;
 mod text;
 mod wait;
@@ -44,7 +48,7 @@ use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Tok
 use network::{Arrival, Delays, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
 use slab::Slab;
 
-use crate::cause::Path;
+use crate::cause::{Cause, Path};
 use crate::collective::{Selection, Step};
 use crate::compute::Processor;
 use crate::file_system::{FileSystem, Storage};
@@ -53,8 +57,8 @@ use crate::operation::{CommId, Rank};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
 use cargo::{Kind, Parcel};
-use causes::Flight;
 use communicator::{Communicator, Topology};
+use flight::Flight;
 use memory::Memory;
 use processes::Processes;
 
@@ -185,12 +189,15 @@ pub struct World {
     trigger: Path,
     /// The flight of the message that has come with it.
     way: Flight,
-    /// Delays of that message.
-    delays: Delays,
+    /// Resource that this message needs at its hosts.
+    shared: Shared,
+    /// Its delays, if it was delayed.
+    delays: Option<Delays>,
     /// A rank whose call has become complete while the present event was handled.
     ready: Option<u32>,
     /// The collective that was prepared last: ranks often share a call.
     prepared: Option<collective::Prepared>,
+    sends: sends::Sends,
     creations: deposit::Creations,
     memory: Memory,
     storage: Storage,
@@ -233,9 +240,11 @@ impl World {
             completion: Completion::default(),
             trigger: Path::default(),
             way: Flight::default(),
-            delays: Delays::at(Shared::Fabric, Duration::ZERO),
+            shared: Shared::Fabric,
+            delays: None,
             ready: None,
             prepared: None,
+            sends: sends::Sends::default(),
             creations: deposit::Creations::default(),
             memory: Memory::default(),
             storage: Storage::new(setup.file_system),
@@ -283,14 +292,12 @@ impl World {
             Wake::FileDone(index) => self.file_done(index, context),
             Wake::MemoryDone(socket) => self.memory_done(socket, context),
             Wake::Inject(index) => {
-                let message = self.outbox.remove(index as usize);
-                context.network.inject(context.now, &message, context.queue);
+                self.inject(index, context);
                 Ok(())
             }
             Wake::InjectAndReturn(index) => {
-                let message = self.outbox.remove(index as usize);
-                context.network.inject(context.now, &message, context.queue);
-                self.resume(Parcel::source_of(&message.cargo), context)
+                let rank = self.inject(index, context);
+                self.resume(rank, context)
             }
         };
         self.settle(outcome);
@@ -392,8 +399,11 @@ impl World {
 
     /// Hands `message` to the network at `at`, when its sender's overhead ends. With `ride`, the
     /// sender's call returns at that time, too. Says whether an event was needed for it.
+    #[inline(always)]
     fn transmit(&mut self, mut message: Message, at: Time, ride: bool, context: &mut Context) -> bool {
-        Parcel::set_path(&mut message.cargo, &self.path_until(at, context));
+        let mut path = self.trigger;
+        path.add(Cause::Software, at.since(context.now));
+        Parcel::set_path(&mut message.cargo, &path);
         if at == context.now {
             context.network.inject(at, &message, context.queue);
             return false;
@@ -403,6 +413,15 @@ impl World {
         let wake = if ride { Wake::InjectAndReturn(index) } else { Wake::Inject(index) };
         context.queue.push(at, Owner::new(Lane::Rank, rank), wake.encode());
         true
+    }
+
+    /// Hands a message of the outbox to the network, where it lies; gives its sender.
+    fn inject(&mut self, index: u32, context: &mut Context) -> u32 {
+        let message = &self.outbox[index as usize];
+        let rank = Parcel::source_of(&message.cargo);
+        context.network.inject(context.now, message, context.queue);
+        self.outbox.remove(index as usize);
+        rank
     }
 
     /// Schedules the return of the call of `rank`.

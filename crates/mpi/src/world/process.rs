@@ -19,8 +19,9 @@ use crate::world::matching::{Key, Lists};
 use crate::world::progress::Unanswered;
 use crate::world::request::Slot;
 
-/// One rank.
+/// One rank. What each message of a collective needs comes first, so that few cache lines hold it.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Process {
     /// Until then MPI's work on this rank is busy with what was begun.
     pub free: Time,
@@ -28,23 +29,24 @@ pub(crate) struct Process {
     ///
     /// [`Progress::Calls`]: crate::world::Progress::Calls
     pub seen: Time,
-    pub digest: Digest,
-    pub call: Call,
+    /// The number of its next message, of any kind.
+    pub next_message: u32,
+    /// Where the rank stands.
+    pub standing: Standing,
     /// The critical path up to now; in a call, up to the time `counted`.
     pub path: Path,
     /// Collectives under way.
     pub instances: Slab<Instance>,
-    /// Receives of collectives that wait for their message, and messages that came before them.
+    /// Receives of collectives that wait for their message.
     pub awaited: Lists<Awaited>,
+    /// Messages of collectives that came before their receives.
     pub early: Lists<Early>,
+    pub call: Call,
+    pub digest: Digest,
     /// The number of the next collective on the world communicator.
     pub world_sequence: u32,
-    /// The number of its next message, of any kind.
-    pub next_message: u32,
     /// No communicator that is made from now on has a number below this one beyond the first.
     pub comms_made: u32,
-    /// Where the rank stands.
-    pub standing: Standing,
     /// The call in which it stands.
     pub op: Option<Op>,
     pub requests: Vec<Slot>,
@@ -75,6 +77,9 @@ pub(crate) struct Rare {
 }
 
 impl Process {
+    /// Bytes that a message of a collective needs: up to the causes of the call.
+    pub const HOT: usize = std::mem::offset_of!(Process, call) + std::mem::offset_of!(Call, status);
+
     /// Occupies MPI's share of the CPU for `cost` from `earliest` or when it is free; gives the end.
     pub fn engage(&mut self, earliest: Time, cost: Duration) -> Time {
         self.free = self.free.max(earliest) + cost;
@@ -83,6 +88,14 @@ impl Process {
 
     pub fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
+    }
+
+    /// Keeps a collective that begins. Most ranks are in one at a time: the first memory is for one, not for several.
+    pub fn begin_instance(&mut self, instance: Instance) -> u32 {
+        if self.instances.capacity() == 0 {
+            self.instances.reserve_exact(1);
+        }
+        self.instances.insert(instance) as u32
     }
 }
 
@@ -104,43 +117,55 @@ pub(crate) enum Standing {
 
 /// The call in which a rank stands.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Call {
-    pub begin: Time,
+    /// Time up to which its causes are known.
+    pub counted: Time,
     /// When what has completed so far is complete.
     pub at: Time,
+    pub begin: Time,
     /// What is still to complete.
     pub outstanding: u32,
     /// Waits and tests: which requests; creations: their number.
     pub number: u32,
-    /// Of the message received by the call.
-    pub status: Status,
-    /// Time up to which its causes are known.
-    pub counted: Time,
     /// Causes of its time up to `counted`.
     pub causes: Causes,
-    pub flag: bool,
+    /// Of the message received by the call.
+    pub status: Status,
     pub matched: u64,
+    pub flag: bool,
 }
 
 impl Default for Call {
     fn default() -> Call {
-        Call::new(Time::ZERO)
+        Call::FIRST
     }
 }
 
 impl Call {
-    pub fn new(begin: Time) -> Call {
-        Call {
-            begin,
-            at: begin,
-            outstanding: 0,
-            number: 0,
-            status: Status::EMPTY,
-            counted: begin,
-            causes: Causes::default(),
-            flag: false,
-            matched: 0,
+    /// A call that begins at time zero.
+    const FIRST: Call = Call {
+        begin: Time::ZERO,
+        at: Time::ZERO,
+        outstanding: 0,
+        number: 0,
+        status: Status::EMPTY,
+        counted: Time::ZERO,
+        causes: Causes::NONE,
+        flag: false,
+        matched: 0,
+    };
+
+    /// Begins the next call. Most calls take no time and leave the causes at zero, which then stay untouched.
+    #[inline]
+    pub fn open(&mut self, begin: Time) {
+        if self.counted > self.begin {
+            self.causes = Causes::NONE;
         }
+        (self.begin, self.at, self.counted) = (begin, begin, begin);
+        (self.outstanding, self.number) = (0, 0);
+        self.status = Status::EMPTY;
+        (self.flag, self.matched) = (false, 0);
     }
 }
 

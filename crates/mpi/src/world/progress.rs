@@ -40,7 +40,7 @@ use engine::Time;
 
 use crate::operation::{Op, Work};
 use crate::world::cargo::Parcel;
-use crate::world::causes::Flight;
+use crate::world::flight::Flight;
 use crate::world::process::Process;
 use crate::world::send::Cleared;
 use crate::world::{Context, Outcome, World, text};

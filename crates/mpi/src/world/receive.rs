@@ -180,7 +180,7 @@ impl World {
             let at = self.processes[rank as usize].engage(context.now, cost);
             let data = envelope.data;
             let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
-            if envelope.arrived == context.now && self.awaits(rank, posting.target) {
+            if envelope.arrived == context.now && self.processes[rank as usize].awaits(posting.target) {
                 self.charge_arrival(rank, envelope.sent, envelope.injected, at, context);
             }
             return self.received(rank, posting.target, &message, context);

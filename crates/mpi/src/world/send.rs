@@ -28,7 +28,7 @@ use network::{Message, NicPair};
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
 use crate::world::calls::Flow;
 use crate::world::cargo::{Kind, Parcel, named};
-use crate::world::causes::Flight;
+use crate::world::flight::Flight;
 use crate::world::process::{Copies, Outgoing, Standing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::request::Sent;
@@ -304,7 +304,7 @@ impl World {
     }
 
     /// The message that carries `parcel` and `size` bytes of payload, the next one of its sender.
-    #[inline]
+    #[inline(always)]
     pub(super) fn message(&mut self, parcel: &Parcel, size: Bytes, notify_sent: bool) -> Message {
         let next = &mut self.processes[parcel.source as usize].next_message;
         let number = *next;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use engine::Bytes;
 use engine::registry::Entry;
-use mpi::collective::{ALGORITHMS, Algorithm, Cost, Idle, Kind, bounds, find, of_kind};
+use mpi::collective::{ALGORITHMS, Algorithm, Cost, Idle, Kind, Step, bounds, find, of_kind};
 use proptest::prelude::*;
 
 use crate::case::{Case, Parameters, many, parameters, sweep};
@@ -29,6 +29,22 @@ fn delivers(given: &Parameters) {
         assert_eq!(totals.sent, totals.received);
         if given.size == 1 && case.neighbours.is_empty() {
             assert_eq!(totals.rounds, 0, "{} alone has nothing to do", kind.name());
+        }
+    });
+}
+
+/// Formulas for the number of messages that a rank sends hold for all ranks.
+fn sends(given: &Parameters) {
+    each(given, |entry, _, case| {
+        let Some(formula) = entry.build.sends else { return };
+        for rank in 0..given.size {
+            let shape = case.shape(rank);
+            let (mut steps, mut round) = (Vec::new(), 0);
+            while (entry.build.round)(&shape, rank, round, &mut steps) {
+                round += 1;
+            }
+            let sent = steps.iter().filter(|step| matches!(step, Step::Send { .. })).count();
+            assert_eq!(formula(&shape, rank), sent as u64, "{}, rank {rank} of {}", entry.name, given.size);
         }
     });
 }
@@ -76,6 +92,12 @@ fn costs(given: &Parameters) {
 #[test]
 fn every_algorithm_delivers_the_right_data_for_any_number_of_ranks() {
     sweep().chain([many()]).for_each(|given| delivers(&given));
+}
+
+#[test]
+fn formulas_for_the_number_of_messages_hold_for_every_rank() {
+    assert!(ALGORITHMS.iter().any(|entry| entry.build.sends.is_some()));
+    sweep().for_each(|given| sends(&given));
 }
 
 #[test]

@@ -39,11 +39,13 @@ pub(super) struct Path {
 
 impl Path {
     /// How long `size` takes on it.
+    #[inline]
     pub fn idle(self, size: Bytes) -> IdleTime {
         IdleTime { latency: self.setup + self.latency, transfer: self.bandwidth.transfer(size) }
     }
 
     /// This path, of NICs and links, for messages of `regime`.
+    #[inline]
     pub fn under(self, regime: &Regime) -> Path {
         Path {
             latency: self.latency + regime.latency,
@@ -64,6 +66,7 @@ impl Alone {
     }
 
     /// The path of `message`.
+    #[inline]
     pub fn path(&self, message: &Message) -> Path {
         if message.from.host == message.to.host {
             return self.copy(message);
@@ -73,6 +76,7 @@ impl Alone {
     }
 
     /// The path of `message`, which stays within its host.
+    #[inline]
     pub fn copy(&self, message: &Message) -> Path {
         let memory = self.memory(message);
         let bandwidth = memory.bandwidth.min(memory.total_bandwidth);
@@ -80,6 +84,7 @@ impl Alone {
     }
 
     /// NICs and links between two hosts, for messages of whatever regime.
+    #[inline]
     pub fn links(&self, from: HostId, to: HostId) -> Path {
         let idle = self.fabric.idle(from, to);
         let bandwidth = self.payload_bandwidth(idle.bandwidth);

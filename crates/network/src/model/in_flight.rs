@@ -4,7 +4,7 @@
 //! message costs no allocation once the slots are there. A message to another part of the network has its
 //! slot here until it has left its sender, and one there from when it has crossed until it is delivered.
 
-use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token};
+use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token, prefetch_start};
 
 use crate::Part;
 use crate::message::{
@@ -97,6 +97,13 @@ impl<S> InFlight<S> {
         let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 messages are on their way");
         self.slots.push(slot);
         index
+    }
+
+    /// Asks the processor for the slot at `index`.
+    pub fn prefetch(&self, index: u32) {
+        if let Some(slot) = self.slots.get(index as usize) {
+            prefetch_start(slot, size_of::<Slot<S>>());
+        }
     }
 
     pub fn get(&self, index: u32) -> &Slot<S> {

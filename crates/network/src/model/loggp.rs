@@ -24,7 +24,7 @@ use engine::{Duration, Observer, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open, token};
-use crate::message::{Arrival, Crossing, IdleTime, LinkUse, Message, Network};
+use crate::message::{Arrival, Cargo, Crossing, IdleTime, LinkUse, Message, Network};
 use crate::nics::Chooser;
 use crate::{Fabric, HostParameters, Part};
 
@@ -129,6 +129,17 @@ impl Network for LogGP {
             return queue.place(later, key, token(Step::Delivered, index, 0));
         }
         arrivals.push(self.flight.tell(step, index));
+    }
+
+    fn prefetch(&self, token: Token) {
+        self.flight.prefetch(open(token).1);
+    }
+
+    fn upcoming_cargo(&self, token: Token) -> Option<&Cargo> {
+        match open(token) {
+            (Step::AtReceiver | Step::Delivered, index, _) => Some(&self.flight.get(index).message.cargo),
+            _ => None,
+        }
     }
 
     fn idle_parts(&self, message: &Message) -> IdleTime {

@@ -33,6 +33,13 @@ pub struct Domain {
 /// Events and messages between two polls.
 pub(super) const POLL_EVERY: u64 = 1 << 14;
 
+/// Events ahead of the present one for which messages are prefetched,
+const FAR: usize = 9;
+/// then their receivers,
+const MIDDLE: usize = 6;
+/// then the collectives of those.
+const NEAR: usize = 3;
+
 /// The function that a domain asks now and then whether to go on.
 pub(super) struct Poll<'a> {
     /// Decides whether to go on; asked after each [`POLL_EVERY`] of work.
@@ -102,7 +109,11 @@ impl Domain {
         if self.failed() {
             return asked;
         }
+        let is_large = self.world.is_large();
         while let Some(event) = self.queue.pop_before(end) {
+            if is_large {
+                self.prefetch();
+            }
             while event.time > next_sample {
                 self.sample(next_sample);
                 next_sample = self.links.next_sample();
@@ -140,6 +151,28 @@ impl Domain {
             }
         }
         asked
+    }
+
+    /// Asks for what the next events need, the further ahead the more there is to be found on the way to it.
+    #[inline]
+    fn prefetch(&self) {
+        let Domain { world, network, queue, .. } = self;
+        if let Some(token) = queue.upcoming(FAR) {
+            match token.lane() {
+                Lane::Rank => world.prefetch(token),
+                Lane::Network => network.prefetch(token),
+            }
+        }
+        let cargo_of = |ahead| {
+            let token = queue.upcoming(ahead).filter(|token| token.lane() == Lane::Network)?;
+            network.upcoming_cargo(token)
+        };
+        if let Some(cargo) = cargo_of(MIDDLE) {
+            world.prefetch_receiver(cargo);
+        }
+        if let Some(cargo) = cargo_of(NEAR) {
+            world.prefetch_collectives(cargo);
+        }
     }
 
     /// Time before which all events were handled, if the domain was left in the middle of an instant or a window.

@@ -17,7 +17,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "gather to rank 0, then broadcast, both by binomial trees",
     source: "Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: super::KINDS, round, layout: |_| Layout::Blocks, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: super::KINDS,
+        round,
+        layout: |_| Layout::Blocks,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

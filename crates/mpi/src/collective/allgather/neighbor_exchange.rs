@@ -24,6 +24,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Blocks,
         cost,
+        sends: None,
         fits: |shape| shape.size % 2 == 0,
     },
 };

@@ -20,6 +20,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Blocks,
         cost,
+        sends: None,
         fits: |shape| shape.power_of_two(),
     },
 };

@@ -15,7 +15,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "p - 1 rounds, one block to the right in each",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
-    build: Algorithm { kinds: super::KINDS, round, layout: |_| Layout::Blocks, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: super::KINDS,
+        round,
+        layout: |_| Layout::Blocks,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -26,6 +26,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Twice,
         cost,
+        sends: Some(|shape, _| shape.doublings().into()),
         fits: |shape| shape.call.commutative,
     },
 };

@@ -20,6 +20,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Chunks(1),
         cost,
+        sends: None,
         fits: |_| true,
     },
 };

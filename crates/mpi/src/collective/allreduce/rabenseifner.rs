@@ -27,6 +27,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |shape| Layout::Chunks(Fold::new(shape.size).power),
         cost,
+        sends: None,
         fits: |_| true,
     },
 };

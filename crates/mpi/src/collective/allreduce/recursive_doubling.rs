@@ -24,6 +24,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Chunks(1),
         cost,
+        sends: Some(|shape, rank| Fold::new(shape.size).sends(rank)),
         fits: |_| true,
     },
 };

@@ -25,6 +25,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |shape| Layout::Segmented { chunks: shape.size, segments: segments(shape) },
         cost,
+        sends: None,
         fits: |shape| shape.call.commutative,
     },
 };

@@ -16,7 +16,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "log2(p) rounds for any p, half of all blocks 2^k ahead in each",
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Alltoall], round, layout: |_| Layout::Rotated, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Alltoall],
+        round,
+        layout: |_| Layout::Rotated,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

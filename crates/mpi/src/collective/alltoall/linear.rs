@@ -23,6 +23,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Exchange,
         cost,
+        sends: None,
         fits: |_| true,
     },
 };

@@ -16,7 +16,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "log2(p) rounds, in each a message to the rank 2^k ahead",
     source: "Hensgen, Finkel, Manber 1988",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Barrier], round, layout: |_| Layout::Nothing, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Barrier],
+        round,
+        layout: |_| Layout::Nothing,
+        cost,
+        sends: Some(|shape, _| shape.doublings().into()),
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

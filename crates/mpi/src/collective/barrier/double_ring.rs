@@ -15,7 +15,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "a token passes all ranks twice",
     source: "Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Barrier], round, layout: |_| Layout::Nothing, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Barrier],
+        round,
+        layout: |_| Layout::Nothing,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -17,7 +17,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange with the rank that differs in bit k; folds to a power of two",
     source: "Open MPI coll/base; Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Barrier], round, layout: |_| Layout::Nothing, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Barrier],
+        round,
+        layout: |_| Layout::Nothing,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

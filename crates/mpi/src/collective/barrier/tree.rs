@@ -16,7 +16,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up and down a binomial tree",
     source: "Open MPI coll/base; Mellor-Crummey, Scott 1991",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Barrier], round, layout: |_| Layout::Nothing, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Barrier],
+        round,
+        layout: |_| Layout::Nothing,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -17,7 +17,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "down a binomial tree, whole vector",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Bcast], round, layout: |_| Layout::Chunks(1), cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Bcast],
+        round,
+        layout: |_| Layout::Chunks(1),
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

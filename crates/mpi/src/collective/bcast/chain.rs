@@ -18,7 +18,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "segments down a chain of all ranks (pipelined)",
     source: "Pjesivac-Grbic et al. 2007",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Bcast], round, layout: |_| Layout::Segments, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Bcast],
+        round,
+        layout: |_| Layout::Segments,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

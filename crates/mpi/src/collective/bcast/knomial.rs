@@ -18,7 +18,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "down a k-nomial tree of radix 4, whole vector",
     source: "Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Bcast], round, layout: |_| Layout::Chunks(1), cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Bcast],
+        round,
+        layout: |_| Layout::Chunks(1),
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 const RADIX: u32 = 4;

@@ -15,7 +15,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "the root sends to one rank after another",
     source: "Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Bcast], round, layout: |_| Layout::Chunks(1), cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Bcast],
+        round,
+        layout: |_| Layout::Chunks(1),
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 pub(in crate::collective) fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -24,6 +24,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |shape| Layout::Chunks(shape.size),
         cost,
+        sends: None,
         fits: |shape| shape.power_of_two(),
     },
 };

@@ -23,6 +23,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |shape| Layout::Chunks(shape.size),
         cost,
+        sends: None,
         fits: |_| true,
     },
 };

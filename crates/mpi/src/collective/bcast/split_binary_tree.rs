@@ -22,7 +22,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "half the vector down each side of a binary tree (pipelined), then the sides swap",
     source: "Pjesivac-Grbic et al. 2007; Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Bcast], round, layout, cost, fits: |_| true },
+    build: Algorithm { kinds: &[Kind::Bcast], round, layout, cost, sends: None, fits: |_| true },
 };
 
 fn layout(shape: &Shape) -> Layout {

@@ -18,7 +18,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up a binomial tree",
     source: "Thakur, Rabenseifner, Gropp 2005; MPICH",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Gather], round, layout: |_| Layout::Blocks, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Gather],
+        round,
+        layout: |_| Layout::Blocks,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 /// How many rounds `rank` has in a gather to `root`.

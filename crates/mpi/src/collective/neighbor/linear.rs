@@ -29,6 +29,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Exchange,
         cost,
+        sends: None,
         fits: |shape| shape.neighbours.is_some(),
     },
 };

@@ -22,7 +22,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "segments up a balanced binary tree, in the order of ranks (pipelined)",
     source: "Pjesivac-Grbic et al. 2007; Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Reduce], round, layout: |_| Layout::Segments, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Reduce],
+        round,
+        layout: |_| Layout::Segments,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 /// The rank where the tree ends.

@@ -18,7 +18,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up a binomial tree, whole vector",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Reduce], round, layout: |_| Layout::Chunks(1), cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Reduce],
+        round,
+        layout: |_| Layout::Chunks(1),
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn tree_root(shape: &Shape) -> u32 {

@@ -22,6 +22,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Segments,
         cost,
+        sends: None,
         fits: |shape| shape.call.commutative || shape.call.root == 0,
     },
 };

@@ -17,7 +17,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "all send to the root, which combines",
     source: "Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Reduce], round, layout: |_| Layout::Chunks(1), cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Reduce],
+        round,
+        layout: |_| Layout::Chunks(1),
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 pub(in crate::collective) fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -21,6 +21,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
         round,
         layout: |_| Layout::Blocks,
         cost,
+        sends: None,
         fits: |shape| shape.call.commutative,
     },
 };

@@ -21,7 +21,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange the blocks of all others with the rank that differs in bit k, in order",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
-    build: Algorithm { kinds: super::KINDS, round, layout: |_| Layout::Blocks, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: super::KINDS,
+        round,
+        layout: |_| Layout::Blocks,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -18,7 +18,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up a binomial tree to rank 0, which sends each rank its block",
     source: "Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: super::KINDS, round, layout: |_| Layout::Blocks, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: super::KINDS,
+        round,
+        layout: |_| Layout::Blocks,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

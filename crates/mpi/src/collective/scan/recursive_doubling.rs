@@ -17,7 +17,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange groups' partial results with the rank that differs in bit k",
     source: "MPICH; Open MPI coll/base",
     parameters: &[],
-    build: Algorithm { kinds: super::KINDS, round, layout: |_| Layout::Twice, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: super::KINDS,
+        round,
+        layout: |_| Layout::Twice,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

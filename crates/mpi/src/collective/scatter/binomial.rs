@@ -18,7 +18,14 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "down a binomial tree",
     source: "Thakur, Rabenseifner, Gropp 2005; MPICH",
     parameters: &[],
-    build: Algorithm { kinds: &[Kind::Scatter], round, layout: |_| Layout::Blocks, cost, fits: |_| true },
+    build: Algorithm {
+        kinds: &[Kind::Scatter],
+        round,
+        layout: |_| Layout::Blocks,
+        cost,
+        sends: None,
+        fits: |_| true,
+    },
 };
 
 fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {

@@ -1,0 +1,52 @@
+//! Memory that the next events need, asked for before they come: many ranks do not fit into a core's own caches, and a
+//! message touches a dozen lines of them.
+
+use engine::{Token, prefetch_start};
+use network::Cargo;
+
+use crate::world::cargo::Parcel;
+use crate::world::process::Process;
+use crate::world::{Wake, World};
+
+/// Ranks above which their states leave little room in a core's own caches.
+const MANY: usize = 1000;
+
+impl World {
+    /// True if there are so many ranks that it pays to prefetch.
+    pub fn is_large(&self) -> bool {
+        self.processes.len() > MANY
+    }
+
+    /// Asks for the memory that an event of this world will need.
+    pub fn prefetch(&self, token: Token) {
+        match Wake::decode(token) {
+            Wake::Return(rank) => self.prefetch_process(rank),
+            Wake::Inject(index) | Wake::InjectAndReturn(index) => {
+                if let Some(message) = self.outbox.get(index as usize) {
+                    prefetch_start(message, size_of_val(message));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for the receiver of a message.
+    pub fn prefetch_receiver(&self, cargo: &Cargo) {
+        self.prefetch_process(Parcel::dest_of(cargo));
+    }
+
+    /// Asks for the collectives of the receiver of a message.
+    pub fn prefetch_collectives(&self, cargo: &Cargo) {
+        let Some(process) = self.processes.get(Parcel::dest_of(cargo)) else { return };
+        process.awaited.prefetch();
+        if let Some(instance) = process.instances.get(0) {
+            prefetch_start(instance, size_of_val(instance));
+        }
+    }
+
+    fn prefetch_process(&self, rank: u32) {
+        if let Some(process) = self.processes.get(rank) {
+            prefetch_start(process, Process::HOT);
+        }
+    }
+}
