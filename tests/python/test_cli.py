@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+from hopcast import run
 from hopcast.cli import arguments, exits, overrides, progress
 from hopcast.cli.run import command as run_command
 from hopcast.errors import InputError
@@ -232,6 +233,15 @@ def test_the_screen_says_how_long_and_why() -> None:
     ):
         assert words in done.stdout
     assert done.stderr == ""
+
+
+def test_a_pattern_computes_as_long_as_it_is_told() -> None:
+    """`--compute` after a pattern's name is the pattern's, as `kwargs` says it in Python."""
+    done = hopcast(
+        *["run", "crossbar", "-n", "8", "--quiet", "halo3d", "--iterations", "10", "--compute", "3us"]
+    )
+    wanted = run("crossbar", "halo3d", 8, kwargs={"iterations": 10, "compute": "3us"}).summary["outcome_hash"]
+    assert done.stdout.endswith(f"outcome {wanted}\n")
 
 
 def test_json_is_the_report_and_nothing_else() -> None:

@@ -307,6 +307,10 @@ def _job(platform: str, workload: str, args: tuple[str, ...], flags: dict) -> Jo
         raise InputError("--records N keeps calls for the timeline, which is written with --out DIR")
     if flags["statistics"] not in (None, "none") and flags["out"] is None and not flags["as_json"]:
         raise InputError(f"--statistics {flags['statistics']} keeps tables, which are written with --out DIR")
+    if flags["compute"] is not None and not (is_program or is_trace or several):
+        # Patterns have a parameter of this name.
+        args += ("--compute", flags["compute"])
+        flags = {**flags, "compute": None}
     return Job(
         platform=platform,
         program=workload,
