@@ -75,6 +75,16 @@ impl Causes {
         self.0[cause as usize] += time;
     }
 
+    /// Takes off `time`, that of software first: work is all that is counted before it is done.
+    pub fn take_back(&mut self, time: Duration) {
+        let mut left = time;
+        for cause in [Cause::Software].into_iter().chain(Cause::ALL) {
+            let taken = self.of(cause).min(left);
+            self.0[cause as usize] = self.of(cause).saturating_sub(taken);
+            left = left.saturating_sub(taken);
+        }
+    }
+
     /// The time of `cause`.
     pub fn of(&self, cause: Cause) -> Duration {
         self.0[cause as usize]
@@ -121,6 +131,12 @@ impl Path {
         if let Some(sum) = self.0.get_mut(cause as usize) {
             *sum += time.0;
         }
+    }
+
+    /// Takes off `time` of software, which was counted before it was done.
+    pub fn take_back(&mut self, time: Duration) {
+        let software = &mut self.0[Cause::Software as usize];
+        *software = software.saturating_sub(time.0);
     }
 
     /// The time of `cause` on the path; zero for causes that lie on no path.

@@ -74,7 +74,7 @@ pub(crate) struct Parcel {
     /// Eager, data and recalled: the handle of the user's data. Requests: the length of the payload. Clear: when
     /// the request had come \[ps\].
     pub word: u64,
-    /// When the send was called. Clear: when request and receive had met.
+    /// When the send was called. Clear: when request and receive had met. Data: when the clearance had come.
     pub sent: Time,
     /// Collectives: the latest entry that the message depends on \[ps\]. Clear and data of others: for how long the
     /// handshake has stood at ranks outside MPI \[ps\].

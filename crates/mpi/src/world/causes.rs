@@ -96,9 +96,21 @@ impl Process {
             let cause = of_call(op, self.call.flag);
             let time = self.call.charge(now, cause);
             self.path.add(cause, time);
+        } else if now < self.call.counted {
+            self.cut_call(now);
         }
         let time = now.since(self.call.begin);
         assert!(self.call.causes.total() == time, "causes sum to {:?} of {time:?}", self.call.causes);
+    }
+
+    /// The call returns, since one of the operations that it awaits is complete, while the rank still works for another:
+    /// takes back what was counted of that work beyond `now`.
+    #[cold]
+    fn cut_call(&mut self, now: Time) {
+        let beyond = self.call.counted.since(now);
+        self.call.counted = now;
+        self.call.causes.take_back(beyond);
+        self.path.take_back(beyond);
     }
 
     /// True if the call in which the rank stands waits for `target`.
@@ -246,9 +258,8 @@ impl World {
         let back = Message { from: request.to, to: request.from, ..request };
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
-        let overheads = |size| self.overheads(rank, incoming.source, size);
-        let work = overheads(Bytes(0)).1 + overheads(arrival.message.size).0;
-        let answered = Flight::new(theirs.saturating_sub(work), context.network.idle_parts(&back));
+        let answer = parcel.sent.since(incoming.answered).min(theirs);
+        let answered = Flight::new(answer, context.network.idle_parts(&back));
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
         let spans = [

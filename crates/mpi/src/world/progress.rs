@@ -139,7 +139,7 @@ impl World {
                     self.send_clearance(rank, incoming, outgoing, arrived, context);
                 }
                 Unanswered::Clear { parcel, arrived, flight } => {
-                    let cleared = Cleared { flight, stalled: now.since(arrived) };
+                    let cleared = Cleared { flight, arrived, stalled: now.since(arrived) };
                     self.send_data(&parcel, cleared, context)?;
                 }
                 Unanswered::Recall { answer } => self.answer_recall(&answer, context),

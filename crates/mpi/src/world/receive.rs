@@ -274,7 +274,7 @@ impl World {
         }
         let at = self.processes[rank as usize].engage(context.now, cost);
         let key = Key { context: incoming.context, source: incoming.source, tag: incoming.tag };
-        let message = Received { key, bytes: size.0, data: parcel.word, sent: parcel.sent, at };
+        let message = Received { key, bytes: size.0, data: parcel.word, sent: incoming.sent, at };
         self.charge_data(rank, &incoming, parcel, arrival, at, context);
         self.received(rank, incoming.target, &message, context)
     }

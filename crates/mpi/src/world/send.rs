@@ -45,8 +45,10 @@ pub(super) struct Begun {
 /// Course of the answer to a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cleared {
-    /// Its flight.
+    /// Its flight,
     pub flight: Flight,
+    /// and the end of that.
+    pub arrived: Time,
     /// Time that it has waited at the sender for progress.
     pub stalled: Duration,
 }
@@ -136,7 +138,7 @@ impl World {
     pub(super) fn clear_to_send(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
         let process = &mut self.processes[parcel.dest as usize];
         if process.has_seen(context.now) {
-            let cleared = Cleared { flight: self.way, stalled: Duration::ZERO };
+            let cleared = Cleared { flight: self.way, arrived: context.now, stalled: Duration::ZERO };
             return self.send_data(parcel, cleared, context);
         }
         process.answer_later(Unanswered::Clear { parcel: *parcel, arrived: context.now, flight: self.way });
@@ -183,7 +185,7 @@ impl World {
             high: parcel.high,
             low: parcel.low,
             word: outgoing.data,
-            sent: outgoing.sent,
+            sent: cleared.arrived,
             extra: if in_round { self.latest_of(rank, outgoing.target) } else { handshake.stalled.0 },
         };
         let message = Message { nics: outgoing.nics, ..self.message(&data, size, !copies) };
