@@ -110,7 +110,8 @@ fn a_fast_link_carries_what_slower_ones_bring_and_take() {
     let fabric = line(1, &[4], 4, 200).fabric();
     let options = PacketOptions { buffer: Some(Bytes(4096)), ..OPTIONS };
     for count in [1, 2, 10, 100] {
-        let messages: Vec<_> = (0..4).map(|host| send(0, (host, 0), (host + 4, 0), count * 120)).collect();
+        let message = |host: u32| common::message((host, 0), (host + 4, 0), count * 120, host.into());
+        let messages: Vec<_> = (0..4).map(|host| (Time(0), message(host))).collect();
         let outcome = simulate(&fabric, &options, &messages);
         assert_eq!(delivered_ns(&outcome)[3], 920 + 128 * (count - 1));
         let times = common::run(&mut model(&fabric, 1, &options), &messages);

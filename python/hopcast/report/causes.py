@@ -269,6 +269,10 @@ def _twice(keys: tuple[str, ...]) -> str:
     return f"twice the bandwidth of {units.listed([names[key] for key in keys])}"
 
 
+_AS_FULL = 1.05
+"""Up to this ratio of their utilisations two resources are called alike."""
+
+
 def _widened(limit: Limit, full: dict | None) -> Limit:
     """`limit` with its gain as the next fullest resource caps it; both widened if that is nearly as full.
 
@@ -297,5 +301,6 @@ def _widened(limit: Limit, full: dict | None) -> Limit:
     verb = "is" if following == "memory" else "are"
     name = words[following][0].upper() + words[following][1:]
     keys = (*limit.keys, following)
-    both = replace(limit, why=f"{limit.why} {name} {verb} nearly as full.", change=_twice(keys), keys=keys)
+    how = "even fuller" if full[following] > _AS_FULL * named else "nearly as full"
+    both = replace(limit, why=f"{limit.why} {name} {verb} {how}.", change=_twice(keys), keys=keys)
     return _widened(both, full)
