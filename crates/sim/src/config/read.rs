@@ -176,9 +176,11 @@ fn not_a_section(section: &Section, node: &Node) -> InputError {
 
 /// Hint at where `key`, which `section` of this kind does not know, belongs.
 fn belongs(section: &Section, kind: Option<&str>, key: &str) -> Option<String> {
-    let inner = sections().iter().find(|one| one.name.rsplit_once('.').is_some_and(|(_, name)| name == key));
-    if let Some(inner) = inner {
-        return Some(format!("it is the section {}", header(inner)));
+    let is_inner = |one: &&Section| one.name.rsplit_once('.').is_some_and(|(_, name)| name == key);
+    match &sections().iter().filter(is_inner).map(header).collect::<Vec<_>>()[..] {
+        [] => {}
+        [one] => return Some(format!("it is the section {one}")),
+        several => return Some(format!("it is one of the sections {}", several.join(", "))),
     }
     if let Content::Model { choices, .. } = &section.content {
         let has = |choice: &&Choice| {
