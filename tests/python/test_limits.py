@@ -360,3 +360,18 @@ def test_half_the_overheads_are_those_of_messages_within_a_host_too(tmp_path) ->
     limit = report.summary["limit"]
     assert (limit["kind"], limit["source"]) == ("software", "simulation")
     assert limit["saves"] == pytest.approx(30 / 60.6)
+
+
+def test_of_two_crowded_resources_the_fuller_is_named() -> None:
+    """A halo on Hopper: messages wait longest at NICs, but twice the NICs' rate saves nothing."""
+
+    def halo(**overrides):
+        return hopcast.run(
+            "hopper", "halo3d", 1024, kwargs={"bytes": "64 KiB", "iterations": 3}, set=overrides
+        )
+
+    this = halo()
+    assert this.summary["contention"][0]["at"] == "NIC"
+    assert this.summary["limit"]["kind"] == "links"
+    assert halo(**{"nic.bandwidth": "20.21 GB/s"}).makespan_s > 0.98 * this.makespan_s
+    assert halo(**{"link.bandwidth": "9.375 GB/s"}).makespan_s < 0.85 * this.makespan_s

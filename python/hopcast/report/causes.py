@@ -199,8 +199,7 @@ def _is_serial(balance: dict) -> bool:
 def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
     held, flowing = path["contention_s"] / whole, path["bandwidth_s"] / whole
     saves = (held + flowing) / 2
-    places = summary["contention"]
-    place = places[0]["at"] if places and held > _CONTENDED * (held + flowing) else None
+    place = _where(summary) if held > _CONTENDED * (held + flowing) else None
     if summary["hosts_used"] == 1:
         place = "memory"
     share = units.percent(held + flowing)
@@ -227,6 +226,22 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
         name = "the network" if place == "network" else f"links of class '{place}'"
         why = f"Contention on {name} limits this run: transfers are {share} of its critical path."
     return _widened(Limit(kind, why, _twice(keys), saves, keys), full)
+
+
+def _where(summary: dict) -> str | None:
+    """Where contention limits the run: of the places with much of it, the one at the fullest resource."""
+    places, full = summary["contention"], summary.get("utilisation") or {}
+    named = {"NIC": "nic", "memory": "memory"}
+    times: dict[str, float] = {}
+    for entry in places:
+        resource = named.get(entry["at"], "links")
+        times[resource] = times.get(resource, 0.0) + entry["time_s"]
+    most = max(times.values(), default=0.0)
+    candidates = [resource for resource, time in times.items() if time >= _MUCH * most]
+    if not candidates:
+        return None
+    fullest = max(candidates, key=lambda resource: (full.get(resource, 0.0), times[resource]))
+    return next(entry["at"] for entry in places if named.get(entry["at"], "links") == fullest)
 
 
 def _are_paths_fullest(full: dict | None) -> bool:
@@ -269,6 +284,8 @@ def _twice(keys: tuple[str, ...]) -> str:
     return f"twice the bandwidth of {units.listed([names[key] for key in keys])}"
 
 
+_MUCH = 1 / 3
+"""Share of the most contended resource's contention from which on a fuller one is the limit."""
 _AS_FULL = 1.05
 """Up to this ratio of their utilisations two resources are called alike."""
 

@@ -33,9 +33,9 @@ pub struct BusyLink {
     pub utilisation: f64,
 }
 
-/// The busiest links of a run of length `makespan`, the busiest first.
+/// The busiest links of a run of length `makespan`, the fullest first.
 pub fn busiest_links(links: &Links, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {
-    let busiest = busiest(links.totals(), MOST_BUSIEST);
+    let busiest = busiest(links.totals(), |link| names.rate(link), MOST_BUSIEST);
     let parallel = names.parallel(busiest.iter().map(|used| used.link));
     let describe = |(used, place): (&LinkUse, &Parallel)| {
         let (from, to) = names.ends(used.link);

@@ -270,17 +270,25 @@ impl LinkNames<'_> {
 
     /// \[B/s\]; infinite where the link is never the limit.
     pub fn bandwidth(&self, link: LinkId) -> f64 {
-        match self.fabric.topology.link(link).bandwidth {
+        match self.rate(link) {
             Bandwidth::INFINITE => f64::INFINITY,
             bandwidth => bandwidth.0 as f64,
         }
     }
+
+    /// Its rate.
+    pub fn rate(&self, link: LinkId) -> Bandwidth {
+        self.fabric.topology.link(link).bandwidth
+    }
 }
 
-/// The busiest link first: by busy time, then bytes, then number.
-pub fn busiest(totals: &[LinkUse], most: usize) -> Vec<LinkUse> {
+/// The fullest link first: by the time that its bytes take at its `rate`, then busy time, bytes, and number.
+pub fn busiest(totals: &[LinkUse], rate: impl Fn(LinkId) -> Bandwidth, most: usize) -> Vec<LinkUse> {
     let mut used: Vec<_> = totals.iter().filter(|link| link.transfers > 0).copied().collect();
-    used.sort_by_key(|link| (std::cmp::Reverse((link.busy, link.bytes)), link.link));
+    used.sort_by_cached_key(|link| {
+        let full = rate(link.link).transfer(link.bytes);
+        (std::cmp::Reverse((full, link.busy, link.bytes)), link.link)
+    });
     used.truncate(most);
     used
 }
@@ -313,8 +321,11 @@ mod tests {
             transfers: 1,
             busy: Duration(busy),
         };
-        let order: Vec<u32> =
-            busiest(&[link(0, 1, 9), link(1, 5, 1), link(2, 5, 2)], 2).iter().map(|l| l.link.0).collect();
-        assert_eq!(order, [2, 1]);
+        let links = [link(0, 1, 9), link(1, 5, 1), link(2, 5, 2)];
+        let order = |rate: fn(LinkId) -> Bandwidth| -> Vec<u32> {
+            busiest(&links, rate, 2).iter().map(|used| used.link.0).collect()
+        };
+        assert_eq!(order(|_| Bandwidth::INFINITE), [2, 1]);
+        assert_eq!(order(|link| Bandwidth(if link.0 == 1 { 1 } else { 9 })), [1, 0]);
     }
 }
