@@ -38,7 +38,9 @@ def test_what_ends_without_mpi_finalize_is_partial(mpi: Mpi, tmp_path: Path) -> 
     done = hopcast("trace", "record", "-o", out, *words, check=False)
     assert "a partial recording: 2 of 2 ranks have no MPI_Finalize" in done.stderr
     report = json.loads(hopcast("run", "crossbar", "--json", out).stdout)
-    assert (report["failure"], report["partial"], report["ranks_finished"]) == (None, True, 2)
+    assert (report["failure"], report["partial"]) == (None, True)
+    # The launcher may have ended the slower rank within the barrier that the other had left.
+    assert report["ranks_finished"] in (1, 2)
 
 
 @pytest.mark.parametrize(
