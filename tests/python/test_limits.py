@@ -260,6 +260,31 @@ def test_what_is_nearly_as_full_caps_the_gain_or_is_widened_too(tmp_path, kind, 
     assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
 
 
+NARROW_LINK = [
+    # One message at a time, so that nothing contends: of 1 GB/s links and 5 GB/s NICs, links decide.
+    ("1 GB/s", ["link.bandwidth"], 1 / 2),
+    ("2 GB/s", ["link.bandwidth"], 1 / 2),
+    # Of 4 GB/s links, four fifths of the time are left.
+    ("4 GB/s", ["nic.bandwidth", "link.bandwidth"], 1 / 2),
+    ("20 GB/s", ["nic.bandwidth"], 1 / 2),
+]
+
+
+@pytest.mark.parametrize(("link", "widened", "saves"), NARROW_LINK)
+@pytest.mark.parametrize("model", ["flow", "packet"])
+def test_bandwidth_without_contention_is_that_of_the_narrowest(tmp_path, model, link, widened, saves):
+    platform = TORUS.replace('bandwidth = "1 GB/s"', f'bandwidth = "{link}"', 1)
+    this = job(tmp_path, platform, one_to_one, 2, ppn=1, model=model)
+    report = simulate(this)
+    estimate = dict(report.limit)
+    assert estimate["kind"] == "bandwidth", causes.sentence(estimate)
+    assert estimate["saves"] == pytest.approx(saves, rel=0.05)
+    what_if.simulated(this, report)
+    applied = report.what_if[0]
+    assert sorted(key for key, _ in applied["overrides"]) == sorted(widened)
+    assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
+
+
 def test_python_simulates_what_the_command_line_does(tmp_path):
     (tmp_path / "platform.toml").write_text(TAPERED)
     command = [str(tmp_path / "platform.toml"), "alltoall", "--bytes", "1MiB", "-n", "8", "--ppn", "1"]
@@ -320,6 +345,7 @@ def test_the_screen_says_the_sentence_and_what_was_simulated(tmp_path):
     command = [str(tmp_path / "platform.toml"), "alltoall", "--bytes", "1MiB", "-n", "8", "--ppn", "1"]
     plain = CliRunner().invoke(run_command, command).output
     assert "Contention on links of class" in plain
+    assert "would be up to" in plain
     assert "an estimate from its" in plain
     simulated = CliRunner().invoke(run_command, [*command, "--what-if"]).output
     assert "What if, simulated" in simulated

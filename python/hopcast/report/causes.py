@@ -98,9 +98,12 @@ def limit_of(summary: dict) -> dict | None:
 
 def sentence(limit: dict) -> str:
     """The limit of a run and what would change it, in words."""
-    percent = 100 * limit["saves"]
+    percent, simulated = 100 * limit["saves"], limit["source"] == "simulation"
     effect = f"{percent:.0f} % shorter" if percent >= 0 else f"{-percent:.0f} % longer"
-    source = "simulated" if limit["source"] == "simulation" else "an estimate from its critical path"
+    if not simulated:
+        # Once the critical path is shorter, another chain of dependencies may be the longest.
+        effect = f"up to {effect}"
+    source = "simulated" if simulated else "an estimate from its critical path"
     return f"{limit['why']} With {limit['change']}, the run would be {effect} ({source})."
 
 
@@ -210,7 +213,7 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
         kind, keys = "memory", ("memory",)
         why = f"The memory of nodes limits this run: messages within them are {share} of its critical path."
     elif place is None:
-        kind, keys = "bandwidth", ("nic", "links")
+        kind, keys = "bandwidth", _fullest_on_the_way(full)
         why = f"Bandwidth limits this run: the bytes of messages are {share} of its critical path."
     elif place == "NIC" and _is_incast(summary):
         kind, keys, balance = "incast", ("nic",), summary["balance"]
@@ -242,6 +245,13 @@ def _where(summary: dict) -> str | None:
         return None
     fullest = max(candidates, key=lambda resource: (full.get(resource, 0.0), times[resource]))
     return next(entry["at"] for entry in places if named.get(entry["at"], "links") == fullest)
+
+
+def _fullest_on_the_way(full: dict | None) -> tuple[str, ...]:
+    """The fuller of NICs and links, or both where the model does not know."""
+    if not full or full["nic"] == full["links"]:
+        return ("nic", "links")
+    return ("nic",) if full["nic"] > full["links"] else ("links",)
 
 
 def _are_paths_fullest(full: dict | None) -> bool:
