@@ -1,10 +1,12 @@
 # hopcast: build, test, demonstrate. Everything that is built goes into target/ (Rust) and .venv/ (Python).
 #
-#   make demo      build everything and predict a real workload
+#   make demo      build everything, quickly, and predict a real workload
+#   make fast      build everything for speed: runs take some 10 % less time, and the build twice as long
 #   make test      build everything and pass all tests: exactly what CI runs
 #   make check     the same, in two parts: check-fast (about a minute) and check-full
 #   make fuzz      feed damaged traces to the readers for a minute
-#   make bench     measure the speed of the simulation
+#   make bench     measure the speed of the simulation, as `make fast` builds it
+#   make wheel     a wheel that holds everything, in dist/
 #   make validate  compare with published measurements and closed forms
 #   make valgrind  all programs of tests/programs in valgrind (needs some minutes, and valgrind)
 #   make docs      write the reference pages, and the outputs of the guide's commands, anew
@@ -16,7 +18,10 @@ BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs clean build native lint tidy
+# The profile of Cargo that `make build` takes: `release`, or `fast` with link-time optimisation.
+PROFILE ?= release
+
+.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs clean build fast native wheel lint tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -28,7 +33,7 @@ check: check-fast check-full
 
 check-fast: lint tidy
 
-check-full: build
+check-full: build $(VENV)/.tools
 	@./.ci/packages
 	cargo test --workspace
 	$(MAKE) fuzz
@@ -49,40 +54,55 @@ tidy: $(VENV)/.tools
 fuzz:
 	HOPCAST_FUZZ_SECONDS=15 cargo test --package workload --test dumpi_fuzz --test readers_fuzz --test otf2_replay --test chakra damaged -- --nocapture
 
-bench: build
+bench: fast
 	bench/run.sh $(BIN)
 
 # Needs some minutes; what lacks its recordings ($HOPCAST_DATA) is skipped with one line.
-validate: build
+validate: fast $(VENV)/.tools
 	$(BIN)/python validation/all.py
 
-valgrind: build
+valgrind: build $(VENV)/.tools
 	HOPCAST_VALGRIND=all $(BIN)/python -m pytest --quiet tests/programs/test_valgrind.py
 
-docs: build
+docs: build $(VENV)/.tools
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/outputs.py
 
 build: $(VENV)/.hopcast
 
+fast:
+	@[ $(VENV)/.fast -nt $(VENV)/.hopcast ] || touch -c -d @0 $(VENV)/.hopcast
+	$(MAKE) --no-print-directory PROFILE=fast build
+	@touch $(VENV)/.fast
+
 # The package with its Rust core, editable: Python files count at once, Rust files are built again.
-$(VENV)/.hopcast: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
-	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+$(VENV)/.hopcast: $(VENV)/.build-tools pyproject.toml $(RUST_SOURCES)
+	PIP_QUIET=1 PIP_NO_COMPILE=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) HOPCAST_PROFILE=$(PROFILE) \
+	  $(BIN)/maturin develop --profile $(PROFILE) --quiet
 	$(MAKE) --no-print-directory native
 	@touch $@
+	@[ $(PROFILE) != release ] || echo "Built quickly. 'make fast' builds for speed: runs take some 10 % less time."
 
 # The MPI library of compiled programs, its header, the launcher, and the recorder, beside the package's Python.
 native:
-	cargo build --release --quiet --package libmpi --package recorder
-	crates/libmpi/install.sh $${CARGO_TARGET_DIR:-target}/release python/hopcast
+	cargo build --profile $(PROFILE) --quiet --package libmpi --package recorder
+	crates/libmpi/install.sh $${CARGO_TARGET_DIR:-target}/$(PROFILE) python/hopcast
 
-$(VENV)/.tools: requirements-dev.txt
+# Everything in one file, for machines without Rust.
+wheel: fast
+	HOPCAST_PROFILE=fast $(BIN)/maturin build --profile fast --quiet --out dist
+
+$(VENV)/.build-tools: requirements-build.txt
 	@./.ci/requirements $(PYTHON)
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --requirement requirements-build.txt
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.build-tools requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $@
 
 clean:
 	cargo clean --quiet
-	rm -rf $(VENV) out python/hopcast/*.so python/hopcast/lib python/hopcast/include .pytest_cache .ruff_cache
+	rm -rf $(VENV) out dist python/hopcast/*.so python/hopcast/lib python/hopcast/include .pytest_cache .ruff_cache
 	find python tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 
+HOPCAST = (sys.executable, "-m", "hopcast")
 HALO = "--model flow halo3d"
 
 # name: (what is to be reached, arguments of `hopcast run`, iterations, iterations with --quick)
@@ -89,16 +90,7 @@ CASES = {
 
 def run(arguments: str, iterations: int) -> dict:
     """The report of one run, as `--json` prints it."""
-    command = [
-        sys.executable,
-        "-m",
-        "hopcast",
-        "run",
-        *arguments.split(),
-        "--iterations",
-        str(iterations),
-        "--json",
-    ]
+    command = [*HOPCAST, "run", *arguments.split(), "--iterations", str(iterations), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
@@ -118,6 +110,7 @@ def main() -> None:
     )
     add_options(parser)
     options = parser.parse_args()
+    print(subprocess.run([*HOPCAST, "--version"], capture_output=True, text=True, check=True).stdout.strip())
     print(f"{'case':28} {'messages/s':>12} {'events/s':>12} {'B/rank':>8} {'wall s':>8}  target")
     for name in options.name or CASES:
         target, arguments, iterations, quick = CASES[name]

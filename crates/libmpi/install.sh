@@ -7,7 +7,9 @@ built=$1
 package=$2
 mkdir -p "$package/lib" "$package/include/mpi"
 install -m 755 "$built/libmpi_abi.so" "$package/lib/libmpi_abi.so.1"
-ln -sf libmpi_abi.so.1 "$package/lib/libmpi_abi.so"
+# For -lmpi_abi: a line for the linker, since a wheel would hold a link as a second copy.
+rm -f "$package/lib/libmpi_abi.so"
+echo "INPUT(libmpi_abi.so.1)" >"$package/lib/libmpi_abi.so"
 install -m 755 "$built/libhopcast_record.so" "$package/lib/"
 install -m 644 "$here"/include/mpi.h "$here"/include/hopcast.h "$package/include/"
 install -m 644 "$here"/include/mpi/*.h "$package/include/mpi/"

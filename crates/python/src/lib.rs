@@ -20,6 +20,10 @@ mod _core {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    /// The profile of Cargo that built this module, as `make` names it: "release", or "fast" with link-time optimisation.
+    #[pymodule_export]
+    const PROFILE: Option<&str> = option_env!("HOPCAST_PROFILE");
+
     #[pymodule_export]
     use super::catalogue::{
         catalogue, platform_reference, platform_schema, platform_text, seconds, topology_picture,
