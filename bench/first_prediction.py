@@ -1,8 +1,8 @@
 """Time from a clone to the first prediction: `make demo` in a fresh clone of this checkout's commit.
 
-Run it as `python bench/first_prediction.py [TARGET]`, on an idle machine: it prints the wall time and the processor
-time, user and system, of `make demo`, or of another target. Sources of crates and of Python packages are
-downloaded where no earlier build has left them in the caches of cargo and pip.
+Run it as `python bench/first_prediction.py [TARGET]`, on an idle machine: it prints the wall time and the
+processor time, user and system, of `make demo`, or of another target. Sources of crates and of Python
+packages are downloaded where no earlier build has left them in the caches of cargo and pip.
 """
 
 import argparse
