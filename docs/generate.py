@@ -1,4 +1,5 @@
-"""Writes the reference pages: `docs/models/<registry>/<name>.md` and `docs/platform-reference.md`.
+"""Writes the reference pages: `docs/models/<registry>/<name>.md`, `docs/platform-reference.md`
+and `docs/run-options.md`.
 
 A page is made of what the registry says of the entry and of the head of its source file: equation,
 assumptions, validity, source. Run by `make docs`; a test holds the pages to the registries.
@@ -10,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from hopcast.cli import core
+from hopcast import core, options
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -27,6 +28,15 @@ WRITTEN = {
     "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
 }
 """How an entry of each registry is asked for."""
+
+WRITTEN_OTHERWISE = {
+    ("placement", "file"): '`--placement FILE`, or in a platform file: `[placement]` with `kind = "file"`.',
+    ("placement", "list"): (
+        "In Python `placement=[0, 0, 1, 1]`, in a request the same as `placement`, or in a platform file: "
+        '`[placement]` with `kind = "list"`.'
+    ),
+}
+"""How entries are asked for that are not asked for as the others of their registry."""
 
 SOURCES = {
     "topology": "network/src/topology",
@@ -49,6 +59,7 @@ def pages() -> dict[str, str]:
     return models | {
         "models/README.md": index(),
         "mpi-functions.md": mpi_functions(),
+        "run-options.md": run_options(),
         "platform-reference.md": f"# Platform files: every section and key\n{core.platform_reference()}",
     }
 
@@ -72,6 +83,51 @@ def mpi_functions() -> str:
     return "\n".join(lines)
 
 
+TAKES = {
+    "text": "text",
+    "time": "time with its unit",
+    "size": "size with its unit",
+    "switch": "true",
+    "on-off": "true or false",
+    "names": "list of names; on the command line with commas",
+    "placement": "name, file, or list of places",
+    "overrides": "values by key",
+    "folder": "folder",
+}
+"""Words about the values that an option takes, by kind."""
+
+
+def run_options() -> str:
+    """The options of a run, as the table of options has them."""
+    lines = [
+        "# Options of a run",
+        "",
+        "One table makes the flags of `hopcast run`, the keywords of `hopcast.run`, the keys of "
+        "[request files](command-line.md#a-run-as-a-file) with their JSON schema, and this page. A flag is "
+        "written as here, its keyword and key with underscores and without dashes in front; `-n` is `ranks`.",
+        "",
+        "| option | takes | default | of | meaning |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for option in options.table().values():
+        default = "–" if option.default_words is None else option.default_words
+        kinds = "every workload" if "function" in option.workloads else ", ".join(option.workloads)
+        cells = (f"`{option.flag}`", takes(option.takes), default, kinds, option.text)
+        lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    return "\n".join([*lines, ""])
+
+
+def takes(kind: dict) -> str:
+    """Values that an option takes."""
+    if kind["kind"] == "whole":
+        return f"whole number from {kind['least']} to {kind['most']}"
+    if kind["kind"] == "number":
+        return f"number of at least {kind['least']:g}"
+    if kind["kind"] == "choice":
+        return ", ".join(f"`{choice}`" for choice in kind["choices"])
+    return TAKES[kind["kind"]]
+
+
 def index() -> str:
     """The list of all pages."""
     lines = ["# Reference", ""]
@@ -88,7 +144,8 @@ def page(noun: str, entry: dict) -> str:
     """One entry."""
     collective, _, algorithm = entry["name"].partition("/")
     lines = [f"# {noun.capitalize()} `{entry['name']}`", "", sentence(entry["summary"]), ""]
-    lines += [WRITTEN[noun].format(name=entry["name"], collective=collective, algorithm=algorithm), ""]
+    written = WRITTEN_OTHERWISE.get((noun, entry["name"]), WRITTEN[noun])
+    lines += [written.format(name=entry["name"], collective=collective, algorithm=algorithm), ""]
     if len(entry.get("does", [])) > 1:
         lines += ["Also for: " + ", ".join(f"`{kind}`" for kind in entry["does"][1:]) + ".", ""]
     if entry["parameters"]:

@@ -25,6 +25,7 @@ _HOMES = {
         "ProgramFailure",
     ],
     "hopcast.outcome": ["Report"],
+    "hopcast.request": ["RunRequest"],
     "hopcast.trace": ["recorded_calls"],
     "hopcast.program.constants": [
         "ANY_SOURCE",

@@ -12,6 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow
 
+    from hopcast.request import RunRequest
+
 _COLUMN_TYPES = {"u32": np.uint32, "u64": np.uint64, "f64": np.float64}
 
 
@@ -79,6 +81,8 @@ class Report:
         self.results = results
         self.error: BaseException | None = None
         """The exception that left a rank function, if one did."""
+        self.request: RunRequest | None = None
+        """The request that made it, with the versions and hashes of its inputs."""
 
     def __getattr__(self, name: str):
         if name.startswith("_") or name not in self.__dict__.get("summary", {}):

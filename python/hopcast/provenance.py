@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomllib
 
-from hopcast import _core, jobs
-from hopcast.errors import InputError
-from hopcast.live.library import is_executable
+from hopcast import options, workloads
 
 if TYPE_CHECKING:
-    from hopcast.api import Job
     from hopcast.outcome import Report
+    from hopcast.request import RunRequest
 
-_NO_OPTIONS = ("platform", "program", "args", "kwargs", "overrides", "live", "command")
-"""Fields of a job that are not among its options."""
+_NO_OPTIONS = ("set", "out")
+"""Options that are not listed: overrides stand by themselves, and the place of a report decides nothing."""
 
 _FILES_OF_PLATFORMS = (("topology", "file"), ("placement", "file"), ("hosts", "map"))
 """Keys of platforms that name files: relative to the platform file, or to the working directory if a flag
@@ -33,43 +30,60 @@ _MOST_AFTER_INTERRUPT_B = 2**28
 """Size of inputs up to which they are hashed after Ctrl-C, when the user does not want to wait."""
 
 
-def add(report: Report, job: Job) -> None:
-    """Adds `made_by` to the summary of `report`, which `job` has made."""
+def add(report: Report, request: RunRequest) -> None:
+    """Adds `made_by` to the summary of `report`, which `request` has made, and the request to the report."""
     summary = report.summary
     stopped = summary.get("stopped")
     most_B = _MOST_AFTER_INTERRUPT_B if stopped and stopped["by"] == "interrupt" else None
     toml = summary.pop("platform_toml", "")
-    summary["made_by"] = {
+    platform_name = request.platform if isinstance(request.platform, str) else "inline platform"
+    versions = {
         "hopcast_version": summary["hopcast_version"],
         "python": platform.python_version(),
         "system": platform.platform(terse=True),
+    }
+    inputs = [described(role, name, files, most_B) for role, name, files in inputs_of(request, toml)]
+    overrides = request.options.get("set", {})
+    summary["made_by"] = versions | {
         "host": platform.node(),
         "date": datetime.now().astimezone().isoformat(timespec="seconds"),
-        "command": list(job.command) if job.command else None,
+        "command": list(request.command) if request.command else None,
         "directory": os.getcwd(),
-        "platform": {"name": job.platform, "toml": toml},
-        "overrides": [{"key": key, "value": value} for key, value in job.overrides],
-        "options": _options(job),
-        "arguments": _arguments(job),
-        "inputs": [_described(role, name, files, most_B) for role, name, files in _inputs(job, toml)],
+        "platform": {"name": platform_name, "toml": toml},
+        "overrides": [{"key": key, "value": _text(value)} for key, value in overrides.items()],
+        "options": _options(request),
+        "arguments": arguments(request.workload),
+        "inputs": inputs,
     }
+    made_by = versions | {"inputs": inputs, "outcome_hash": summary["outcome_hash"]}
+    made_by["stopped"] = stopped and stopped["by"]
+    report.request = replace(request, directory=os.getcwd(), made_by=made_by)
 
 
-def _options(job: Job) -> dict[str, Any]:
-    """All options, with those of programs beside the others; None for one that was not given."""
-    own = {entry.name: getattr(job, entry.name) for entry in fields(job) if entry.name not in _NO_OPTIONS}
-    own["only"] = list(job.only)
-    return own | {name: value for name, value in asdict(job.live).items() if value is not None}
+def _options(request: RunRequest) -> dict[str, Any]:
+    """All options of any workload, with those that are given beside them; None for one that was not given."""
+    all_of_them = {
+        name: request.options.get(name, option.unset)
+        for name, option in options.table().items()
+        if "function" in option.workloads or name in request.options
+    }
+    placement = request.options.get("placement")
+    if isinstance(placement, list):
+        all_of_them["placement"] = f"list of {len(placement)} places"
+    return {name: value for name, value in all_of_them.items() if name not in _NO_OPTIONS}
 
 
-def _arguments(job: Job) -> list[str]:
+def arguments(workload: Mapping[str, Any]) -> list[str]:
     """Words and named values that were given to the workload."""
-    named = [f"{name}={_text(value)}" for name, value in job.kwargs.items()]
-    return [*map(_text, job.args), *named]
+    words = workload.get("words") or workload.get("arguments") or []
+    named = workload.get("keywords", {})
+    if isinstance(words, Mapping):
+        words, named = [], words
+    return [*map(_text, words), *(f"{name}={_text(value)}" for name, value in named.items())]
 
 
 def _text(value: Any) -> str:
-    """A value in at most 400 characters: rank functions take any object."""
+    """A value in at most 400 characters."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= 400 else f"{text[:400]}…"
 
@@ -78,59 +92,24 @@ _Input = tuple[str, str, list[Path]]
 """Role, name and files of an input."""
 
 
-def _inputs(job: Job, toml: str) -> Iterator[_Input]:
-    """Inputs on which the result depends."""
-    if Path(job.platform).is_file():
-        yield "platform", job.platform, [Path(job.platform)]
+def inputs_of(request: RunRequest, toml: str) -> Iterator[_Input]:
+    """Inputs on which the result depends; `toml`: the platform in full."""
+    given, beside = request.options.get("set", {}), Path()
+    if isinstance(request.platform, str):
+        beside = Path(request.platform).parent
+        if Path(request.platform).is_file():
+            yield "platform", request.platform, [Path(request.platform)]
     content = tomllib.loads(toml)
-    beside, given = Path(job.platform).parent, {key for key, _ in job.overrides}
     for section, key in _FILES_OF_PLATFORMS:
         name = content.get(section, {}).get(key)
         if name is None:
             continue
-        is_flag = f"{section}.{key}" in given or (section == "placement" and job.placement is not None)
+        is_flag = f"{section}.{key}" in given or (section == "placement" and "placement" in request.options)
         yield section, name, [Path(name) if is_flag else beside / name]
-    yield from _workload(job.program)
+    yield from workloads.named(request.workload["kind"]).inputs(request)
 
 
-def _workload(program: Callable | str | os.PathLike) -> Iterator[_Input]:
-    if callable(program):
-        if source := _source(program):
-            yield "program", getattr(program, "__qualname__", type(program).__name__), [source]
-        return
-    name = os.fspath(program)
-    if name.endswith(".py") or is_executable(name):
-        yield "program", name, [Path(name)]
-    elif jobs.is_jobs(name):
-        yield "jobs", name, [Path(name)]
-        for job, recording in jobs.recordings(name):
-            yield f"trace of job '{job}'", str(recording), _files(recording)
-    elif Path(name).exists():
-        yield "trace", name, _files(Path(name))
-
-
-def _source(function: Callable) -> Path | None:
-    """The file of a rank function, if it has one."""
-    try:
-        file = inspect.getsourcefile(inspect.unwrap(function))
-    except TypeError:
-        return None
-    return Path(file) if file and Path(file).is_file() else None
-
-
-def _files(trace: Path) -> list[Path]:
-    """The files of a recorded run as the reader finds them; an archive itself."""
-    from hopcast.archive import is_archive
-
-    if is_archive(os.fspath(trace)):
-        return [trace]
-    try:
-        return [Path(file) for file in _core.trace_files(os.fspath(trace))]
-    except InputError:
-        return [trace]
-
-
-def _described(role: str, name: str, files: list[Path], most_B: int | None) -> dict[str, Any]:
+def described(role: str, name: str, files: list[Path], most_B: int | None) -> dict[str, Any]:
     """An input with the size [B] and hash of its files; None for both if they cannot be read any more."""
     try:
         size_B = sum(file.stat().st_size for file in files)
@@ -138,7 +117,7 @@ def _described(role: str, name: str, files: list[Path], most_B: int | None) -> d
         sha256 = _sha256(files) if wanted else None
     except OSError:
         size_B, sha256 = None, None
-    path = os.path.abspath(name) if role != "program" or os.path.exists(name) else str(files[0].resolve())
+    path = os.path.abspath(name) if role.startswith("trace") else str(files[0].resolve())
     return {
         "role": role,
         "name": name,

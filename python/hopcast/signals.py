@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hopcast._core import GO_ON, LOOK, STOP
 
 if TYPE_CHECKING:
-    from hopcast.cli.progress import Speed
+    from hopcast.progress import Speed
 
 Look = tuple[int, int, int, tuple[float, int] | None]
 """All ranks, those that are done, messages in flight, and of the ranks that are not done how far [s] which
@@ -88,7 +88,7 @@ class Signals:
         return LOOK if wanted else GO_ON
 
     def _say_status(self, now_s: float, events: int, share: float | None, look: Look) -> None:
-        from hopcast.cli.progress import Speed
+        from hopcast.progress import Speed
 
         real_s = time.monotonic()
         self._before_look = self._before_look or Speed(self._begin_s)
@@ -107,7 +107,7 @@ def status(
     look: Look,
 ) -> str:
     """Where a run stands, in two lines: at this `speed` (see `Speed`), after `elapsed_s` of real time."""
-    from hopcast.cli.progress import line
+    from hopcast.progress import line
     from hopcast.report import units
 
     first = f"{units.seconds(elapsed_s, 3)}: {line(simulated_s, events, speed, elapsed_s, share)}"

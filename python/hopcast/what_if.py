@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import tomllib
@@ -13,8 +12,8 @@ from hopcast.errors import InputError
 from hopcast.report import units
 
 if TYPE_CHECKING:
-    from hopcast.api import Job
     from hopcast.outcome import Report
+    from hopcast.request import RunRequest
 
 _PLACEMENTS = ("linear", "block", "cyclic", "random")
 _RATES = {
@@ -31,8 +30,8 @@ _TIMES = {
 _ALSO_RATES = {"overhead": r"mpi\.(copy_rate|reduce_rate)"}
 
 
-def simulated(job: Job, report: Report) -> None:
-    """Simulates the changes that `report` proposes for `job`, and adds them to it.
+def simulated(request: RunRequest, report: Report) -> None:
+    """Simulates the changes that `report` proposes for `request`, and adds them to it.
 
     `what_if` lists all that were simulated, with change, overrides, placement, makespan_s and saves; `limit`
     takes the best of them. A change that the platform or model refuses is left out.
@@ -42,8 +41,8 @@ def simulated(job: Job, report: Report) -> None:
         return
     tried = [
         one
-        for change, overrides, placement in _changes(job, report.summary, limit)
-        if (one := _try(job, report, change, overrides, placement)) is not None
+        for change, overrides, placement in _changes(request, report.summary, limit)
+        if (one := _try(request, report, change, overrides, placement)) is not None
     ]
     report.summary["what_if"] = tried
     if not tried:
@@ -57,14 +56,14 @@ def simulated(job: Job, report: Report) -> None:
     limit |= {"change": best["change"], "saves": best["saves"], "source": "simulation"}
 
 
-def _try(job: Job, report: Report, change: str, overrides: list, placement: str | None) -> dict | None:
+def _try(
+    request: RunRequest, report: Report, change: str, overrides: list, placement: str | None
+) -> dict | None:
     from hopcast.api import simulate
 
-    changed = replace(
-        job, overrides=[*job.overrides, *overrides], placement=placement or job.placement, records=0
-    )
+    changes = {"set": dict(overrides), "records": None} | ({"placement": placement} if placement else {})
     try:
-        result = simulate(changed)
+        result = simulate(request.changed(**changes))
     except InputError:
         return None
     if result is None or result.summary["failure"] or result.summary["partial"]:
@@ -79,12 +78,14 @@ def _try(job: Job, report: Report, change: str, overrides: list, placement: str 
     }
 
 
-def _changes(job: Job, summary: dict, limit: dict) -> Iterator[tuple[str, list[tuple[str, str]], str | None]]:
+def _changes(
+    request: RunRequest, summary: dict, limit: dict
+) -> Iterator[tuple[str, list[tuple[str, str]], str | None]]:
     """Each change with its overrides of the platform, and the placement, if it is about that."""
     for key in limit["keys"]:
         if key == "mpi.progress":
             yield limit["change"], [("mpi.progress", "asynchronous")], None
-    scaled = list(dict(_scaled(_values(job), limit["keys"])).items())
+    scaled = list(dict(_scaled(_values(request), limit["keys"])).items())
     if scaled:
         shown = ", ".join(f"{key} = {value}" for key, value in scaled[:3]) + (
             ", …" if len(scaled) > 3 else ""
@@ -118,13 +119,12 @@ def times(value: object, factor: float) -> str | None:
     return f"{units.exact(float(match[1]) * factor)} {match[2].strip()}" if match else None
 
 
-def _values(job: Job) -> dict[str, object]:
-    """The values of the platform of `job`, by `section.key`."""
+def _values(request: RunRequest) -> dict[str, object]:
+    """The values of the platform of a request, by `section.key`."""
     from hopcast import _core
 
-    text = _core.platform_text(
-        str(job.platform), [tuple(pair) for pair in job.overrides], bool(job.overrides)
-    )
+    overrides = request.options.get("set", {})
+    text = _core.platform_of(request.to_json(), bool(overrides))
     values: dict[str, object] = {}
 
     def walk(path: str, node: object) -> None:

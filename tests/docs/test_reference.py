@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopcast.cli import core
+from hopcast import core
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS))

@@ -31,7 +31,9 @@ def test_flags_of_programs_may_be_a_dict() -> None:
         hopcast.InputError, match="live: unknown option 'comput' of compiled programs; known: compute, "
     ):
         hopcast.run("crossbar", "ring", 2, live={"comput": "none"})
-    with pytest.raises(hopcast.InputError, match="stack-size: it is for compiled"):
+    with pytest.raises(
+        hopcast.InputError, match="stack_size: it is for a compiled program or an mpi4py program"
+    ):
         hopcast.run("crossbar", "ring", 2, live={"stack_size": "1MiB"})
 
 

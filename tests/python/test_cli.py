@@ -13,12 +13,13 @@ from pathlib import Path
 import click
 import pytest
 
-from hopcast import run
-from hopcast.cli import arguments, exits, overrides, progress
+from hopcast import overrides, progress, run
+from hopcast.cli import arguments, exits
 from hopcast.cli.run import command as run_command
 from hopcast.errors import InputError
 from hopcast.report import read
 from hopcast.report.store import TABLES
+from hopcast.workloads import pattern
 
 HOPCAST = Path(sys.executable).parent / "hopcast"
 
@@ -75,8 +76,8 @@ def test_an_unknown_flag_before_the_workload_is_an_error_that_lists_the_known() 
 )
 def test_arguments_of_patterns_come_in_pairs(words: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        arguments.pairs(words, "ring")
-    assert arguments.pairs(["--bytes", "8", "--sizes=[2, 2]"], "ring") == {"bytes": "8", "sizes": "[2, 2]"}
+        pattern.pairs(words, "ring")
+    assert pattern.pairs(["--bytes", "8", "--sizes=[2, 2]"], "ring") == {"bytes": "8", "sizes": "[2, 2]"}
 
 
 def test_overrides_need_a_key_and_a_value() -> None:
@@ -127,7 +128,7 @@ def test_help_is_fast_and_reads_no_heavy_library() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("rnu", "unknown command 'rnu'; known: run, cc, cxx, fc, compare"),
+        ("rnu", "unknown command 'rnu'; known: run, rerun, request, cc, cxx, fc, compare"),
         ("run hoper -n 4 ring", "unknown platform 'hoper'"),
         ("run crossbar -n 4 rign", "rign"),
         ("run crossbar rign", "unknown pattern 'rign'"),
@@ -137,7 +138,7 @@ def test_help_is_fast_and_reads_no_heavy_library() -> None:
         ("run crossbar -n 4 ring --byts 8", "byts"),
         ("run crossbar -n 4 ring --bytes 8", "8"),
         ("run crossbar -n 4 --model floww ring", "unknown network model 'floww'"),
-        ("run crossbar -n 4 --mode none ring", "--mode is for traces"),
+        ("run crossbar -n 4 --mode none ring", "--mode: it is for a recorded trace, and 'ring' is a pattern"),
         ("run crossbar -n 4 --records 10 ring", "--out DIR"),
         ("run crossbar -n 4 --set nic.bandwith=1 ring", "bandwith"),
         ("run crossbar -n 0 ring", "0"),
@@ -261,7 +262,7 @@ def test_out_writes_every_part_of_the_report(report: Path) -> None:
     # Of runs with faults, with collectives, and with several ranks on a host.
     others = ("faults", "collectives", "node_memory")
     tables = {f"{name}.parquet" for name in TABLES if name not in others}
-    assert names == {"report.json", "report.html", "timeline.json", *tables}
+    assert names == {"report.json", "report.html", "request.json", "timeline.json", *tables}
     result = read(report)
     ranks = result.tables["ranks"]
     assert ranks.num_rows == result.summary["ranks"] == 8

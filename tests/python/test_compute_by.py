@@ -12,8 +12,8 @@ from test_replay import seconds
 from written_traces import receive, send, slow_network, write
 
 import hopcast
-from hopcast import jobs
 from hopcast.errors import InputError
+from hopcast.options import of_replay
 
 COUNTS = ("instructions", "flops")
 
@@ -144,7 +144,7 @@ def test_every_flag_of_a_replay_is_a_key_of_a_job(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         hopcast.run("crossbar", tmp_path / "jobs.toml")
     known = str(refused.value).partition("known: ")[2].split(", ")
-    assert set(jobs.OF_TRACES) <= set(known)
+    assert set(of_replay()) <= set(known)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_a_function_stops_at_a_time_and_nothing_is_raised() -> None:
 def test_a_time_to_stop_at_is_a_time(tmp_path: Path, value: str, why: str) -> None:
     done = run("crossbar", "-n", 2, "--stop-at", value, "--out", tmp_path / "report", "ring")
     assert done.returncode == 2
-    assert f"error: stop-at: '{value}'" in done.stderr or f"in '{value}'" in done.stderr
+    assert f"error: --stop-at: '{value}'" in done.stderr or f"in '{value}'" in done.stderr
     assert why in done.stderr and not (tmp_path / "report").exists()
     with pytest.raises(hopcast.InputError, match="stop_at: a time with its unit"):
         hopcast.run("crossbar", lambda comm: None, ranks=2, stop_at=5)

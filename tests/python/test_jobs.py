@@ -125,5 +125,5 @@ def test_flags_that_do_not_fit_are_refused(files: Path, how: dict, complaint: st
     with pytest.raises(InputError) as error:
         run(files, **how)
     assert complaint in str(error.value)
-    with pytest.raises(InputError, match="only: it is for a file of several jobs"):
+    with pytest.raises(InputError, match="only: it is for a file of several jobs, and 'ring' is a pattern"):
         hopcast.run("crossbar", "ring", ranks=2, only=["ring"])

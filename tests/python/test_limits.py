@@ -6,16 +6,16 @@ the platform, to the placement, or to how long ranks compute.
 """
 
 import json
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 import hopcast
 from hopcast import what_if
-from hopcast.api import Job, simulate
+from hopcast.api import simulate
 from hopcast.cli.run import command as run_command
 from hopcast.report import causes
+from hopcast.request import RunRequest
 
 SWITCH = """
 name = "one switch"
@@ -129,13 +129,13 @@ def ring(comm):
         request.wait()
 
 
-def job(folder, platform, program, ranks, **options) -> Job:
+def job(folder, platform, program, ranks, **options) -> RunRequest:
     file = folder / "platform.toml"
     file.write_text(platform)
-    return Job(str(file), program, ranks, **options)
+    return RunRequest.of(str(file), program, ranks=ranks, **options)
 
 
-def shortened(before: Job, after: Job) -> float:
+def shortened(before: RunRequest, after: RunRequest) -> float:
     makespans = [simulate(one).makespan_s for one in (before, after)]
     return 1 - makespans[1] / makespans[0]
 
@@ -169,10 +169,7 @@ def test_limits_that_the_platform_changes(tmp_path, kind, platform, program, ran
     assert estimate["source"] == "estimate"
     what_if.simulated(this, report)
     applied = report.what_if[0]
-    assert (
-        shortened(this, replace(this, overrides=[tuple(pair) for pair in applied["overrides"]]))
-        == applied["saves"]
-    )
+    assert shortened(this, this.changed(set=dict(applied["overrides"]))) == applied["saves"]
     assert applied["saves"] == pytest.approx(estimate["saves"], rel=0.2)
     assert applied["saves"] > 0.2
 
@@ -316,7 +313,7 @@ def test_limits_that_the_program_changes(tmp_path, kind, program, ranks, changed
     this = job(tmp_path, CROSSBAR, program, ranks, ppn=1)
     limit = simulate(this).limit
     assert limit["kind"] == kind, causes.sentence(limit)
-    saves = shortened(this, replace(this, kwargs=changed))
+    saves = shortened(this, job(tmp_path, CROSSBAR, program, ranks, ppn=1, kwargs=changed))
     assert saves == pytest.approx(limit["saves"], rel=0.2)
     assert saves > 0.2
 
@@ -335,7 +332,7 @@ def test_a_bad_placement_is_named_by_simulation(tmp_path):
     what_if.simulated(this, report)
     assert report.limit["kind"] == "placement"
     assert "'linear'" in report.limit["change"]
-    saves = shortened(this, replace(this, placement="linear"))
+    saves = shortened(this, this.changed(placement="linear"))
     assert saves == pytest.approx(report.limit["saves"], rel=1e-9)
     assert saves > 0.5
 
@@ -367,9 +364,8 @@ def test_causes_sum_to_the_time_in_mpi(tmp_path):
 
 def test_a_packet_that_is_lost_when_it_is_sent_again_for_nothing(tmp_path):
     # Answers take longer than the timeout, so they come while packets wait for their NIC to be sent again.
-    lossy = [("transport.loss", "0.01")]
-    options = {"model": "packet", "ppn": 1, "kwargs": {"bytes": "8KiB"}, "overrides": lossy}
-    summary = simulate(Job("hopper", "alltoall", 32, **options)).summary
+    options = {"model": "packet", "ppn": 1, "kwargs": {"bytes": "8KiB"}, "set": {"transport.loss": "0.01"}}
+    summary = simulate(RunRequest.of("hopper", "alltoall", ranks=32, **options)).summary
     assert summary["packets_resent"] > summary["packets_lost"] > 0
     assert sum(line["time_s"] for line in summary["contention"]) == pytest.approx(
         summary["causes"]["contention_s"], rel=1e-12

@@ -8,7 +8,7 @@ import pytest
 from written_traces import receive, send, write
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 
 PLATFORM = """
 name = "one host"

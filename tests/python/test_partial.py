@@ -9,7 +9,7 @@ from test_replay import seconds
 from written_traces import receive, send, write
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.record.files import converted, scaled, sliced
 
 STANDING = {"call": "MPI_Recv", "since_ns": 1_500_000, "message": {"peer": {"rank": 1}, "tag": 3, "comm": 0}}

@@ -9,7 +9,7 @@ import pytest
 from written_traces import receive, send, slow_network, write
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.errors import InputError
 
 

@@ -11,7 +11,7 @@ import pytest
 from written_traces import complete, made, receive, send, write
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.errors import InputError
 
 ACTIVE, PERSISTENT = {"active": 0}, {"persistent": 0}

@@ -9,7 +9,7 @@ import pytest
 from written_traces import NOTHING, allreduce, complete, made, receive, send, slow_network, write
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.errors import InputError
 
 
@@ -97,7 +97,7 @@ def test_a_scale_is_for_operations_and_sleep_too(scale: float, how: dict, tmp_pa
         ({"mode": "timestamps", "time_shift": True}, "--compute-scale: is for --mode dependencies"),
         ({"mode": "none"}, "--compute-scale: this replay computes nothing"),
         ({"ignore": "compute"}, "--compute-scale: this replay computes nothing"),
-        ({"compute_scale": float("nan")}, "compute-scale: a finite factor of 0 or more, not nan"),
+        ({"compute_scale": float("nan")}, 'compute_scale: a finite number of at least 0, not "nan"'),
     ],
 )
 def test_a_scale_of_nothing_is_refused(question: Path, how: dict, complaint: str) -> None:

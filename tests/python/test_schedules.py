@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_traces import ROWS, samples
 
-from hopcast.cli import core
+from hopcast import core
 
 GRAPHS = ("goal", "bigsim", "chakra")
 

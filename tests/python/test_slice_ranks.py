@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from test_replay import seconds
 from written_traces import allreduce, complete, made, receive, send, write
 
-from hopcast.cli import core
+from hopcast import core
 from hopcast.cli.trace import command
 from hopcast.errors import InputError
 

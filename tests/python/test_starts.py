@@ -10,7 +10,7 @@ from test_replay import seconds
 from written_traces import allreduce, receive, send, write
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.record.files import converted, scaled, sliced
 
 LATE_NS = 72_000_000

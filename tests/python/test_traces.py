@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.record.files import converted, scaled, sliced
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,68 +6,37 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use engine::Time;
+use engine::Bytes;
 use serde::{Deserialize, Serialize};
-use sim::observe::Detail;
 use sim::table::{Column, Table};
-use sim::{InputError, Request, Workload};
+use sim::{InputError, RunRequest};
 
 use crate::fold::Settings;
 use crate::live::Fault;
 use crate::live::debugger::Debugged;
 
-/// Job that the command line asks for.
+/// Job of the launcher: a request, and what belongs to the place and time of its run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    platform: String,
-    overrides: Vec<(String, String)>,
-    ranks: Option<u32>,
-    model: Option<String>,
-    /// Seed of all random streams.
-    pub seed: u64,
-    placement: Option<String>,
-    ppn: Option<u16>,
-    records: u32,
-    threads: u32,
-    statistics: Option<String>,
-    stop_at: Option<String>,
+    /// Request of the run.
+    pub request: RunRequest,
     /// The program and its arguments: bytes, of which not all are text.
     command: Vec<Vec<u8>>,
-    /// True to report what becomes of the program's libraries.
-    pub verbose: bool,
     /// File for the progress of the run.
     pub progress: Option<PathBuf>,
-    /// Isolation of ranks.
-    pub isolation: Option<Isolation>,
-    /// Cost of computing; see `live::accounting`.
-    pub compute: String,
-    /// Factor on the times of kernels, and on measured times.
-    pub compute_scale: f64,
-    /// True if measured times are converted by the rates of this machine and the platform's.
-    pub compute_by_rates: bool,
-    /// True if times are drawn from the distributions of a profile.
-    pub compute_draws: bool,
     /// Today's date, such as "2026-11-22".
     pub date: String,
     /// Path of the file that keeps the rates of this machine.
     pub machine: Option<PathBuf>,
-    /// See [`crate::kernels::Mode`].
-    pub kernels: String,
-    /// Memory that is folded.
-    pub fold: Settings,
     /// The rank in which a debugger stops, if in any.
     pub debug: Option<Debugged>,
     /// Folder for files while it runs.
     pub folder: PathBuf,
-    /// Room for the stack of a rank \[bytes\].
-    #[serde(rename = "stack_size_B")]
-    pub stack_size_bytes: usize,
 }
 
 /// Isolation of ranks: parts that they do not share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// Their variables.
     Globals,
@@ -88,9 +57,19 @@ impl Job {
         &self.command
     }
 
-    /// Default isolation of ranks: a program at fixed addresses needs a process for each.
+    /// Isolation of ranks that was asked for.
+    pub fn asked_isolation(&self) -> Option<Isolation> {
+        match self.request.isolation.as_deref() {
+            Some("globals") => Some(Isolation::Globals),
+            Some("process") => Some(Isolation::Process),
+            Some("none") => Some(Isolation::None),
+            _ => None,
+        }
+    }
+
+    /// Isolation of ranks: by default, a program at fixed addresses needs a process for each.
     pub fn isolation(&self) -> Isolation {
-        self.isolation.unwrap_or_else(|| {
+        self.asked_isolation().unwrap_or_else(|| {
             let mut start = [0; 18];
             let read = File::open(self.program()).and_then(|mut file| file.read_exact(&mut start));
             let fixed = read.is_ok() && start.starts_with(b"\x7fELF") && start[16..] == [2, 0];
@@ -98,25 +77,32 @@ impl Job {
         })
     }
 
-    /// For `sim`.
-    pub fn request(&self) -> Result<Request, InputError> {
-        let stop_at = self.stop_at.as_deref().map(str::parse::<Time>).transpose();
-        let stop_at = stop_at.map_err(|error| InputError::whole("stop-at", error.to_string()))?;
-        Ok(Request {
-            platform: self.platform.clone(),
-            overrides: self.overrides.clone(),
-            workload: Workload::Program(String::from_utf8_lossy(&self.command.join(&b' ')).into_owned()),
-            ranks: self.ranks,
-            model: self.model.clone(),
-            seed: self.seed,
-            placement: self.placement.clone(),
-            processes_per_host: self.ppn,
-            threads: self.threads,
-            statistics: self.statistics.clone(),
-            stop_at,
-            detail: if self.records > 0 { Detail::Records(self.records) } else { Detail::Tables },
+    /// Room for the stack of a rank \[bytes\].
+    pub fn stack_bytes(&self) -> Result<usize, InputError> {
+        size("stack_size", &self.request.stack_size())
+    }
+
+    /// Factor on the times of kernels, and on measured times.
+    pub fn compute_scale(&self) -> f64 {
+        self.request.compute_scale.unwrap_or(1.0)
+    }
+
+    /// Folding of memory.
+    pub fn fold(&self) -> Result<Settings, InputError> {
+        let RunRequest { fold_memory, fold_site, fold_private, .. } = &self.request;
+        Ok(Settings {
+            block: fold_memory.as_deref().map_or(Ok(0), |text| size("fold_memory", text))?,
+            above: size("fold_above", &self.request.fold_above())?,
+            sites: fold_site.clone().unwrap_or_default(),
+            private: fold_private.clone().unwrap_or_default(),
         })
     }
+}
+
+/// Size in bytes that an option gives with its unit.
+fn size(option: &str, text: &str) -> Result<usize, InputError> {
+    let size = text.parse::<Bytes>().map_err(|error| InputError::whole(option, error.to_string()))?;
+    usize::try_from(size.0).map_err(|_| InputError::whole(option, format!("{text} is too large")))
 }
 
 /// The first line of the file of a result; the columns of its tables follow, as they lie in memory.

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn hopcast_live(
 pub fn live(
     job: &str,
     result: &str,
-    load: impl FnOnce(&mut Job, &Prepared, Computing) -> Result<Live, InputError>,
+    load: impl FnOnce(&Job, &Prepared, Computing) -> Result<Live, InputError>,
 ) -> c_int {
     std::panic::set_hook(Box::new(|broken| {
         eprintln!("hopcast's own check failed; please report this: {broken}");
@@ -80,20 +80,20 @@ pub fn live(
 fn run(
     job: &Path,
     result: &Path,
-    load: impl FnOnce(&mut Job, &Prepared, Computing) -> Result<Live, InputError>,
+    load: impl FnOnce(&Job, &Prepared, Computing) -> Result<Live, InputError>,
 ) -> Result<(), InputError> {
     let own = |error: &dyn std::fmt::Display| InputError::whole("job", error.to_string());
     let text = std::fs::read_to_string(job).map_err(|error| own(&error))?;
-    let mut job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
+    let job: Job = serde_json::from_str(&text).map_err(|error| own(&error))?;
     if job.isolation() == Isolation::Process {
         arena::open().map_err(|error| own(&error))?;
-        if job.isolation.is_none() {
+        if job.asked_isolation().is_none() {
             eprintln!("hopcast: not position-independent: each rank is a process (--isolation process)");
         }
     }
-    let prepared = sim::prepare(&job.request()?)?;
+    let prepared = sim::prepare(&job.request)?;
     let (accounting, computing) = accounting::open(&job, &prepared)?;
-    let mut live = load(&mut job, &prepared, computing)?;
+    let mut live = load(&job, &prepared, computing)?;
     interrupts::watch();
     let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
@@ -126,13 +126,13 @@ pub fn interpreted(
     let refuse = |reason: String| InputError::whole(job.program().to_string_lossy(), reason);
     stdio::replace_all_but_input();
     allow_files();
-    let stacks = stacks(ranks, job).map_err(refuse)?;
+    let stacks = stacks(ranks, job.stack_bytes()?).map_err(refuse)?;
     Ok(Live::new(runs, stacks, Rc::new(shared(job, prepared, computing, None))))
 }
 
 /// Allocates `count` stacks for ranks, and one for guarded copies.
-fn stacks(count: usize, job: &Job) -> Result<(Stacks, GuardedCopy), String> {
-    let both = Stacks::new(count, job.stack_size_bytes).and_then(|stacks| Ok((stacks, GuardedCopy::new()?)));
+fn stacks(count: usize, bytes: usize) -> Result<(Stacks, GuardedCopy), String> {
+    let both = Stacks::new(count, bytes).and_then(|stacks| Ok((stacks, GuardedCopy::new()?)));
     both.map_err(|error| format!("no room for {count} stacks: {error}"))
 }
 
@@ -148,7 +148,7 @@ fn once(report: String, twice: u64) -> String {
 }
 
 /// The ranks of the program, none of which has begun.
-fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> Result<Live, InputError> {
+fn load(job: &Job, prepared: &Prepared, computing: Computing, pad: Pad) -> Result<Live, InputError> {
     let (ranks, program) = (prepared.ranks() as usize, &job.program().to_path_buf());
     let refuse = |reason: String| InputError::whole(program.to_string_lossy(), reason);
     stdio::replace();
@@ -157,11 +157,12 @@ fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> R
     if computing.counts() {
         callers::enable();
     }
-    let mode = Mode::parse(&job.kernels).map_err(|reason| InputError::whole("kernels", reason))?;
-    kernels::set(kernels::install(prepared.kernels(), mode, job.seed, job.compute_scale));
+    let mode = Mode::parse(&job.request.kernels()).map_err(|reason| InputError::whole("kernels", reason))?;
+    kernels::set(kernels::install(prepared.kernels(), mode, job.request.seed(), job.compute_scale()));
     valgrind_symbols::in_folder(&job.folder);
     // One copy and one stack more, to find `main`.
-    let folds = job.fold.block > 0;
+    let fold = job.fold()?;
+    let folds = fold.block > 0;
     let hooks: Vec<_> =
         if folds { hooks().into_iter().chain(fold::hooks::hooks()).collect() } else { hooks() };
     let isolation = job.isolation();
@@ -170,15 +171,15 @@ fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> R
         Isolation::None | Isolation::Process => 2,
     };
     let template = if isolation == Isolation::Process {
-        whole(job).and_then(|()| Template::load_once(program, &hooks_of_processes()))
+        whole(folds).and_then(|()| Template::load_once(program, &hooks_of_processes()))
     } else {
         Template::load(program, &hooks, copies)
     };
     let template = template.map_err(refuse)?;
-    if job.verbose {
+    if job.request.verbose == Some(true) {
         template.listing.iter().for_each(|line| eprintln!("{line}"));
     }
-    let stacks = stacks(ranks + 1, job).map_err(refuse)?;
+    let stacks = stacks(ranks + 1, job.stack_bytes()?).map_err(refuse)?;
     let place = template.thread_local(pad).map_err(refuse)?;
     let probe = template.copy(copies - 1).map_err(|error| refuse(format!("no room for a copy: {error}")))?;
     let main =
@@ -189,7 +190,7 @@ fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> R
         threads::set(place.address(), place.fresh(&probe));
     }
     if folds {
-        fold::start(std::mem::take(&mut job.fold), &template, ranks).map_err(refuse)?;
+        fold::start(fold, &template, ranks).map_err(refuse)?;
     }
     set_name(program);
     let shared = shared(job, prepared, computing, Some(&template));
@@ -198,9 +199,9 @@ fn load(job: &mut Job, prepared: &Prepared, computing: Computing, pad: Pad) -> R
 }
 
 /// Refuses what is not available where ranks are processes.
-fn whole(job: &Job) -> Result<(), String> {
+fn whole(folds: bool) -> Result<(), String> {
     let with = |what: &str| Err(format!("{what} is not for ranks that are processes (--isolation process)"));
-    if job.fold.block > 0 {
+    if folds {
         return with("--fold-memory");
     }
     if kernels::all().is_empty() {

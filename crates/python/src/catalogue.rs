@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use engine::Time;
 use pyo3::prelude::*;
-use sim::InputError;
 use sim::config::{self, Disk, Override};
+use sim::request::Spelling;
 use sim::trace::Stop;
+use sim::{InputError, RunRequest};
 
 /// Every registry, as JSON: see `sim::catalogue`.
 #[pyfunction]
@@ -31,6 +32,17 @@ pub fn platform_reference() -> String {
 #[pyfunction]
 pub fn platform_text(name: &str, overrides: Vec<(String, String)>, resolved: bool) -> PyResult<String> {
     let platform = load(name, &overrides)?;
+    Ok(if resolved { platform.to_toml() } else { platform.text().to_string() })
+}
+
+/// The platform of a request as written, or in full with its overrides; its placement is not laid over it.
+#[pyfunction]
+pub fn platform_of(request: &str, resolved: bool) -> PyResult<String> {
+    let request = RunRequest::from_json(request, Spelling::Keys).map_err(crate::errors::input_error)?;
+    let set = request.set.iter().flat_map(|set| &set.0);
+    let overrides: Vec<_> = set.map(|(key, value)| Override::set(key, value)).collect();
+    let platform = config::load_source(&request.platform, &overrides, &Disk::new(""));
+    let platform = platform.map_err(crate::errors::input_error)?;
     Ok(if resolved { platform.to_toml() } else { platform.text().to_string() })
 }
 

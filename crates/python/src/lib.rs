@@ -26,12 +26,12 @@ mod _core {
 
     #[pymodule_export]
     use super::catalogue::{
-        catalogue, platform_reference, platform_schema, platform_text, seconds, topology_picture,
-        topology_survey, trace_convert, trace_dump, trace_files, trace_lint, trace_recorded, trace_scale,
-        trace_slice, trace_summary,
+        catalogue, platform_of, platform_reference, platform_schema, platform_text, seconds,
+        topology_picture, topology_survey, trace_convert, trace_dump, trace_files, trace_lint,
+        trace_recorded, trace_scale, trace_slice, trace_summary,
     };
     #[pymodule_export]
-    use super::run::{recorded_calls, run};
+    use super::run::{check_request, recorded_calls, request_schema, run, run_options};
     #[pymodule_export]
     use super::source::Clock;
 

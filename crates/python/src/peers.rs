@@ -6,26 +6,27 @@ use sim::Peers;
 
 /// An object with `rank`, `count`, `exchange(list of bytes) -> list of bytes` and
 /// `share(bytes) -> list of bytes`.
-pub struct Talker<'py> {
-    object: Bound<'py, PyAny>,
+pub struct Talker {
+    object: Py<PyAny>,
     rank: u32,
     count: u32,
 }
 
-impl<'py> Talker<'py> {
+impl Talker {
     /// Asks the object who it is.
-    pub fn new(object: Bound<'py, PyAny>) -> PyResult<Talker<'py>> {
+    pub fn new(object: Bound<'_, PyAny>) -> PyResult<Talker> {
         let (rank, count) = (object.getattr("rank")?.extract()?, object.getattr("count")?.extract()?);
-        Ok(Talker { object, rank, count })
+        Ok(Talker { object: object.unbind(), rank, count })
     }
 
-    fn call(&self, method: &str, argument: Bound<'py, PyAny>) -> Vec<Vec<u8>> {
-        let given = self.object.call_method1(method, (argument,)).and_then(|given| given.extract());
+    fn call<'py>(&self, method: &str, argument: Bound<'py, PyAny>) -> Vec<Vec<u8>> {
+        let object = self.object.bind(argument.py());
+        let given = object.call_method1(method, (&argument,)).and_then(|given| given.extract());
         given.unwrap_or_else(|error| panic!("the processes of the run cannot talk: {error}"))
     }
 }
 
-impl Peers for Talker<'_> {
+impl Peers for Talker {
     fn count(&self) -> u32 {
         self.count
     }
@@ -35,12 +36,13 @@ impl Peers for Talker<'_> {
     }
 
     fn exchange(&mut self, to: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let py = self.object.py();
-        let list = PyList::new(py, to.iter().map(|bytes| PyBytes::new(py, bytes)));
-        self.call("exchange", list.expect("bytes make a list").into_any())
+        Python::attach(|py| {
+            let list = PyList::new(py, to.iter().map(|bytes| PyBytes::new(py, bytes)));
+            self.call("exchange", list.expect("bytes make a list").into_any())
+        })
     }
 
     fn share(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-        self.call("share", PyBytes::new(self.object.py(), &bytes).into_any())
+        Python::attach(|py| self.call("share", PyBytes::new(py, &bytes).into_any()))
     }
 }

@@ -10,7 +10,7 @@ use crate::config::{self, Disk, InputError};
 use crate::jobs::{Jobs, Placed};
 use crate::request::{Sources, Workload};
 use crate::run::{End, Ended, MOST_BEHIND, Stop};
-use crate::trace;
+use crate::trace::{self, Flags};
 
 /// Where the operations come from.
 pub(crate) enum Operations {
@@ -37,12 +37,21 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Opens `workload` for so many ranks, or as many as it has itself.
-    pub fn of(workload: &Workload, asked: Option<u32>, seed: u64) -> Result<Opened, InputError> {
+    /// `replay` says how it is replayed, if it was recorded.
+    pub fn of(
+        workload: &Workload,
+        replay: &Flags,
+        asked: Option<u32>,
+        seed: u64,
+    ) -> Result<Opened, InputError> {
         let recording = match workload {
-            Workload::Trace { path, .. } => Some(trace::open(path)?),
+            Workload::Trace { path } => Some(trace::open(path)?),
             // A name that is none matters more than what else is missing.
             Workload::Pattern { name, .. } => pattern(name).map(|_| None)?,
-            Workload::Program(_) | Workload::Sources(..) => None,
+            Workload::Function { .. }
+            | Workload::Compiled { .. }
+            | Workload::Mpi4py { .. }
+            | Workload::Sources { .. } => None,
             Workload::Jobs { .. } => {
                 return Err(InputError::whole("jobs", "a job is a pattern or a recording, not several jobs"));
             }
@@ -50,7 +59,7 @@ impl Opened {
         let ranks = ranks(asked, recording.as_ref())?;
         let recorded = recording.as_ref().map(|recording| recording.hosts());
         let warnings = recording.as_ref().map_or(Vec::new(), |recording| recording.warnings());
-        let operations = operations(workload, recording, ranks, seed)?;
+        let operations = operations(workload, replay, recording, ranks, seed)?;
         Ok(Opened { operations, ranks, recorded, warnings })
     }
 }
@@ -79,21 +88,25 @@ fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
 
 fn operations(
     workload: &Workload,
+    replay: &Flags,
     recording: Option<SharedSet>,
     ranks: u32,
     seed: u64,
 ) -> Result<Operations, InputError> {
     let operations = match workload {
-        Workload::Sources(_, sources) => Operations::Made(sources.clone()),
-        Workload::Trace { options, .. } => {
-            Operations::Replay(recording.expect("a trace has been opened"), options.clone())
+        Workload::Sources { make, .. } => Operations::Made(make.clone()),
+        Workload::Trace { .. } => {
+            Operations::Replay(recording.expect("a trace has been opened"), replay.options()?)
         }
         Workload::Pattern { name, arguments } => {
             let entry = pattern(name)?;
-            let arguments = config::arguments(entry.name, entry.parameters, arguments, &Disk::new("."))?;
+            let arguments = config::arguments(entry.name, entry.parameters, &arguments.0, &Disk::new("."))?;
             Operations::Pattern { build: entry.build, arguments, setting: Setting { ranks, seed } }
         }
-        Workload::Program(_) | Workload::Jobs { .. } => Operations::Program,
+        Workload::Function { .. }
+        | Workload::Compiled { .. }
+        | Workload::Mpi4py { .. }
+        | Workload::Jobs { .. } => Operations::Program,
     };
     // What is wrong with them shows when they are made.
     operations.feed()?;
@@ -152,23 +165,5 @@ impl Operations {
                 Feed::Jobs(Jobs::new(jobs.iter().map(feed).collect::<Result<Vec<_>, InputError>>()?))
             }
         }))
-    }
-}
-
-impl Workload {
-    /// What a report calls it.
-    pub fn title(&self) -> String {
-        match self {
-            Workload::Program(name) | Workload::Sources(name, _) => name.clone(),
-            Workload::Trace { path, .. } => path.clone(),
-            Workload::Pattern { name, arguments } => {
-                let arguments = arguments.iter().map(|(key, value)| format!(" --{key} {value}"));
-                format!("{name}{}", arguments.collect::<String>())
-            }
-            Workload::Jobs { jobs, only } => {
-                let running = jobs.iter().filter(|job| only.is_empty() || only.contains(&job.name));
-                running.map(|job| job.name.as_str()).collect::<Vec<_>>().join(" + ")
-            }
-        }
     }
 }

@@ -105,6 +105,19 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
         }],
         build: file,
     },
+    Entry {
+        name: "list",
+        summary: "As a list says: the place of each rank, \"host\" or \"host:slot\", in order of ranks",
+        source: "the list that start_mpi takes: Ahmed, Obaida, Liu, Eidenbenz, Santhi, Chapuis, \"An integrated \
+                 interconnection network model for large-scale performance prediction\" (SIGSIM-PADS 2016), section 5",
+        parameters: &[Parameter {
+            name: "hosts",
+            kind: Kind::List(&Kind::Text),
+            default: None,
+            summary: "Place of each rank; hosts by number or name; without a slot the next free one is taken",
+        }],
+        build: list,
+    },
 ];
 
 impl Request<'_> {
@@ -231,17 +244,7 @@ fn file(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Build
             [rank, place] => (rank.parse().map_err(|_| error(format!("'{rank}' is not a rank")))?, place),
             _ => return Err(error(format!("'{}' is not \"rank host[:slot]\"", line.trim()))),
         };
-        let (host, slot) = match place.split_once(':') {
-            Some((host, slot)) => {
-                let slot = slot.parse::<u16>();
-                (host, Some(slot.map_err(|_| error(format!("'{place}' has no slot number after ':'")))?))
-            }
-            None => (place, None),
-        };
-        let host = match host.parse() {
-            Ok(host) => HostId(host),
-            Err(_) => request.names.find(host).map_err(error)?,
-        };
+        let (host, slot) = place_in_words(place, request.names).map_err(error)?;
         // A longer file may place more ranks than this run has.
         if let Some(entry) = places.get_mut(rank as usize) {
             let endpoint = slots.take(host, slot).map_err(error)?;
@@ -253,6 +256,36 @@ fn file(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Build
     }
     let missing = |rank| BuildError::new("file", format!("rank {rank} of {} has no place", request.ranks));
     places.into_iter().enumerate().map(|(rank, place)| place.ok_or_else(|| missing(rank))).collect()
+}
+
+fn list(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
+    let places = arguments.texts("hosts");
+    let error = |reason: String| BuildError::new("hosts", reason);
+    if places.len() != request.ranks as usize {
+        return Err(error(format!("{} places for {} ranks: each has one", places.len(), request.ranks)));
+    }
+    let mut slots = Slots::new(request);
+    let place = |(rank, place): (usize, &String)| {
+        let found = place_in_words(place, request.names).and_then(|(host, slot)| slots.take(host, slot));
+        found.map_err(|reason| error(format!("rank {rank}: {reason}")))
+    };
+    places.iter().enumerate().map(place).collect()
+}
+
+/// Host and slot of a place `host[:slot]`.
+fn place_in_words(place: &str, names: &HostNames) -> Result<(HostId, Option<u16>), String> {
+    let (host, slot) = match place.split_once(':') {
+        Some((host, slot)) => {
+            let slot = slot.parse::<u16>();
+            (host, Some(slot.map_err(|_| format!("'{place}' has no slot number after ':'"))?))
+        }
+        None => (place, None),
+    };
+    let host = match host.parse() {
+        Ok(host) => HostId(host),
+        Err(_) => names.find(host)?,
+    };
+    Ok((host, slot))
 }
 
 /// Which slots are taken.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use engine::units::{Duration, EventRate, FlopRate, QuantityError};
 use mpi::Rank;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use workload::trace::causality::Check;
 use workload::trace::computing::{Computing, Rate};
@@ -88,7 +89,8 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
 }
 
 /// How a user asks for a replay: the flags of the command line, `None` where they are not given.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Flags {
     /// A name of [`MODES`]; `dependencies` if there is none.
     pub mode: Option<String>,

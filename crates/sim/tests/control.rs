@@ -9,11 +9,11 @@ use cuts::{CUTS, assert_same, is_cut, run_in_processes, watch_in_processes};
 use engine::{Bytes, Duration, Time};
 use mpi::operation::{CommId, Peer, Receive, Start, TagMatch, Work};
 use mpi::{Completion, Op, Rank, Source};
-use sim::observe::Detail;
 use sim::report::Outcome;
+use sim::request::Overrides;
 use sim::run::Unwatched;
 use sim::table::Column;
-use sim::{Control, Look, Monitor, Progress, Request, Sources, Workload, prepare};
+use sim::{Control, Look, Monitor, Progress, RunRequest, Sources, Workload, prepare};
 
 /// 72 hosts.
 const SMALL: [(&str, &str); 5] = [
@@ -24,30 +24,34 @@ const SMALL: [(&str, &str); 5] = [
     ("global_links_per_pair", "1"),
 ];
 
-fn request(model: &str, pattern: &str, arguments: &[(&str, &str)]) -> Request {
+fn request(model: &str, pattern: &str, arguments: &[(&str, &str)]) -> RunRequest {
     let arguments = arguments.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    Request {
-        platform: "dragonfly".to_string(),
-        overrides: SMALL.map(|(key, value)| (format!("topology.{key}"), value.to_string())).to_vec(),
-        workload: Workload::Pattern { name: pattern.to_string(), arguments },
+    RunRequest {
+        set: Some(Overrides(
+            SMALL.map(|(key, value)| (format!("topology.{key}"), value.to_string())).to_vec(),
+        )),
         ranks: Some(24),
         model: Some(model.to_string()),
-        seed: 7,
-        placement: Some("random".to_string()),
-        processes_per_host: Some(2),
-        detail: Detail::Records(1_000_000),
-        threads: 1,
-        statistics: None,
-        stop_at: None,
+        seed: Some(7),
+        placement: Some("random".into()),
+        ppn: Some(2),
+        records: Some(1_000_000),
+        threads: Some(1),
+        ..RunRequest::new("dragonfly", Workload::pattern(pattern.to_string(), arguments))
     }
 }
 
-fn watch(request: &Request, monitor: &mut dyn Monitor) -> Outcome {
+/// A time as requests write it, to the picosecond.
+fn text(time: Time) -> String {
+    format!("{} ps", time.0)
+}
+
+fn watch(request: &RunRequest, monitor: &mut dyn Monitor) -> Outcome {
     let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
     prepared.run(None, monitor).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn run(request: &Request) -> Outcome {
+fn run(request: &RunRequest) -> Outcome {
     watch(request, &mut Unwatched)
 }
 
@@ -69,12 +73,12 @@ fn a_time_to_stop_at_stops_every_cut_at_the_same() {
         ("packet", "alltoall", "5 KB"),
     ] {
         let statistics = (model == "packet").then(|| "links".to_string());
-        let request = Request { statistics, ..request(model, pattern, &[("bytes", bytes)]) };
+        let request = RunRequest { statistics, ..request(model, pattern, &[("bytes", bytes)]) };
         let all = run(&request).report;
         for share in [0.03, 0.7] {
             let at = Time((all.makespan_s * share * 1e12) as u64);
             let what = format!("{pattern} under {model} until {at}");
-            let request = Request { stop_at: Some(at), ..request.clone() };
+            let request = RunRequest { stop_at: Some(text(at)), ..request.clone() };
             let whole = run(&request);
             let stopped = whole.report.stopped.as_ref().expect(&what);
             assert!(whole.report.partial && whole.report.failure.is_none(), "{what}");
@@ -82,12 +86,12 @@ fn a_time_to_stop_at_stops_every_cut_at_the_same() {
             assert_eq!(whole.report.makespan_s, at.seconds(), "{what}");
             assert_ne!(whole.report.outcome_hash, all.outcome_hash, "{what}");
             for threads in CUTS {
-                let parts = run(&Request { threads, ..request.clone() });
+                let parts = run(&RunRequest { threads: Some(threads), ..request.clone() });
                 assert!(is_cut(&parts), "{what}: {:?}", parts.report.warnings);
                 assert_same(&parts, &whole, &format!("{what} on {threads} threads"));
             }
             for processes in [2, 3] {
-                let parts = run_in_processes(&Request { threads: 2, ..request.clone() }, processes);
+                let parts = run_in_processes(&RunRequest { threads: Some(2), ..request.clone() }, processes);
                 assert_same(&parts.unwrap(), &whole, &format!("{what} in {processes} processes"));
             }
         }
@@ -102,7 +106,7 @@ fn a_partial_run_is_the_beginning_of_the_whole() {
         let request = request(model, "halo2d", &[("bytes", "20 KB"), ("iterations", "3")]);
         let whole = run(&request);
         let at = whole.report.makespan_s * 0.6;
-        let part = run(&Request { stop_at: Some(Time((at * 1e12) as u64)), ..request });
+        let part = run(&RunRequest { stop_at: Some(text(Time((at * 1e12) as u64))), ..request });
         let ended = |outcome: &Outcome| {
             let ends = f64s(outcome, "call_records", "end_s").iter();
             let mut ends: Vec<f64> = ends.copied().filter(|end| *end <= at).collect();
@@ -128,11 +132,11 @@ fn a_partial_run_is_the_beginning_of_the_whole() {
 #[test]
 fn a_transmission_that_is_cut_short_counts_up_to_then() {
     let request = request("packet", "alltoall", &[("bytes", "50 KB")]);
-    let request = Request { statistics: Some("links".to_string()), ..request };
+    let request = RunRequest { statistics: Some("links".to_string()), ..request };
     let whole = run(&request).report.makespan_s;
     for share in [0.2, 0.31, 0.5, 0.83] {
         let at = whole * share;
-        let part = run(&Request { stop_at: Some(Time((at * 1e12) as u64)), ..request.clone() });
+        let part = run(&RunRequest { stop_at: Some(text(Time((at * 1e12) as u64))), ..request.clone() });
         let periods = |name: &str| f64s(&part, "link_periods", name);
         let (begin, end, busy) = (periods("begin_s"), periods("end_s"), periods("busy_s"));
         let longest = busy.iter().zip(end.iter().zip(begin)).map(|(busy, (end, begin))| busy - (end - begin));
@@ -152,12 +156,14 @@ fn a_time_to_stop_at_that_is_late_changes_nothing() {
         let whole = run(&request);
         assert_eq!(f64s(&whole, "ranks", "reached_s"), f64s(&whole, "ranks", "finish_s"));
         let last = Time((whole.report.makespan_s * 1e12).round() as u64);
-        for (stop_at, threads) in [(last, 1), (last, 3), (Time::LAST, 1), (Time::LAST, 3)] {
-            let again = run(&Request { stop_at: Some(stop_at), threads, ..request.clone() });
+        let much_later = Time(Time::LAST.0 / 2);
+        for (stop_at, threads) in [(last, 1), (last, 3), (much_later, 1), (much_later, 3)] {
+            let again =
+                run(&RunRequest { stop_at: Some(text(stop_at)), threads: Some(threads), ..request.clone() });
             assert!(!again.report.partial && again.report.ranks_finished == 24);
             assert_same(&again, &whole, &format!("{model} until {stop_at} on {threads} threads"));
         }
-        let before = run(&Request { stop_at: Some(Time(last.0 - 1)), ..request.clone() });
+        let before = run(&RunRequest { stop_at: Some(text(Time(last.0 - 1))), ..request.clone() });
         assert!(before.report.partial && before.report.ranks_finished < 24);
     }
 }
@@ -181,9 +187,11 @@ impl Source for Stuck {
 fn a_deadlock_before_the_time_to_stop_at_is_told() {
     let sources = Sources(Arc::new(|| Box::new(Stuck(vec![false; 24]))));
     let request = request("loggp", "ring", &[]);
-    let request = Request { workload: Workload::Sources("stuck".to_string(), sources), ..request };
+    let request =
+        RunRequest { workload: Workload::Sources { name: "stuck".to_string(), make: sources }, ..request };
     let until = |ns: u64, threads| {
-        run(&Request { stop_at: Some(Time(ns * 1_000)), threads, ..request.clone() }).report
+        run(&RunRequest { stop_at: Some(text(Time(ns * 1_000))), threads: Some(threads), ..request.clone() })
+            .report
     };
     for threads in [1, 3] {
         let before = until(999, threads);
@@ -217,16 +225,16 @@ impl Monitor for After<'_> {
 
 const EVENTS: u64 = 50_000;
 
-fn long() -> Request {
+fn long() -> RunRequest {
     let arguments = [("iterations", "400"), ("bytes", "4 KB")];
-    Request { ranks: Some(64), detail: Detail::Tables, ..request("loggp", "halo3d", &arguments) }
+    RunRequest { ranks: Some(64), records: None, ..request("loggp", "halo3d", &arguments) }
 }
 
 /// A run that a monitor stops, in whichever process, is the one up to the time at which it stopped.
 #[test]
 fn a_run_that_is_stopped_is_one_up_to_that_time() {
     for (threads, processes) in [(1, 1), (3, 1), (1, 2), (2, 3)] {
-        let request = Request { threads, ..long() };
+        let request = RunRequest { threads: Some(threads), ..long() };
         let told = Mutex::new(Vec::new());
         let stops = |events| After { events, wants: Control::Stop, told: &told };
         let stopped = match processes {
@@ -241,7 +249,7 @@ fn a_run_that_is_stopped_is_one_up_to_that_time() {
         assert_eq!(stopped.report.stopped.as_ref().expect(&what).by, "interrupt", "{what}");
         assert!((EVENTS..2 * EVENTS).contains(&stopped.report.events), "{what}");
         let at = Time((stopped.report.makespan_s * 1e12).round() as u64);
-        let mut until = run(&Request { stop_at: Some(at), ..long() });
+        let mut until = run(&RunRequest { stop_at: Some(text(at)), ..long() });
         until.report.stopped.as_mut().unwrap().by = "interrupt";
         assert_same(&stopped, &until, &what);
     }
@@ -251,7 +259,7 @@ fn a_run_that_is_stopped_is_one_up_to_that_time() {
 #[test]
 fn a_closer_look_is_at_all_ranks() {
     for (threads, processes) in [(1, 1), (3, 1), (1, 2), (2, 3)] {
-        let request = Request { threads, ..long() };
+        let request = RunRequest { threads: Some(threads), ..long() };
         let told = Mutex::new(Vec::new());
         let looks = |events| After { events, wants: Control::Look, told: &told };
         let what = format!("{threads} threads in {processes} processes");

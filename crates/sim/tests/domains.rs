@@ -14,45 +14,41 @@ use mpi::operation::{
     CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Send, SendMode, Start, TagMatch, Via, Work,
 };
 use mpi::{Completion, Op, Rank, Source};
-use sim::observe::Detail;
 use sim::report::Outcome;
+use sim::request::Overrides;
 use sim::run::{Control, Monitor, Progress, Unwatched};
-use sim::{Request, Sources, Workload, prepare};
+use sim::{RunRequest, Sources, Workload, prepare};
 use workload::pattern::PATTERNS;
 
 const MODELS: [&str; 3] = ["postal", "max_rate", "loggp"];
 
-fn request(platform: &str, model: &str, ranks: Option<u32>, workload: Workload, threads: u32) -> Request {
-    Request {
-        platform: platform.to_string(),
-        overrides: Vec::new(),
-        workload,
+fn request(platform: &str, model: &str, ranks: Option<u32>, workload: Workload, threads: u32) -> RunRequest {
+    RunRequest {
         ranks,
         model: Some(model.to_string()),
-        seed: 7,
-        placement: Some("random".to_string()),
-        processes_per_host: Some(2),
-        statistics: None,
-        detail: Detail::Records(300),
-        threads,
-        stop_at: None,
+        seed: Some(7),
+        placement: Some("random".into()),
+        ppn: Some(2),
+        records: Some(300),
+        threads: Some(threads),
+        ..RunRequest::new(platform, workload)
     }
 }
 
-fn run(request: &Request) -> Outcome {
+fn run(request: &RunRequest) -> Outcome {
     let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
     prepared.run(None, &mut Unwatched).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs it whole and cut, and gives the whole.
-fn same_for_every_cut(request: &Request, what: &str) -> Outcome {
-    let whole = run(&Request { threads: 1, ..request.clone() });
+fn same_for_every_cut(request: &RunRequest, what: &str) -> Outcome {
+    let whole = run(&RunRequest { threads: Some(1), ..request.clone() });
     for threads in CUTS {
-        let parts = run(&Request { threads, ..request.clone() });
+        let parts = run(&RunRequest { threads: Some(threads), ..request.clone() });
         assert!(is_cut(&parts) || parts.report.failure.is_some(), "{what}: {:?}", parts.report.warnings);
         assert_same(&parts, &whole, &format!("{what} on {threads} threads"));
     }
-    let parts = cuts::run_in_processes(&Request { threads: 2, ..request.clone() }, 2);
+    let parts = cuts::run_in_processes(&RunRequest { threads: Some(2), ..request.clone() }, 2);
     let parts = parts.unwrap_or_else(|error| panic!("{what}: {error}"));
     cuts::assert_same_in_processes(&parts, &whole, &format!("{what} in 2 processes"));
     whole
@@ -66,10 +62,10 @@ fn every_pattern_is_the_same_for_every_cut() {
             let arguments = if sized { vec![("bytes".to_string(), bytes.to_string())] } else { Vec::new() };
             let ranks = if pattern.name == "pingpong" { 2 } else { 24 };
             let model = MODELS[(number + pattern.name.len()) % 3];
-            let workload = Workload::Pattern { name: pattern.name.to_string(), arguments };
+            let workload = Workload::pattern(pattern.name.to_string(), arguments);
             let mut request = request("hopper", model, Some(ranks), workload, 1);
             if pattern.name == "pingpong" {
-                request.processes_per_host = Some(1);
+                request.ppn = Some(1);
             }
             let whole = same_for_every_cut(&request, &format!("{} {bytes} under {model}", pattern.name));
             assert_eq!(whole.report.failure.map(|failure| failure.text), None, "{}", pattern.name);
@@ -103,10 +99,13 @@ fn adaptive_routings_are_the_same_for_every_cut() {
     ];
     for (platform, overrides) in platforms {
         let arguments = vec![("bytes".to_string(), "5 KB".to_string())];
-        let workload = Workload::Pattern { name: "alltoall".to_string(), arguments };
-        let request = Request { overrides, ..request(platform, "packet", Some(24), workload, 1) };
-        let request = Request { processes_per_host: Some(1), ..request };
-        same_for_every_cut(&request, &format!("{platform} {:?}", request.overrides.last()));
+        let workload = Workload::pattern("alltoall".to_string(), arguments);
+        let request = RunRequest {
+            set: Some(Overrides(overrides)),
+            ..request(platform, "packet", Some(24), workload, 1)
+        };
+        let request = RunRequest { ppn: Some(1), ..request };
+        same_for_every_cut(&request, &format!("{platform} {:?}", request.set));
     }
 }
 
@@ -130,7 +129,7 @@ fn statistics_are_the_same_for_every_cut() {
     ];
     for (platform, detail, rows, protocol) in cases {
         let arguments = vec![("bytes".to_string(), "20 KB".to_string())];
-        let workload = Workload::Pattern { name: "alltoall".to_string(), arguments };
+        let workload = Workload::pattern("alltoall".to_string(), arguments);
         let mut request = request(platform, "packet", Some(48), workload, 1);
         let small = (platform == "nsim-torus").then_some(("topology.sizes", "[4,4,4]"));
         let settings = [
@@ -141,8 +140,9 @@ fn statistics_are_the_same_for_every_cut() {
         ];
         let settings = settings.into_iter().chain(small);
         request.statistics = Some(detail.to_string());
-        request.processes_per_host = Some(if platform == "fat-tree" { 2 } else { 1 });
-        request.overrides = settings.map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        request.ppn = Some(if platform == "fat-tree" { 2 } else { 1 });
+        let settings = settings.map(|(key, value)| (key.to_string(), value.to_string()));
+        request.set = Some(Overrides(settings.collect()));
         // How often the packet model looks at an output depends on when a credit's news crosses a cut.
         let no_events = |mut outcome: Outcome| {
             outcome.report.events = 0;
@@ -150,11 +150,11 @@ fn statistics_are_the_same_for_every_cut() {
         };
         let whole = no_events(run(&request));
         for threads in CUTS {
-            let parts = no_events(run(&Request { threads, ..request.clone() }));
+            let parts = no_events(run(&RunRequest { threads: Some(threads), ..request.clone() }));
             assert!(is_cut(&parts));
             assert_same(&parts, &whole, &format!("{platform} with {rows} rows on {threads} threads"));
         }
-        let parts = cuts::run_in_processes(&Request { threads: 2, ..request.clone() }, 2).unwrap();
+        let parts = cuts::run_in_processes(&RunRequest { threads: Some(2), ..request.clone() }, 2).unwrap();
         assert_same(&no_events(parts), &whole, &format!("{platform} with {rows} rows in 2 processes"));
         // 3,200 links of the tree need 16 rows each.
         let names = names.into_iter().filter(|name| rows != "40000" || *name != "link_periods");
@@ -167,7 +167,7 @@ fn statistics_are_the_same_for_every_cut() {
         }
         let statistics = whole.report.statistics.unwrap();
         assert!(statistics.slow_packets > 0 && statistics.latency_p50_s < statistics.latency_max_s);
-        let error = prepare(&Request { model: Some("flow".to_string()), ..request }).err().unwrap();
+        let error = prepare(&RunRequest { model: Some("flow".to_string()), ..request }).err().unwrap();
         let expected =
             "statistics.detail: only the network model 'packet' keeps statistics over time, not 'flow'";
         assert_eq!(error.to_string(), format!("--statistics {detail}: {expected}"));
@@ -256,7 +256,7 @@ fn program(name: &str, ranks: u32, steps: Steps) -> Workload {
             makes: vec![false; ranks as usize],
         }) as Box<dyn Source + std::marker::Send>
     };
-    Workload::Sources(name.to_string(), Sources(Arc::new(source)))
+    Workload::Sources { name: name.to_string(), make: Sources(Arc::new(source)) }
 }
 
 /// Twelve ranks that make communicators of every kind, of each other's, some without them, and use them.
@@ -392,8 +392,7 @@ fn a_recording_is_the_same_for_every_cut() {
     let Some(data) = option_env!("RECORDED_DATA") else { panic!("this test is ignored without recordings") };
     let trace = Path::new(data).join("otf2/tracer/traces-32/traces.otf2");
     for model in ["max_rate", "loggp"] {
-        let options = sim::trace::Flags::default().options().unwrap();
-        let workload = Workload::Trace { path: trace.to_string_lossy().into_owned(), options };
+        let workload = Workload::Trace { path: trace.to_string_lossy().into_owned() };
         same_for_every_cut(&request("hopper", model, None, workload, 1), model);
     }
 }
@@ -412,7 +411,7 @@ impl Monitor for Impatient {
 #[test]
 fn a_stopped_run_leaves_a_partial_report() {
     let arguments = vec![("iterations".to_string(), "10000".to_string())];
-    let workload = Workload::Pattern { name: "halo2d".to_string(), arguments };
+    let workload = Workload::pattern("halo2d".to_string(), arguments);
     let mut monitor = Impatient(Vec::new());
     let prepared = prepare(&request("hopper", "loggp", Some(64), workload, 3)).unwrap();
     let outcome = prepared.run(None, &mut monitor).unwrap();
@@ -426,14 +425,15 @@ fn a_stopped_run_leaves_a_partial_report() {
 /// A run that cannot be cut runs on one thread, and says why.
 #[test]
 fn what_cannot_be_cut_says_why() {
-    let ring = || Workload::Pattern { name: "ring".to_string(), arguments: Vec::new() };
+    let ring = || Workload::pattern("ring", Vec::new());
     let flow = run(&request("hopper", "flow", Some(8), ring(), 4));
     assert_eq!(flow.report.threads, 1);
     assert!(flow.report.warnings[0].contains("--threads 4: one thread is used: in the flow model"));
     let together = run(&request("hopper", "loggp", Some(2), ring(), 4));
     assert!(together.report.warnings[0].contains("all ranks are on one host"));
     let global = vec![("routing.kind".to_string(), "ugal-g".to_string())];
-    let global = run(&Request { overrides: global, ..request("tofu", "packet", Some(8), ring(), 4) });
+    let global =
+        run(&RunRequest { set: Some(Overrides(global)), ..request("tofu", "packet", Some(8), ring(), 4) });
     let why = "its routing reads the queues of all routers at once";
     assert!(global.report.warnings.iter().any(|text| text.contains(why)), "{:?}", global.report.warnings);
 }

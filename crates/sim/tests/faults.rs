@@ -4,11 +4,11 @@
 mod cuts;
 
 use cuts::{CUTS, assert_same, assert_same_in_processes, is_cut, run_in_processes};
-use sim::observe::Detail;
 use sim::report::Outcome;
+use sim::request::Overrides;
 use sim::run::Unwatched;
 use sim::table::Column;
-use sim::{InputError, Request, Workload, prepare};
+use sim::{InputError, RunRequest, Workload, prepare};
 
 /// Cables and routers that fail often.
 const OFTEN: &[(&str, &str)] = &[
@@ -20,32 +20,28 @@ const OFTEN: &[(&str, &str)] = &[
     ("transport.timeout", "20 us"),
 ];
 
-fn request(platform: &str, overrides: &[(&str, &str)]) -> Request {
+fn request(platform: &str, overrides: &[(&str, &str)]) -> RunRequest {
     let text = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
-    Request {
-        platform: platform.to_string(),
-        overrides: overrides.iter().map(text).collect(),
-        workload: Workload::Pattern {
-            name: "alltoall".to_string(),
-            arguments: vec![("bytes".to_string(), "16 KiB".to_string())],
-        },
+    RunRequest {
+        set: Some(Overrides(overrides.iter().map(text).collect())),
         ranks: Some(12),
         model: Some("packet".to_string()),
-        seed: 7,
-        placement: Some("random".to_string()),
-        processes_per_host: Some(1),
-        statistics: None,
-        stop_at: None,
-        detail: Detail::Tables,
-        threads: 1,
+        seed: Some(7),
+        placement: Some("random".into()),
+        ppn: Some(1),
+        threads: Some(1),
+        ..RunRequest::new(
+            platform,
+            Workload::pattern("alltoall".to_string(), vec![("bytes".to_string(), "16 KiB".to_string())]),
+        )
     }
 }
 
-fn try_run(request: &Request) -> Result<Outcome, InputError> {
+fn try_run(request: &RunRequest) -> Result<Outcome, InputError> {
     prepare(request)?.run(None, &mut Unwatched)
 }
 
-fn run(request: &Request) -> Outcome {
+fn run(request: &RunRequest) -> Outcome {
     let outcome = try_run(request).unwrap_or_else(|error| panic!("{error}"));
     assert!(outcome.report.failure.is_none(), "{:?}", outcome.report.failure);
     outcome
@@ -69,13 +65,13 @@ fn faults_are_the_same_for_every_cut() {
         assert!(faults.links_failed > 0 && faults.packets_rerouted > 0, "{kind}: {faults:?}");
         assert_same(&run(&request), &whole, "a repeat");
         for threads in CUTS {
-            let parts = run(&Request { threads, ..request.clone() });
+            let parts = run(&RunRequest { threads: Some(threads), ..request.clone() });
             assert!(is_cut(&parts), "{kind}: {:?}", parts.report.warnings);
             assert_same(&parts, &whole, &format!("{kind} on {threads} threads"));
         }
         let parts = run_in_processes(&request, 2).unwrap_or_else(|error| panic!("{error}"));
         assert_same_in_processes(&parts, &whole, &format!("{kind} in 2 processes"));
-        let other = run(&Request { seed: 8, ..request });
+        let other = run(&RunRequest { seed: Some(8), ..request });
         assert_ne!(other.report.outcome_hash, whole.report.outcome_hash, "other faults with another seed");
     }
 }
@@ -111,7 +107,7 @@ fn what_failed_is_reported() {
 fn who_cannot_be_reached_is_reported() {
     let planned = "[{router = \"(1,1,0)\", fails_at = \"0 s\"}]";
     let overrides = [("topology.sizes", "[3, 3, 2]"), ("faults.planned", planned)];
-    let request = Request { ranks: Some(18), placement: None, ..request("nsim-torus", &overrides) };
+    let request = RunRequest { ranks: Some(18), placement: None, ..request("nsim-torus", &overrides) };
     let outcome = try_run(&request).unwrap_or_else(|error| panic!("{error}"));
     let failure = outcome.report.failure.expect("nobody reaches host 4");
     assert_eq!(failure.kind, "unreachable");

@@ -5,12 +5,12 @@ mod cuts;
 use std::sync::LazyLock;
 
 use cuts::{CUTS, assert_same, is_cut};
-use engine::Time;
 use sim::jobs::Job;
-use sim::observe::Detail;
 use sim::report::Outcome;
+use sim::request::Overrides;
 use sim::run::Unwatched;
-use sim::{Request, Workload, prepare};
+use sim::trace::Flags;
+use sim::{RunRequest, Workload, prepare};
 
 /// The mesh of `scenarios/shared-link.md`: 3 x 3 hosts, links of 5 GB/s, 0.6 s between any two.
 const MESH: &str = r#"
@@ -49,33 +49,27 @@ fn job(name: &str, pattern: &str, ranks: u32, arguments: &[(&str, &str)]) -> Job
     let arguments = arguments.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     Job {
         name: name.to_string(),
-        workload: Workload::Pattern { name: pattern.to_string(), arguments },
+        workload: Workload::pattern(pattern.to_string(), arguments),
         ranks: Some(ranks),
-        start: Time::ZERO,
+        start: None,
         placement: None,
         hosts: None,
-        processes_per_host: Some(1),
+        ppn: Some(1),
+        replay: Flags::default(),
     }
 }
 
-fn request(platform: &str, model: &str, jobs: &[Job]) -> Request {
-    Request {
-        platform: platform.to_string(),
-        overrides: Vec::new(),
-        workload: Workload::Jobs { jobs: jobs.to_vec(), only: Vec::new() },
-        ranks: None,
+fn request(platform: &str, model: &str, jobs: &[Job]) -> RunRequest {
+    RunRequest {
         model: Some(model.to_string()),
-        seed: 7,
-        placement: None,
-        processes_per_host: None,
-        detail: Detail::Records(1_000_000),
-        threads: 1,
-        statistics: None,
-        stop_at: None,
+        seed: Some(7),
+        records: Some(1_000_000),
+        threads: Some(1),
+        ..RunRequest::new(platform, Workload::Jobs { path: None, jobs: jobs.to_vec() })
     }
 }
 
-fn run(request: &Request) -> Outcome {
+fn run(request: &RunRequest) -> Outcome {
     let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
     prepared.run(None, &mut Unwatched).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -100,7 +94,7 @@ fn jobs_at_the_same_time_share_links() {
     assert_eq!(makespans(&together), [1.0, 1.0]);
     assert_eq!(together.report.makespan_s, 1.0);
     let [far, near] = two_messages();
-    let later = Job { start: "10 s".parse().unwrap(), ..near };
+    let later = Job { start: Some("10 s".to_string()), ..near };
     let apart = run(&request(&platform, "flow", &[far, later]));
     assert_eq!(makespans(&apart), [0.8, 0.8]);
     let second = &apart.report.jobs[1];
@@ -114,13 +108,11 @@ fn jobs_at_the_same_time_share_links() {
 #[test]
 fn one_of_several_jobs_can_run_alone_in_its_place() {
     let mut request = request(&mesh(), "flow", &two_messages());
-    let Workload::Jobs { only, .. } = &mut request.workload else { unreachable!() };
-    *only = vec!["near".to_string()];
+    request.only = Some(vec!["near".to_string()]);
     let alone = run(&request);
     assert_eq!(makespans(&alone), [0.8]);
     assert_eq!(prepare(&request).map(|prepared| prepared.host_of_rank().to_vec()).unwrap(), [4, 7]);
-    let Workload::Jobs { only, .. } = &mut request.workload else { unreachable!() };
-    *only = vec!["nearer".to_string()];
+    request.only = Some(vec!["nearer".to_string()]);
     let error = prepare(&request).err().expect("no job is called so");
     assert_eq!(error.to_string(), "--only nearer: no job is called so; known: far, near");
 }
@@ -137,7 +129,7 @@ fn a_job_is_a_world_of_its_own() {
         .collect();
     let crossbar = |jobs: &[Job]| {
         let mut request = request("crossbar", "loggp", jobs);
-        request.overrides = vec![("topology.hosts".to_string(), "64".to_string())];
+        request.set = Some(Overrides(vec![("topology.hosts".to_string(), "64".to_string())]));
         run(&request)
     };
     let together = crossbar(&jobs);
@@ -151,16 +143,16 @@ fn a_job_is_a_world_of_its_own() {
 
 #[test]
 fn threads_change_nothing() {
-    let late = |job: Job| Job { start: "3 us".parse().unwrap(), ..job };
+    let late = |job: Job| Job { start: Some("3 us".to_string()), ..job };
     let jobs = [
         job("a", "allreduce", 12, &[("bytes", "10 KB"), ("iterations", "2")]),
         late(job("b", "halo3d", 20, &[("bytes", "20 KB")])),
-        Job { placement: Some("random".to_string()), ..job("c", "uniform", 16, &[("bytes", "5 KB")]) },
+        Job { placement: Some("random".into()), ..job("c", "uniform", 16, &[("bytes", "5 KB")]) },
     ];
     for model in ["packet", "max_rate"] {
         let whole = run(&request("dragonfly", model, &jobs));
         for threads in CUTS {
-            let parts = run(&Request { threads, ..request("dragonfly", model, &jobs) });
+            let parts = run(&RunRequest { threads: Some(threads), ..request("dragonfly", model, &jobs) });
             assert_same(&whole, &parts, &format!("{model}, {threads} threads"));
             assert!(threads == 1 || is_cut(&parts), "{model} runs on {threads} threads");
         }
@@ -171,10 +163,10 @@ fn threads_change_nothing() {
 /// their own.
 #[test]
 fn processes_per_host_are_those_of_the_job_or_of_the_run() {
-    let own = Job { processes_per_host: Some(2), ..job("own", "ring", 4, &[]) };
-    let of_run = Job { processes_per_host: None, ..job("of the run", "ring", 3, &[]) };
-    let placed = Job { placement: Some("random".to_string()), name: "placed".to_string(), ..of_run.clone() };
-    let request = Request { processes_per_host: Some(1), ..request(&mesh(), "flow", &[own, of_run, placed]) };
+    let own = Job { ppn: Some(2), ..job("own", "ring", 4, &[]) };
+    let of_run = Job { ppn: None, ..job("of the run", "ring", 3, &[]) };
+    let placed = Job { placement: Some("random".into()), name: "placed".to_string(), ..of_run.clone() };
+    let request = RunRequest { ppn: Some(1), ..request(&mesh(), "flow", &[own, of_run, placed]) };
     let hosts: Vec<u32> = run(&request).report.jobs.iter().map(|job| job.hosts_used).collect();
     assert_eq!(hosts, [2, 3, 3]);
 }
@@ -200,7 +192,7 @@ fn what_cannot_be_placed_is_named() {
         with(&|jobs| (jobs[1].hosts, jobs[1].ranks) = (None, Some(8))),
         "job 'near': ranks: 8 ranks do not fit: 7 hosts with 1 each take 7; all 2 slots of each host would do"
     );
-    let request = Request { ranks: Some(4), ..request(&platform, "flow", &two_messages()) };
+    let request = RunRequest { ranks: Some(4), ..request(&platform, "flow", &two_messages()) };
     let error = prepare(&request).err().expect("it is wrong").to_string();
     assert_eq!(error, "-n 4: each job has its own number of ranks");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use network::{Endpoint, HostId};
-use sim::config::{self, Override, Texts};
+use sim::config::{self, Override, PlacementChoice, Texts};
 
 /// Four ranks or so on a ring of `nsim-torus`'s kind with 2 slots a host.
 fn place(ranks: u32, placement: &str, recorded: Option<&[String]>) -> Result<Vec<(u32, u16)>, String> {
@@ -55,8 +55,8 @@ fn hosts_are_filled_in_order() {
 fn the_flags_of_placements_stand_in_errors() {
     let mut files = Texts::default();
     files.0.insert("far".to_string(), "800".to_string());
-    let place = |choice, each, ranks| {
-        let flags = config::placement_overrides(choice, each, &files)?;
+    let place = |choice: Option<&str>, each, ranks| {
+        let flags = config::placement_overrides(choice.map(PlacementChoice::from).as_ref(), each, &files)?;
         let platform = config::load("crossbar", &flags, &files)?;
         platform.place(&*platform.topology()?, ranks, 1, None).map(|_| ())
     };
@@ -105,7 +105,7 @@ fn a_shuffle_uses_every_slot_once_and_depends_on_the_seed_alone() {
     let placed = place(8, random, None).unwrap();
     assert_eq!(placed.iter().collect::<BTreeSet<_>>().len(), 8);
     assert_eq!(placed, place(8, random, None).unwrap());
-    let flags = config::placement_overrides(Some("random"), Some(1), &Texts::default()).unwrap();
+    let flags = config::placement_overrides(Some(&"random".into()), Some(1), &Texts::default()).unwrap();
     let platform = config::load("mustang-torus", &flags, &Texts::default()).unwrap();
     let topology = platform.topology().unwrap();
     let hosts = |seed| -> Vec<HostId> {
@@ -166,7 +166,7 @@ fn the_recorded_run_on_hopper_finds_its_nodes() {
         ("nid02873", "(10,4,3)", 1),
     ];
     let names: Vec<String> = nodes.iter().flat_map(|node| vec![node.0.to_string(); 16]).collect();
-    let flags = config::placement_overrides(Some("recorded"), None, &Texts::default()).unwrap();
+    let flags = config::placement_overrides(Some(&"recorded".into()), None, &Texts::default()).unwrap();
     let platform = config::load("hopper", &flags, &Texts::default()).unwrap();
     let topology = platform.topology().unwrap();
     let placed = platform.place(&*topology, 64, 1, Some(&names)).unwrap();
@@ -225,11 +225,12 @@ fn a_block_that_cannot_be_is_refused_with_what_would_do() {
             on_torus("[6, 6, 6]", 8, &format!("{{ kind = \"block\", shape = {shape} }}")).unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
-    let flags = config::placement_overrides(Some("block:2x3"), None, &Texts::default()).unwrap();
+    let flags = config::placement_overrides(Some(&"block:2x3".into()), None, &Texts::default()).unwrap();
     let crossbar = config::load("crossbar", &flags, &Texts::default()).unwrap();
     let error = crossbar.place(&*crossbar.topology().unwrap(), 8, 1, None).unwrap_err().message;
     assert!(error.contains("a shape is for grids"), "{error}");
-    let error = config::placement_overrides(Some("block:2yes"), None, &Texts::default()).unwrap_err().message;
+    let error =
+        config::placement_overrides(Some(&"block:2yes".into()), None, &Texts::default()).unwrap_err().message;
     assert!(error.contains("as in 4x3x2"), "{error}");
 }
 

@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use engine::Duration;
 use script::Script;
-use sim::observe::Detail;
 use sim::report::Outcome;
-use sim::request::{Request, Sources, Workload, prepare};
 use sim::run::Unwatched;
+use sim::{PlacementChoice, RunRequest, Sources, Workload, prepare};
 
 /// Expectation of the `toml expect` block.
 #[derive(Debug, serde::Deserialize)]
@@ -93,7 +92,7 @@ impl Scenario {
         prepare(&self.request(model, hosts, threads))?.run(None, &mut Unwatched)
     }
 
-    fn request(&self, model: &str, hosts: Option<&[u32]>, threads: u32) -> Request {
+    fn request(&self, model: &str, hosts: Option<&[u32]>, threads: u32) -> RunRequest {
         let script = self.program.as_ref().map(|text| Script::read(text, &self.name));
         let ranks = script.as_ref().map_or(self.expect.ranks, |script| Some(script.ranks()));
         let placement = hosts.map(|hosts| {
@@ -103,19 +102,14 @@ impl Scenario {
             fs::write(&file, lines.join("\n")).unwrap();
             file.to_str().unwrap().to_string()
         });
-        Request {
-            platform: self.platform.to_str().unwrap().to_string(),
-            overrides: Vec::new(),
-            workload: self.workload(),
+        RunRequest {
             ranks,
             model: Some(model.to_string()),
-            seed: 0,
-            placement,
-            processes_per_host: None,
-            statistics: None,
-            detail: Detail::Records(1000),
-            threads,
-            stop_at: None,
+            seed: Some(0),
+            placement: placement.map(PlacementChoice::Named),
+            records: Some(1000),
+            threads: Some(threads),
+            ..RunRequest::new(self.platform.to_str().unwrap(), self.workload())
         }
     }
 
@@ -143,13 +137,13 @@ impl Scenario {
         let Some(pattern) = &self.expect.pattern else {
             let (text, name) = (self.program.clone().unwrap_or_default(), self.name.clone());
             let source = move || Box::new(Script::read(&text, &name)) as Box<dyn mpi::Source + Send>;
-            return Workload::Sources(self.name.clone(), Sources(Arc::new(source)));
+            return Workload::Sources { name: self.name.clone(), make: Sources(Arc::new(source)) };
         };
         let arguments = pattern[1..].chunks(2).map(|pair| {
             let key = pair[0].strip_prefix("--").unwrap_or_else(|| panic!("{}: {}", self.name, pair[0]));
             (key.to_string(), pair[1].clone())
         });
-        Workload::Pattern { name: pattern[0].clone(), arguments: arguments.collect() }
+        Workload::pattern(pattern[0].clone(), arguments.collect())
     }
 
     /// To the picosecond.

@@ -3,9 +3,8 @@
 
 use std::fmt::Write;
 
-use sim::observe::Detail;
 use sim::run::{Control, Monitor, Progress};
-use sim::{Request, Workload, prepare};
+use sim::{RunRequest, Workload, prepare};
 
 /// Takes note of all that it is told.
 struct Notes(Vec<Progress>);
@@ -19,19 +18,12 @@ impl Monitor for Notes {
 
 /// The most by which the share done differs from the share of events, over a run of at least 20 polls.
 fn error(workload: Workload, ranks: Option<u32>, model: &str, threads: u32) -> f64 {
-    let request = Request {
-        platform: "hopper".to_string(),
-        overrides: Vec::new(),
-        workload,
+    let request = RunRequest {
         ranks,
         model: Some(model.to_string()),
-        seed: 7,
-        placement: None,
-        processes_per_host: None,
-        statistics: None,
-        detail: Detail::Screen,
-        threads,
-        stop_at: None,
+        seed: Some(7),
+        threads: Some(threads),
+        ..RunRequest::new("hopper", workload)
     };
     let mut notes = Notes(Vec::new());
     let outcome = prepare(&request).unwrap().run(None, &mut notes).unwrap();
@@ -47,7 +39,7 @@ fn error(workload: Workload, ranks: Option<u32>, model: &str, threads: u32) -> f
 
 fn pattern(name: &str, arguments: &[(&str, &str)]) -> Workload {
     let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-    Workload::Pattern { name: name.to_string(), arguments: arguments.iter().map(own).collect() }
+    Workload::pattern(name, arguments.iter().map(own).collect())
 }
 
 /// One call is all of the work: by calls, none is done until all is.
@@ -81,8 +73,7 @@ fn a_few_calls_at_the_end_of_a_recording_weigh_what_they_move() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.txt");
     std::fs::write(&path, text).unwrap();
-    let options = sim::trace::Flags::default().options().unwrap();
-    let workload = Workload::Trace { path: path.to_string_lossy().into_owned(), options };
+    let workload = Workload::Trace { path: path.to_string_lossy().into_owned() };
     let off = error(workload, None, "loggp", 1);
     assert!(off < 0.05, "{off}");
 }

@@ -4,31 +4,27 @@
 mod cuts;
 
 use cuts::{CUTS, is_cut};
-use sim::observe::Detail;
 use sim::report::Outcome;
+use sim::request::Overrides;
 use sim::run::Unwatched;
-use sim::{Request, Workload, prepare};
+use sim::{RunRequest, Workload, prepare};
 
-fn request(platform: &str, pattern: &str, bytes: &str, overrides: &[(&str, &str)]) -> Request {
+fn request(platform: &str, pattern: &str, bytes: &str, overrides: &[(&str, &str)]) -> RunRequest {
     let arguments = vec![("bytes".to_string(), bytes.to_string())];
     let text = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
-    Request {
-        platform: platform.to_string(),
-        overrides: overrides.iter().map(text).collect(),
-        workload: Workload::Pattern { name: pattern.to_string(), arguments },
+    RunRequest {
+        set: Some(Overrides(overrides.iter().map(text).collect())),
         ranks: Some(if pattern == "pingpong" { 2 } else { 12 }),
         model: Some("packet".to_string()),
-        seed: 7,
-        placement: Some("random".to_string()),
-        processes_per_host: Some(1),
-        statistics: None,
-        detail: Detail::Screen,
-        threads: 1,
-        stop_at: None,
+        seed: Some(7),
+        placement: Some("random".into()),
+        ppn: Some(1),
+        threads: Some(1),
+        ..RunRequest::new(platform, Workload::pattern(pattern.to_string(), arguments))
     }
 }
 
-fn run(request: &Request) -> Outcome {
+fn run(request: &RunRequest) -> Outcome {
     let prepared = prepare(request).unwrap_or_else(|error| panic!("{error}"));
     let outcome = prepared.run(None, &mut Unwatched).unwrap_or_else(|error| panic!("{error}"));
     assert!(outcome.report.failure.is_none(), "{:?}", outcome.report.failure);
@@ -60,7 +56,7 @@ fn every_transport_is_the_same_for_every_cut() {
                 let losses = whole.report.packets_lost + whole.report.packets_resent;
                 assert_eq!(losses > 0, loss != "0", "{what}");
                 for threads in CUTS {
-                    let parts = run(&Request { threads, ..request.clone() });
+                    let parts = run(&RunRequest { threads: Some(threads), ..request.clone() });
                     assert!(is_cut(&parts), "{what}: {:?}", parts.report.warnings);
                     assert_eq!(facts(&parts), facts(&whole), "{what} on {threads} threads");
                 }
@@ -81,12 +77,12 @@ fn hopper_has_the_latencies_of_its_paper() {
         // The paper has no time for MPI's software, which the preset has.
         let platform = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/platforms/hopper-2016.toml");
         let mut request = request(platform, "pingpong", "8 B", &[]);
-        request.placement = Some(file.to_str().unwrap().to_string());
-        request.processes_per_host = None;
-        request.workload = Workload::Pattern {
-            name: "pingpong".to_string(),
-            arguments: vec![("bytes".into(), "8 B".into()), ("iterations".into(), "1".into())],
-        };
+        request.placement = Some(file.to_str().unwrap().into());
+        request.ppn = None;
+        request.workload = Workload::pattern(
+            "pingpong".to_string(),
+            vec![("bytes".into(), "8 B".into()), ("iterations".into(), "1".into())],
+        );
         let seconds = run(&request).report.makespan_s / 2.0;
         std::fs::remove_dir_all(&folder).unwrap();
         (seconds * 1e12).round() as u64

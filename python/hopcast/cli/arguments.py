@@ -8,20 +8,25 @@ welcome there too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
+from hopcast import workloads
+from hopcast.cli import options
 from hopcast.errors import InputError
-from hopcast.live.library import is_executable
 
 
 class RunCommand(click.Command):
     """Puts a `--` before the workload, once the flags that stand behind a pattern are before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:  # a line that a shell asks to complete
+            return super().parse_args(ctx, args)
         flags, words = split(args, self.params)
         return super().parse_args(ctx, [*flags, "--", *words])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options.write_help(self, ctx, formatter)
 
 
 def split(args: Sequence[str], params: Sequence[click.Parameter]) -> tuple[list[str], list[str]]:
@@ -66,25 +71,9 @@ def _flag(word: str, values: dict[str, bool]) -> str | None:
 
 def is_program(workload: str) -> bool:
     """Whether the workload is a program: in Python, or compiled."""
-    return Path(workload).suffix == ".py" or is_executable(workload)
+    return workloads.recognised(workload).KIND in ("function", "mpi4py", "compiled")
 
 
-def pairs(words: Sequence[str], workload: str) -> dict[str, str]:
-    """The arguments of a pattern: `--bytes 64KiB` or `--bytes=64KiB`, as texts by name."""
-    found: dict[str, str] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if not word.startswith("--") or len(word) < 3:
-            raise InputError(
-                f"{workload}: unexpected argument '{word}'; write --name value, such as --bytes 64KiB"
-            )
-        name, equals, value = word[2:].partition("=")
-        if not equals:
-            if not rest or rest[0].startswith("--"):
-                raise InputError(f"{workload}: --{name} needs a value")
-            value = rest.pop(0)
-        if name in found:
-            raise InputError(f"{workload}: --{name} is given twice")
-        found[name] = value
-    return found
+def is_pattern(workload: str) -> bool:
+    """Whether the workload can only be a pattern's name."""
+    return workloads.recognised(workload).KIND == "pattern"

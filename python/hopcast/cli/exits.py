@@ -1,6 +1,7 @@
 """Exit codes, and what stands on standard error for each.
 
-0: done. 2: bad input. 3: the simulated program failed. 70: a bug of ours. 130: interrupted.
+0: done. 2: bad input. 3: the simulated program failed. 4: a run that was made again has another outcome.
+70: a bug of ours. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from hopcast.errors import InputError
 DONE = 0
 BAD_INPUT = 2
 PROGRAM_FAILED = 3
+OTHER_OUTCOME = 4
 OUR_BUG = 70
 INTERRUPTED = 130
 

@@ -14,7 +14,7 @@ def command(registry: str | None, name: str | None, as_json: bool) -> None:
 
     Registries: platforms, topologies, routings, models, placements, collectives, patterns, formats, …
     """
-    from hopcast.cli import core
+    from hopcast import core
 
     chosen = core.registries() if registry is None else {registry: core.registry(registry)}
     if name is not None:

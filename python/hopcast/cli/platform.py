@@ -21,7 +21,7 @@ def show(platform: str, overrides: tuple[str, ...], resolved: bool) -> None:
 
     Without --resolved it is printed as written, with its comments.
     """
-    from hopcast.cli import core
+    from hopcast import core
 
     click.echo(core.platform_text(platform, overrides, resolved or bool(overrides)), nl=False)
 
@@ -29,7 +29,7 @@ def show(platform: str, overrides: tuple[str, ...], resolved: bool) -> None:
 @command.command()
 def schema() -> None:
     """Print the JSON schema of platform files, for editors."""
-    from hopcast.cli import core
+    from hopcast import core
 
     click.echo(core.platform_schema())
 
@@ -37,6 +37,6 @@ def schema() -> None:
 @command.command()
 def reference() -> None:
     """Print the reference of platform files, in Markdown."""
-    from hopcast.cli import core
+    from hopcast import core
 
     click.echo(core.platform_reference(), nl=False)

@@ -26,7 +26,7 @@ def show(platform: str, overrides: tuple[str, ...], seed: int, svg: Path | None,
     Hosts, routers and links by class; diameter, mean distance, bisection, path diversity; and what the
     platform's routing makes of them on the idle network. Each value says how it was found.
     """
-    from hopcast.cli import core
+    from hopcast import core
 
     if svg is not None:
         from hopcast.report.store import write_text

@@ -44,7 +44,7 @@ def info(path: str, as_json: bool) -> None:
 
     The whole trace is read, so that damage shows.
     """
-    from hopcast.cli import core
+    from hopcast import core
 
     summary = core.trace_summary(path)
     if as_json:
@@ -124,7 +124,7 @@ def dump(path: str, ranks: tuple[int, ...], clocks: bool, as_json: bool) -> None
     """
     import sys
 
-    from hopcast.cli import core
+    from hopcast import core
 
     core.trace_dump(path, list(ranks), clocks, as_json, sys.stdout.write)
 
@@ -142,7 +142,7 @@ def lint(path: str, as_json: bool) -> int:
     """
     import json
 
-    from hopcast.cli import core
+    from hopcast import core
 
     found = core.trace_lint(path)
     if as_json:
@@ -402,7 +402,7 @@ def record(out: str | None, words: tuple[str, ...], **how) -> int:
     """
     from pathlib import Path
 
-    from hopcast.cli import core
+    from hopcast import core
     from hopcast.errors import InputError
     from hopcast.record.run import record
     from hopcast.report import units

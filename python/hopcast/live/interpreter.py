@@ -33,6 +33,7 @@ EXTENSION = "mpi4py.MPI"
 def main(job_path: str, result: str) -> None:
     """Runs the job; the process ends in it."""
     job = json.loads(Path(job_path).read_text())
+    request = job["request"]
     path, *words = (os.fsdecode(bytes(word)) for word in job["command"])
     try:
         interface = find_interface()
@@ -45,13 +46,13 @@ def main(job_path: str, result: str) -> None:
     core = load_library(interface)
     process.make_own(core)
     loggers.make_own()
-    random_numbers = generators.Generators(core, job["seed"])
+    random_numbers = generators.Generators(core, request.get("seed", 1))
     program = Program(core, path, words, code, random_numbers)
     codes.share(program.libraries)
     sys.meta_path[:0] = [Extension(core), random_numbers]
     functions = program.run, program.collect, program.place
     core.hopcast_interpreter.argtypes = [ctypes.c_char_p] * 2 + [ctypes.c_size_t] + [ctypes.py_object] * 3
-    core.hopcast_interpreter(os.fsencode(job_path), os.fsencode(result), job["ranks"], *functions)
+    core.hopcast_interpreter(os.fsencode(job_path), os.fsencode(result), request["ranks"], *functions)
 
 
 def find_interface() -> str:

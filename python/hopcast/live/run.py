@@ -15,72 +15,65 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopcast import scratch
 from hopcast.errors import InputError, InternalError
 from hopcast.live import debugger, library
 from hopcast.live.launch import launch
-from hopcast.live.options import Options
 from hopcast.outcome import Report, Tables
+
+if TYPE_CHECKING:
+    from hopcast.core_run import Progress
+    from hopcast.request import RunRequest
 
 PROGRESS_EVERY_S = 0.2
 """How often is looked how far a run is."""
 
 
-def simulate(
-    request: dict[str, Any],
-    command: Sequence[str],
-    options: Options,
-    progress: Callable[[float, int, float | None], None] | None = None,
-) -> Report:
+def simulate(request: RunRequest, command: Sequence[str], progress: Progress | None = None) -> Report:
     """Runs `command` on the ranks that `request` asks for.
 
-    request: what a run is asked for, as the core takes it, without its workload.
-    progress: is told now and then the simulated time [s] and the events so far.
+    progress: is told now and then the simulated time [s] and the events so far, from a thread of its own.
     """
     library.check()
-    if request["ranks"] is None:
-        raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
-    if request["threads"] > 1:
-        raise InputError(f"--threads {request['threads']}: the ranks of a program share one thread")
-    words = ("platform", "overrides", "ranks", "model", "seed", "placement", "ppn", "records", "threads")
-    job = {name: request[name] for name in (*words, "statistics", "stop_at")}
-    scale = request["replay"]["compute_scale"]
-    job["compute_scale"] = 1.0 if scale is None else scale
     program, *arguments = command
-    compiled = library.is_executable(program)
-    if options.isolation is not None and not compiled:
-        raise InputError("isolation: it is for compiled programs; each rank in Python has modules of its own")
-    if options.debug_rank is not None:
-        debugger.check(program, options.debug_rank, request["ranks"])
+    ranks, debug_rank = _ranks(request), request.options.get("debug_rank")
+    if request.option("threads") > 1:
+        raise InputError(f"--threads {request.option('threads')}: the ranks of a program share one thread")
+    compiled = request.workload["kind"] == "compiled"
+    if debug_rank is not None:
+        debugger.check(program, debug_rank, ranks)
         progress = None  # the terminal is the debugger's
     words = [os.path.abspath(program), *arguments]
-    job |= {"command": [list(os.fsencode(word)) for word in words]} | options.job()
+    workload = request.workload | {"path": os.path.abspath(request.workload["path"])}
     with scratch.folder() as folder:
         told, result = folder / "job.json", folder / "result"
         state = folder / "progress" if progress else None
-        job |= {"progress": state and str(state), "folder": str(folder)}
-        job["debug"] = debugger.job(options.debug_rank, folder)
+        job = {
+            "request": json.loads(request.to_json(workload=workload, ranks=ranks)),
+            "command": [list(os.fsencode(word)) for word in words],
+            "progress": state and str(state),
+            "date": datetime.now(timezone.utc).date().isoformat(),
+            "machine": str(_cache() / "machine.json"),
+            "debug": debugger.job(debug_rank, folder),
+            "folder": str(folder),
+        }
         told.write_text(json.dumps(job))
         if compiled:
             launcher = [str(library.LAUNCHER), str(library.LIBRARY)]
         else:
             launcher = [sys.executable, "-m", "hopcast.live.interpreter"]
         launcher += [str(told), str(result)]
-        if options.debug_rank is not None:
+        if debug_rank is not None:
             launcher = debugger.command(launcher, folder)
-        if options.tool is not None:
-            launcher = [*shlex.split(options.tool), *launcher]
+        if "tool" in request.options:
+            launcher = [*shlex.split(request.options["tool"]), *launcher]
         with _watched(state, progress):
-            code = launch(launcher, has_terminal=options.debug_rank is not None)
-        if options.debug_rank is not None and not result.exists():
-            raise InputError("debug-rank: gdb was left before the end of the run, of which nothing is known")
-        if not result.exists():
-            if -code in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
-                raise KeyboardInterrupt
-            raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
+            code = launch(launcher, has_terminal=debug_rank is not None)
+        _check_result(result, program, code, debug_rank)
         head, tables = _read(result)
     if "error" in head:
         raise InputError(head["error"])
@@ -89,6 +82,31 @@ def simulate(
     summary["warnings"] += head["warnings"]
     summary["computing"] = head["computing"]
     return Report(summary, Tables(tables))
+
+
+def _ranks(request: RunRequest) -> int:
+    """How many ranks: as many as a placement lists, where no number is given."""
+    placement = request.options.get("placement")
+    ranks = request.options.get("ranks", len(placement) if isinstance(placement, list) else None)
+    if ranks is None:
+        raise InputError("ranks: how many? A program needs a number of ranks (-n RANKS)")
+    return ranks
+
+
+def _cache() -> Path:
+    """The folder of files that are kept from run to run."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hopcast"
+
+
+def _check_result(result: Path, program: str, code: int, debug_rank: int | None) -> None:
+    """Raises where a run has ended without a result."""
+    if result.exists():
+        return
+    if debug_rank is not None:
+        raise InputError("debug-rank: gdb was left before the end of the run, of which nothing is known")
+    if -code in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)):
+        raise KeyboardInterrupt
+    raise InternalError(f"the run of {program} ended without a result: {_ending(code)}")
 
 
 @contextlib.contextmanager

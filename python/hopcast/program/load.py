@@ -9,8 +9,8 @@ from hopcast.errors import InputError
 from hopcast.program.process import place_of_error
 
 
-def load(path):
-    """The rank function of a program file."""
+def load(path, name="main"):
+    """The rank function of a program file, or another function of it."""
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such program")
@@ -23,12 +23,12 @@ def load(path):
             where = place_of_error(error) or path
             said = f": {error}" if str(error) else ""
             raise InputError(f"{where}: reading the program raised {type(error).__name__}{said}") from error
-    main = names.get("main")
-    if not callable(main):
+    function = names.get(name)
+    if not callable(function):
         raise InputError(
-            f"{path}: no function main(comm): a program file defines one, which runs once per rank"
+            f"{path}: no function {name}(comm): a program file defines one, which runs once per rank"
         )
-    return main
+    return function
 
 
 @contextlib.contextmanager

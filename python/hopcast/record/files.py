@@ -7,8 +7,7 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hopcast import scratch
-from hopcast.cli import core
+from hopcast import core, scratch
 from hopcast.errors import InputError
 from hopcast.signals import ending_in_order
 

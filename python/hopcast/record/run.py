@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hopcast
-from hopcast.cli import core
+from hopcast import core
 from hopcast.errors import InputError
 from hopcast.live import launch
 from hopcast.record import library

@@ -7,6 +7,7 @@ from typing import Any
 
 import tomllib
 
+from hopcast import options
 from hopcast.report import units
 
 _OF_RUNS = ("workload", "platform", "model", "ranks", "hosts_used", "placement", "seed")
@@ -40,18 +41,18 @@ def made_by(summary: dict) -> dict:
 
 def given_options(summary: dict) -> list[tuple[str, str]]:
     """Options that differ from their defaults, as flags and values."""
-    defaults = {"seed": 1, "threads": 1, "records": 0, "alone": False, "only": []}
-    options = made_by(summary).get("options", {}).items()
+    unset = {name: option.unset for name, option in options.table().items()}
     return [
         (flag(name), _text(value))
-        for name, value in options
-        if value is not None and (name not in defaults or value != defaults[name])
+        for name, value in made_by(summary).get("options", {}).items()
+        if value is not None and value != [] and value != unset.get(name)
     ]
 
 
 def flag(name: str) -> str:
     """An option as the command line calls it."""
-    return "-n" if name == "ranks" else f"--{name.replace('_', '-')}"
+    known = options.table().get(name)
+    return f"--{name.replace('_', '-')}" if known is None else known.flag
 
 
 def short_hash(entry: dict[str, Any]) -> str:

@@ -40,7 +40,13 @@ TABLES = (
 )
 """The tables that a report may have; each is `NAME.parquet` in its directory."""
 
-_FILES = {"report.json", "report.html", "timeline.json", *(f"{name}.parquet" for name in TABLES)}
+_FILES = {
+    "report.json",
+    "report.html",
+    "request.json",
+    "timeline.json",
+    *(f"{name}.parquet" for name in TABLES),
+}
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ def write(result: Result, directory: Path) -> Path:
     def fill(into: Path) -> None:
         (into / "report.json").write_text(to_json(result.summary), encoding="utf-8")
         _write_tables(result.tables, into)
+        if getattr(result, "request", None) is not None:
+            result.request.save(into / "request.json", moves=False)
         _write_timeline(result, into)
         (into / "report.html").write_text(page(result), encoding="utf-8")
 

@@ -181,7 +181,7 @@ def test_ranks_are_a_number_of_ranks(go, ranks):
 
 @pytest.mark.parametrize("scale", [-1, float("nan"), float("inf")])
 def test_a_scale_is_finite_and_not_negative(go, scale):
-    with pytest.raises(hopcast.InputError, match="compute-scale: a finite factor of 0 or more"):
+    with pytest.raises(hopcast.InputError, match="compute_scale: a finite number of at least 0"):
         go(lambda comm: None, 2, compute_scale=scale)
 
 

@@ -70,7 +70,7 @@ def test_a_report_is_saved(predict, tmp_path):
     [
         ({"platform": "nowhere"}, "nowhere"),
         ({"ranks": None}, "how many"),
-        ({"ranks": 0}, "1 to 2147483647 ranks, not 0"),
+        ({"ranks": 0}, "from 1 to 2147483647, not 0"),
         ({"model": "magic"}, "magic.*known"),
         ({"set": {"nic.speed": "1 GB/s"}}, "speed"),
         ({"program": "halo9d"}, "halo9d.*known"),

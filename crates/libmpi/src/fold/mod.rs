@@ -19,20 +19,15 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
-
 use crate::loader::Template;
 use arena::Arena;
 
 /// What is folded. Sizes in \[bytes\].
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct Settings {
     /// The block; 0: nothing is folded.
-    #[serde(rename = "block_B")]
     pub block: usize,
     /// The smallest allocation.
-    #[serde(rename = "above_B")]
     pub above: usize,
     /// The functions whose allocations are folded; all if there are none.
     pub sites: Vec<String>,

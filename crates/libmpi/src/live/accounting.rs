@@ -52,13 +52,19 @@ pub struct Accounting {
 /// Opens the computing of a job.
 pub fn open(job: &Job, prepared: &Prepared) -> Result<(Accounting, Computing), InputError> {
     let refuse = |reason: String| InputError::whole("compute", reason);
-    let asked = Asked::parse(&job.compute).map_err(refuse)?;
+    let asked = Asked::parse(&job.request.compute()).map_err(refuse)?;
+    let draws = job.request.compute_noise == Some(true);
+    if asked == Asked::None && (draws || job.request.compute_rates.is_some()) {
+        let reason = "compute_rates and compute_noise are for computing that takes time, and with 'none' it takes none";
+        return Err(refuse(reason.into()));
+    }
+    let by_platform_rates = job.request.compute_rates() == "platform";
     let program = program(job, prepared.ranks()).map_err(refuse)?;
     let (mut how, mut neighbours, mut machine) = (How::Measured, None, None);
     let (mut used, mut warnings) = (None, Vec::new());
     match &asked {
         Asked::None => how = How::Free,
-        Asked::Measured(_) if job.compute_by_rates => {
+        Asked::Measured(_) if by_platform_rates => {
             machine = Some(rates_of_this_machine(job.machine.as_deref()))
         }
         Asked::Measured(_) => {}
@@ -81,17 +87,17 @@ pub fn open(job: &Job, prepared: &Prepared) -> Result<(Accounting, Computing), I
             machine = Some(machine::measure(neighbours.as_mut()));
         }
     }
-    if job.compute_draws && !matches!(how, How::Profile(_)) {
+    if draws && !matches!(how, How::Profile(_)) {
         return Err(refuse(
             "--compute-noise draws from a profile: --compute profile=FILE, and a FILE that is there".into(),
         ));
     }
-    let scale = job.compute_scale * if let Asked::Measured(factor) = asked { factor } else { 1.0 };
-    let by_rates = machine.as_ref().filter(|_| job.compute_by_rates);
+    let scale = job.compute_scale() * if let Asked::Measured(factor) = asked { factor } else { 1.0 };
+    let by_rates = machine.as_ref().filter(|_| by_platform_rates);
     let rates = by_rates.map(|machine| Rates::of(machine, &prepared.processor()));
     let conversion = Conversion { scale, rates };
     let mut computing =
-        Computing::new(prepared.ranks(), how, conversion, job.compute_draws.then_some(job.seed));
+        Computing::new(prepared.ranks(), how, conversion, draws.then_some(job.request.seed()));
     if let Some(neighbours) = neighbours {
         computing.disturb(neighbours);
     }

@@ -1,5 +1,6 @@
 //! Platform files: TOML in, a checked [`Platform`] out, or an error that names file, line and choices.
 
+mod choices;
 mod document;
 mod error;
 mod faults;
@@ -17,6 +18,7 @@ mod schema;
 mod sections;
 mod value;
 
+pub use choices::{PlacementChoice, PlatformSource, RankPlace};
 pub use document::Override;
 pub use error::InputError;
 pub use files::{Disk, Files, Texts};
@@ -26,9 +28,10 @@ pub use platform::Platform;
 pub use preset::{PRESETS, Preset, preset_files};
 pub use reference::reference;
 pub use schema::schema;
+pub(crate) use schema::value as value_schema;
 pub use value::describe;
 
-use error::unknown;
+pub(crate) use error::unknown;
 use files::Lookup;
 
 /// Loads the platform file `name`, or the preset of that name where there is no such file.
@@ -54,43 +57,69 @@ pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Plat
     Err(InputError::whole(name, message))
 }
 
-/// Overrides that `--placement CHOICE` and `--ppn N` stand for: a placement's name, or else a file in
-/// `base`.
+/// Loads the platform that a request asks for; see [`load`]. An inline one finds in `base` the files that it names.
+pub fn load_source(
+    source: &PlatformSource,
+    overrides: &[Override],
+    base: &dyn Files,
+) -> Result<Platform, InputError> {
+    match source {
+        PlatformSource::Named(name) => load(name, overrides, base),
+        PlatformSource::Inline { toml } => {
+            parse("inline platform", toml, overrides, &Lookup { folder: "", beside: base, base })
+        }
+    }
+}
+
+/// Overrides that `--placement CHOICE` and `--ppn N` stand for: a placement's name, a file in
+/// `base`, or a list.
 pub fn placement_overrides(
-    choice: Option<&str>,
+    choice: Option<&PlacementChoice>,
     processes_per_host: Option<u16>,
     base: &dyn Files,
 ) -> Result<Vec<Override>, InputError> {
     let mut overrides = Vec::new();
-    if let Some(choice) = choice {
-        let flag = format!("--placement {choice}");
-        let names = crate::placement::PLACEMENTS.iter().map(|entry| entry.name);
-        let known: Vec<_> = names.filter(|name| *name != "file").collect();
-        let quoted = document::quoted(choice);
-        let value = if known.contains(&choice) {
-            format!("{{ kind = {quoted} }}")
-        } else if let Some(shape) = choice.strip_prefix("block:") {
-            let sizes: Option<Vec<u32>> = shape.split('x').map(|size| size.parse().ok()).collect();
-            let sizes = sizes.ok_or_else(|| {
-                let message =
-                    format!("'{shape}' is no shape; write the routers along each dimension, as in 4x3x2");
-                InputError::whole(&flag, message)
-            })?;
-            format!("{{ kind = \"block\", shape = {sizes:?} }}")
-        } else {
-            base.read(choice).map_err(|reason| {
-                let message = format!("{}, or a file: {reason}", unknown("placement", choice, &known));
-                InputError::whole(&flag, message)
-            })?;
-            format!("{{ kind = \"file\", file = {quoted} }}")
-        };
-        overrides.push(Override { key: "placement".to_string(), value, flag });
+    match choice {
+        None => {}
+        Some(PlacementChoice::Named(name)) => overrides.push(placement_named(name, base)?),
+        Some(PlacementChoice::Listed(places)) => {
+            let hosts: Vec<_> = places.iter().map(|place| document::quoted(&place.to_string())).collect();
+            let value = format!("{{ kind = \"list\", hosts = [{}] }}", hosts.join(", "));
+            let flag = "placement".to_string();
+            overrides.push(Override { key: "placement".to_string(), value, flag });
+        }
     }
     if let Some(each) = processes_per_host {
         let key = "placement.processes_per_host".to_string();
         overrides.push(Override { key, value: each.to_string(), flag: format!("--ppn {each}") });
     }
     Ok(overrides)
+}
+
+/// The override that `--placement NAME` stands for.
+fn placement_named(choice: &str, base: &dyn Files) -> Result<Override, InputError> {
+    let flag = format!("--placement {choice}");
+    let names = crate::placement::PLACEMENTS.iter().map(|entry| entry.name);
+    let known: Vec<_> = names.filter(|name| !["file", "list"].contains(name)).collect();
+    let quoted = document::quoted(choice);
+    let value = if known.contains(&choice) {
+        format!("{{ kind = {quoted} }}")
+    } else if let Some(shape) = choice.strip_prefix("block:") {
+        let sizes: Option<Vec<u32>> = shape.split('x').map(|size| size.parse().ok()).collect();
+        let sizes = sizes.ok_or_else(|| {
+            let message =
+                format!("'{shape}' is no shape; write the routers along each dimension, as in 4x3x2");
+            InputError::whole(&flag, message)
+        })?;
+        format!("{{ kind = \"block\", shape = {sizes:?} }}")
+    } else {
+        base.read(choice).map_err(|reason| {
+            let message = format!("{}, or a file: {reason}", unknown("placement", choice, &known));
+            InputError::whole(&flag, message)
+        })?;
+        format!("{{ kind = \"file\", file = {quoted} }}")
+    };
+    Ok(Override { key: "placement".to_string(), value, flag })
 }
 
 fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Result<Platform, InputError> {

@@ -85,7 +85,7 @@ fn must_stand(name: &str) -> bool {
 }
 
 /// The schema of one value.
-fn value(kind: &Kind) -> Value {
+pub fn value(kind: &Kind) -> Value {
     match kind {
         Kind::Integer(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
         Kind::Number(low, high) => {

@@ -15,26 +15,7 @@ pub(crate) use place::{Machine, open, settle};
 
 use crate::observe::RankTotals;
 use crate::report::TimeSplit;
-use crate::request::Workload;
-
-/// One of several jobs, as a user asks for it.
-#[derive(Debug, Clone)]
-pub struct Job {
-    /// What it is called; no other job of the run is called so.
-    pub name: String,
-    /// What it does: a pattern or a recording.
-    pub workload: Workload,
-    /// How many ranks; a recording knows by itself.
-    pub ranks: Option<u32>,
-    /// When its ranks begin.
-    pub start: Time,
-    /// Where its ranks go, where it is not the platform's own.
-    pub placement: Option<String>,
-    /// The hosts that it may have, such as `0-15,32,64-127:4`; those of no other job if `None`.
-    pub hosts: Option<String>,
-    /// Processes per host; as many as the platform says if `None`.
-    pub processes_per_host: Option<u16>,
-}
+pub use crate::request::Job;
 
 /// A job with its ranks in place.
 #[derive(Debug, Clone)]

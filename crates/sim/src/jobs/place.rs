@@ -1,16 +1,18 @@
 //! Hosts for several jobs: none is shared.
 
+use engine::Time;
 use network::{Endpoint, Topology};
 
 use super::{Job, Placed};
-use crate::config::{self, Disk, InputError, Override, Platform};
+use crate::config::{self, Disk, InputError, Override, Platform, PlatformSource};
 use crate::operations::{Opened, Operations};
-use crate::request::Settled;
+use crate::prepare::Settled;
+use crate::request::Workload;
 
 /// Where jobs are placed.
 pub(crate) struct Machine<'a> {
     /// The platform as the user names it.
-    pub name: &'a str,
+    pub name: &'a PlatformSource,
     /// What flags lay over it.
     pub overrides: &'a [Override],
     /// Processes per host of jobs that do not say it themselves, if a flag does.
@@ -24,13 +26,21 @@ pub(crate) fn open(jobs: &[Job], asked: Option<u32>, seed: u64) -> Result<Vec<Op
     if let Some(asked) = asked {
         return Err(InputError::whole(format!("-n {asked}"), "each job has its own number of ranks"));
     }
+    if jobs.is_empty() {
+        return Err(InputError::whole("jobs", "there is no job"));
+    }
     for (at, job) in jobs.iter().enumerate() {
+        if !matches!(job.workload, Workload::Pattern { .. } | Workload::Trace { .. }) {
+            let reason = "a job is a pattern or a recording";
+            return Err(InputError::whole(format!("job '{}'", job.name), reason));
+        }
         if jobs[..at].iter().any(|before| before.name == job.name) {
             return Err(InputError::whole(format!("job '{}'", job.name), "another job has this name"));
         }
     }
-    let open =
-        |job: &Job| Opened::of(&job.workload, job.ranks, seed).map_err(|error| error.of_job(&job.name));
+    let open = |job: &Job| {
+        Opened::of(&job.workload, &job.replay, job.ranks, seed).map_err(|error| error.of_job(&job.name))
+    };
     jobs.iter().map(open).collect()
 }
 
@@ -59,7 +69,7 @@ pub(crate) fn settle(
             placement: kind,
             first: placement.len() as u32,
             ranks: opened.ranks,
-            start: job.start,
+            start: start(job)?,
         };
         placement.extend(endpoints);
         running.push((placed, opened.operations));
@@ -85,7 +95,7 @@ fn place(
     let platforms = own.collect::<Result<Vec<_>, _>>()?;
     let topology = machine.topology;
     let is_named = |at: &usize| {
-        jobs[*at].hosts.is_some() || matches!(platforms[*at].placement_kind(), "file" | "recorded")
+        jobs[*at].hosts.is_some() || matches!(platforms[*at].placement_kind(), "file" | "list" | "recorded")
     };
     let (named, others): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_named);
     let mut holder: Vec<Option<usize>> = vec![None; topology.hosts() as usize];
@@ -120,9 +130,15 @@ fn place(
 fn platform_for(job: &Job, machine: &Machine) -> Result<Platform, InputError> {
     let disk = Disk::new(".");
     // A job's own placement replaces that of the platform with all that belongs to it.
-    let each = job.processes_per_host.or(machine.processes_per_host);
-    let own = config::placement_overrides(job.placement.as_deref(), each, &disk)?;
-    config::load(machine.name, &[machine.overrides, &own].concat(), &disk)
+    let each = job.ppn.or(machine.processes_per_host);
+    let own = config::placement_overrides(job.placement.as_ref(), each, &disk)?;
+    config::load_source(machine.name, &[machine.overrides, &own].concat(), &disk)
+}
+
+/// Time at which a job begins.
+fn start(job: &Job) -> Result<Time, InputError> {
+    let time = job.start.as_deref().map_or(Ok(Time::ZERO), str::parse);
+    time.map_err(|error| InputError::whole("start", error.to_string()).of_job(&job.name))
 }
 
 /// The hosts that a list such as `0-15,32,64-127:4` names, ascending; there are `hosts`.

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use sim::report::Outcome;
 use sim::run::Unwatched;
-use sim::{InputError, Monitor, Peers, Request, prepare_share};
+use sim::{InputError, Monitor, Peers, RunRequest, prepare_share};
 
 /// The numbers of domains that runs are compared on, besides one.
 pub const CUTS: [u32; 3] = [2, 3, 8];
@@ -94,13 +94,13 @@ impl Peers for Linked {
 }
 
 /// Runs `request` in so many processes; the first reports.
-pub fn run_in_processes(request: &Request, count: u32) -> Result<Outcome, InputError> {
+pub fn run_in_processes(request: &RunRequest, count: u32) -> Result<Outcome, InputError> {
     watch_in_processes(request, count, |_| Unwatched)
 }
 
 /// The same, each process with its own monitor.
 pub fn watch_in_processes<M: Monitor>(
-    request: &Request,
+    request: &RunRequest,
     count: u32,
     monitor: impl Fn(u32) -> M + Sync,
 ) -> Result<Outcome, InputError> {

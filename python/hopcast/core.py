@@ -1,4 +1,4 @@
-"""What the command line asks of the core, in one place."""
+"""Answers of the compiled core as values of Python."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cache
 
 from hopcast import _core
-from hopcast.cli.overrides import pairs_of
 from hopcast.errors import InputError
+from hopcast.overrides import pairs_of
 
 
 @cache
@@ -136,6 +136,11 @@ def trace_slice(
 def platform_schema() -> str:
     """The JSON schema of platform files."""
     return _core.platform_schema()
+
+
+def request_schema() -> str:
+    """The JSON schema of requests."""
+    return _core.request_schema()
 
 
 def platform_reference() -> str:

@@ -1,96 +1,28 @@
-//! From a request in words to a machine that is ready to run.
+//! From a request to a machine that is ready to run.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Time;
+use engine::units::QuantityError;
 use mpi::compute::{Kernel, Processor};
 use mpi::file_system::FileSystem;
 use mpi::{Protocol, Source};
 use network::{Endpoint, Topology};
-use workload::trace::{Replay, ReplayOptions};
+use workload::trace::Replay;
 
 use crate::blueprint::{Blueprint, Feed};
-use crate::config::{self, Disk, InputError, Override, Platform};
-use crate::jobs::{self, Job, Machine, Placed};
+use crate::config::{self, Disk, InputError, Override, PlacementChoice, Platform};
+use crate::jobs::{self, Machine, Placed};
 use crate::memory::{self, Size};
-use crate::observe::{Detail, restored, saved};
+use crate::observe::{restored, saved};
 use crate::operations::{Opened, Operations};
 use crate::report::{Outcome, Title, report};
+use crate::request::{RunRequest, Workload};
 use crate::run::{
     Alone, Domain, End, Ended, InWindows, Monitor, Peers, Until, domains_of, run, run_in_windows,
 };
 use crate::trace;
-
-/// Request of a user.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// A preset's name, or the path of a platform file.
-    pub platform: String,
-    /// `--set section.key=value`, in order.
-    pub overrides: Vec<(String, String)>,
-    /// Workload to run.
-    pub workload: Workload,
-    /// How many ranks; a recording knows by itself.
-    pub ranks: Option<u32>,
-    /// The network model, where it is not the platform's own (`flow` where that is silent, too).
-    pub model: Option<String>,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// `linear`, `random`, `recorded` or a file, where it is not the platform's own.
-    pub placement: Option<String>,
-    /// Processes per host; as many as the host has slots if `None`.
-    pub processes_per_host: Option<u16>,
-    /// The detail of statistics over time, where it is not the platform's own: see `[statistics]`.
-    pub statistics: Option<String>,
-    /// Detail to keep.
-    pub detail: Detail,
-    /// Threads to run on, 1 or more; never changes the result.
-    pub threads: u32,
-    /// The simulated time at which the run ends, if some ranks are not done by then.
-    pub stop_at: Option<Time>,
-}
-
-/// Workload to run.
-#[derive(Debug, Clone)]
-pub enum Workload {
-    /// A synthetic pattern with its arguments as written.
-    Pattern {
-        /// Its name in the registry.
-        name: String,
-        /// `("bytes", "64KiB")` and the like.
-        arguments: Vec<(String, String)>,
-    },
-    /// A recorded run.
-    Trace {
-        /// Its folder, or one of its files.
-        path: String,
-        /// Rule for the start of its calls.
-        options: ReplayOptions,
-    },
-    /// A program whose operations the caller yields, under this name. It runs on one thread.
-    Program(String),
-    /// A program under this name, of which each thread gets its own source.
-    Sources(String, Sources),
-    /// Several at the same time, each on its hosts.
-    Jobs {
-        /// In the order of their ranks.
-        jobs: Vec<Job>,
-        /// The names of those that run, where they would be beside all; all of them if empty.
-        only: Vec<String>,
-    },
-}
-
-/// Makes a source that can answer for any rank, any number of times.
-#[derive(Clone)]
-pub struct Sources(pub Arc<dyn Fn() -> Box<dyn Source + Send> + Send + Sync>);
-
-impl fmt::Debug for Sources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sources")
-    }
-}
 
 /// The model where neither the request nor the platform names one.
 pub const DEFAULT_MODEL: &str = "flow";
@@ -109,20 +41,22 @@ pub struct Prepared {
 }
 
 /// Builds what `request` asks for, or says what is wrong with it.
-pub fn prepare(request: &Request) -> Result<Prepared, InputError> {
+pub fn prepare(request: &RunRequest) -> Result<Prepared, InputError> {
     prepare_share(request, &Alone)
 }
 
 /// Builds this process's share of what `request` asks for, in all of its processes, or says what is wrong
 /// with it.
-pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, InputError> {
+pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
     let overrides = overrides(request)?;
-    let platform = config::load(&request.platform, &overrides, &Disk::new("."))?;
+    let seed = request.seed();
+    let until = Until(stop_at(request)?);
+    let platform = config::load_source(&request.platform, &overrides, &Disk::new("."))?;
     let opened = match &request.workload {
-        Workload::Jobs { jobs, .. } => jobs::open(jobs, request.ranks, request.seed)?,
-        workload => vec![Opened::of(workload, request.ranks, request.seed)?],
+        Workload::Jobs { jobs, .. } => jobs::open(jobs, request.ranks, seed)?,
+        workload => vec![Opened::of(workload, &request.replay(), ranks(request), seed)?],
     };
     let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
     let ranks = u32::try_from(ranks).map_err(|_| {
@@ -146,16 +80,19 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     warnings.extend(platform.unmeasured());
     warnings.extend(platform.note());
     warnings.extend(platform.doubts());
-    let fabric = Arc::new(platform.fabric_that(request.seed, &fits)?);
+    let fabric = Arc::new(platform.fabric_that(seed, &fits)?);
     let machine = Machine {
         name: &request.platform,
         overrides: &overrides,
-        processes_per_host: request.processes_per_host,
+        processes_per_host: request.ppn,
         topology: &*fabric.topology,
     };
     let Settled { operations, placement, placement_kind, jobs } = match &request.workload {
-        Workload::Jobs { jobs, only } => jobs::settle(jobs, only, opened, &machine, request.seed)?,
-        _ => alone(opened, &platform, &*fabric.topology, request.seed)?,
+        Workload::Jobs { jobs, .. } => {
+            let only = request.only.as_deref().unwrap_or_default();
+            jobs::settle(jobs, only, opened, &machine, seed)?
+        }
+        _ => alone(opened, &platform, &*fabric.topology, seed)?,
     };
     let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
     let (sockets, socket_of_rank) = sockets_of(&platform, &placement);
@@ -163,21 +100,21 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
     let blueprint = Blueprint {
         platform,
         model: model.clone(),
-        seed: request.seed,
+        seed,
         fabric,
         placement: placement.into(),
         jobs: if jobs.is_empty() { [0].into() } else { jobs.iter().map(|job| job.first).collect() },
-        detail: request.detail,
+        detail: request.detail(),
     };
     warnings.extend(blueprint.statistics_warning()?);
     let (domains, all) = domains(request, &blueprint, &operations, peers, &mut warnings)?;
     let title = Title {
         platform: blueprint.platform.name(),
         platform_toml: blueprint.platform.to_toml(),
-        workload: request.workload.title(),
+        workload: workload_title(request, &jobs),
         model,
         placement: placement_kind,
-        seed: request.seed,
+        seed,
         setup_s: started.elapsed().as_secs_f64(),
         warnings,
         unshared_memory: blueprint.platform.unshared_memory(),
@@ -186,7 +123,7 @@ pub fn prepare_share(request: &Request, peers: &dyn Peers) -> Result<Prepared, I
         socket_of_rank,
         jobs,
     };
-    Ok(Prepared { blueprint, domains, all, operations, until: Until(request.stop_at), title, kernels })
+    Ok(Prepared { blueprint, domains, all, operations, until, title, kernels })
 }
 
 /// Sockets of a host, and the socket on its host of each rank in these places.
@@ -225,14 +162,14 @@ fn alone(
 /// One domain for each thread of each process, where the run can be cut: those of this process, and how many
 /// there are. A warning says where it cannot; the first process runs it then.
 fn domains(
-    request: &Request,
+    request: &RunRequest,
     blueprint: &Blueprint,
     operations: &Operations,
     peers: &dyn Peers,
     warnings: &mut Vec<String>,
 ) -> Result<(Vec<Domain>, u32), InputError> {
     let (me, processes) = (peers.rank(), peers.count());
-    let wanted = request.threads.max(1).saturating_mul(processes);
+    let wanted = request.threads().max(1).saturating_mul(processes);
     if wanted == 1 {
         return Ok((vec![blueprint.whole()?], 1));
     }
@@ -252,19 +189,40 @@ fn domains(
         }
     };
     let asked = match processes {
-        1 => format!("--threads {}", request.threads),
+        1 => format!("--threads {}", request.threads()),
         _ => format!("{processes} processes"),
     };
     warnings.push(format!("{asked}: one thread is used: {reason}"));
     Ok((if me == 0 { vec![blueprint.whole()?] } else { Vec::new() }, 1))
 }
 
+/// Time at which the run ends, if one is asked for.
+fn stop_at(request: &RunRequest) -> Result<Option<Time>, InputError> {
+    let time = request.stop_at.as_deref().map(str::parse).transpose();
+    time.map_err(|error: QuantityError| InputError::whole("stop_at", error.to_string()))
+}
+
+/// Ranks that are asked for: as many as a placement lists, where no number is.
+fn ranks(request: &RunRequest) -> Option<u32> {
+    request.ranks.or_else(|| match &request.placement {
+        Some(PlacementChoice::Listed(places)) => Some(places.len() as u32),
+        _ => None,
+    })
+}
+
+/// What the report calls the workload: of several jobs, those that run.
+fn workload_title(request: &RunRequest, running: &[Placed]) -> String {
+    if running.is_empty() {
+        return request.workload.title();
+    }
+    running.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(" + ")
+}
+
 /// The request's own flags are overrides of the platform like any other.
-fn overrides(request: &Request) -> Result<Vec<Override>, InputError> {
-    let mut overrides: Vec<_> =
-        request.overrides.iter().map(|(key, value)| Override::set(key, value)).collect();
-    let (placement, each) = (request.placement.as_deref(), request.processes_per_host);
-    overrides.extend(config::placement_overrides(placement, each, &Disk::new("."))?);
+fn overrides(request: &RunRequest) -> Result<Vec<Override>, InputError> {
+    let set = request.set.iter().flat_map(|set| &set.0);
+    let mut overrides: Vec<_> = set.map(|(key, value)| Override::set(key, value)).collect();
+    overrides.extend(config::placement_overrides(request.placement.as_ref(), request.ppn, &Disk::new("."))?);
     overrides.extend(request.statistics.as_ref().map(|detail| Override {
         key: "statistics.detail".to_string(),
         value: detail.clone(),
@@ -314,7 +272,7 @@ impl Prepared {
         self.title.host_of_rank.len() as u32
     }
 
-    /// Runs it. `program` yields the operations where the workload is a [`Workload::Program`].
+    /// Runs it. `program` yields the operations where the caller brings the program of the workload.
     pub fn run(
         self,
         program: Option<&mut dyn Source>,

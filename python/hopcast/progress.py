@@ -32,7 +32,7 @@ class Speed:
         return speed
 
 
-class Progress:
+class ProgressLine:
     """Shows where a run stands. Runs under two seconds show nothing."""
 
     def __init__(self, enabled: bool = True) -> None:

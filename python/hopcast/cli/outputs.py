@@ -1,0 +1,90 @@
+"""What the commands that run a simulation print and write."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hopcast import what_if
+from hopcast.cli import exits
+from hopcast.signals import without_end
+
+if TYPE_CHECKING:
+    from hopcast.outcome import Report
+    from hopcast.processes import Peers
+    from hopcast.request import RunRequest
+
+
+def flags(command: Callable) -> Callable:
+    """Gives a command the flags `--json` and `--quiet`."""
+    text = "Print report.json on standard output instead of the screen."
+    command = click.option("--quiet", is_flag=True, help="No progress, and one line instead of the screen.")(
+        command
+    )
+    return click.option("--json", "as_json", is_flag=True, help=text)(command)
+
+
+def simulate(
+    request: RunRequest, peers: Peers | None, out: Path | None, as_json: bool, quiet: bool
+) -> Report | None:
+    """Runs a request with progress on standard error; None in a process that does not report."""
+    from hopcast.api import simulate
+    from hopcast.progress import ProgressLine
+    from hopcast.report.store import check_target
+
+    reports = peers is None or peers.rank == 0
+    if out is not None and reports:
+        check_target(out)
+    progress = ProgressLine(enabled=reports and not quiet)
+    # What a rank program prints must not stand in the JSON.
+    printed = redirect_stdout(sys.stderr) if as_json else nullcontext()
+    try:
+        with printed:
+            report = simulate(request, progress, peers)
+            if request.options.get("what_if") and peers is None:
+                what_if.simulated(request, report)
+    finally:
+        progress.close()
+    return report
+
+
+def finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
+    """Prints what the run left, then writes it: a full disk must not cost the screen. Gives the exit code."""
+    stopped = report.summary["stopped"]
+    if not stopped or stopped["by"] != "interrupt":
+        return _finish(report, out, as_json, quiet)
+    with without_end():
+        _finish(report, out, as_json, quiet)
+    return exits.INTERRUPTED
+
+
+def _finish(report: Report, out: Path | None, as_json: bool, quiet: bool) -> int:
+    from hopcast.report import units
+    from hopcast.report.store import to_json, write
+
+    summary = report.summary
+    if as_json:
+        click.echo(to_json(summary), nl=False)
+    elif quiet:
+        line = f"{units.seconds(summary['makespan_s'])}  outcome {summary['outcome_hash']}"
+        if summary["failure"]:
+            line += f"  failed: {summary['failure']['text'].partition(chr(10))[0]}"
+        elif summary["partial"]:
+            line += "  partial"
+        click.echo(line)
+    else:
+        from hopcast.report.screen import show
+
+        show(summary)
+    if summary["failure"] and "traceback" in summary["failure"]:
+        click.echo(summary["failure"]["traceback"], nl=False, err=True)
+    if out is not None:
+        page = write(report, out)
+        if not (as_json or quiet):
+            click.echo(f"Report  {page}")
+    return exits.PROGRAM_FAILED if summary["failure"] else exits.DONE

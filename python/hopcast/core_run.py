@@ -1,0 +1,84 @@
+"""A run of the core: its watchers, its report, and its errors as exceptions of this package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopcast import _core
+from hopcast.errors import InputError, InternalError
+from hopcast.outcome import Report, Tables
+from hopcast.signals import Signals
+
+if TYPE_CHECKING:
+    from hopcast.processes import Peers
+
+Progress = Callable[[float, int, "float | None"], object]
+"""Takes the simulated time [s], the events so far, and the share done [0..1], None if that is not known."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Watchers of a run, and the other processes that run it, if there are any."""
+
+    signals: Signals
+    progress: Progress | None
+    peers: Peers | None
+
+
+def run(request: str, program: object, watch: Watch) -> tuple | None:
+    """Runs a request in JSON, in the core.
+
+    Gives report, tables, what left a rank function, and greenlets that have not finished; None in a process
+    that does not report.
+    """
+    try:
+        return _core.run(request, program, watch.signals, watch.peers)
+    except InputError as error:
+        error.all_know = True
+        raise
+    except BaseException as error:
+        if watch.peers is not None:
+            watch.peers.end_all()
+        # A failed assertion of the core arrives as an exception that is no Exception.
+        if type(error).__name__ == "PanicException":
+            raise InternalError(f"hopcast's own check failed; please report this: {error}") from error
+        raise
+
+
+def report(ended: tuple | None) -> Report | None:
+    """The report of a run that has ended, in the process that reports."""
+    if ended is None:
+        return None
+    outcome, tables, *_ = ended
+    return Report(json.loads(outcome), Tables(tables))
+
+
+def add_error(report: Report, rank: int, at_s: float, error: BaseException) -> None:
+    """Makes an exception that left a rank function the program's failure."""
+    from hopcast.program.process import place_of_error, traceback_of_error
+
+    report.error = error
+    if isinstance(error, KeyboardInterrupt):  # a second Ctrl-C broke the rank off
+        stopped = {"by": "interrupt", "at_s": at_s, "behind": []}
+        report.summary |= {"failure": None, "partial": True, "stopped": stopped}
+        return
+    place = place_of_error(error)
+    text = f"rank {rank} raised {type(error).__name__} at {at_s:.9g} s: {error}"
+    report.summary["failure"] = {
+        "kind": "exception",
+        "text": text,
+        "ranks": [
+            {
+                "rank": rank,
+                "call": "",
+                "since_s": at_s,
+                "waits_for": "",
+                "waits_for_ranks": [],
+                "place": place,
+            }
+        ],
+        "traceback": traceback_of_error(error),
+    }

@@ -1,0 +1,56 @@
+"""Compiled MPI programs: each runs in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopcast.core_run import Watch
+from hopcast.errors import InputError
+from hopcast.live.library import is_executable
+from hopcast.workloads import refuse_arguments
+
+if TYPE_CHECKING:
+    from hopcast.outcome import Report
+    from hopcast.request import RunRequest
+
+KIND = "compiled"
+
+
+def recognises(program: Callable | str | os.PathLike) -> bool:
+    return not callable(program) and is_executable(os.fspath(program))
+
+
+def describe(program: str | os.PathLike, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    name = os.fspath(program)
+    refuse_arguments(name, tuple(kwargs), "a program of its own takes 'args', as on its command line")
+    path, *words = (_text(str(word)) for word in (name, *args))
+    return {"path": path, "arguments": words}
+
+
+def _text(word: str) -> str:
+    """A word with a sign for each byte that is no text; the program gets the bytes."""
+    return os.fsencode(word).decode(errors="replace")
+
+
+def inputs(request: RunRequest) -> Iterator[tuple[str, str, list[Path]]]:
+    path = request.workload["path"]
+    yield "program", path, [Path(path)]
+    how, _, file = request.options.get("compute", "").partition("=")
+    if how == "profile" and Path(file).is_file():
+        yield "profile", file, [Path(file)]
+
+
+def start(request: RunRequest, watch: Watch) -> Report:
+    from hopcast.live import run as live
+
+    workload = request.workload
+    if watch.peers is not None:
+        raise InputError(
+            f"{workload['path']}: the ranks of an MPI program share one process; start it without mpiexec"
+        )
+    args, _ = request.call
+    words = [str(word) for word in args] or workload.get("arguments", [])
+    return live.simulate(request, [workload["path"], *words], watch.progress)
