@@ -151,6 +151,8 @@ def page(noun: str, entry: dict) -> str:
     if entry["parameters"]:
         lines += ["| parameter | takes | default | meaning |", "| --- | --- | --- | --- |"]
         lines += [row(parameter) for parameter in entry["parameters"]] + [""]
+    if example := next(iter(entry.get("examples", [])), ""):
+        lines += ["For example:", "", "```toml", f"[{noun}]", f'kind = "{entry["name"]}"', example, "```", ""]
     head = source_head(noun, entry["name"])
     if head:
         lines += ["## Model", "", head, ""]

@@ -20,6 +20,9 @@ pub struct Entry<B: 'static> {
     pub source: &'static str,
     /// What a platform file may say about it.
     pub parameters: &'static [Parameter],
+    /// Small configurations that it builds of, as TOML: the reference page shows the first, and property tests of
+    /// the registry run over all of them and over variations. `""` is the defaults alone.
+    pub examples: &'static [&'static str],
     /// Makes the model of checked arguments.
     pub build: B,
 }

@@ -2,8 +2,8 @@
 //!
 //! Domains are ranges of routers in the order of their numbers, which follows the topology: slabs of a
 //! grid's slowest dimension, whole groups of a dragonfly, subtrees of a fat tree. Each gets about the same
-//! weight of hosts. A router without hosts goes with its neighbours if they agree (the upper switches of a
-//! subtree), and is dealt to the part among theirs that has the fewest of them if they do not.
+//! weight of hosts. A router without hosts goes with its group, if it is in one; else with its neighbours if they agree
+//! (the upper switches of a subtree), and is dealt to the part among theirs that has the fewest of them if they do not.
 //! A model that simulates no routers can be cut through them, by hosts alone.
 
 use std::sync::Arc;
@@ -199,9 +199,18 @@ fn deal_upper(topology: &dyn Topology, of_router: &mut [u16]) {
     let parts = of_router.iter().filter(|part| **part != NOBODY).max().map_or(1, |part| part + 1);
     let mut dealt = vec![0u32; usize::from(parts)];
     let mut ports = Vec::new();
+    let groups = topology.grouped();
     for router in 0..topology.routers() {
         if of_router[router as usize] != NOBODY {
             continue;
+        }
+        if let Some(groups) = &groups {
+            let first = groups.group_of(router) * topology.unit();
+            let mut group = of_router[first as usize..(first + topology.unit()) as usize].iter();
+            if let Some(part) = group.find(|part| **part != NOBODY) {
+                of_router[router as usize] = *part;
+                continue;
+            }
         }
         ports.clear();
         topology.ports(RouterId(router), &mut ports);

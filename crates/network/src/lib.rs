@@ -3,6 +3,7 @@
 //! This crate never hears of ranks, tags or communicators: a message goes from a process slot of a
 //! host to a process slot of a host, with a cargo that only its sender's layer can read.
 
+pub mod choice;
 pub mod cut;
 pub mod deadlock;
 pub mod fabric;

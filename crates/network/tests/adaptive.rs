@@ -103,7 +103,8 @@ type Blocks = (&'static str, &'static str, f64, f64);
 /// - HyperX, 8 routers of 8 hosts, all connected. Valiant's random router is any of 8, by which every channel
 ///   carries `2 · 8 λ / 8 ≤ 1`, λ = 1/2. The best: the direct channel, and halves on the 6 others:
 ///   `8 λ = 1 + 6/2`, λ = 1/2.
-const BLOCKS: [Blocks; 2] = [
+/// - Dragonfly+, 9 groups of 8 hosts on 4 leaves, under 4 spines with 8 global channels: as the dragonfly.
+const BLOCKS: [Blocks; 3] = [
     (
         "dragonfly",
         "routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2",
@@ -111,6 +112,12 @@ const BLOCKS: [Blocks; 2] = [
         9.0 / 16.0,
     ),
     ("hyperx", "sizes = [8]\nhosts_per_router = 8", 1.0 / 2.0, 1.0 / 2.0),
+    (
+        "dragonfly-plus",
+        "leaves_per_group = 4\nspines_per_group = 4\nhosts_per_leaf = 2\nglobal_links_per_spine = 2",
+        7.0 / 16.0,
+        9.0 / 16.0,
+    ),
 ];
 
 const ADAPTIVE: [&str; 3] = ["ugal-l", "ugal-g", "progressive-adaptive"];
@@ -156,6 +163,27 @@ fn uniform_traffic_goes_the_minimal_way() {
             assert!(latency < 1.1 * minimal_latency, "{kind} {routing}: {latency} for {minimal_latency}");
         }
     }
+}
+
+/// Uniform traffic on the Slim Fly of q = 5 with 4 hosts on each router. A router sends to 49 others, to 7 over one hop and to
+/// 42 over two; of a host's partners a share of 196/199 is elsewhere. So each of the 7 links of a router carries
+/// `4 λ 196/199 (7 + 84)/49 / 7 ≤ 1`: λ ≤ 0.9566. The pairs of a router with its 4 hosts: minimal routes use one way for each
+/// pair of routers (Moore's bound leaves no other), 4 hosts to 4 hosts of the next router over one link, λ ≤ 1/4 where they
+/// are neighbours; with detours by any of 48 routers the other 6 links of each router carry more. Queues that are first in,
+/// first out hold an input to 2 - √2 of its rate in the worst case (Karol, Hluchyj, Morgan, "Input versus output queueing on a
+/// space-division packet switch", IEEE Trans. Comm. 35(12), 1987).
+#[test]
+fn slim_fly_carries_uniform_traffic_and_avoids_hot_links() {
+    let rate = |routing: &str, pattern| {
+        let fabric = fabric("slim-fly", "q = 5", routing, "");
+        let hosts = fabric.topology.hosts();
+        accepted(&delivered(&fabric, &traffic(hosts, pattern, PACKET)), hosts, PACKET)
+    };
+    let bound = 7.0 * 49.0 / (4.0 * (196.0 / 199.0) * 91.0);
+    let minimal = rate("minimal", Pattern::Uniform);
+    assert!(minimal > (2.0 - 2f64.sqrt()) * bound && minimal < bound, "{minimal} of {bound}");
+    let (minimal, adaptive) = (rate("minimal", Pattern::NextBlock(4)), rate("ugal-l", Pattern::NextBlock(4)));
+    assert!(adaptive > 1.2 * minimal, "{adaptive}, minimal {minimal}");
 }
 
 /// One group of four routers, and of two rows of three: all hosts of a router send to the next router, each a link's

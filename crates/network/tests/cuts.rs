@@ -3,24 +3,14 @@
 mod support;
 
 use engine::Duration;
+use network::topology::TOPOLOGIES;
 use network::{Cut, Grain, HostId, Node, RouterId, Topology};
 use support::{links, topology, try_routing};
 
-/// One of each kind, and some that do not divide evenly.
-fn topologies() -> Vec<Box<dyn Topology>> {
-    [
-        ("torus", "sizes = [5, 4, 8]\nhosts_per_router = 2"),
-        ("mesh", "sizes = [3, 7]"),
-        ("fat-tree", "k = 4\nlevels = 3"),
-        ("fat-tree", "m = [6, 5, 4]\nw = [1, 3, 2]"),
-        ("dragonfly", "routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2"),
-        ("hyperx", "sizes = [4, 6]\nhosts_per_router = 3"),
-        ("hypercube", "dimensions = 5"),
-        ("crossbar", "hosts = 30"),
-        ("ring", "size = 9"),
-    ]
-    .map(|(name, text)| topology(name, text))
-    .into()
+/// All examples of all kinds.
+fn topologies() -> impl Iterator<Item = Box<dyn Topology>> {
+    let examples = TOPOLOGIES.iter().flat_map(|entry| entry.examples.iter().map(|text| (entry.name, *text)));
+    examples.map(|(name, text)| topology(name, text))
 }
 
 fn even(topology: &dyn Topology) -> Vec<u32> {

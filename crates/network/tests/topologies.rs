@@ -192,6 +192,23 @@ fn published_counts() {
             264,
             3,
         ),
+        // Besta and Hoefler 2014, section 3: q = 5 is the graph of Hoffman and Singleton, 50 routers of degree 7; q = 19
+        // has 722 routers of degree 29 and, with 15 hosts on each, 10,830 hosts.
+        ("slim-fly", "q = 5", 200, 50, 2),
+        ("slim-fly", "q = 19", 10_830, 722, 2),
+        // Fields of 2³, 3² and 3³ elements.
+        ("slim-fly", "q = 8\nhosts_per_router = 1", 128, 128, 2),
+        ("slim-fly", "q = 9\nhosts_per_router = 1", 162, 162, 2),
+        ("slim-fly", "q = 27\nhosts_per_router = 1", 1_458, 1_458, 2),
+        // All ports of a router in halves, p = l = s = h = 8 (Flajslik et al. 2018): l² + 1 = 65 groups of 64 hosts and 16
+        // routers.
+        (
+            "dragonfly-plus",
+            "leaves_per_group = 8\nspines_per_group = 8\nhosts_per_leaf = 8\nglobal_links_per_spine = 8",
+            4_160,
+            1_040,
+            3,
+        ),
         ("hypercube", "dimensions = 10", 1_024, 1_024, 10),
         ("hyperx", "sizes = [8, 8]\nhosts_per_router = 8", 512, 64, 2),
         ("ring", "size = 9", 9, 9, 4),
@@ -230,6 +247,66 @@ fn a_group_of_cascade_has_rows_and_columns() {
         .collect();
     let rows = [0, 1, 3, 4, 5].map(|row| [96 + row * 16 + 5; 3]);
     assert_eq!(ends, rows.concat());
+}
+
+/// The graph of Hoffman and Singleton has no triangles and no squares: any two routers that are no neighbours have one
+/// common neighbour (Besta and Hoefler 2014, section 2.2: it reaches Moore's bound, 1 + 7 + 7 · 6 = 50).
+#[test]
+fn slim_fly_of_five_reaches_moores_bound() {
+    let topology = topology("slim-fly", "q = 5\nhosts_per_router = 1");
+    let neighbours = |router: u32| -> Vec<u32> {
+        let mut ports = Vec::new();
+        topology.ports(RouterId(router), &mut ports);
+        let end = |link: &LinkId| match topology.link(*link).to {
+            Node::Router(RouterId(router)) => router,
+            Node::Host(_) => panic!("ports lead to routers"),
+        };
+        ports.iter().map(end).collect()
+    };
+    let all: Vec<Vec<u32>> = (0..50).map(neighbours).collect();
+    for from in 0..50 {
+        assert_eq!(all[from].len(), 7);
+        for to in (0..50).filter(|to| *to != from) {
+            let common = all[from].iter().filter(|router| all[to].contains(router)).count();
+            let expected = if all[from].contains(&(to as u32)) { 0 } else { 1 };
+            assert_eq!(common, expected, "{from} and {to}");
+        }
+    }
+}
+
+/// Fields of primes and of powers of primes give graphs of diameter 2.
+#[test]
+fn every_slim_fly_has_diameter_two() {
+    for q in [3, 4, 5, 7, 8, 9, 11, 13, 16, 25, 27] {
+        let topology = topology("slim-fly", &format!("q = {q}\nhosts_per_router = 1"));
+        let step = (topology.routers() as usize).div_ceil(60);
+        for from in (0..topology.routers()).step_by(step).map(RouterId) {
+            assert_eq!(distances(&*topology, from).into_iter().max(), Some(2), "q = {q}, from {from:?}");
+        }
+    }
+}
+
+/// Racks of q = 5: 2 q routers, and 2 q cables between any two (Besta and Hoefler 2014, section 6.2).
+#[test]
+fn racks_of_a_slim_fly_are_linked_evenly() {
+    let topology = topology("slim-fly", "q = 5\nhosts_per_router = 1");
+    let mut cables = [[0; 5]; 5];
+    for link in links(&*topology).map(|id| topology.link(id)) {
+        if let (Node::Router(from), Node::Router(to)) = (link.from, link.to) {
+            cables[from.0 as usize / 10][to.0 as usize / 10] += 1;
+            let is_global = from.0 / 10 != to.0 / 10;
+            assert_eq!(
+                topology.classes()[usize::from(link.class)],
+                if is_global { "global" } else { "local" }
+            );
+        }
+    }
+    for (one, row) in cables.iter().enumerate() {
+        for (other, count) in row.iter().enumerate() {
+            // Within a rack: two rings of 5, and the 5 links between their sides, both directions.
+            assert_eq!(*count, if one == other { 10 + 10 + 10 } else { 10 }, "{one} and {other}");
+        }
+    }
 }
 
 /// The same network in both formats: two hosts on each of two routers, two cables between them.
@@ -314,6 +391,19 @@ fn wrong_parameters_are_named_with_what_would_do() {
         ),
         ("dragonfly", &dragonfly("rows = 3"), "rows", ["3 rows", "divisors of 4"]),
         ("dragonfly", &dragonfly("local_bandwidth = \"0 B/s\""), "local_bandwidth", ["0 B/s", "write more"]),
+        (
+            "dragonfly-plus",
+            "groups = 6\nleaves_per_group = 2\nspines_per_group = 2\nhosts_per_leaf = 1\nglobal_links_per_spine = 2",
+            "groups",
+            ["6 groups", "at most 5"],
+        ),
+        ("slim-fly", "q = 6", "q", ["6 is no power of a prime", "5 and 7"]),
+        (
+            "slim-fly",
+            "q = 64\nhosts_per_router = 1000000",
+            "hosts_per_router",
+            ["1000000 hosts", "8192 routers"],
+        ),
         ("graph", "file = \"a b 3 parsecs\"", "file", ["line 1", "3 parsecs"]),
         ("graph", "file = \"\"\"host h\nh s 10 GB/s\nt u\"\"\"", "file", ["from s to t", "add"]),
         ("graph", "file = \"\"\"host h\nh s\nh t\"\"\"", "file", ["line 3", "host h has one cable"]),

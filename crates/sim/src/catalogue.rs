@@ -13,7 +13,7 @@ use crate::config::{self, PRESETS, describe};
 use crate::observe::{self, OBSERVERS};
 use crate::placement::PLACEMENTS;
 
-/// All registries: an array of `{name, noun, entries: [{name, summary, source, parameters}]}`; a
+/// All registries: an array of `{name, noun, entries: [{name, summary, source, parameters, examples}]}`; a
 /// parameter is `{name, takes, default, summary}`, where a default of `null` means that it is required
 /// and `""` that it may be missing.
 pub fn catalogue() -> Value {
@@ -44,6 +44,7 @@ fn entry<B>(entry: &Entry<B>) -> Value {
         "summary": entry.summary,
         "source": entry.source,
         "parameters": entry.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "examples": entry.examples,
     })
 }
 
@@ -92,6 +93,33 @@ fn platforms() -> Vec<Value> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    /// Property tests run over examples, and pages show them: each is TOML that says what is required and nothing else that
+    /// the entry does not know.
+    #[test]
+    fn every_entry_has_examples_of_its_parameters() {
+        fn check<B>(table: &[Entry<B>]) {
+            for entry in table {
+                assert!(!entry.examples.is_empty(), "{} has no example", entry.name);
+                for example in entry.examples {
+                    let text: toml::Table = example.parse().expect("an example is TOML");
+                    let known = |key: &String| entry.parameters.iter().any(|parameter| parameter.name == key);
+                    assert!(text.keys().all(known), "{}: {example}", entry.name);
+                    let missing = |parameter: &&Parameter| {
+                        parameter.default.is_none() && !text.contains_key(parameter.name)
+                    };
+                    assert_eq!(entry.parameters.iter().find(missing).map(|one| one.name), None, "{example}");
+                }
+            }
+        }
+        check(TOPOLOGIES);
+        check(ROUTINGS);
+        check(MODELS);
+        check(PLACEMENTS);
+        check(ALGORITHMS);
+        check(PATTERNS);
+        check(FORMATS);
+    }
 
     /// One page per entry needs one name per entry, and a line that says what it is.
     #[test]

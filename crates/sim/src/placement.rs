@@ -19,7 +19,7 @@ pub struct Request<'a> {
     pub ranks: u32,
     /// How many hosts.
     pub hosts: u32,
-    /// The network, if it is a grid.
+    /// The coordinates of the routers, if they have any.
     pub grid: Option<&'a Grid>,
     /// Process slots of a host.
     pub processes: u16,
@@ -53,6 +53,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
         summary: "Host after host is filled, in order of their numbers",
         source: "block distribution, the default of batch systems (SLURM's --distribution=block)",
         parameters: &[PROCESSES_PER_HOST],
+        examples: &[""],
         build: linear,
     },
     Entry {
@@ -60,6 +61,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
         summary: "Rank after rank goes to the next host, in turns, over as many hosts as are needed",
         source: "cyclic distribution (SLURM's --distribution=cyclic)",
         parameters: &[PROCESSES_PER_HOST],
+        examples: &[""],
         build: cyclic,
     },
     Entry {
@@ -76,6 +78,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
                 summary: "Routers of the box along each dimension; missing: the box of least diameter that holds the job",
             },
         ],
+        examples: &[""],
         build: block,
     },
     Entry {
@@ -84,6 +87,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
         source: "Fisher-Yates shuffle (Knuth, TAOCP 2, algorithm P); the shuffled torus of Pakin, Yuan and Lang, \
                  \"Predicting the performance of extreme-scale supercomputer networks\" (2013)",
         parameters: &[PROCESSES_PER_HOST],
+        examples: &[""],
         build: random,
     },
     Entry {
@@ -91,6 +95,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
         summary: "Where the ranks of a recorded run were, through the names of [hosts]",
         source: "the trace",
         parameters: &[],
+        examples: &[""],
         build: recorded,
     },
     Entry {
@@ -103,6 +108,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
             default: None,
             summary: "The file; # begins a comment; without a slot the next free one is taken",
         }],
+        examples: &["file = \"0 0:1\\n1 0:0\\n\""],
         build: file,
     },
     Entry {

@@ -1,5 +1,6 @@
 //! Platform files right and wrong: `platform_errors.md`, the JSON schema, and overrides.
 
+use engine::registry::Kind;
 use network::topology::TOPOLOGIES;
 use sim::config::{self, Disk, InputError, Override, PRESETS, Texts};
 
@@ -194,31 +195,24 @@ fn every_parameter_of_every_registry_has_a_default_of_its_kind() {
 /// A platform that names no routing gets one that suits its topology, with that one's own defaults.
 #[test]
 fn every_topology_has_a_routing_where_none_is_named() {
-    let topologies = [
-        ("torus", "sizes = [3, 4]"),
-        ("mesh", "sizes = [3, 4]"),
-        ("ring", "size = 5"),
-        ("hyperx", "sizes = [3, 4]"),
-        ("hypercube", "dimensions = 3"),
-        ("fat-tree", "k = 2\nlevels = 2"),
-        ("dragonfly", "groups = 3\nrouters_per_group = 2\nhosts_per_router = 2\nglobal_links_per_router = 1"),
-        ("crossbar", "hosts = 4"),
-        ("graph", "file = \"cables\""),
-    ];
-    let covered: Vec<_> = topologies.iter().map(|(kind, _)| *kind).collect();
-    for entry in TOPOLOGIES {
-        assert!(covered.contains(&entry.name), "topology {} is not covered here", entry.name);
-    }
-    for (kind, parameters) in topologies {
+    let examples = TOPOLOGIES.iter().flat_map(|entry| entry.examples.iter().map(move |text| (entry, *text)));
+    for (entry, example) in examples {
+        let (kind, mut files) = (entry.name, Texts::default());
+        let mut parameters: toml::Table = example.parse().unwrap();
+        // An example holds the content of a file, a platform file its name.
+        for parameter in entry.parameters.iter().filter(|parameter| parameter.kind == Kind::File) {
+            let name = toml::Value::String("content".to_string());
+            let content = parameters.insert(parameter.name.to_string(), name);
+            let content = content.and_then(|content| Some(content.as_str()?.to_string()));
+            files.0.insert("content".to_string(), content.unwrap());
+        }
         let text = format!(
             "name = \"small\"\n[topology]\nkind = \"{kind}\"\n{parameters}\n\
              [link]\nbandwidth = \"1 GB/s\"\nlatency = \"1 us\"\n\
              [host]\nprocesses = 1\n[host.memory]\nlatency = \"0 ns\"\nbandwidth = \"1 GB/s\"\n\
              [nic]\nbandwidth = \"1 GB/s\"\nlatency = \"1 us\"\n[compute]\nflop_rate = \"1 Gflop/s\"\n"
         );
-        let mut files = Texts::default();
         files.0.insert("small.toml".to_string(), text);
-        files.0.insert("cables".to_string(), "host a b\na left\nb right\nleft right".to_string());
         let platform =
             config::load("small.toml", &[], &files).unwrap_or_else(|error| panic!("{kind}: {error}"));
         let fabric = platform.fabric(1).unwrap_or_else(|error| panic!("{kind}: {error}"));

@@ -74,6 +74,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "latency plus size over rate for every message; messages never meet",
         source: "Hockney, Parallel Computing 20 (1994)",
         parameters: &[],
+        examples: &[""],
         build: Build { make: Postal::build, cut: BY_HOSTS, nic_orders: &[] },
     },
     Entry {
@@ -81,6 +82,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "postal, and the processes of a host share its NIC",
         source: "Gropp, Olson, Samfass, EuroMPI 2016",
         parameters: &[],
+        examples: &[""],
         build: Build { make: MaxRate::build, cut: BY_HOSTS, nic_orders: IN_TURN },
     },
     Entry {
@@ -88,6 +90,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "NICs send and receive one message after the other, with a gap; the fabric never limits",
         source: "Alexandrov, Ionescu, Schauser, Scheiman, SPAA 1995",
         parameters: &[],
+        examples: &[""],
         build: Build { make: LogGP::build, cut: BY_HOSTS, nic_orders: IN_TURN },
     },
     Entry {
@@ -95,6 +98,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "messages are flows that share links, NICs and memory",
         source: "Pakin, The Next Wave 20(2), 2013; Bertsekas and Gallager, Data Networks, 1992",
         parameters: Flow::PARAMETERS,
+        examples: &[""],
         build: Build {
             make: Flow::build,
             cut: Cutting::Never("in the flow model every flow may change the rates of all others at once"),
@@ -106,6 +110,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "every packet at every router: virtual cut-through, virtual channels, credits, arbitration",
         source: "Miwa et al., NSIM, IEICE Trans. Inf. & Syst. E94-D(12), 2011",
         parameters: packet::PARAMETERS,
+        examples: &[""],
         build: Build { make: Packet::build, cut: Cutting::At(Grain::Routers), nic_orders: BOTH },
     },
     Entry {
@@ -113,6 +118,7 @@ pub const MODELS: &[Entry<Build>] = &[
         summary: "messages take no time: what remains is computing and MPI's software, the null model of a validation",
         source: "Girona, Labarta, Badia, EuroPVM/MPI 2000 (Dimemas)",
         parameters: &[],
+        examples: &[""],
         build: Build {
             make: Infinite::build,
             cut: Cutting::Never("without latency no part of the network can run ahead of another"),

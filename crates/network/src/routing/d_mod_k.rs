@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "up by the destination's number, so that all to one host meet early; fat-tree",
     source: "Zahavi 2010",
     parameters: &[],
+    examples: &[""],
     build,
 };
 

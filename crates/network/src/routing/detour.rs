@@ -15,12 +15,11 @@
 use engine::Bytes;
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
 
-use super::choice::Choice;
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
 use super::{Load, Routing, Sight, Stop, Turn, Unloaded, decide_ahead, grid_channels};
+use crate::choice::Choice;
 use crate::fabric::Idle;
-use crate::topology::dragonfly::Dragonfly;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// Number of all of them.
@@ -66,8 +65,8 @@ pub(super) fn build(
     seed: u64,
 ) -> Result<Box<dyn Routing>, BuildError> {
     let threshold = arguments.size("threshold").unwrap_or(Bytes(0));
-    let ways = if let Some(dragonfly) = topology.as_any().downcast_ref::<Dragonfly>() {
-        Ways::Groups(Groups { dragonfly: dragonfly.clone(), detour: false, seed })
+    let ways = if let Some(network) = topology.grouped() {
+        Ways::Groups(Groups { network, detour: false, seed })
     } else {
         let way = Way::new(arguments, topology, seed)?;
         let dateline = grid_channels::needs_dateline(&way.grid, |size| size);
@@ -81,12 +80,12 @@ impl Detour {
     fn turns(&self) -> u32 {
         match (&self.ways, self.rule) {
             (_, Rule::Local | Rule::Global) => 1,
-            (Ways::Groups(groups), Rule::Progressive) => 1 + groups.dragonfly.local_diameter(),
+            (Ways::Groups(groups), Rule::Progressive) => 1 + groups.network.reach().later,
             (Ways::Grid { way, .. }, Rule::Progressive) => way.diameter().max(1),
         }
     }
 
-    /// How many minimal stretches make the longest way.
+    /// How many minimal stretches make the longest way through a grid.
     fn stretches(&self) -> u32 {
         if self.rule == Rule::Progressive { 3 } else { 2 }
     }
@@ -99,7 +98,7 @@ impl Detour {
         }
         let within = match &self.ways {
             Ways::Groups(groups) => {
-                let gate = ahead.iter().position(|link| groups.dragonfly.is_global(*link));
+                let gate = ahead.iter().position(|link| groups.network.is_global(*link));
                 &ahead[..gate.map_or(ahead.len(), |gate| gate + 1)]
             }
             Ways::Grid { .. } => ahead,
@@ -156,13 +155,15 @@ impl Routing for Detour {
     }
     fn channel_count(&self) -> u8 {
         match &self.ways {
-            Ways::Groups(_) => 1 + self.stretches() as u8,
+            Ways::Groups(groups) => {
+                groups.network.reach().channels[1 + usize::from(self.rule == Rule::Progressive)]
+            }
             Ways::Grid { dateline, .. } => self.stretches() as u8 * (1 + u8::from(*dateline)),
         }
     }
     fn longest(&self, _topology: &dyn Topology) -> u32 {
         match &self.ways {
-            Ways::Groups(groups) => (1 + self.stretches()) * groups.dragonfly.local_diameter() + 2,
+            Ways::Groups(groups) => self.turns() - 1 + groups.network.reach().hops[1],
             Ways::Grid { way, .. } => self.stretches() * way.diameter(),
         }
     }

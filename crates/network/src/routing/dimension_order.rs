@@ -11,8 +11,8 @@ use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use engine::{Bandwidth, Duration};
 use strength_reduce::StrengthReducedU32;
 
-use super::choice::Choice;
 use super::{Build, Load, Routing, Stop, Turn, grid_channels};
+use crate::choice::Choice;
 use crate::fabric::Idle;
 use crate::topology::grid::{Connection, Dimension, Grid};
 use crate::topology::{HostId, LinkId, Topology};
@@ -36,6 +36,7 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "one dimension after the other, the shorter way; grids (torus, mesh, hyperx, …)",
     source: "Dally and Seitz 1987",
     parameters: &[LANES, TIES],
+    examples: &["", "lanes = \"pair\"\nties = \"up\"", "lanes = \"first\"", "lanes = \"least-loaded\""],
     build,
 };
 
@@ -70,12 +71,11 @@ pub(super) struct Words {
 impl Way {
     /// Through `topology`, which must be a grid.
     pub fn new(arguments: &Arguments, topology: &dyn Topology, seed: u64) -> Result<Way, BuildError> {
-        let grid = topology.as_any().downcast_ref::<Grid>().ok_or_else(|| {
+        let grid = topology.cartesian().ok_or_else(|| {
             BuildError::new(
                 "kind",
                 format!(
-                    "this topology has no dimensions; dimension order fits torus, mesh, ring, hyperx, \
-                     hypercube and crossbar; here {} would do",
+                    "this topology has no dimensions, as torus, mesh, hyperx, … have; here {} would do",
                     topology.default_routing()
                 ),
             )

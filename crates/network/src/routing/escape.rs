@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::around::{Arcs, Around};
-use super::choice::Choice;
+use crate::choice::Choice;
 use crate::faults::{Change, Timeline};
 use crate::topology::{HostId, LinkId, Node, RouterId, Topology};
 

@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "up through the least loaded port, equals at random; fat-tree",
     source: "Kim, Dally, Abts 2006",
     parameters: &[],
+    examples: &[""],
     build,
 };
 

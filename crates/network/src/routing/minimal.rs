@@ -1,7 +1,8 @@
 //! Minimal: a random one of the shortest routes that the structure offers.
 //!
 //! Dragonfly: local, global, local, over one of the global links between the two groups with the fewest
-//! hops (a shorter way through a third group is not taken). Grids: the dimensions that differ in random
+//! hops (a shorter way through a third group is not taken). Dragonfly+: up, across, down. Slim Fly: one hop, or two by a
+//! random common neighbour. Grids: the dimensions that differ in random
 //! order, each the shorter way; one segment of channels for each dimension (see `grid_channels`).
 //!
 //! Source: Kim, Dally, Scott, Abts 2008 (ISCA), section 4.1; Ahn, Binkert, Davis, McLaren, Schreiber,
@@ -9,26 +10,26 @@
 
 use engine::registry::{Arguments, BuildError, Entry};
 
-use super::choice::Choice;
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
 use super::{Build, Load, Routing, Stop, Turn, grid_channels};
+use crate::choice::Choice;
 use crate::fabric::Idle;
-use crate::topology::dragonfly::Dragonfly;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// The registry's line.
 pub const ENTRY: Entry<Build> = Entry {
     name: "minimal",
-    summary: "a random shortest route; dragonfly, and grids (hyperx, torus, …) in random order of dimensions",
+    summary: "a random shortest route; dragonflies, slim-fly, and grids (hyperx, torus, …) in random order of dimensions",
     source: "Kim, Dally, Scott, Abts 2008; Ahn et al. 2009",
     parameters: &[LANES, TIES],
+    examples: &["", "lanes = \"pair\"\nties = \"up\"", "lanes = \"first\"", "lanes = \"least-loaded\""],
     build,
 };
 
 fn build(arguments: &Arguments, topology: &dyn Topology, seed: u64) -> Result<Box<dyn Routing>, BuildError> {
-    if let Some(dragonfly) = topology.as_any().downcast_ref::<Dragonfly>() {
-        return Ok(Box::new(Groups { dragonfly: dragonfly.clone(), detour: false, seed }));
+    if let Some(network) = topology.grouped() {
+        return Ok(Box::new(Groups { network, detour: false, seed }));
     }
     let way = Way::new(arguments, topology, seed)?;
     let dateline = grid_channels::needs_dateline(&way.grid, |size| size / 2);

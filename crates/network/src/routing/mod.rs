@@ -7,7 +7,6 @@
 //! Adding one is a file here and a line in [`ROUTINGS`].
 
 pub mod around;
-mod choice;
 mod d_mod_k;
 mod detour;
 mod dimension_order;

@@ -18,9 +18,10 @@ use crate::topology::Topology;
 /// The registry's line.
 pub const ENTRY: Entry<Build> = Entry {
     name: "progressive-adaptive",
-    summary: "UGAL-L that may leave the minimal way later, too; dragonfly, and grids (hyperx, torus, …)",
+    summary: "UGAL-L that may leave the minimal way later, too; dragonflies, slim-fly, grids (hyperx, torus, …)",
     source: "Jiang, Kim, Dally 2009",
     parameters: PARAMETERS,
+    examples: &["", "lanes = \"least-loaded\"", "threshold = \"3 B\"", "lanes = \"pair\"\nties = \"up\""],
     build,
 };
 

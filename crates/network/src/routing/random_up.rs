@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "up through random ports, drawn for each message; fat-tree",
     source: "Greenberg and Leiserson 1985",
     parameters: &[],
+    examples: &[""],
     build,
 };
 

@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "up by the source's number, so that all of one host part late; fat-tree",
     source: "Rodriguez et al. 2009",
     parameters: &[],
+    examples: &[""],
     build,
 };
 

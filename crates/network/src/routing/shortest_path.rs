@@ -19,8 +19,8 @@ use std::sync::OnceLock;
 use engine::Bytes;
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 
-use super::choice::Choice;
 use super::{Build, Load, Routing};
+use crate::choice::Choice;
 use crate::fabric::Idle;
 use crate::topology::adjacency::Adjacency;
 use crate::topology::{HostId, LinkId, RouterId, Topology};
@@ -44,6 +44,7 @@ pub const ENTRY: Entry<Build> = Entry {
             summary: "the most that the tables may take",
         },
     ],
+    examples: &["", "equals = \"first\"", "memory = \"1 MiB\""],
     build,
 };
 

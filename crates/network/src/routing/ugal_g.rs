@@ -20,9 +20,10 @@ use crate::topology::Topology;
 /// The registry's line.
 pub const ENTRY: Entry<Build> = Entry {
     name: "ugal-g",
-    summary: "minimal or Valiant by all queues of the group, the ideal; dragonfly, and grids (hyperx, torus, …)",
+    summary: "minimal or Valiant by all queues of the group, the ideal; dragonflies, slim-fly, grids (hyperx, torus, …)",
     source: "Kim, Dally, Scott, Abts 2008",
     parameters: PARAMETERS,
+    examples: &["", "lanes = \"least-loaded\"", "threshold = \"3 B\"", "lanes = \"pair\"\nties = \"up\""],
     build,
 };
 

@@ -20,9 +20,10 @@ use crate::topology::Topology;
 /// The registry's line.
 pub const ENTRY: Entry<Build> = Entry {
     name: "ugal-l",
-    summary: "minimal or Valiant by the queues of the first router; dragonfly, and grids (hyperx, torus, …)",
+    summary: "minimal or Valiant by the queues of the first router; dragonflies, slim-fly, grids (hyperx, torus, …)",
     source: "Singh 2005; Kim, Dally, Scott, Abts 2008",
     parameters: PARAMETERS,
+    examples: &["", "lanes = \"least-loaded\"", "threshold = \"3 B\"", "lanes = \"pair\"\nties = \"up\""],
     build,
 };
 

@@ -7,8 +7,8 @@
 use engine::registry::BuildError;
 use strength_reduce::StrengthReducedU32;
 
-use super::choice::Choice;
 use super::{Load, Routing, Stop, Turn, Unloaded};
+use crate::choice::Choice;
 use crate::fabric::Idle;
 use crate::topology::fat_tree::{FatTree, Level, LevelLinks};
 use crate::topology::{HostId, LinkId, Topology};
@@ -38,7 +38,7 @@ pub(super) fn build(
     topology: &dyn Topology,
     seed: u64,
 ) -> Result<Box<dyn Routing>, BuildError> {
-    let tree = topology.as_any().downcast_ref::<FatTree>().ok_or_else(|| {
+    let tree = topology.levelled().ok_or_else(|| {
         let reason = format!(
             "this topology has no levels; this routing fits fat-tree; here {} would do",
             topology.default_routing()

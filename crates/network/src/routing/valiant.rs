@@ -1,35 +1,35 @@
 //! Valiant: to a random place first, then on to the destination, so that no pattern is bad.
 //!
 //! Grids: dimension order to a random router, then dimension order to the destination; two segments of
-//! channels (see `grid_channels`). Dragonfly: minimal to a random third group, then minimal. Messages
+//! channels (see `grid_channels`). Slim Fly: minimal to a random router, then minimal. Dragonflies: minimal to a random third group, then minimal. Messages
 //! within a router, or within a group of a dragonfly, take no detour. At most twice the diameter; on
-//! dragonflies 5 hops.
+//! dragonflies 5 hops, on a Dragonfly+ 6.
 //!
 //! Source: Valiant and Brebner, "Universal schemes for parallel communication" (STOC 1981); Kim, Dally,
 //! Scott, Abts 2008 (ISCA), section 4.1.
 
 use engine::registry::{Arguments, BuildError, Entry};
 
-use super::choice::Choice;
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
 use super::{Build, Load, Routing, Stop, Turn, grid_channels};
+use crate::choice::Choice;
 use crate::fabric::Idle;
-use crate::topology::dragonfly::Dragonfly;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// The registry's line.
 pub const ENTRY: Entry<Build> = Entry {
     name: "valiant",
-    summary: "through a random router (grids) or group (dragonfly)",
+    summary: "through a random router (grids, slim-fly) or group (dragonflies)",
     source: "Valiant and Brebner 1981; Kim, Dally, Scott, Abts 2008",
     parameters: &[LANES, TIES],
+    examples: &["", "lanes = \"pair\"\nties = \"up\"", "lanes = \"first\"", "lanes = \"least-loaded\""],
     build,
 };
 
 fn build(arguments: &Arguments, topology: &dyn Topology, seed: u64) -> Result<Box<dyn Routing>, BuildError> {
-    if let Some(dragonfly) = topology.as_any().downcast_ref::<Dragonfly>() {
-        return Ok(Box::new(Groups { dragonfly: dragonfly.clone(), detour: true, seed }));
+    if let Some(network) = topology.grouped() {
+        return Ok(Box::new(Groups { network, detour: true, seed }));
     }
     let way = Way::new(arguments, topology, seed)?;
     let dateline = grid_channels::needs_dateline(&way.grid, |size| size);

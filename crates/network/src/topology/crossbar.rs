@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Build> = Entry {
         default: None,
         summary: "hosts on the switch",
     }],
+    examples: &["hosts = 12", "hosts = 2"],
     build,
 };
 

@@ -26,10 +26,13 @@ use std::sync::Arc;
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use strength_reduce::StrengthReducedU32;
 
+use super::global_links::{ARRANGEMENT, Counts, GROUPS, GlobalLinks, PER_PAIR, rates};
+use super::grouped::{Aside, Grouped, Reach, Walk, other_than};
 use super::{
     Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Positions, Rates, RouterId,
     Topology,
 };
+use crate::choice::Choice;
 
 const COUNT: Kind = Kind::Integer(1, 1 << 20);
 
@@ -39,12 +42,7 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "fully connected groups of routers, each fully connected or in rows and columns (Cascade)",
     source: "Kim, Dally, Scott, Abts 2008; Faanes et al. 2012; Hastings et al. 2015",
     parameters: &[
-        Parameter {
-            name: "groups",
-            kind: COUNT,
-            default: Some(""),
-            summary: "g; missing: as many as one global link to each allows, a h + 1",
-        },
+        GROUPS,
         Parameter {
             name: "routers_per_group",
             kind: COUNT,
@@ -64,18 +62,8 @@ pub const ENTRY: Entry<Build> = Entry {
             default: None,
             summary: "h, the most that a router has",
         },
-        Parameter {
-            name: "global_links_per_pair",
-            kind: COUNT,
-            default: Some(""),
-            summary: "n, parallel links between two groups; missing: as many as the ports allow",
-        },
-        Parameter {
-            name: "arrangement",
-            kind: Kind::Choice(&["absolute", "relative", "circulant"]),
-            default: Some("\"absolute\""),
-            summary: "which global port leads to which group",
-        },
+        PER_PAIR,
+        ARRANGEMENT,
         Parameter {
             name: "local_lanes",
             kind: Kind::Integer(1, 1 << 10),
@@ -125,30 +113,22 @@ pub const ENTRY: Entry<Build> = Entry {
             summary: "of a link between groups and the router behind it; missing: [link]'s",
         },
     ],
+    examples: &[
+        "routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2",
+        "groups = 5\nrouters_per_group = 4\nhosts_per_router = 1\nglobal_links_per_router = 2\nlocal_lanes = 2\narrangement = \"relative\"",
+        "groups = 4\nrouters_per_group = 6\nrows = 2\nhosts_per_router = 1\nglobal_links_per_router = 1\ncolumn_lanes = 2\ncolumn_latency = \"150 ns\"\narrangement = \"circulant\"\nglobal_latency = \"500 ns\"\nglobal_bandwidth = \"5 GB/s\"",
+        "groups = 1\nrouters_per_group = 4\nhosts_per_router = 3\nglobal_links_per_router = 1",
+    ],
     build,
 };
-
-/// Which global port leads to which group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Arrangement {
-    Absolute,
-    Relative,
-    Circulant,
-}
 
 /// A dragonfly. Routers are numbered group by group.
 #[derive(Debug, Clone)]
 pub struct Dragonfly {
-    groups: u32,
     /// a
     group_size: StrengthReducedU32,
     /// p
     hosts_per_router: StrengthReducedU32,
-    /// n
-    copies: u32,
-    /// Number within its group of the router that has each global port; q of them.
-    gates: Arc<[u32]>,
-    arrangement: Arrangement,
     /// C
     columns: StrengthReducedU32,
     local_lanes: u32,
@@ -162,33 +142,17 @@ pub struct Dragonfly {
     /// Links of the hosts.
     pub host: Rates,
     first_local: u32,
-    first_global: u32,
+    globals: GlobalLinks,
     links: u32,
 }
 
 impl Dragonfly {
-    /// g
-    pub fn groups(&self) -> u32 {
-        self.groups
-    }
-    /// a
-    pub fn group_size(&self) -> u32 {
-        self.group_size.get()
-    }
-    /// n, parallel links between two groups.
-    pub fn copies(&self) -> u32 {
-        self.copies
-    }
-    /// Parallel links between two routers of a row (`is_row`) or column.
-    pub fn lanes(&self, is_row: bool) -> u32 {
-        if is_row { self.local_lanes } else { self.column_lanes }
-    }
     /// R
     fn rows(&self) -> u32 {
         self.group_size.get() / self.columns.get()
     }
     /// Most links between two routers of a group \[hops\].
-    pub fn local_diameter(&self) -> u32 {
+    fn local_diameter(&self) -> u32 {
         u32::from(self.columns.get() > 1) + u32::from(self.rows() > 1)
     }
     /// Row and column of a router in its group.
@@ -196,22 +160,18 @@ impl Dragonfly {
         StrengthReducedU32::div_rem(self.place(router).1, self.columns)
     }
     /// Links between two routers of a group \[hops\].
-    pub fn local_hops(&self, from: u32, to: u32) -> u32 {
+    fn local_hops(&self, from: u32, to: u32) -> u32 {
         let (from, to) = (self.cell(from), self.cell(to));
         u32::from(from.0 != to.0) + u32::from(from.1 != to.1)
     }
     /// The next router on the way to another one of the group, and whether the link to it is one of a row: along
     /// the row first, then along the column, so that links of one channel never wait in a circle.
-    pub fn local_step(&self, from: u32, to: u32) -> (u32, bool) {
+    fn local_step(&self, from: u32, to: u32) -> (u32, bool) {
         let ((row, column), (to_row, to_column)) = (self.cell(from), self.cell(to));
         if column == to_column || row == to_row {
             return (to, row == to_row);
         }
         (from - column + to_column, true)
-    }
-    /// The order of a link within a channel: rows, then columns, then global ones.
-    pub fn order_of(&self, link: LinkId) -> u8 {
-        if self.is_global(link) { 2 } else { u8::from(!self.is_row(link)) }
     }
     /// Links of a router within its group.
     fn local_ports(&self) -> u32 {
@@ -222,21 +182,12 @@ impl Dragonfly {
         let port = (link.0 - self.first_local) % self.local_ports();
         port < (self.columns.get() - 1) * self.local_lanes
     }
-    /// The number of the router of a host.
-    pub fn router_number(&self, host: HostId) -> u32 {
-        host.0 / self.hosts_per_router
-    }
     /// Group of a router, and its number there.
-    pub fn place(&self, router: u32) -> (u32, u32) {
+    fn place(&self, router: u32) -> (u32, u32) {
         StrengthReducedU32::div_rem(router, self.group_size)
     }
-    /// True if a link between routers is a global one.
-    pub fn is_global(&self, link: LinkId) -> bool {
-        link.0 >= self.first_global
-    }
-
     /// The link from router `from` to router `to` of the same row or column.
-    pub fn local_link(&self, from: u32, to: u32, lane: u32) -> LinkId {
+    fn local_link(&self, from: u32, to: u32, lane: u32) -> LinkId {
         let ((row, column), (to_row, to_column)) = (self.cell(from), self.cell(to));
         let port = if row == to_row {
             (to_column - u32::from(to_column > column)) * self.local_lanes + lane
@@ -248,28 +199,18 @@ impl Dragonfly {
     }
 
     /// Global link number `copy` from `group` to `target`, with the routers at its ends.
-    pub fn global_link(&self, group: u32, target: u32, copy: u32) -> (LinkId, u32, u32) {
-        let start = copy * (self.groups - 1);
-        let port = start + self.slot(group, target);
-        let back = start + self.slot(target, group);
-        let link = LinkId(self.first_global + group * self.group_ports() + port);
-        (link, self.port_router(group, port), self.port_router(target, back))
-    }
-
-    /// The router at the end of a link between routers.
-    pub fn end_of(&self, id: LinkId) -> u32 {
-        self.ends(id).1
+    fn global_link(&self, group: u32, target: u32, copy: u32) -> (LinkId, u32, u32) {
+        let (link, from, to) = self.globals.link(group, target, copy);
+        let size = self.group_size.get();
+        (link, group * size + from, target * size + to)
     }
 
     /// The routers at the ends of a link between routers.
     fn ends(&self, id: LinkId) -> (u32, u32) {
-        if self.is_global(id) {
-            let index = id.0 - self.first_global;
-            let (group, port) = (index / self.group_ports(), index % self.group_ports());
-            let (copy, slot) = (port / (self.groups - 1), port % (self.groups - 1));
-            let (link, from, to) = self.global_link(group, self.target(group, slot), copy);
-            debug_assert_eq!(link, id);
-            return (from, to);
+        if self.globals.holds(id) {
+            let [from, to] = self.globals.ends(id);
+            let router = |(group, number)| group * self.group_size.get() + number;
+            return (router(from), router(to));
         }
         let index = id.0 - self.first_local;
         let (from, port) = (index / self.local_ports(), index % self.local_ports());
@@ -284,41 +225,108 @@ impl Dragonfly {
         (from, from - row * self.columns.get() + to_row * self.columns.get())
     }
 
-    /// The slot of `group` that leads to `target`.
-    fn slot(&self, group: u32, target: u32) -> u32 {
-        let ahead = if target > group { target - group } else { target + self.groups - group };
-        match self.arrangement {
-            Arrangement::Absolute => target - u32::from(target > group),
-            Arrangement::Relative => ahead - 1,
-            Arrangement::Circulant if ahead * 2 <= self.groups => 2 * (ahead - 1),
-            Arrangement::Circulant => 2 * (self.groups - ahead) - 1,
+    /// Goes to a third group, if `end` is in another group and there is a third.
+    fn through_group(&self, at: u32, end: u32, choice: &mut Choice, walk: &mut Walk) -> u32 {
+        let (group, target) = (self.group_of(at), self.group_of(end));
+        if group == target || self.groups() < 3 {
+            return at;
+        }
+        let between = other_than([group, target], self.groups(), choice);
+        self.cross(at, between, None, choice, walk)
+    }
+
+    /// Goes to a third router of the group, if there is one.
+    fn through_router(&self, at: u32, end: u32, choice: &mut Choice, walk: &mut Walk) -> u32 {
+        let ((_, number), (_, target)) = (self.place(at), self.place(end));
+        let size = self.group_size.get();
+        if number == target || size < 3 {
+            return at;
+        }
+        let router = at - number + other_than([number, target], size, choice);
+        self.local_way(at, router, choice, walk);
+        router
+    }
+
+    /// Goes to group `target`, over one of the links that make the way to `end` shortest; says where it lands.
+    fn cross(&self, at: u32, target: u32, end: Option<u32>, choice: &mut Choice, walk: &mut Walk) -> u32 {
+        let group = self.group_of(at);
+        let hops = |copy: u32| {
+            let (_, gate, landing) = self.global_link(group, target, copy);
+            self.local_hops(at, gate) + end.map_or(0, |end| self.local_hops(landing, end))
+        };
+        let copies = self.globals.copies();
+        let mut copy = 0;
+        if copies > 1 {
+            let least = (0..copies).map(hops).min().expect("two groups are linked");
+            let equals = (0..copies).filter(|copy| hops(*copy) == least).count() as u32;
+            let chosen = choice.below(equals) as usize;
+            copy = (0..copies).filter(|copy| hops(*copy) == least).nth(chosen).expect("it was counted");
+        }
+        let (link, gate, landing) = self.global_link(group, target, copy);
+        self.local_way(at, gate, choice, walk);
+        walk.link(link, self.global);
+        landing
+    }
+
+    fn local_way(&self, mut at: u32, end: u32, choice: &mut Choice, walk: &mut Walk) {
+        while at != end {
+            let (next, is_row) = self.local_step(at, end);
+            let (lanes, rates) =
+                if is_row { (self.local_lanes, self.local) } else { (self.column_lanes, self.column) };
+            let lane = choice.below(lanes);
+            walk.link(self.local_link(at, next, lane), rates);
+            at = next;
         }
     }
+}
 
-    /// The group to which slot `slot` of `group` leads.
-    fn target(&self, group: u32, slot: u32) -> u32 {
-        let ahead = match self.arrangement {
-            Arrangement::Absolute => return slot + u32::from(slot >= group),
-            Arrangement::Relative => slot + 1,
-            Arrangement::Circulant if slot % 2 == 0 => slot / 2 + 1,
-            Arrangement::Circulant => self.groups - slot.div_ceil(2),
-        };
-        (group + ahead) % self.groups
+/// Minimal: local, global, local, over one of the global links between the two groups with the fewest hops (a shorter way
+/// through a third group is not taken). Detours: by a third group, within a group by a third router (on Cray's Aries as in
+/// Faanes et al., SC 2012).
+///
+/// Within a channel: rows, columns, global links. That makes 2 channels for minimal routes, 3 for those with a detour, and
+/// one more where a detour may begin at a later router.
+impl Grouped for Dragonfly {
+    fn groups(&self) -> u32 {
+        self.globals.groups()
     }
-
-    /// The router that has global port `port` of `group`.
-    fn port_router(&self, group: u32, port: u32) -> u32 {
-        group * self.group_size.get() + self.gates[port as usize]
+    fn group_of(&self, router: u32) -> u32 {
+        router / self.group_size
     }
-
-    /// q, the global ports of a group.
-    fn group_ports(&self) -> u32 {
-        self.gates.len() as u32
+    fn router_number(&self, host: HostId) -> u32 {
+        host.0 / self.hosts_per_router
     }
-
-    /// The first global port of router `number` of a group.
-    fn first_port(&self, number: u32) -> u32 {
-        (u64::from(number) * self.gates.len() as u64).div_ceil(self.group_size.get().into()) as u32
+    fn host_rates(&self) -> Rates {
+        self.host
+    }
+    fn is_global(&self, link: LinkId) -> bool {
+        self.globals.holds(link)
+    }
+    fn end_of(&self, link: LinkId) -> u32 {
+        self.ends(link).1
+    }
+    fn order_of(&self, link: LinkId) -> u8 {
+        if self.is_global(link) { 2 } else { u8::from(!self.is_row(link)) }
+    }
+    fn reach(&self) -> Reach {
+        let local = self.local_diameter();
+        Reach { hops: [2 * local + 1, 3 * local + 2], channels: [2, 3, 4], later: local }
+    }
+    fn spreads(&self) -> bool {
+        self.globals.copies() > 1 || self.local_lanes.max(self.column_lanes) > 1
+    }
+    fn minimal(&self, mut at: u32, end: u32, choice: &mut Choice, walk: &mut Walk) {
+        let target = self.group_of(end);
+        if self.group_of(at) != target {
+            at = self.cross(at, target, Some(end), choice, walk);
+        }
+        self.local_way(at, end, choice, walk);
+    }
+    fn aside(&self, at: u32, end: u32, place: Aside, choice: &mut Choice, walk: &mut Walk) -> u32 {
+        match place {
+            Aside::Group => self.through_group(at, end, choice, walk),
+            Aside::Router => self.through_router(at, end, choice, walk),
+        }
     }
 }
 
@@ -327,7 +335,7 @@ impl Topology for Dragonfly {
         self.routers() * self.hosts_per_router.get()
     }
     fn routers(&self) -> u32 {
-        self.groups * self.group_size.get()
+        self.groups() * self.group_size.get()
     }
     fn links(&self) -> u32 {
         self.links
@@ -358,11 +366,10 @@ impl Topology for Dragonfly {
         let (group, number) = self.place(router.0);
         let local = self.first_local + router.0 * self.local_ports();
         ports.extend((local..local + self.local_ports()).map(LinkId));
-        let first = self.first_global + group * self.group_ports();
-        ports.extend((self.first_port(number)..self.first_port(number + 1)).map(|port| LinkId(first + port)));
+        ports.extend(self.globals.leaving(group, number).map(LinkId));
     }
     fn formula(&self) -> Formula {
-        let [g, a, n] = [self.groups, self.group_size.get(), self.copies].map(u64::from);
+        let [g, a, n] = [self.groups(), self.group_size.get(), self.globals.copies()].map(u64::from);
         let hosts = g * a * u64::from(self.hosts_per_router.get());
         let links = 2 * hosts + g * a * u64::from(self.local_ports()) + g * (g - 1) * n;
         // Two hops reach at most these routers; where they are not all, some pair needs three.
@@ -392,7 +399,7 @@ impl Topology for Dragonfly {
         self.group_size.get()
     }
     fn positions(&self, _class: u16) -> Positions {
-        Positions { of: "group".to_string(), count: self.groups }
+        Positions { of: "group".to_string(), count: self.groups() }
     }
     fn position(&self, id: LinkId) -> u32 {
         let router = match self.link(id).from {
@@ -401,8 +408,8 @@ impl Topology for Dragonfly {
         };
         router / self.group_size
     }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
+    fn grouped(&self) -> Option<Arc<dyn Grouped>> {
+        Some(Arc::new(self.clone()))
     }
 }
 
@@ -416,32 +423,8 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
         let reason = format!("{rows} rows do not divide the {a} routers of a group; known: divisors of {a}");
         return Err(BuildError::new("rows", reason));
     }
-    let g = count("groups").unwrap_or(a * h + 1);
-    if g > a * h + 1 {
-        let reason = format!(
-            "{g} groups, but a group has {a} x {h} = {} global links; at most {} groups can be connected",
-            a * h,
-            a * h + 1
-        );
-        return Err(BuildError::new("groups", reason));
-    }
-    let most = if g == 1 { 1 } else { a * h / (g - 1) };
-    let n = count("global_links_per_pair").unwrap_or(most);
-    if n > most {
-        let reason =
-            format!("{n} links to each of {} groups need more ports than {a} x {h}; at most {most}", g - 1);
-        return Err(BuildError::new("global_links_per_pair", reason));
-    }
-    let rates = |bandwidth, latency, missing: Rates| -> Result<Rates, BuildError> {
-        let given = Rates {
-            bandwidth: arguments.bandwidth(bandwidth).unwrap_or(missing.bandwidth),
-            latency: arguments.time(latency).unwrap_or(missing.latency),
-        };
-        if given.bandwidth.0 == 0 {
-            return Err(BuildError::new(bandwidth, "0 B/s carries nothing; write more, or \"infinite\""));
-        }
-        Ok(given)
-    };
+    let counts = Counts::read(arguments, a, h)?;
+    let (g, n) = (counts.groups, counts.copies);
     let (local_lanes, column_lanes) = (required("local_lanes"), required("column_lanes"));
     let local_ports = (a / rows - 1) * local_lanes + (rows - 1) * column_lanes;
     let [groups, routers, ports, copies] = [g, g * a, local_ports, n].map(u128::from);
@@ -451,31 +434,20 @@ fn build(arguments: &Arguments, links: &LinkDefaults) -> Result<Box<dyn Topology
             format!("{g} groups of {a} routers need {total} links, at most {}; make it smaller", u32::MAX);
         BuildError::new("groups", reason)
     })?;
-    // Ports are spread evenly over the routers of a group.
-    let ports = n * (g - 1);
     let first_local = (2 * g * a * p) as u32;
-    let links_of = Rates { bandwidth: links.bandwidth, latency: links.latency };
-    let local = rates("local_bandwidth", "local_latency", links_of)?;
+    let local = rates(arguments, "local_bandwidth", "local_latency", links.between())?;
     Ok(Box::new(Dragonfly {
-        groups: g as u32,
         group_size: StrengthReducedU32::new(a as u32),
         hosts_per_router: StrengthReducedU32::new(p as u32),
-        copies: n as u32,
-        gates: (0..ports).map(|port| (port * a / ports) as u32).collect(),
-        arrangement: match arguments.text("arrangement").as_deref() {
-            Some("relative") => Arrangement::Relative,
-            Some("circulant") => Arrangement::Circulant,
-            _ => Arrangement::Absolute,
-        },
         columns: StrengthReducedU32::new((a / rows) as u32),
         local_lanes: local_lanes as u32,
         column_lanes: column_lanes as u32,
         local,
-        column: rates("column_bandwidth", "column_latency", local)?,
-        global: rates("global_bandwidth", "global_latency", links_of)?,
+        column: rates(arguments, "column_bandwidth", "column_latency", local)?,
+        global: rates(arguments, "global_bandwidth", "global_latency", links.between())?,
         host: links.host(),
         first_local,
-        first_global: first_local + (g * a * local_ports) as u32,
+        globals: GlobalLinks::new(arguments, counts, a, first_local + (g * a * local_ports) as u32),
         links: links_total,
     }))
 }

@@ -87,6 +87,13 @@ pub const ENTRY: Entry<Build> = Entry {
             summary: "by what the bandwidth is divided: one value, or one per level of links; missing: 1",
         },
     ],
+    examples: &[
+        "k = 4\nlevels = 2",
+        "k = 2\nlevels = 3\nuplinks = 1",
+        "m = [3, 2, 4]\nw = [1, 2, 3]\nlanes = [2, 1]\ntaper = [1, 2]",
+        "m = [3, 2]\nw = [1, 2]",
+        "m = [2, 2, 2, 2]\nw = [1, 1, 3, 2]",
+    ],
     build,
 };
 
@@ -302,8 +309,8 @@ impl Topology for FatTree {
         };
         self.place_of(numbers.0.min(numbers.1)).1
     }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
+    fn levelled(&self) -> Option<&FatTree> {
+        Some(self)
     }
 }
 

@@ -411,8 +411,8 @@ impl Topology for Grid {
             }
         }
     }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
+    fn cartesian(&self) -> Option<&Grid> {
+        Some(self)
     }
 }
 

@@ -27,6 +27,11 @@ pub const ENTRY: Entry<Build> = Entry {
         BANDWIDTH,
         LATENCY,
     ],
+    examples: &[
+        "dimensions = 4",
+        "dimensions = 2\nhosts_per_router = 2\nlanes = 3",
+        "dimensions = 3\nbandwidth = \"3 GB/s\"\nlatency = \"90 ns\"",
+    ],
     build,
 };
 

@@ -18,6 +18,11 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "complete graphs in any number of dimensions",
     source: "Ahn, Binkert, Davis, McLaren, Schreiber 2009",
     parameters: &[SIZES, HOSTS_PER_ROUTER, LANES, BANDWIDTH, LATENCY],
+    examples: &[
+        "sizes = [4, 3]\nhosts_per_router = 2",
+        "sizes = [2, 3, 4]\nlanes = [1, 2, 1]",
+        "sizes = [4]\nbandwidth = \"3 GB/s\"\nlatency = \"90 ns\"",
+    ],
     build,
 };
 

@@ -16,6 +16,11 @@ pub const ENTRY: Entry<Build> = Entry {
     summary: "lines in any number of dimensions",
     source: "Dally and Towles 2004, chapter 5",
     parameters: &[SIZES, HOSTS_PER_ROUTER, LANES, BANDWIDTH, LATENCY],
+    examples: &[
+        "sizes = [4, 3]",
+        "sizes = [2, 3, 4]\nhosts_per_router = 2\nlanes = 2",
+        "sizes = [5]\nbandwidth = \"3 GB/s\"\nlatency = \"90 ns\"",
+    ],
     build,
 };
 

@@ -1,26 +1,36 @@
 //! Topologies: hosts, routers and directed links, numbered densely, mostly computed and not stored.
 //!
-//! Adding one is a file here and a line in [`TOPOLOGIES`].
+//! Adding one is a file here and a line in [`TOPOLOGIES`]. Routings, placements and drawings never ask which topology it
+//! is, but what it offers: coordinates ([`Topology::cartesian`]), levels ([`Topology::levelled`]), groups with minimal
+//! ways and detours ([`Topology::grouped`]). One that offers none of them has shortest ways by tables.
 
 pub mod adjacency;
 pub mod crossbar;
 pub mod dragonfly;
+pub mod dragonfly_plus;
 pub mod drawing;
 pub mod fat_tree;
+mod global_links;
 pub mod graph;
 pub mod grid;
+pub mod grouped;
 pub mod hypercube;
 pub mod hyperx;
 pub mod mesh;
 pub mod ring;
 pub mod several_nics;
+pub mod slim_fly;
 pub mod survey;
 pub mod torus;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Entry};
 use engine::{Bandwidth, Duration};
+use fat_tree::FatTree;
+use grid::Grid;
+use grouped::Grouped;
 use serde::{Deserialize, Serialize};
 
 /// A host, numbered from 0.
@@ -179,8 +189,21 @@ pub trait Topology: Send + Sync {
             Node::Router(router) => router.0,
         }
     }
-    /// The topology itself, for routings that only fit one (dimension order needs a [`grid::Grid`]).
-    fn as_any(&self) -> &dyn std::any::Any;
+
+    /// Its coordinates, if routers have any: for routings in order of dimensions, compact placements, drawings. The links
+    /// of the grid are those of the topology.
+    fn cartesian(&self) -> Option<&Grid> {
+        None
+    }
+    /// Its levels, if routers stand in some: for routings up and down, drawings. The links of the tree are those of the
+    /// topology.
+    fn levelled(&self) -> Option<&FatTree> {
+        None
+    }
+    /// Its groups, with minimal ways and places for detours: for routings with detours, cuts, drawings.
+    fn grouped(&self) -> Option<Arc<dyn Grouped>> {
+        None
+    }
 
     /// The name of a host for people and placements.
     fn host_name(&self, host: HostId) -> String {
@@ -242,6 +265,8 @@ pub const TOPOLOGIES: &[Entry<Build>] = &[
     mesh::ENTRY,
     fat_tree::ENTRY,
     dragonfly::ENTRY,
+    dragonfly_plus::ENTRY,
+    slim_fly::ENTRY,
     hyperx::ENTRY,
     hypercube::ENTRY,
     crossbar::ENTRY,

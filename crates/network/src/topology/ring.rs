@@ -27,6 +27,11 @@ pub const ENTRY: Entry<Build> = Entry {
         BANDWIDTH,
         LATENCY,
     ],
+    examples: &[
+        "size = 9",
+        "size = 6\nhosts_per_router = 2\nlanes = 3",
+        "size = 2\nbandwidth = \"3 GB/s\"\nlatency = \"90 ns\"",
+    ],
     build,
 };
 

@@ -5,9 +5,12 @@
 //! [`crate::Fabric::take_nics`] puts those of others in their place. That adds no dependency between virtual
 //! channels: a link from a host follows none, and none follows a link to a host.
 
-use std::any::Any;
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::fat_tree::FatTree;
+use super::grid::Grid;
+use super::grouped::Grouped;
 use super::{Formula, HostId, Link, LinkId, Positions, RouterId, Topology};
 
 /// A topology with `count` NICs on each host.
@@ -87,8 +90,14 @@ impl Topology for SeveralNics {
     fn position(&self, id: LinkId) -> u32 {
         self.base.position(self.first_of(id))
     }
-    fn as_any(&self) -> &dyn Any {
-        self.base.as_any()
+    fn cartesian(&self) -> Option<&Grid> {
+        self.base.cartesian()
+    }
+    fn levelled(&self) -> Option<&FatTree> {
+        self.base.levelled()
+    }
+    fn grouped(&self) -> Option<Arc<dyn Grouped>> {
+        self.base.grouped()
     }
     fn host_name(&self, host: HostId) -> String {
         self.base.host_name(host)

@@ -63,6 +63,12 @@ pub const ENTRY: Entry<Build> = Entry {
             summary: "whether a dimension is a ring: one value, or one per dimension",
         },
     ],
+    examples: &[
+        "sizes = [4, 3, 2]\nwrap = [true, true, false]\nlanes = [2, 1, 1, 1, 3, 2]",
+        "sizes = [5, 4]\nhosts_per_router = 2",
+        "sizes = [3]\nlanes = [2, 1]\nbandwidth = [\"3 GB/s\", \"5 GB/s\"]\nlatency = \"90 ns\"",
+        "sizes = [2, 4, 1]\nwrap = true",
+    ],
     build,
 };
 

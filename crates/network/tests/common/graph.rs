@@ -1,6 +1,5 @@
 //! A network that a test draws by hand: named routers, links between them, routes over them.
 
-use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -122,9 +121,6 @@ impl Topology for Graph {
     }
     fn default_routing(&self) -> &'static str {
         "shortest_path"
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -1,13 +1,16 @@
 //! Random small platforms and traffic, with as many ties as real ones never have.
 
-use std::any::Any;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use engine::registry::Entry;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, PacketOptions, Switching};
 use network::routing::ROUTINGS;
-use network::topology::{Formula, TOPOLOGIES};
+use network::topology::fat_tree::FatTree;
+use network::topology::grid::Grid;
+use network::topology::grouped::Grouped;
+use network::topology::{Build, Formula, TOPOLOGIES};
 use network::{Fabric, HostId, Link, LinkId, Message, RouterId, Topology};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -82,54 +85,45 @@ impl Topology for Mixed {
     fn default_routing(&self) -> &'static str {
         self.plain.default_routing()
     }
-    fn as_any(&self) -> &dyn Any {
-        self.plain.as_any()
+    fn cartesian(&self) -> Option<&Grid> {
+        self.plain.cartesian()
+    }
+    fn levelled(&self) -> Option<&FatTree> {
+        self.plain.levelled()
+    }
+    fn grouped(&self) -> Option<Arc<dyn Grouped>> {
+        self.plain.grouped()
     }
 }
 
-/// A kind of topology, parameters for it, and routings with their parameters.
-type Kind = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+/// An entry of a registry and an example of it.
+type Example = (&'static str, &'static str);
 
-const ON_GRIDS: &[(&str, &str)] = &[
-    ("dimension-order", "lanes = \"first\""),
-    ("dimension-order", "lanes = \"pair\""),
-    ("dimension-order", "lanes = \"hashed\""),
-    ("minimal", ""),
-    ("valiant", ""),
-    ("dimension-order", "lanes = \"least-loaded\""),
-    ("ugal-l", ""),
-    ("ugal-g", "lanes = \"least-loaded\""),
-    ("progressive-adaptive", ""),
-];
+/// The flit-level simulator takes its time.
+const HOSTS_MOST: u32 = 40;
 
-const NETWORKS: &[Kind] = &[
-    ("torus", &["sizes = [3, 3]", "sizes = [4, 4]\nlanes = [2, 1]", "sizes = [4, 4, 2]"], ON_GRIDS),
-    ("mesh", &["sizes = [3, 3]", "sizes = [4, 2, 2]", "sizes = [2, 3]\nhosts_per_router = 2"], ON_GRIDS),
-    ("ring", &["size = 4", "size = 7", "size = 5\nhosts_per_router = 2"], ON_GRIDS),
-    ("hyperx", &["sizes = [3, 3]"], ON_GRIDS),
-    ("crossbar", &["hosts = 3", "hosts = 8"], &[("dimension-order", "")]),
-    (
-        "fat-tree",
-        &["k = 2\nlevels = 2", "k = 2\nlevels = 3", "k = 3\nlevels = 2"],
-        &[("d-mod-k", ""), ("s-mod-k", ""), ("random-up", ""), ("least-loaded-up", "")],
-    ),
-    (
-        "dragonfly",
-        &[
-            "groups = 3\nrouters_per_group = 2\nhosts_per_router = 1\nglobal_links_per_router = 1",
-            "groups = 5\nrouters_per_group = 2\nhosts_per_router = 2\nglobal_links_per_router = 2",
-            "groups = 4\nrouters_per_group = 3\nhosts_per_router = 1\nglobal_links_per_router = 1",
-            "groups = 3\nrouters_per_group = 4\nrows = 2\nhosts_per_router = 1\nglobal_links_per_router = 1",
-        ],
-        &[("minimal", ""), ("valiant", ""), ("ugal-l", ""), ("ugal-g", ""), ("progressive-adaptive", "")],
-    ),
-];
+/// Every small example of every topology, with all routings that fit it and their examples; one list for each kind.
+fn networks() -> &'static [Vec<(Example, Vec<Example>)>] {
+    static NETWORKS: OnceLock<Vec<Vec<(Example, Vec<Example>)>>> = OnceLock::new();
+    NETWORKS.get_or_init(|| {
+        let routings = |topology: &dyn Topology| -> Vec<Example> {
+            let all = ROUTINGS.iter().flat_map(|entry| entry.examples.iter().map(|text| (entry.name, *text)));
+            all.filter(|(name, text)| support::try_routing(name, text, topology).is_ok()).collect()
+        };
+        let kind = |entry: &'static Entry<Build>| -> Vec<(Example, Vec<Example>)> {
+            let built = entry.examples.iter().map(|text| (*text, support::topology(entry.name, text)));
+            let small = built.filter(|(_, topology)| (2..=HOSTS_MOST).contains(&topology.hosts()));
+            small.map(|(text, topology)| ((entry.name, text), routings(&*topology))).collect()
+        };
+        TOPOLOGIES.iter().map(kind).filter(|networks| !networks.is_empty()).collect()
+    })
+}
 
 /// Small networks of all kinds, with links that are all alike, or some slower than others.
 pub fn any_platform() -> impl Strategy<Value = Platform> {
-    let network = select(NETWORKS).prop_flat_map(|(kind, texts, routings)| {
-        (select(texts), select(routings)).prop_map(move |(text, routing)| ((kind, text), routing))
-    });
+    let network = select(networks())
+        .prop_flat_map(select)
+        .prop_flat_map(|(topology, routings)| select(routings).prop_map(move |routing| (topology, routing)));
     // A flit of 8 B or a multiple takes whole picoseconds at each of these.
     let bandwidth = select(&[1, 2, 4, 5, 8, 8, 8, 10][..]).prop_map(|gb| Bandwidth(gb * 1_000_000_000));
     let latency = select(&[0, 10_000, 16_000, 50_000, 50_000, 100_000, 123_457][..]).prop_map(Duration);

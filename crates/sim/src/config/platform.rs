@@ -13,7 +13,6 @@ use network::model::{MODELS, ROUTER, TRANSPORT};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
 use network::statistics::{Detail, Options};
-use network::topology::grid::Grid;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
@@ -437,7 +436,7 @@ impl Platform {
         let checked = self.of("placement");
         let names = &self.host_names(topology)?;
         let (hosts, processes) = (topology.hosts(), self.hosts.processes);
-        let grid = topology.as_any().downcast_ref::<Grid>();
+        let grid = topology.cartesian();
         let request = Request { ranks, hosts, grid, processes, seed, names, recorded, among };
         (entry(PLACEMENTS, checked).build)(&checked.arguments, &request).map_err(|error| {
             if error.parameter != RANKS {

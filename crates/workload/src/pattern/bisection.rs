@@ -11,6 +11,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     summary: "each rank exchanges with the one half the ranks away",
     source: "effective bisection bandwidth's worst cut for linear placements (Hoefler, Schneider, Lumsdaine 2008)",
     parameters: COMMON,
+    examples: &[""],
     build,
 };
 

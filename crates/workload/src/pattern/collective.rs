@@ -37,6 +37,7 @@ macro_rules! entries {
                 summary: $summary,
                 source: "MPI: A Message-Passing Interface Standard, version 4.1, chapter 6",
                 parameters: PARAMETERS,
+                examples: &[""],
                 build: |arguments, setting| build(Kind::$kind, arguments, setting),
             };
         )*

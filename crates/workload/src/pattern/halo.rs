@@ -40,6 +40,7 @@ macro_rules! entries {
                 summary: $summary,
                 source: "nearest-neighbour exchange of stencil codes (Bianco 2014; PAGOSA, Kothe et al. 1993)",
                 parameters: PARAMETERS,
+                examples: &[""],
                 build: |arguments, setting| build($dimensions, arguments, setting),
             };
         )*

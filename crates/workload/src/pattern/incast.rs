@@ -14,6 +14,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     summary: "all ranks send to rank 0 at once",
     source: "Phanishayee et al., TCP throughput collapse (FAST 2008)",
     parameters: COMMON,
+    examples: &[""],
     build,
 };
 

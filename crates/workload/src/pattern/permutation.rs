@@ -15,6 +15,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     summary: "each rank sends to its partner in a random permutation",
     source: "Dally and Towles, Principles and Practices of Interconnection Networks (2004), section 3.2",
     parameters: COMMON,
+    examples: &[""],
     build,
 };
 

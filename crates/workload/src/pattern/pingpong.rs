@@ -24,6 +24,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
             summary: "the rank that answers rank 0; all others do nothing",
         },
     ],
+    examples: &[""],
     build,
 };
 

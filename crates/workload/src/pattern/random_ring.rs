@@ -23,6 +23,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     summary: "HPCC's random ring: exchange with both neighbours in a random order, new in each iteration",
     source: "HPC Challenge benchmark suite (Luszczek et al. 2005)",
     parameters: COMMON,
+    examples: &[""],
     build,
 };
 

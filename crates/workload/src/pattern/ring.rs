@@ -12,6 +12,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     summary: "each rank sends to the next and receives from the one before",
     source: "b_eff's natural ring (Koniges, Rabenseifner, Solchenbach 2001)",
     parameters: COMMON,
+    examples: &[""],
     build,
 };
 

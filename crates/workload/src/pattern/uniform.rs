@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry<Build> = Entry {
     summary: "each message goes to a random rank",
     source: "Dally and Towles, Principles and Practices of Interconnection Networks (2004), section 3.2",
     parameters: COMMON,
+    examples: &[""],
     build,
 };
 

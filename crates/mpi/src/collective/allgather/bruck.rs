@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "log2(p) rounds for any p, up to 2^k blocks from the rank 2^k ahead",
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -19,6 +19,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "p / 2 rounds, two blocks with the left and the right neighbour in turn (even p)",
     source: "Chen, Zhang, Zhang, Yuan 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange all that is held with the rank that differs in bit k (powers of two)",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

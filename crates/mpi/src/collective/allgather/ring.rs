@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "p - 1 rounds, one block to the right in each",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -21,6 +21,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "log2(p) rounds for any p, whole vector (commutative)",
     source: "Bar-Noy, Kipnis, Schieber 1993; Hensgen, Finkel, Manber 1988",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "all send to rank 0, which combines and sends to all",
     source: "Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

@@ -22,6 +22,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "reduce-scatter by halving, then allgather by doubling",
     source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

@@ -19,6 +19,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange whole vectors with the rank that differs in bit k; folds to a power of two",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up a binomial tree and down again, whole vector",
     source: "Open MPI coll/base; Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

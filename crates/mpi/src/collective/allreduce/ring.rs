@@ -19,6 +19,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "chunks round a ring, reduced first, then handed out (commutative)",
     source: "Patarasuk, Yuan 2009; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

@@ -20,6 +20,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "the ring, reduced one segment of each chunk at a time (commutative)",
     source: "Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Allreduce],
         round,

@@ -16,6 +16,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "log2(p) rounds for any p, half of all blocks 2^k ahead in each",
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Alltoall],
         round,

@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "all messages posted at once",
     source: "Thakur, Rabenseifner, Gropp 2005; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Alltoall, Kind::Alltoallv, Kind::Alltoallw],
         round,

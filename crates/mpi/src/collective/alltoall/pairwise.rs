@@ -16,6 +16,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "p - 1 rounds, one exchange in each",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Alltoall, Kind::Alltoallv],
         round,

@@ -16,6 +16,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "log2(p) rounds, in each a message to the rank 2^k ahead",
     source: "Hensgen, Finkel, Manber 1988",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Barrier],
         round,

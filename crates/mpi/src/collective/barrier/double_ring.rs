@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "a token passes all ranks twice",
     source: "Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Barrier],
         round,

@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange with the rank that differs in bit k; folds to a power of two",
     source: "Open MPI coll/base; Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Barrier],
         round,

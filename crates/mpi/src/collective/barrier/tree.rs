@@ -16,6 +16,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up and down a binomial tree",
     source: "Open MPI coll/base; Mellor-Crummey, Scott 1991",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Barrier],
         round,

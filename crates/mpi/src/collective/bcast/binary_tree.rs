@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "segments down a balanced binary tree (pipelined)",
     source: "Pjesivac-Grbic et al. 2007; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Bcast],
         round,

@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "segments down a chain of all ranks (pipelined)",
     source: "Pjesivac-Grbic et al. 2007",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Bcast],
         round,

@@ -15,6 +15,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "the root sends to one rank after another",
     source: "Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Bcast],
         round,

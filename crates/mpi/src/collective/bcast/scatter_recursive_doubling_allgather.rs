@@ -19,6 +19,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "chunks down a binomial tree, then exchanges that double (powers of two)",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Bcast],
         round,

@@ -22,6 +22,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "half the vector down each side of a binary tree (pipelined), then the sides swap",
     source: "Pjesivac-Grbic et al. 2007; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm { kinds: &[Kind::Bcast], round, layout, cost, sends: None, fits: |_| true },
 };
 

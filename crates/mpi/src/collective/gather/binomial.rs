@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up a binomial tree",
     source: "Thakur, Rabenseifner, Gropp 2005; MPICH",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Gather],
         round,

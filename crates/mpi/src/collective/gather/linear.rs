@@ -16,6 +16,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "each rank sends its block straight to the root",
     source: "Open MPI coll/base; MPICH",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Gather, Kind::Gatherv],
         round,

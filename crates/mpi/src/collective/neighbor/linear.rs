@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "all messages posted at once",
     source: "MPICH; Open MPI",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[
             Kind::NeighborAllgather,

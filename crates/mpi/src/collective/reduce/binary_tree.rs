@@ -22,6 +22,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "segments up a balanced binary tree, in the order of ranks (pipelined)",
     source: "Pjesivac-Grbic et al. 2007; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Reduce],
         round,

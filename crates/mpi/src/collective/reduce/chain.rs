@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "segments down a chain that ends at the root (pipelined)",
     source: "Pjesivac-Grbic et al. 2007",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Reduce],
         round,

@@ -21,6 +21,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "reduce-scatter by halving, then gather up a binomial tree",
     source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Reduce],
         round,

@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange half of what is left with the rank 1, 2, 4, … away, in order (powers of two)",
     source: "Träff 2005; MPICH; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

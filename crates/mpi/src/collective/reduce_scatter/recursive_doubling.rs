@@ -21,6 +21,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange the blocks of all others with the rank that differs in bit k, in order",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -21,6 +21,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange half of what is left with the rank p/2, p/4, … away (commutative)",
     source: "Thakur, Rabenseifner, Gropp 2005",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -18,6 +18,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "up a binomial tree to rank 0, which sends each rank its block",
     source: "Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "each block once round the ring to its rank (commutative)",
     source: "Chan, Heimlich, Purkayastha, van de Geijn 2007; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "each rank's result goes on to the next",
     source: "Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

@@ -17,6 +17,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "exchange groups' partial results with the rank that differs in bit k",
     source: "MPICH; Open MPI coll/base",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: super::KINDS,
         round,

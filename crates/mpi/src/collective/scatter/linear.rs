@@ -16,6 +16,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     summary: "the root sends each rank its block",
     source: "Open MPI coll/base; MPICH",
     parameters: &[],
+    examples: &[""],
     build: Algorithm {
         kinds: &[Kind::Scatter, Kind::Scatterv],
         round,

@@ -1,19 +1,19 @@
-//! Dragonflies: groups on a large circle, the routers of each on a small one, global links across.
+//! Groups (dragonflies, Slim Fly): groups on a large circle, the routers of each on a small one, global links across.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::{Layout, Line, Point};
-use crate::topology::dragonfly::Dragonfly;
+use crate::topology::grouped::Grouped;
 use crate::topology::{RouterId, Topology};
 
 const GROUPS_MOST: u32 = 80;
 const GROUP_ROUTERS_MOST: u32 = 48;
 const LINES_MOST: usize = 3_000;
 
-pub(super) fn layout(dragonfly: &Dragonfly) -> Layout {
-    let size = dragonfly.routers() / dragonfly.groups();
-    let (groups, routers) = (dragonfly.groups().min(GROUPS_MOST), size.min(GROUP_ROUTERS_MOST));
+pub(super) fn layout(topology: &dyn Topology, network: &dyn Grouped) -> Layout {
+    let size = topology.unit();
+    let (groups, routers) = (network.groups().min(GROUPS_MOST), size.min(GROUP_ROUTERS_MOST));
     let mut layout = Layout::default();
     let circle = |index: u32, count: u32| {
         let angle = TAU * f64::from(index) / f64::from(count) - TAU / 4.0;
@@ -30,18 +30,18 @@ pub(super) fn layout(dragonfly: &Dragonfly) -> Layout {
         }
     }
     layout.spacing = small * (TAU / f64::from(routers.max(6)));
-    lines(&mut layout, dragonfly, &|router| centre(dragonfly.place(router.0).0));
-    if (groups, routers) != (dragonfly.groups(), size) {
+    lines(&mut layout, topology, network, &|router| centre(network.group_of(router.0)));
+    if (groups, routers) != (network.groups(), size) {
         layout.left_out.push(format!(
             "Drawn are {groups} of {} groups, and {routers} of {size} routers in each.",
-            dragonfly.groups()
+            network.groups()
         ));
     }
     let centres: Vec<Point> =
-        layout.routers.iter().map(|(router, _)| centre(dragonfly.place(router.0).0)).collect();
+        layout.routers.iter().map(|(router, _)| centre(network.group_of(router.0))).collect();
     let places: Vec<Point> = layout.routers.iter().map(|(_, at)| *at).collect();
     let alone = routers == 1;
-    layout.hang_hosts(dragonfly, 0.35 * small, |at| {
+    layout.hang_hosts(topology, 0.35 * small, |at| {
         let index = places.iter().position(|place| *place == at).unwrap_or(0);
         if alone { at } else { [at[0] - centres[index][0], at[1] - centres[index][1]] }
     });
@@ -50,11 +50,16 @@ pub(super) fn layout(dragonfly: &Dragonfly) -> Layout {
 
 /// Local links straight, global ones bent towards the middle; too many are drawn for one group, or
 /// from group to group.
-fn lines(layout: &mut Layout, dragonfly: &Dragonfly, centre: &dyn Fn(RouterId) -> Point) {
-    let edges = layout.edges(dragonfly);
-    let global = dragonfly.classes().len() as u16 - 1;
+fn lines(
+    layout: &mut Layout,
+    topology: &dyn Topology,
+    network: &dyn Grouped,
+    centre: &dyn Fn(RouterId) -> Point,
+) {
+    let edges = layout.edges(topology);
+    let global = topology.classes().len() as u16 - 1;
     let (far, near): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| edge.class == global);
-    let group = |layout: &Layout, end: usize| dragonfly.place(layout.routers[end].0.0).0;
+    let group = |layout: &Layout, end: usize| network.group_of(layout.routers[end].0.0);
     let all_near = near.len() <= LINES_MOST;
     if !all_near {
         layout.left_out.push("Local links are drawn for group 0; all groups are alike.".into());

@@ -1,6 +1,6 @@
 //! A picture of a network: routers, hosts and links, with a legend of what each kind of link carries.
 //!
-//! Each kind of topology has a layout of its own, one file each; a large network is drawn in part, and the
+//! Grids, levels, groups and all else have a layout of their own, one file each; a large network is drawn in part, and the
 //! picture says what was left out. Links between the same two routers are one line, wider for more.
 
 mod grid;
@@ -11,9 +11,6 @@ mod svg;
 
 use std::collections::BTreeMap;
 
-use super::dragonfly::Dragonfly;
-use super::fat_tree::FatTree;
-use super::grid::Grid;
 use super::{HOST_CLASSES, HostId, Node, RouterId, Topology};
 
 /// A place on the plane of a layout, in any unit; y grows downwards.
@@ -63,13 +60,12 @@ struct Edge {
 
 /// The picture of `topology` as SVG, under `title`.
 pub fn draw(topology: &dyn Topology, title: &str) -> String {
-    let any = topology.as_any();
-    let layout = if let Some(grid) = any.downcast_ref::<Grid>() {
+    let layout = if let Some(grid) = topology.cartesian() {
         grid::layout(grid)
-    } else if let Some(tree) = any.downcast_ref::<FatTree>() {
+    } else if let Some(tree) = topology.levelled() {
         levels::layout(tree)
-    } else if let Some(dragonfly) = any.downcast_ref::<Dragonfly>() {
-        groups::layout(dragonfly)
+    } else if let Some(groups) = topology.grouped() {
+        groups::layout(topology, &*groups)
     } else {
         spring::layout(topology)
     };

@@ -45,6 +45,11 @@ pub const ENTRY: Entry<Build> = Entry {
         default: None,
         summary: "lines 'host NAME…' and 'A B [bandwidth] [latency] [xLANES]', or GraphML",
     }],
+    examples: &[
+        "file = \"\"\"\nhost a b c d\na left 10 GB/s 500 ns\nb left\nc right\nd right\nleft right 100 Gbit/s 1.2 us x2\n\"\"\"",
+        "file = \"\"\"\nhost a b c d e\na s\nb t\nc u\nd v\ne v\ns t 1 GB/s\nt u 2 GB/s\nu v 3 GB/s\nv s 90 ns\nu w\nw s x2\nt v 20 ns\n\"\"\"",
+        "file = \"\"\"\nhost a b c\na s\nb t\nc u\ns hub 10 GB/s\nt hub 5 GB/s\nu hub\nt far 30 ns\nfar u\n\"\"\"",
+    ],
     build,
 };
 
@@ -130,9 +135,6 @@ impl Topology for Graph {
     }
     fn default_routing(&self) -> &'static str {
         "shortest-path"
-    }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
     }
 }
 

@@ -21,6 +21,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "liballprof (collprof), one text file per rank",
     source: "liballprof of LogGOPSim (Hoefler, Schneider, Lumsdaine, HPDC 2010), and what its schedgen reads",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise, open: |files| Ok(Arc::new(AllprofSet::open(files)?)) },
 };
 

@@ -22,6 +22,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "BigSim logs of Charm++ and AMPI, a folder of bgTrace files",
     source: "BigSim of Charm++ 6.10, bigsim_logs (version 6); TraceR",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise: file::recognise, open: |files| Ok(Arc::new(BigsimSet::open(files)?)) },
 };
 

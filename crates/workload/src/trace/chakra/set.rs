@@ -25,6 +25,7 @@ pub const FORMAT: Entry<Format> = Entry {
     source: "Sridharan et al., Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution \
              Traces (2023); schema 0.0.4",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise, open: |files| Ok(Arc::new(ChakraSet::open(files)?)) },
 };
 

@@ -30,6 +30,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "SST DUMPI, one .bin file per rank",
     source: "sst-dumpi 1.1: the binary trace format of the Structural Simulation Toolkit",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise: DumpiFile::recognise, open: |files| Ok(Arc::new(DumpiSet::open(files)?)) },
 };
 

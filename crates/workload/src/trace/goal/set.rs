@@ -21,6 +21,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "GOAL schedules of LogGOPSim, text or binary, one file",
     source: "Hoefler, Siebert, Lumsdaine, Group Operation Assembly Language (ICPP 2009); LogGOPSim's txt2bin",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise, open: |files| Ok(Arc::new(GoalSet::open(files)?)) },
 };
 

@@ -30,6 +30,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "hopcast's own, a folder NAME.hct or an archive of it",
     source: "docs/trace-format.md",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise, open: |files| Ok(Arc::new(HctSet::open(files)?)) },
 };
 

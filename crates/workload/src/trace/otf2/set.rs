@@ -27,6 +27,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "Open Trace Format 2 (Score-P and others), an anchor .otf2 with its .def and folder",
     source: "OTF2 3.2: Open Trace Format Version 2, Score-P project",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise: Anchor::recognise, open: |files| Ok(Arc::new(Otf2Set::open(files)?)) },
 };
 

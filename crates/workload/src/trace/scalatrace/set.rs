@@ -19,6 +19,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "ScalaTrace 2, one text file per rank or one of all ranks",
     source: "Wu, Mueller, \"Elastic and scalable tracing and accurate replay of non-deterministic events\" (ICS 2013)",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise, open: |files| Ok(Arc::new(ScalaTraceSet::open(files)?)) },
 };
 

@@ -24,6 +24,7 @@ pub const FORMAT: Entry<Format> = Entry {
     summary: "SimGrid's time-independent traces: text, an action a line",
     source: "SimGrid 3.36, smpi_replay: the actions and their arguments",
     parameters: &[],
+    examples: &[""],
     build: Format { recognise, open: |files| Ok(Arc::new(SimgridSet::open(files)?)) },
 };
 
