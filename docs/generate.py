@@ -19,7 +19,10 @@ DOCS = ROOT / "docs"
 WRITTEN = {
     "topology": 'In a platform file: `[topology]` with `kind = "{name}"`.',
     "routing": 'In a platform file: `[routing]` with `kind = "{name}"`.',
+    "attachment": 'Where hosts have several NICs, in a platform file: `[nic]` with `attachment = "{name}"`.',
     "model": "`hopcast run --model {name}`; its parameters in a platform file: `[network.{name}]`.",
+    "transport": 'In a platform file: `[transport]` with `protocol = "{name}"`; the model `packet` simulates it.',
+    "congestion-control": 'In a platform file: `[transport]` with `congestion = "{name}"`; the model `packet` simulates it.',
     "placement": '`--placement {name}`, or in a platform file: `[placement]` with `kind = "{name}"`.',
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
     "pattern": "`hopcast run PLATFORM -n RANKS {name}`, then parameters as `--parameter value`.",
@@ -41,7 +44,10 @@ WRITTEN_OTHERWISE = {
 SOURCES = {
     "topology": "network/src/topology",
     "routing": "network/src/routing",
+    "attachment": "network/src/topology",
     "model": "network/src/model",
+    "transport": "network/src/model/packet/transport",
+    "congestion-control": "network/src/congestion",
     "collective": "mpi/src/collective",
     "pattern": "workload/src/pattern",
     "format": "workload/src/trace",

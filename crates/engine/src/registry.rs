@@ -164,6 +164,17 @@ impl Arguments {
     }
 }
 
+/// The names of all entries of a table, for a parameter that chooses one of them.
+pub const fn names<B, const COUNT: usize>(table: &[Entry<B>]) -> [&'static str; COUNT] {
+    assert!(table.len() == COUNT, "as many names as entries");
+    let (mut names, mut at) = ([""; COUNT], 0);
+    while at < COUNT {
+        names[at] = table[at].name;
+        at += 1;
+    }
+    names
+}
+
 /// The entry called `name`, or an error that lists the choices.
 pub fn find<'a, B>(table: &'a [Entry<B>], what: &str, name: &str) -> Result<&'a Entry<B>, String> {
     table.iter().find(|entry| entry.name == name).ok_or_else(|| {

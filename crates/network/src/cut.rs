@@ -55,7 +55,7 @@ impl Cut {
                 cut.of_host = deal_hosts(topology, parts, weights);
                 let first = |router| topology.hosts_of(RouterId(router)).next();
                 let part = |router| first(router).map_or(0, |host: u32| cut.of_host[host as usize]);
-                cut.of_router = (0..topology.routers()).map(part).collect();
+                cut.of_router = (0..topology.routers() / topology.planes()).map(part).collect();
             }
             Grain::Routers => {
                 cut.of_router = deal_routers(topology, parts, weights);
@@ -63,6 +63,8 @@ impl Cut {
                 cut.of_host = (0..topology.hosts()).map(part).collect();
             }
         }
+        // Planes are cut alike.
+        cut.of_router = cut.of_router.repeat(topology.planes() as usize);
         cut.parts = u32::from(cut.of_host.iter().copied().max().unwrap_or(0)) + 1;
         if cut.parts == 1 {
             return Cut::whole();
@@ -171,11 +173,12 @@ fn deal_hosts(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> 
 const ENOUGH: usize = 8;
 
 fn deal_routers(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> {
-    let routers = topology.routers();
+    let routers = topology.routers() / topology.planes();
     let has_hosts = |router: u32| !topology.hosts_of(RouterId(router)).is_empty();
     let leaves: Vec<u32> = (0..routers).filter(|router| has_hosts(*router)).collect();
     let unit = topology.unit().max(1);
-    let unit = if (leaves.len() as u32) < unit.saturating_mul(parts) { 1 } else { unit };
+    let units = leaves.chunk_by(|one, other| one / unit == other / unit).count();
+    let unit = if units < parts as usize { 1 } else { unit };
     let weight_of = |router: u32| -> u64 {
         topology.hosts_of(RouterId(router)).map(|host| u64::from(weights[host as usize])).sum()
     };
@@ -200,7 +203,7 @@ fn deal_upper(topology: &dyn Topology, of_router: &mut [u16]) {
     let mut dealt = vec![0u32; usize::from(parts)];
     let mut ports = Vec::new();
     let groups = topology.grouped();
-    for router in 0..topology.routers() {
+    for router in 0..of_router.len() as u32 {
         if of_router[router as usize] != NOBODY {
             continue;
         }

@@ -23,6 +23,18 @@ pub struct Idle {
     pub bandwidth: Bandwidth,
 }
 
+/// What is known of the links of a plane, under their numbers in the first.
+struct InPlane<'a> {
+    load: &'a dyn Load,
+    offset: u32,
+}
+
+impl Load for InPlane<'_> {
+    fn of(&self, link: LinkId) -> u64 {
+        self.load.of(LinkId(link.0 + self.offset))
+    }
+}
+
 impl Fabric {
     /// Writes the links from `from` to `to`, those of the first NICs included, into `path`.
     ///
@@ -33,10 +45,41 @@ impl Fabric {
         self.routing.route(&*self.topology, from, to, key, load, path);
     }
 
+    /// The same for a message that takes `nics`, by the load in their plane.
+    pub fn route_by(
+        &self,
+        nics: NicPair,
+        from: HostId,
+        to: HostId,
+        key: u64,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) {
+        match self.plane(nics.from) {
+            0 => self.route(from, to, key, load, path),
+            offset => self.route(from, to, key, &InPlane { load, offset }, path),
+        }
+        self.take_nics(nics, from, to, path);
+    }
+
+    /// What the numbers of links in the plane of `nic` are above those in the first.
+    #[inline]
+    pub fn plane(&self, nic: u8) -> u32 {
+        if nic == 0 {
+            return 0;
+        }
+        let planes = self.topology.planes();
+        if planes == 1 { 0 } else { self.topology.links() / planes * u32::from(nic) }
+    }
+
     /// Lets `path`, a route from `from` to `to`, begin and end at these NICs.
     pub fn take_nics(&self, nics: NicPair, from: HostId, to: HostId, path: &mut [LinkId]) {
         if nics == NicPair::FIRST {
             return;
+        }
+        let offset = self.plane(nics.from);
+        if offset > 0 {
+            return path.iter_mut().for_each(|link| link.0 += offset);
         }
         let [first, .., last] = path else { panic!("a route has the links of both hosts: {path:?}") };
         *first = self.topology.nic_up(from, nics.from);
@@ -48,7 +91,7 @@ impl Fabric {
     pub fn most_parts(&self) -> Result<u32, &'static str> {
         match self.routing.sight() {
             Sight::Router => Ok(u32::MAX),
-            Sight::Group => Ok(self.topology.routers() / self.topology.unit()),
+            Sight::Group => Ok(self.topology.routers() / self.topology.planes() / self.topology.unit()),
             Sight::Network => Err("its routing reads the queues of all routers at once"),
         }
     }

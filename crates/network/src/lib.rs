@@ -4,6 +4,7 @@
 //! host to a process slot of a host, with a cargo that only its sender's layer can read.
 
 pub mod choice;
+pub mod congestion;
 pub mod cut;
 pub mod deadlock;
 pub mod fabric;

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! round-robin    the n-th message of a host that names none: NIC n mod K, at both ends
-//! process        NIC (slot of the process) mod K, each end by its own process
+//! process        NIC (slot of the process) mod K, each end by its own process; by the sender's where NICs are in planes
 //! destination    NIC (number of the destination host) mod K, at both ends
 //! least-loaded   the NIC of the source that has least to send, the first of several, at both ends
 //! ```
@@ -25,7 +25,8 @@
 //! TCP socket), and a NIC serves connections round robin, packet by packet. In-turn is right for processors that write
 //! messages into the network themselves (Cray's FMA) and for NICs that take them from one queue of commands.
 //!
-//! Assumes that messages are not split over NICs, and that all NICs of a host are at one router.
+//! Assumes that messages are not split over NICs. All NICs of a host are at one router, or each is in a plane of its own
+//! ([`crate::topology::planes`]): then both ends take the NIC of the same number.
 //!
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.2: programs name the NICs of
 //! both ends for each message; Liu, Vishnu, Panda, "Building multirail InfiniBand clusters: MPI-level design
@@ -50,14 +51,21 @@ pub struct Nics {
     pub setup: Duration,
     /// Order in which the messages of a process to different partners leave; `None` for the network model's default.
     pub order: Option<NicOrder>,
+    /// True if each is in a network of its own: a message takes NICs of the same number at both ends.
+    pub in_planes: bool,
 }
 
 impl Nics {
     /// The most NICs of a host.
     pub const MOST: u8 = 64;
     /// One, that is always ready.
-    pub const ONE: Nics =
-        Nics { count: 1, choice: NicChoice::RoundRobin, setup: Duration::ZERO, order: None };
+    pub const ONE: Nics = Nics {
+        count: 1,
+        choice: NicChoice::RoundRobin,
+        setup: Duration::ZERO,
+        order: None,
+        in_planes: false,
+    };
 }
 
 /// Order in which the messages of a process to different partners leave its NIC.
@@ -149,6 +157,7 @@ impl Chooser {
         let count = self.nics.count;
         if let Some(NicPair { from, to }) = message.nics {
             assert!(from < count && to < count, "NICs {from} and {to} of hosts that have {count}");
+            assert!(from == to || !self.nics.in_planes, "NICs {from} and {to} are in different planes");
             return Cow::Borrowed(message);
         }
         if count == 1 {
@@ -157,6 +166,7 @@ impl Chooser {
         let by = |number: u32| (number % u32::from(count)) as u8;
         let pair = match self.nics.choice {
             NicChoice::RoundRobin => NicPair::same(self.next_turn(message.from.host)),
+            NicChoice::Process if self.nics.in_planes => NicPair::same(by(message.from.process.into())),
             NicChoice::Process => {
                 NicPair { from: by(message.from.process.into()), to: by(message.to.process.into()) }
             }

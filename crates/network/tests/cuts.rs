@@ -78,6 +78,10 @@ fn cuts_follow_the_topology() {
     assert_eq!(crossed(&*topology("torus", "sizes = [5, 4, 8]"), 4), ["z+", "z-"]);
     let dragonfly = "routers_per_group = 4\nhosts_per_router = 2\nglobal_links_per_router = 2";
     assert_eq!(crossed(&*topology("dragonfly", dragonfly), 3), ["global"]);
+    // Spines have no hosts, and stay with their leaves.
+    let plus = "groups = 4\nleaves_per_group = 2\nspines_per_group = 3\nhosts_per_leaf = 2\nglobal_links_per_spine = 1";
+    assert_eq!(crossed(&*topology("dragonfly-plus", plus), 4), ["global"]);
+    assert_eq!(crossed(&*topology("slim-fly", "q = 5"), 5), ["global"]);
     assert_eq!(crossed(&*topology("fat-tree", "k = 4\nlevels = 3"), 4), ["up 3", "down 3"]);
 }
 

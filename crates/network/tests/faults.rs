@@ -314,7 +314,7 @@ proptest! {
             let messages: Vec<(Time, Message)> = drawn.iter().enumerate().map(|(number, (at, from, to, size))| {
                 (*at, common::message((from % hosts_count, 0), (to % hosts_count, 0), *size, number as u64))
             }).collect();
-            let nics = Nics { count: nics, choice: NicChoice::LeastLoaded, setup: Duration(300 * NS), order: Some(NicOrder::InTurn) };
+            let nics = Nics { count: nics, choice: NicChoice::LeastLoaded, setup: Duration(300 * NS), order: Some(NicOrder::InTurn), in_planes: false };
             let hosts = Arc::new(HostParameters { nics, ..common::transparent(2) });
             let whole = Arc::new(Cut::whole());
             let run = |cut: &Arc<Cut>| {

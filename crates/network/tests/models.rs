@@ -27,7 +27,7 @@ fn fabric(nics: Nics) -> Arc<Fabric> {
     edges.push((0, 3, Bandwidth(700_000_000), Duration(50_000)));
     let host_link = (Bandwidth(1_100_000_000), Duration(20_000));
     Graph { routers: ROUTERS, hosts_per_router: 2, host_link, edges, routes: BTreeMap::new() }
-        .fabric_with(nics.count)
+        .fabric_with(nics)
 }
 
 fn hosts(nics: Nics) -> Arc<HostParameters> {
@@ -82,14 +82,20 @@ fn any_nics() -> impl Strategy<Value = Nics> {
     let choice = prop::sample::select(NicChoice::NAMES).prop_map(|name| NicChoice::named(name).unwrap());
     let setup = prop_oneof![Just(0u64), 1..2_000_000u64];
     let nics = (2..=4u8, choice, setup);
-    let several =
-        nics.prop_map(|(count, choice, setup)| Nics { count, choice, setup: Duration(setup), order: None });
+    let several = (nics, any::<bool>()).prop_map(|((count, choice, setup), in_planes)| Nics {
+        count,
+        choice,
+        setup: Duration(setup),
+        order: None,
+        in_planes,
+    });
     prop_oneof![Just(Nics::ONE), several]
 }
 
 /// Lets some messages name their NICs.
 fn name_nics(messages: &mut [(Time, Message)], named: &[(u8, u8)], nics: Nics) {
     for ((_, message), (from, to)) in messages.iter_mut().zip(named) {
+        let to = if nics.in_planes { from } else { to };
         if *from < nics.count && *to < nics.count {
             message.nics = Some(NicPair { from: *from, to: *to });
         }

@@ -10,10 +10,13 @@ use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
 use network::routing::{ROUTINGS, Routing};
+use network::topology::planes::with_planes;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Cut, Fabric, Grain, HostParameters, Message, Network, NicChoice, NicPair, Nics, Topology};
 use proptest::prelude::*;
+use proptest::sample::select;
+use support::Example;
 
 /// 4 GB/s: 250 ps for a byte.
 const BYTE: u64 = 250;
@@ -201,33 +204,13 @@ fn a_ring_without_a_dateline_is_stuck() {
     assert_eq!(network::deadlock::describe(&[&free]), None);
 }
 
-const ADAPTIVE: &[(&str, &str)] =
-    &[("ugal-l", ""), ("ugal-g", ""), ("progressive-adaptive", "lanes = \"least-loaded\"")];
-
-/// A topology and routings on it, each with its parameters.
-type Routed = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
-
-/// Networks of at least 27 hosts each.
-const CUT_NETWORKS: &[Routed] = &[
-    ("torus", "sizes = [3, 3, 3]", &[("dimension-order", "")]),
-    ("torus", "sizes = [3, 3, 3]\nlanes = [2, 1, 3]", &[("dimension-order", "lanes = \"least-loaded\"")]),
-    (
-        "fat-tree",
-        "m = [3, 3, 3]\nw = [1, 2, 2]\nlanes = [1, 2]",
-        &[("d-mod-k", ""), ("random-up", ""), ("least-loaded-up", "")],
-    ),
-    (
-        "dragonfly",
-        "groups = 5\nrouters_per_group = 3\nhosts_per_router = 2\nglobal_links_per_router = 2",
-        ADAPTIVE,
-    ),
-    (
-        "dragonfly",
-        "groups = 3\nrouters_per_group = 6\nrows = 2\nhosts_per_router = 2\nglobal_links_per_router = 1",
-        ADAPTIVE,
-    ),
-    ("hyperx", "sizes = [3, 3]\nhosts_per_router = 3\nlanes = 2", ADAPTIVE),
-];
+/// Some networks of different kinds, each with a routing that fits it.
+fn any_networks() -> impl Strategy<Value = Vec<(Example, Example)>> {
+    let network = select(support::fitting_networks(40))
+        .prop_flat_map(select)
+        .prop_flat_map(|(topology, routings)| select(routings).prop_map(move |routing| (topology, routing)));
+    prop::collection::vec(network, 10)
+}
 
 fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
     let end = move || (0..hosts, 0..2u16);
@@ -240,12 +223,13 @@ fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
 /// One NIC, or some that messages choose in any way and that take time for each.
 fn any_nics() -> impl Strategy<Value = Nics> {
     let choice = prop::sample::select(NicChoice::NAMES).prop_map(|name| NicChoice::named(name).unwrap());
-    let several = (2..=3u8, choice, prop::sample::select(&[0, 64_000u64]));
-    let several = several.prop_map(|(count, choice, setup)| Nics {
+    let several = (2..=3u8, choice, prop::sample::select(&[0, 64_000u64]), any::<bool>());
+    let several = several.prop_map(|(count, choice, setup, in_planes)| Nics {
         count,
         choice,
         setup: Duration(setup),
         order: None,
+        in_planes,
     });
     prop_oneof![Just(Nics::ONE), several]
 }
@@ -283,6 +267,7 @@ proptest! {
         count in 2..9u32,
         rated in any::<bool>(),
         nics in any_nics(),
+        networks in any_networks(),
         named in prop::collection::vec((0..8u8, 0..8u8), 120),
         name in prop::sample::select(&["packet", "packet", "packet fma-put", "packet fma-get", "packet packets 0.2", "packet fma 0.05"]),
     ) {
@@ -297,14 +282,21 @@ proptest! {
         }
         hosts.nics = nics;
         for ((_, message), (from, to)) in messages.iter_mut().zip(named) {
+            let to = if nics.in_planes { from } else { to };
             message.nics = (from.max(to) < nics.count).then_some(NicPair { from, to });
         }
         let hosts = Arc::new(hosts);
-        for (kind, text, routings) in CUT_NETWORKS {
-            for (routing, parameters) in *routings {
+        for ((kind, text), (routing, parameters)) in networks {
             let topology = support::topology(kind, text);
             let routing = support::try_routing(routing, parameters, &*topology).unwrap();
-            let fabric = Arc::new(Fabric { topology: with_nics(topology, nics.count), routing });
+            let attached = if nics.in_planes { with_planes(topology, nics.count) } else { with_nics(topology, nics.count) };
+            let fabric = Arc::new(Fabric { topology: attached, routing });
+            let own = fabric.topology.hosts();
+            let messages: Vec<_> = messages.iter().map(|(at, message)| {
+                let mut message = *message;
+                (message.from.host.0, message.to.host.0) = (message.from.host.0 % own, message.to.host.0 % own);
+                (*at, message)
+            }).collect();
             let Ok(most) = fabric.most_parts() else { continue };
             let count = count.min(most);
             let (whole, carried) = parts::run_and_count(name, &fabric, &hosts, &Arc::new(Cut::whole()), &messages);
@@ -315,7 +307,6 @@ proptest! {
             for (me, log) in cut_up.iter().enumerate() {
                 let expected = parts::restricted(&whole[0], &cut, me as u32, &messages);
                 prop_assert_eq!(log, &expected, "part {} of {} of {}", me, cut.parts(), kind);
-            }
             }
         }
     }

@@ -176,6 +176,7 @@ impl Scenario {
                 choice: NicChoice::named(&self.host.nic_choice).expect("a known choice"),
                 setup: read(&self.host.nic_setup),
                 order: self.host.nic_order.as_ref().map(|name| NicOrder::named(name).expect("a known order")),
+                in_planes: false,
             },
             nic_gap: read(&self.host.nic_gap),
             packet_payload: Bytes(self.host.packet[0]),
@@ -184,7 +185,8 @@ impl Scenario {
     }
 
     fn check(&self, place: &str) {
-        let (fabric, hosts) = (self.graph().fabric_with(self.host.nics), self.hosts().into());
+        let hosts: std::sync::Arc<HostParameters> = self.hosts().into();
+        let fabric = self.graph().fabric_with(hosts.nics);
         let messages: Vec<(Time, Message)> = (self.messages.iter().enumerate())
             .map(|(number, sending)| {
                 let (from, to) = sending.from_to.split_once("->").expect("from_to is \"A -> B\"");

@@ -113,6 +113,7 @@ fn transfers_keep_their_nics() {
             choice: NicChoice::RoundRobin,
             setup: Duration(SETUP),
             order: Some(NicOrder::InTurn),
+            in_planes: false,
         };
         let base = Arc::into_inner(torus(&[8, 8])).unwrap();
         let fabric = Arc::new(Fabric { topology: with_nics(base.topology, 3), ..base });

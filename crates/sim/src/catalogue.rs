@@ -2,9 +2,10 @@
 
 use engine::registry::{Entry, Parameter};
 use mpi::collective::ALGORITHMS;
-use network::model::MODELS;
+use network::congestion::CONGESTION_CONTROLS;
+use network::model::{MODELS, TRANSPORTS};
 use network::routing::ROUTINGS;
-use network::topology::TOPOLOGIES;
+use network::topology::{ATTACHMENTS, TOPOLOGIES};
 use serde_json::{Value, json};
 use workload::pattern::PATTERNS;
 use workload::trace::FORMATS;
@@ -21,7 +22,10 @@ pub fn catalogue() -> Value {
         registry("platforms", "platform", platforms()),
         registry("topologies", "topology", entries(TOPOLOGIES)),
         registry("routings", "routing", entries(ROUTINGS)),
+        registry("attachments", "attachment", entries(ATTACHMENTS)),
         registry("models", "model", entries(MODELS)),
+        registry("transports", "transport", entries(TRANSPORTS)),
+        registry("congestion-controls", "congestion-control", entries(CONGESTION_CONTROLS)),
         registry("placements", "placement", entries(PLACEMENTS)),
         registry("collectives", "collective", collectives()),
         registry("patterns", "pattern", entries(PATTERNS)),
@@ -114,7 +118,10 @@ mod tests {
         }
         check(TOPOLOGIES);
         check(ROUTINGS);
+        check(ATTACHMENTS);
         check(MODELS);
+        check(TRANSPORTS);
+        check(CONGESTION_CONTROLS);
         check(PLACEMENTS);
         check(ALGORITHMS);
         check(PATTERNS);

@@ -70,8 +70,12 @@ impl Size {
             slots: hosts.processes,
             parts: HostLinks::new(hosts, topology.link(topology.up(HostId(0))).bandwidth).total(),
             nics: hosts.nics.count,
-            links: u64::from(topology.links())
-                + 2 * u64::from(topology.hosts()) * u64::from(hosts.nics.count - 1),
+            links: if hosts.nics.in_planes {
+                u64::from(topology.links()) * u64::from(hosts.nics.count)
+            } else {
+                u64::from(topology.links())
+                    + 2 * u64::from(topology.hosts()) * u64::from(hosts.nics.count - 1)
+            },
             ranks,
             source_per_rank,
         }

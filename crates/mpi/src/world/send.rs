@@ -280,6 +280,13 @@ impl World {
         let count = self.setup.host.nics.count;
         let Some(NicPair { from, to }) = nics else { return Ok(()) };
         let nic = from.max(to);
+        if nic < count && self.setup.host.nics.in_planes && from != to {
+            let reason = format!(
+                "NIC {from} is asked for, and NIC {to} of the destination, which is in another plane: no message \
+                 goes from one to the other"
+            );
+            return Err(self.misuse(rank, reason));
+        }
         if nic < count {
             return Ok(());
         }

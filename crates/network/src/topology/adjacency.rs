@@ -41,9 +41,9 @@ impl Backwards {
 }
 
 impl Adjacency {
-    /// Of all routers of `topology`.
+    /// Of all routers of `topology`, or of its first plane: no way leads to another.
     pub fn of(topology: &dyn Topology) -> Adjacency {
-        let routers = topology.routers();
+        let routers = topology.routers() / topology.planes();
         let (mut ports, mut leaving) = (Vec::new(), Vec::new());
         let mut first_leaving = vec![0];
         for router in 0..routers {

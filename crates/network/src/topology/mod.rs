@@ -17,6 +17,8 @@ pub mod grouped;
 pub mod hypercube;
 pub mod hyperx;
 pub mod mesh;
+pub mod planes;
+
 pub mod ring;
 pub mod several_nics;
 pub mod slim_fly;
@@ -226,6 +228,21 @@ pub trait Topology: Send + Sync {
         })
     }
 
+    /// How many copies of one network it is, with a NIC of each host in each: routers and links of plane i are numbered
+    /// behind those of the planes before it, in the same order. Routes, coordinates, levels and groups are those of the
+    /// first plane; [`crate::Fabric`] takes routes to others.
+    fn planes(&self) -> u32 {
+        1
+    }
+    /// The routers at both ends of a link; of a link of a host, its router twice.
+    fn routers_of(&self, id: LinkId) -> [RouterId; 2] {
+        match self.link(id) {
+            Link { from: Node::Router(from), to: Node::Router(to), .. } => [from, to],
+            Link { from: Node::Router(router), .. } | Link { to: Node::Router(router), .. } => [router; 2],
+            _ => unreachable!("a link has a router at one of its ends"),
+        }
+    }
+
     /// How many NICs each host has.
     fn nics(&self) -> u8 {
         1
@@ -255,6 +272,12 @@ pub trait Topology: Send + Sync {
         LinkId(self.hosts() + host.0)
     }
 }
+
+/// Makes a network whose hosts have several NICs of one whose hosts have one.
+pub type Attach = fn(Box<dyn Topology>, u8) -> Box<dyn Topology>;
+
+/// Every way to attach several NICs of a host, as `[nic] attachment` names it.
+pub const ATTACHMENTS: &[Entry<Attach>] = &[several_nics::ENTRY, planes::ENTRY];
 
 /// Makes a topology from its arguments and the links' defaults.
 pub type Build = fn(&Arguments, &LinkDefaults) -> Result<Box<dyn Topology>, BuildError>;

@@ -8,10 +8,22 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use engine::registry::Entry;
+
 use super::fat_tree::FatTree;
 use super::grid::Grid;
 use super::grouped::Grouped;
-use super::{Formula, HostId, Link, LinkId, Positions, RouterId, Topology};
+use super::{Attach, Formula, HostId, Link, LinkId, Positions, RouterId, Topology};
+
+/// The registry's line.
+pub const ENTRY: Entry<Attach> = Entry {
+    name: "router",
+    summary: "all NICs of a host are at the same router",
+    source: "Miwa et al., NSIM, 2011",
+    parameters: &[],
+    examples: &[""],
+    build: with_nics,
+};
 
 /// A topology with `count` NICs on each host.
 struct SeveralNics {

@@ -8,8 +8,9 @@ use engine::{Bandwidth, Duration};
 use network::fabric::Idle;
 use network::routing::{Load, Routing};
 use network::topology::Formula;
+use network::topology::planes::with_planes;
 use network::topology::several_nics::with_nics;
-use network::{Fabric, HostId, Link, LinkId, Node, RouterId, Topology};
+use network::{Fabric, HostId, Link, LinkId, Nics, Node, RouterId, Topology};
 
 /// Routers with the same number of hosts on each; edges become two directed links.
 #[derive(Debug, Clone)]
@@ -24,13 +25,14 @@ pub struct Graph {
 
 impl Graph {
     pub fn fabric(self) -> Arc<Fabric> {
-        self.fabric_with(1)
+        self.fabric_with(Nics::ONE)
     }
 
     /// With so many NICs on each host.
-    pub fn fabric_with(self, nics: u8) -> Arc<Fabric> {
+    pub fn fabric_with(self, nics: Nics) -> Arc<Fabric> {
         let routing = Box::new(Fixed(self.clone()));
-        Arc::new(Fabric { topology: with_nics(Box::new(self), nics), routing })
+        let attach = if nics.in_planes { with_planes } else { with_nics };
+        Arc::new(Fabric { topology: attach(Box::new(self), nics.count), routing })
     }
 
     fn edge(&self, from: u32, to: u32) -> LinkId {

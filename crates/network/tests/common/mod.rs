@@ -15,7 +15,7 @@ use network::{
 };
 
 /// A model, as a platform file would name it: `"flow"`, or with a sharing `"flow equal_share"`; or with a
-/// protocol and a loss `"packet fma-put 0.1"`.
+/// protocol, a loss and a congestion control `"packet fma-put 0.1 dctcp"`.
 pub fn model(name: &str, fabric: &Arc<Fabric>, hosts: &Arc<HostParameters>) -> Box<dyn Network> {
     model_of_part(name, fabric, hosts, &Part::whole())
 }
@@ -37,6 +37,10 @@ pub fn model_of_part(
             arguments.0.insert("protocol", Value::Text(words.next().unwrap_or("packets").into()));
             let loss = words.next().map_or(0.0, |loss| loss.parse().unwrap());
             arguments.0.insert("loss", Value::Number(loss));
+            if let Some(congestion) = words.next() {
+                arguments.0.insert("congestion", Value::Text(congestion.into()));
+                arguments.0.insert("marking_threshold", Value::Size(Bytes(8 << 10)));
+            }
         }
         _ => {}
     }

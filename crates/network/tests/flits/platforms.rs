@@ -3,18 +3,18 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use engine::registry::Entry;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, PacketOptions, Switching};
 use network::routing::ROUTINGS;
 use network::topology::fat_tree::FatTree;
 use network::topology::grid::Grid;
 use network::topology::grouped::Grouped;
-use network::topology::{Build, Formula, TOPOLOGIES};
+use network::topology::{Formula, TOPOLOGIES};
 use network::{Fabric, HostId, Link, LinkId, Message, RouterId, Topology};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+use crate::support::Example;
 use crate::{common, support};
 
 /// A network by its parameters, as TOML.
@@ -96,27 +96,12 @@ impl Topology for Mixed {
     }
 }
 
-/// An entry of a registry and an example of it.
-type Example = (&'static str, &'static str);
-
 /// The flit-level simulator takes its time.
 const HOSTS_MOST: u32 = 40;
 
-/// Every small example of every topology, with all routings that fit it and their examples; one list for each kind.
 fn networks() -> &'static [Vec<(Example, Vec<Example>)>] {
     static NETWORKS: OnceLock<Vec<Vec<(Example, Vec<Example>)>>> = OnceLock::new();
-    NETWORKS.get_or_init(|| {
-        let routings = |topology: &dyn Topology| -> Vec<Example> {
-            let all = ROUTINGS.iter().flat_map(|entry| entry.examples.iter().map(|text| (entry.name, *text)));
-            all.filter(|(name, text)| support::try_routing(name, text, topology).is_ok()).collect()
-        };
-        let kind = |entry: &'static Entry<Build>| -> Vec<(Example, Vec<Example>)> {
-            let built = entry.examples.iter().map(|text| (*text, support::topology(entry.name, text)));
-            let small = built.filter(|(_, topology)| (2..=HOSTS_MOST).contains(&topology.hosts()));
-            small.map(|(text, topology)| ((entry.name, text), routings(&*topology))).collect()
-        };
-        TOPOLOGIES.iter().map(kind).filter(|networks| !networks.is_empty()).collect()
-    })
+    NETWORKS.get_or_init(|| support::fitting_networks(HOSTS_MOST))
 }
 
 /// Small networks of all kinds, with links that are all alike, or some slower than others.

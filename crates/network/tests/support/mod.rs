@@ -12,7 +12,7 @@ use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{LinkId, Node, RouterId, Topology};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-pub use random::{parameters, routing_parameters};
+pub use random::{Example, fitting_networks, parameters, routing_parameters};
 
 /// Runs a property on `cases` random inputs, the same ones each time.
 pub fn runner(cases: u32) -> TestRunner {

@@ -1,9 +1,10 @@
 //! Random parameters for every entry of the registries, as TOML: their examples, and variations of these. A new entry
 //! brings its own examples.
 
-use engine::registry::{Kind, Parameter, find};
+use engine::registry::{Entry, Kind, Parameter, find};
+use network::Topology;
 use network::routing::ROUTINGS;
-use network::topology::TOPOLOGIES;
+use network::topology::{Build, TOPOLOGIES};
 use proptest::prelude::*;
 use toml::Value;
 
@@ -32,6 +33,24 @@ pub fn parameters(name: &str) -> BoxedStrategy<String> {
 pub fn routing_parameters(name: &str, number: usize) -> &'static str {
     let examples = find(ROUTINGS, "routing", name).unwrap().examples;
     examples[number % examples.len()]
+}
+
+/// An entry of a registry and an example of it.
+pub type Example = (&'static str, &'static str);
+
+/// Every example of every topology with 2 to `most` hosts, with all routings that fit it and their examples; one list for
+/// each kind of topology.
+pub fn fitting_networks(most: u32) -> Vec<Vec<(Example, Vec<Example>)>> {
+    let routings = |topology: &dyn Topology| -> Vec<Example> {
+        let all = ROUTINGS.iter().flat_map(|entry| entry.examples.iter().map(|text| (entry.name, *text)));
+        all.filter(|(name, text)| super::try_routing(name, text, topology).is_ok()).collect()
+    };
+    let kind = |entry: &'static Entry<Build>| -> Vec<(Example, Vec<Example>)> {
+        let built = entry.examples.iter().map(|text| (*text, super::topology(entry.name, text)));
+        let small = built.filter(|(_, topology)| (2..=most).contains(&topology.hosts()));
+        small.map(|(text, topology)| ((entry.name, text), routings(&*topology))).collect()
+    };
+    TOPOLOGIES.iter().map(kind).filter(|networks| !networks.is_empty()).collect()
 }
 
 /// Random words.

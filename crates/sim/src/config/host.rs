@@ -1,6 +1,7 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
 use engine::{Bandwidth, Bytes};
+use network::topology::planes;
 use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, Regime};
 
 use super::error::InputError;
@@ -28,6 +29,7 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
             choice: nic.arguments.text("choice").and_then(|name| NicChoice::named(&name)).expect("known"),
             setup: nic.arguments.time("setup").expect("has a default"),
             order: nic.arguments.text("order").and_then(|name| NicOrder::named(&name)),
+            in_planes: nic.arguments.text("attachment").as_deref() == Some(planes::ENTRY.name),
         },
         nic_gap: nic.arguments.time("gap").expect("has a default"),
         packet_payload,

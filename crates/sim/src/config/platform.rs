@@ -9,12 +9,11 @@ use mpi::collective::{Kind as Collective, Selection};
 use mpi::compute::{Processor, SocketOrder, Sockets};
 use mpi::file_system::FileSystem;
 use mpi::{Progress, Protocol, Setup};
-use network::model::{MODELS, ROUTER, TRANSPORT};
+use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
 use network::statistics::{Detail, Options};
-use network::topology::several_nics::with_nics;
-use network::topology::{LinkDefaults, TOPOLOGIES};
+use network::topology::{ATTACHMENTS, LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
 use super::error::{InputError, unknown};
@@ -132,7 +131,10 @@ impl Platform {
 
     /// The same, if the topology `fits`.
     pub fn fabric_that(&self, seed: u64, fits: Fits) -> Result<Fabric, InputError> {
-        let topology = with_nics(self.topology_that(fits)?, self.hosts.nics.count);
+        let nic = self.of("nic");
+        let attachment = nic.arguments.text("attachment").expect("has a default");
+        let attachment = ATTACHMENTS.iter().find(|entry| entry.name == attachment).expect("a known choice");
+        let topology = (attachment.build)(self.topology_that(fits)?, self.hosts.nics.count);
         let named = self.find("routing");
         let mut default =
             Checked { kind: Some(topology.default_routing()), ..self.of("topology").silent("routing") };
@@ -144,6 +146,9 @@ impl Platform {
         let faults = faults::faults(self.of("faults"), &self.all("faults.planned"), &*topology, seed)?;
         let routing = if faults.is_empty() {
             routing
+        } else if topology.planes() > 1 {
+            let reason = "ways around faults are known to networks in one plane alone; known here: router, or no [faults]";
+            return Err(nic.error("attachment", reason));
         } else {
             Box::new(Around::new(routing, &*topology, faults)) as Box<dyn Routing>
         };
@@ -214,7 +219,7 @@ impl Platform {
             let what = super::value::describe(&parameter.kind);
             checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
         })?;
-        let hardware = [(self.of("router"), ROUTER), (self.of("transport"), TRANSPORT)];
+        let hardware = [(self.of("router"), ROUTER), (self.of("transport"), transport_keys())];
         hardware.iter().for_each(|(section, _)| arguments.0.extend(section.arguments.0.clone()));
         arguments.0.insert("seed", Value::Integer(seed as i64));
         (entry.build.make)(&arguments, fabric, hosts, part).map_err(|error| {

@@ -3,14 +3,14 @@
 
 use std::sync::OnceLock;
 
-use engine::registry::{Entry, Kind, Parameter};
+use engine::registry::{Entry, Kind, Parameter, names};
 use mpi::Progress;
 use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
 use mpi::compute::SocketOrder;
-use network::model::{MODELS, ROUTER, TRANSPORT};
+use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::ROUTINGS;
-use network::topology::TOPOLOGIES;
+use network::topology::{ATTACHMENTS, TOPOLOGIES};
 use network::{NicChoice, NicOrder, Nics};
 
 use super::faults::{FAULTS, PLANNED};
@@ -208,6 +208,8 @@ const MEMORY_REGIMES: &[Parameter] = &[
     ),
 ];
 
+const ATTACHMENT_NAMES: [&str; ATTACHMENTS.len()] = names(ATTACHMENTS);
+
 const NIC: &[Parameter] = &[
     required("bandwidth", Kind::Bandwidth, "Of the link between a NIC and its host's router, each direction"),
     required("latency", Kind::Time, "Of the link between a NIC and its host's router, each direction"),
@@ -218,12 +220,19 @@ const NIC: &[Parameter] = &[
         "NICs of a host, each with a link of its own to the router and back",
     ),
     optional(
+        "attachment",
+        Kind::Choice(&ATTACHMENT_NAMES),
+        "router",
+        "Where several NICs of a host are attached: all to the same router, or each to a network of its own, of as many \
+         alike (planes)",
+    ),
+    optional(
         "choice",
         Kind::Choice(NicChoice::NAMES),
         "round-robin",
         "Which NICs a message takes that names none: the host's in turns; that of each process, its slot modulo \
          count; by the number of the destination host; that with least to send. But for `process` it comes by the \
-         NIC of the same number",
+         NIC of the same number; in planes always",
     ),
     optional(
         "setup",
@@ -420,7 +429,7 @@ pub fn sections() -> &'static [Section] {
             ),
             keys("link", LINK, "Links between routers"),
             keys("router", ROUTER, "Routers, as the packet model simulates them"),
-            keys("transport", TRANSPORT, "How messages travel in packets, as the packet model simulates it"),
+            keys("transport", transport_keys(), "How messages travel in packets, as the packet model simulates it"),
             keys("host", HOST, "What every host is like"),
             keys("host.memory", MEMORY, "How the processes of a host reach each other"),
             Section {

@@ -242,11 +242,7 @@ fn router_periods(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> 
         Places::Links => Some(1),
         Places::Routers => None,
     };
-    let router = |node: Node| match node {
-        Node::Host(host) => topology.router_of(host).0,
-        Node::Router(router) => router.0,
-    };
-    let ends = |link: LinkId| [topology.link(link).from, topology.link(link).to].map(router);
+    let ends = |link: LinkId| topology.routers_of(link).map(|router| router.0);
     let regrouped = channels.map(|channels| {
         let end = |number: usize| move |group: u32| Some(ends(LinkId(group / channels))[number]);
         kept.regrouped((0..topology.routers()).collect(), end(0), end(1))

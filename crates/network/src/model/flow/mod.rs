@@ -242,8 +242,7 @@ impl Flow {
             return Duration::ZERO;
         }
         let number = &mut self.sent[from.host.0 as usize];
-        self.alone.fabric.route(from.host, to.host, u64::from(*number), links, &mut self.route);
-        self.alone.fabric.take_nics(nics, from.host, to.host, &mut self.route);
+        self.alone.fabric.route_by(nics, from.host, to.host, u64::from(*number), links, &mut self.route);
         *number = number.wrapping_add(1);
         let on_links: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
         self.route.extend(links.way_out(from, nics.from));

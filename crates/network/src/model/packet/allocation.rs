@@ -136,6 +136,9 @@ impl Packet {
         lane.front = std::mem::replace(&mut state.next, NONE);
         let (size, tail) = (state.size, state.tail);
         self.unlink(link, before, next);
+        if self.congestion.is_some() {
+            self.count_out(packet, true);
+        }
         let held_by = self.end_wait(now, link, input, packet);
         let from = self.link_of(input);
         let come = *self.kind(from);

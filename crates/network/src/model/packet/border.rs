@@ -107,7 +107,9 @@ impl Packet {
         let slot = self.messages.get(state.message);
         let course = self.courses.get(packet as usize).copied().unwrap_or(0);
         let way = self.way(packet);
-        let luggage = PACKET | slot.role.word() << 8 | u64::from(way.attempt) << 16 | u64::from(course) << 32;
+        let marked = u64::from(self.is_marked(packet)) << 24;
+        let luggage =
+            PACKET | slot.role.word() << 8 | u64::from(way.attempt) << 16 | marked | u64::from(course) << 32;
         let mut words = pack(&slot.message, slot.injected);
         words[FREE_AT] = luggage;
         words[5] = state.tail.0;
@@ -152,6 +154,7 @@ impl Packet {
         }
         let path = first + if order > 0 { 1 } else { place };
         let packet = self.begin_packet(index, number, words[6] as u32, path, course);
+        self.set_mark(packet, luggage >> 24 & 1 == 1);
         let state = &mut self.packets.all[packet as usize];
         state.tail = Time(words[5]);
         (state.ready, state.waits) = (crossing.at, Waits::of_words(&words[WAITS]));

@@ -12,7 +12,7 @@ use engine::hash::Map;
 use super::{NONE, Packet};
 
 /// A process at a NIC, and its partner at one.
-type Ends = (u32, u64);
+pub(super) type Ends = (u32, u64);
 
 /// Connections that have messages, of processes that share their NICs.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Connections {
 }
 
 impl Packet {
-    fn ends_of(&self, process: u32, message: u32) -> Ends {
+    pub(super) fn ends_of(&self, process: u32, message: u32) -> Ends {
         let slot = self.messages.get(message);
         let (to, nic) = (slot.ends().1, slot.nics().to);
         (process, u64::from(to.host.0) << 32 | u64::from(to.process) << 8 | u64::from(nic))
@@ -47,7 +47,7 @@ impl Packet {
                 self.choose_next(now, process);
             }
         }
-        was_idle
+        was_idle && self.senders[process].front != NONE
     }
 
     /// Removes the first message of `process`, which has no more to send or gives up its place.
@@ -71,7 +71,7 @@ impl Packet {
     pub(super) fn rotate(&mut self, now: Time, process: u32) {
         if self.connections.is_some() {
             let message = self.pop_front(process);
-            self.push_back(process, message);
+            self.push_or_park(process, message);
             self.choose_next(now, process);
         }
     }
@@ -84,7 +84,7 @@ impl Packet {
             let connections = self.connections.as_mut().expect("messages share the NIC");
             connections.preparing.entry(process).or_default().push(Reverse((prepared, message)));
         } else {
-            self.push_back(process, message);
+            self.push_or_park(process, message);
         }
     }
 
@@ -99,10 +99,10 @@ impl Packet {
             admitted.extend(preparing.pop().map(|Reverse((_, message))| message));
             is_idle = false;
         }
-        admitted.into_iter().for_each(|message| self.push_back(process, message));
+        admitted.into_iter().for_each(|message| self.push_or_park(process, message));
     }
 
-    fn push_back(&mut self, process: u32, message: u32) {
+    pub(super) fn push_back(&mut self, process: u32, message: u32) {
         let sender = &mut self.senders[process];
         if sender.front == NONE {
             sender.front = message;

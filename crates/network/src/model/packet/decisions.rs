@@ -17,10 +17,13 @@ use crate::topology::LinkId;
 struct Outputs<'a> {
     packet: &'a Packet,
     now: Time,
+    /// Number of the first link of the packet's plane.
+    plane: u32,
 }
 
 impl Load for Outputs<'_> {
     fn of(&self, link: LinkId) -> u64 {
+        let link = LinkId(link.0 + self.plane);
         if self.packet.is_known_down(link.0) {
             return FULL;
         }
@@ -93,7 +96,9 @@ impl Packet {
         if way.order > 0 {
             return;
         }
-        let (from, to) = self.messages.get(state.message).ends();
+        let slot = self.messages.get(state.message);
+        let (from, to) = slot.ends();
+        let plane = self.alone.fabric.plane(slot.nics().from);
         let taken = self.paths.taken(state.path);
         let stop = Stop {
             from: from.host,
@@ -102,17 +107,17 @@ impl Packet {
             course: self.courses[packet as usize],
             taken,
             links: self.paths.length(state.path),
-            next: LinkId(self.link_of(state.wants)),
+            next: LinkId(self.link_of(state.wants) - plane),
         };
         let mut links = std::mem::take(&mut self.links);
         let fabric = &self.alone.fabric;
-        let outputs = Outputs { packet: self, now };
+        let outputs = Outputs { packet: self, now, plane };
         let turn = fabric.routing.adapt(&*fabric.topology, &stop, &outputs, &mut links);
         self.links = links;
         match turn {
             Turn::Stay => {}
             Turn::Lane(link) => {
-                let wants = link.0 * self.channels + state.wants % self.channels;
+                let wants = (link.0 + plane) * self.channels + state.wants % self.channels;
                 self.paths.set(state.path, wants);
                 self.packets.all[packet as usize].wants = wants;
             }

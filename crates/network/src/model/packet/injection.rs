@@ -52,7 +52,8 @@ impl Packet {
         if self.faults.is_some() && !self.has_message(now, process) {
             return None;
         }
-        let slot = self.messages.get(self.senders[process].front);
+        let front = self.senders[process].front;
+        let slot = self.messages.get(front);
         let payload = slot.carried(slot.left.min(self.options.payload));
         let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
         let on_path = regime.process_rate.transfer(payload);
@@ -60,6 +61,7 @@ impl Packet {
         let on_link = self.kind(slot.ends().0.host.0).transfer(self.next_size(slot));
         let on_link = on_link.max(regime.nic_rate.transfer(payload));
         let begin = if slot.number == 0 { now.max(slot.prepared) } else { now };
+        let begin = if self.congestion.is_none() { begin } else { begin.max(self.paced(process, front)) };
         let filled_at = &mut self.senders[process].filled_at;
         *filled_at = begin.max(*filled_at) + on_path;
         // The packet may begin to leave when the rest of it will not be late.
@@ -80,7 +82,7 @@ impl Packet {
     }
 
     /// The next packet of `slot` on the wire \[bytes\].
-    fn next_size(&self, slot: &Slot) -> u32 {
+    pub(super) fn next_size(&self, slot: &Slot) -> u32 {
         self.wire_of(slot.role, slot.left.min(self.options.payload))
     }
 
@@ -176,7 +178,8 @@ impl Packet {
             return self.ask_again(now, sender);
         }
         let process = sender;
-        let message = self.senders[process].front;
+        let Sender { front: message, size, .. } = self.senders[process];
+        self.note_sent(now, process, message, size);
         let slot = self.messages.get(message);
         if slot.left.0 == 0 {
             if slot.role == Role::Plain && slot.message.notify_sent {
@@ -188,6 +191,9 @@ impl Packet {
             }
         } else {
             self.rotate(now, process);
+            if self.senders[process].front == NONE {
+                return;
+            }
         }
         // Nothing is marked for that: the link is busy now, and looks again when it is not.
         self.fill(now, process, queue);

@@ -50,6 +50,7 @@
 mod ahead;
 mod allocation;
 mod border;
+mod congestion;
 mod connections;
 mod credits;
 mod decisions;
@@ -77,6 +78,7 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
+use crate::congestion::Control;
 use crate::faults::CutOff;
 use crate::message::{
     Arrival, Cargo, Crossing, Delays, Endpoint, IdleTime, LinkUse, Losses, Message, Network,
@@ -86,6 +88,7 @@ use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
 use crate::{Fabric, HostParameters, Part};
 use border::Border;
+use congestion::Congestion;
 use connections::Connections;
 use credits::Credits;
 use faults::Faults;
@@ -102,7 +105,7 @@ use waits::Waits;
 
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
 pub use reliability::Reliability;
-pub use transport::{TRANSPORT, Transport};
+pub use transport::{TRANSPORTS, Transport, transport_keys};
 
 pub(super) const PARAMETERS: &[engine::registry::Parameter] = options::PARAMETERS;
 
@@ -125,6 +128,8 @@ pub struct Packet {
     sender_count: u32,
     /// Connections of the processes, if these share their NICs.
     connections: Option<Box<Connections>>,
+    /// Windows and marks, where congestion is controlled.
+    congestion: Option<Box<Congestion>>,
     /// Of all NICs.
     processes: u32,
     /// When each NIC has prepared what it has been given so far; only where that takes time.
@@ -252,6 +257,7 @@ impl Packet {
             senders: Senders::new(senders),
             sender_count: senders,
             connections: (hosts.nics.order != Some(NicOrder::InTurn)).then(Box::default),
+            congestion: None,
             processes,
             prepared: vec![Time::ZERO; by_nic(hosts.nics.setup > Duration::ZERO)],
             waiting: vec![0; by_nic(hosts.nics.count > 1 && hosts.nics.choice == NicChoice::LeastLoaded)],
@@ -291,8 +297,22 @@ impl Packet {
         part: &Part,
     ) -> Result<Box<dyn Network>, BuildError> {
         let options = PacketOptions::read(arguments, &hosts, &*fabric.topology)?;
-        let transport = Transport::read(arguments, &options, fabric.routing.around().is_some())?;
-        Ok(Box::new(Packet::with_transport(fabric, hosts, options, transport, part)))
+        let control = transport::congestion(arguments, &options, &hosts)?;
+        let answers = fabric.routing.around().is_some() || control.is_some();
+        let transport = Transport::read(arguments, &options, answers)?;
+        let packet = Packet::with_transport(fabric, hosts, options, transport, part);
+        Ok(Box::new(match control {
+            None => packet,
+            Some((control, threshold)) => packet.with_congestion(control, threshold),
+        }))
+    }
+
+    /// The same with a controller for each connection, and routers that mark packets in queues of more than `threshold`.
+    pub fn with_congestion(mut self, control: Control, threshold: Bytes) -> Packet {
+        assert!(self.transfers.is_some() && self.connections.is_some(), "connections hear of what has come");
+        let links = self.ports.len() as u32;
+        self.congestion = Some(Box::new(Congestion::new(control, threshold, links)));
+        self
     }
 
     /// Keeps every hop from now on, for tests and for looking closely.

@@ -8,8 +8,8 @@ use super::transit::InTransit;
 use super::{NONE, Packet};
 
 impl Packet {
-    /// The NIC of the host where packets of `message` start sends number `number` of them.
-    pub(super) fn send_by_nic(&mut self, now: Time, message: u32, number: u32) {
+    /// The NIC of the host where packets of `message` start sends number `number` of them: the packet.
+    pub(super) fn send_by_nic(&mut self, now: Time, message: u32, number: u32) -> u32 {
         let slot = self.messages.get(message);
         let (role, host, own) = (slot.role, slot.ends().0.host, slot.nics().from);
         let payload = self.options.payload_of(slot.message.size, u64::from(number));
@@ -34,6 +34,7 @@ impl Packet {
             self.packets.all[sender.back as usize].next = packet;
             sender.back = packet;
         }
+        packet
     }
 
     /// Takes the first packet from the queue of a NIC, which has been granted its link.

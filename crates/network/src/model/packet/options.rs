@@ -79,6 +79,13 @@ pub const ROUTER: &[Parameter] = &[
          trip of credits and two packets; at least four packets",
     ),
     Parameter {
+        name: "marking_threshold",
+        kind: Kind::Size,
+        default: Some(""),
+        summary: "A packet that leaves a router is marked if those that go the same way out have more bytes there; for \
+                  transport.congestion. Default: none is",
+    },
+    Parameter {
         name: "arbitration",
         kind: Kind::Choice(&["round-robin", "age"]),
         default: Some("round-robin"),
@@ -136,7 +143,7 @@ impl PacketOptions {
         let told = hosts.packet_payload.0 > 1 || hosts.packet_wire != hosts.packet_payload;
         let payload = if told { hosts.packet_payload } else { Bytes(2048) };
         let header = Bytes(hosts.packet_wire.0 - hosts.packet_payload.0);
-        let put = transport::put_packet(arguments)?;
+        let put = transport::data_packet(arguments)?;
         let (payload, header) =
             put.map_or((payload, header), |(payload, wire)| (payload, Bytes(wire.0 - payload.0)));
         let flit = arguments.size("flit").unwrap_or(Bytes(1));
@@ -161,7 +168,7 @@ impl PacketOptions {
             pipeline,
         };
         if arguments.text("flow_control").as_deref() != Some("none") {
-            let longest = options.longest().max(transport::longest_response(arguments, &options));
+            let longest = options.longest().max(transport::longest_response(arguments, &options)?);
             let enough = || Bytes((4 * longest.0).max(2 * longest.0 + round_trip(topology).0).min(MOST));
             let buffer = arguments.size("buffer").unwrap_or_else(enough);
             if buffer < longest {

@@ -120,6 +120,12 @@ impl Packet {
         known
     }
 
+    /// Says if transaction `number` of the transfer at `index`, which has begun here, has been answered before.
+    pub(super) fn was_answered(&self, index: u32, number: u32) -> bool {
+        let seen = &self.messages.get(index).seen;
+        seen.get(number as usize / 64).is_some_and(|seen| seen >> (number % 64) & 1 == 1)
+    }
+
     /// Is `packet` lost, whose tail would be at the end of `link` at `tail`?
     pub(super) fn is_lost(&mut self, link: u32, tail: Time, packet: u32) -> bool {
         let breaks = self.faults.as_ref().is_some_and(|faults| faults.breaks(link, tail));
@@ -189,6 +195,7 @@ impl Packet {
             let transfers = self.transfers.as_mut().expect("messages go by transfers");
             *transfers.resent.entry((message, number)).or_insert(0) += 1;
             transfers.losses.resent += 1;
+            self.note_loss(now, message, number);
             self.send_by_nic(now, message, number);
         }
         self.release(message);

@@ -144,6 +144,8 @@ struct Come {
     number: u32,
     /// Waits of its message so far, there and back.
     waits: Waits,
+    /// True if a router has marked it, or what it answers.
+    is_marked: bool,
 }
 
 /// A pair of hosts in a word.
@@ -210,6 +212,9 @@ impl Packet {
     /// `packet` is not in this part of the network any more.
     pub(super) fn drop_packet(&mut self, packet: u32) {
         let InTransit { message, path, .. } = self.packets.all[packet as usize];
+        if self.congestion.is_some() {
+            self.count_out(packet, false);
+        }
         self.packets.remove(packet);
         if self.route_each {
             self.paths.remove(path);
@@ -242,7 +247,9 @@ impl Packet {
         let Slot { message, injected, role, id, origin, .. } = *slot;
         let (from, to) = slot.ends();
         let begun_by = if matches!(role, Role::Request(_)) { (from, to) } else { (to, from) };
-        let mut come = Come { message, injected, key: (pair(begun_by), id), origin, number, waits };
+        let is_marked = self.is_marked(packet);
+        let mut come =
+            Come { message, injected, key: (pair(begun_by), id), origin, number, waits, is_marked };
         self.drop_packet(packet);
         match role {
             Role::Request(Kind::Get) => self.respond(now, Kind::Get, &come),
@@ -264,7 +271,8 @@ impl Packet {
         if self.faults.is_some() && self.drops_response(index) {
             return;
         }
-        self.send_by_nic(now, index, come.number);
+        let answer = self.send_by_nic(now, index, come.number);
+        self.set_mark(answer, come.is_marked);
     }
 
     /// A request that brings something has come.
@@ -351,6 +359,9 @@ impl Packet {
             // All of it has been answered before.
             self.transfers.as_mut().expect("messages go by transfers").losses.duplicates += 1;
             return;
+        }
+        if kind == Kind::Put && !self.was_answered(index, come.number) {
+            self.acknowledged(now, index, come.number, come.is_marked, queue);
         }
         let Some(at) = self.take_in_one(now, index, come, kind == Kind::Get) else { return };
         self.messages.get_mut(index).open = false;

@@ -79,6 +79,7 @@ impl Packet {
         if self.faults.is_some() {
             self.set_way(packet, Way::default());
         }
+        self.set_mark(packet, false);
         packet
     }
 
@@ -86,6 +87,9 @@ impl Packet {
     pub(super) fn ready(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
         if self.faults.is_some() && self.is_lost_in_router(now, packet, lane, queue) {
             return;
+        }
+        if self.congestion.is_some() {
+            self.count_in(packet);
         }
         self.line_up(now, packet, lane, queue);
         if self.recorder.is_some() {

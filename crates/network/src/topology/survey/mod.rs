@@ -139,7 +139,8 @@ pub fn survey(fabric: &Fabric) -> Survey {
     let distances = Distances::of(fabric, &adjacency);
     let bisection = formula.bisection.map(Value::known).or_else(|| {
         let rate = bisection::estimate(topology, &adjacency)?;
-        Some(Value { value: Bandwidth::from_f64(rate), found: Found::AtMost })
+        let all = rate * f64::from(topology.planes());
+        Some(Value { value: Bandwidth::from_f64(all), found: Found::AtMost })
     });
     let host_rate = topology.link(topology.up(HostId(0))).bandwidth.as_f64();
     let searched = distances.found;
@@ -153,7 +154,9 @@ pub fn survey(fabric: &Fabric) -> Survey {
         diameter,
         mean_hops: (formula.hosts > 1).then_some(mean_hops),
         bisection,
-        half_of_hosts: Bandwidth::from_f64(host_rate * (formula.hosts / 2) as f64),
+        half_of_hosts: Bandwidth::from_f64(
+            host_rate * (formula.hosts / 2) as f64 * f64::from(topology.planes()),
+        ),
         diversity: diversity::sample(&adjacency, WORK),
         routed: routed(fabric),
     }

@@ -238,17 +238,14 @@ fn groups(
     channels: u32,
 ) -> (Vec<Groups>, Vec<u32>) {
     let owns = |node: Node| part.is_whole() || part.cut.of_node(node) == part.me;
-    let router = |node: Node| match node {
-        Node::Host(host) => topology.router_of(host).0,
-        Node::Router(router) => router.0,
-    };
     let all = |id: u32| {
         let link = topology.link(LinkId(id));
+        let [from, to] = topology.routers_of(LinkId(id));
         let (sent, held) = match places {
             None => (0, 0),
             Some(Places::Channels) => (id * channels, id * channels),
             Some(Places::Links) => (id, id),
-            Some(Places::Routers) => (router(link.from), router(link.to)),
+            Some(Places::Routers) => (from.0, to.0),
         };
         let class = u32::from(link.class) * channels;
         let region = regions.of_link(topology, LinkId(id));
