@@ -122,6 +122,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
             default: None,
             summary: "Place of each rank; hosts by number or name; without a slot the next free one is taken",
         }],
+        examples: &["hosts = [\"0:1\", \"0:0\"]"],
         build: list,
     },
 ];
