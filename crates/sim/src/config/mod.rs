@@ -12,6 +12,7 @@ mod hosts;
 mod kernels;
 mod platform;
 mod preset;
+mod ranks;
 mod read;
 mod reference;
 mod schema;

@@ -20,7 +20,6 @@ use super::error::{InputError, unknown};
 use super::read::Checked;
 use super::sections::{Content, section};
 use super::{HostNames, faults};
-use crate::placement::{PLACEMENTS, RANKS, Request};
 
 /// A platform file, checked.
 #[derive(Debug, Clone)]
@@ -411,46 +410,6 @@ impl Platform {
         }
     }
 
-    /// The name of its placement's kind.
-    pub fn placement_kind(&self) -> &'static str {
-        self.of("placement").kind.expect("a placement has a kind")
-    }
-
-    /// The place of each rank, by `[placement]`. `recorded` names each rank's host, if a trace does.
-    pub fn place(
-        &self,
-        topology: &dyn Topology,
-        ranks: u32,
-        seed: u64,
-        recorded: Option<&[String]>,
-    ) -> Result<Vec<Endpoint>, InputError> {
-        let asked = if recorded.is_some() { "the trace".to_string() } else { format!("-n {ranks}") };
-        self.place_among(topology, ranks, seed, recorded, None, &asked)
-    }
-
-    /// The same on some hosts, ascending, for what an error calls `asked`.
-    pub fn place_among(
-        &self,
-        topology: &dyn Topology,
-        ranks: u32,
-        seed: u64,
-        recorded: Option<&[String]>,
-        among: Option<&[u32]>,
-        asked: &str,
-    ) -> Result<Vec<Endpoint>, InputError> {
-        let checked = self.of("placement");
-        let names = &self.host_names(topology)?;
-        let (hosts, processes) = (topology.hosts(), self.hosts.processes);
-        let grid = topology.cartesian();
-        let request = Request { ranks, hosts, grid, processes, seed, names, recorded, among };
-        (entry(PLACEMENTS, checked).build)(&checked.arguments, &request).map_err(|error| {
-            if error.parameter != RANKS {
-                return checked.build_error(&error);
-            }
-            InputError::whole(asked, error.reason)
-        })
-    }
-
     /// The platform in full as TOML: overrides applied, defaults filled in and marked.
     pub fn to_toml(&self) -> String {
         let mut toml = String::new();
@@ -492,12 +451,12 @@ impl Platform {
         self.sections.iter().filter(|checked| checked.name == name).collect()
     }
 
-    fn of(&self, name: &str) -> &Checked {
+    pub(super) fn of(&self, name: &str) -> &Checked {
         self.find(name).unwrap_or_else(|| panic!("[{name}] is read, or filled with its defaults"))
     }
 }
 
-fn entry<B>(table: &'static [Entry<B>], checked: &Checked) -> &'static Entry<B> {
+pub(super) fn entry<B>(table: &'static [Entry<B>], checked: &Checked) -> &'static Entry<B> {
     let kind = checked.kind.expect("a section of models has a kind");
     table.iter().find(|entry| entry.name == kind).expect("the reader accepts known kinds only")
 }

@@ -55,6 +55,7 @@ mod connections;
 mod credits;
 mod decisions;
 mod faults;
+mod hops;
 mod idle;
 mod injection;
 mod memory;
@@ -80,9 +81,7 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use super::alone::Alone;
 use crate::congestion::Control;
 use crate::faults::CutOff;
-use crate::message::{
-    Arrival, Cargo, Crossing, Delays, Endpoint, IdleTime, LinkUse, Losses, Message, Network,
-};
+use crate::message::{Arrival, Crossing, Delays, Endpoint, IdleTime, LinkUse, Losses, Message, Network};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HostId, LinkId};
@@ -103,6 +102,7 @@ use transfer::Transfers;
 use transit::Packets;
 use waits::Waits;
 
+pub use hops::Hop;
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
 pub use reliability::Reliability;
 pub use transport::{TRANSPORTS, Transport, transport_keys};
@@ -174,23 +174,6 @@ pub struct Packet {
     /// Working memory: a route and its virtual channels.
     links: Vec<LinkId>,
     path_channels: Vec<u8>,
-}
-
-/// One packet on one link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hop {
-    /// Of its message.
-    pub message: Cargo,
-    /// Its number within the message.
-    pub number: u32,
-    /// The link.
-    pub link: LinkId,
-    /// The virtual channel.
-    pub channel: u8,
-    /// When its head began to leave.
-    pub begin: Time,
-    /// When its tail had left.
-    pub end: Time,
 }
 
 /// The owner of what is told of messages to `host`.
@@ -313,24 +296,6 @@ impl Packet {
         let links = self.ports.len() as u32;
         self.congestion = Some(Box::new(Congestion::new(control, threshold, links)));
         self
-    }
-
-    /// Keeps every hop from now on, for tests and for looking closely.
-    pub fn keep_hops(&mut self) {
-        self.hops.get_or_insert_default();
-        self.is_watched = true;
-    }
-
-    /// The hops kept so far.
-    pub fn take_hops(&mut self) -> Vec<Hop> {
-        self.hops.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    /// The room in buffers that the starts of their links will not know of at `now` \[bytes\]: none, when
-    /// nothing has been on its way for a while.
-    pub fn missing_credit(&self, now: Time) -> u64 {
-        let Some(buffer) = self.options.buffer else { return 0 };
-        self.lanes.iter().map(|lane| buffer.0 - u64::from(self.credits.known(now, lane))).sum()
     }
 
     /// The place of a process among those of all hosts.
