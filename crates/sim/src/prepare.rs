@@ -58,11 +58,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
         Workload::Jobs { jobs, .. } => jobs::open(jobs, request.ranks, seed)?,
         workload => vec![Opened::of(workload, &request.replay(), ranks(request), seed)?],
     };
-    let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
-    let ranks = u32::try_from(ranks).map_err(|_| {
-        InputError::whole("jobs", format!("together they have {ranks} ranks, which are too many"))
-    })?;
-    let mut warnings: Vec<String> = opened.iter().flat_map(|opened| opened.warnings.clone()).collect();
+    let ranks = ranks_of_all(&opened)?;
     let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
     let is_program = opened.iter().any(|opened| matches!(opened.operations, Operations::Program));
     let per_rank = if is_program { memory::PER_PROGRAM } else { 0 };
@@ -76,10 +72,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     };
     platform.check_faults(&model)?;
     platform.check_nic_order(&model)?;
-    warnings.extend(platform.unheard(&model));
-    warnings.extend(platform.unmeasured());
-    warnings.extend(platform.note());
-    warnings.extend(platform.doubts());
+    let mut warnings = warnings_of(&opened, &platform, &model);
     let fabric = Arc::new(platform.fabric_that(seed, &fits)?);
     let machine = Machine {
         name: &request.platform,
@@ -124,6 +117,24 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
         jobs,
     };
     Ok(Prepared { blueprint, domains, all, operations, until, title, kernels })
+}
+
+/// Ranks of all workloads of the run together.
+fn ranks_of_all(opened: &[Opened]) -> Result<u32, InputError> {
+    let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
+    u32::try_from(ranks).map_err(|_| {
+        InputError::whole("jobs", format!("together they have {ranks} ranks, which are too many"))
+    })
+}
+
+/// Warnings about the workloads, then those about the platform as `model` sees it.
+fn warnings_of(opened: &[Opened], platform: &Platform, model: &str) -> Vec<String> {
+    let mut warnings: Vec<String> = opened.iter().flat_map(|opened| opened.warnings.clone()).collect();
+    warnings.extend(platform.unheard(model));
+    warnings.extend(platform.unmeasured());
+    warnings.extend(platform.note());
+    warnings.extend(platform.doubts());
+    warnings
 }
 
 /// Sockets of a host, and the socket on its host of each rank in these places.
@@ -204,7 +215,7 @@ fn stop_at(request: &RunRequest) -> Result<Option<Time>, InputError> {
 
 /// Ranks that are asked for: as many as a placement lists, where no number is.
 fn ranks(request: &RunRequest) -> Option<u32> {
-    request.ranks.or_else(|| match &request.placement {
+    request.ranks.or(match &request.placement {
         Some(PlacementChoice::Listed(places)) => Some(places.len() as u32),
         _ => None,
     })

@@ -99,8 +99,11 @@ impl Topology for Mixed {
 /// The flit-level simulator takes its time.
 const HOSTS_MOST: u32 = 40;
 
-fn networks() -> &'static [Vec<(Example, Vec<Example>)>] {
-    static NETWORKS: OnceLock<Vec<Vec<(Example, Vec<Example>)>>> = OnceLock::new();
+/// A topology with the routings that fit it.
+type Routed = (Example, Vec<Example>);
+
+fn networks() -> &'static [Vec<Routed>] {
+    static NETWORKS: OnceLock<Vec<Vec<Routed>>> = OnceLock::new();
     NETWORKS.get_or_init(|| support::fitting_networks(HOSTS_MOST))
 }
 

@@ -47,11 +47,14 @@ const fn size(name: &'static str, default: &'static str, summary: &'static str) 
     Parameter { name, kind: Kind::Size, default: Some(default), summary }
 }
 
+/// Payload and bytes on the wire of a full data packet.
+pub type FullPacket = (Bytes, Bytes);
+
 /// How a transport is made.
 #[derive(Clone, Copy)]
 pub struct Build {
-    /// Payload and bytes on the wire of a full data packet, where the transport says that and not `[link]`.
-    pub packet: fn(&Arguments) -> Result<Option<(Bytes, Bytes)>, BuildError>,
+    /// Size of a full data packet, where the transport says that and not `[link]`.
+    pub packet: fn(&Arguments) -> Result<Option<FullPacket>, BuildError>,
     /// The longest answer on the wire.
     pub answer: fn(&Arguments) -> Bytes,
     /// Makes it; nothing if nothing answers packets. The last argument says that something must.
