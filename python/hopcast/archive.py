@@ -18,7 +18,7 @@ _DAMAGED = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError)
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike) -> Iterator[str]:
-    """Where the trace at `path` can be read: there, or in a temporary folder if it is a tar archive.
+    """Place at which the trace at `path` can be read: `path` itself, or a temporary folder for a tar archive.
 
     Raises `InputError`, which names the archive and not the folder, for one that is damaged, or whose files
     are not in one folder.
@@ -36,7 +36,7 @@ def opened(path: str | os.PathLike) -> Iterator[str]:
 
 
 def is_archive(name: str) -> bool:
-    """Whether it is a tar archive that holds something: a file of zeros looks like an empty one. One of
+    """True for a tar archive that holds something: a file of zeros looks like an empty one. One of
     hopcast's own format is read where it lies."""
     if not os.path.isfile(name) or (name.endswith(".hct") and _is_plain(name)):
         return False
@@ -48,7 +48,7 @@ def is_archive(name: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether it is an archive without compression."""
+    """True for an archive without compression."""
     with open(name, "rb") as file:
         return file.read(262)[257:] == b"ustar"
 

@@ -40,7 +40,7 @@ def platform_text(platform: str, overrides: tuple[str, ...], resolved: bool) -> 
 
 
 def topology_survey(platform: str, overrides: tuple[str, ...], seed: int) -> dict:
-    """What can be said of the platform's network without simulating it, see `sim::survey`."""
+    """Properties of the platform's network that need no simulation, see `sim::survey`."""
     return json.loads(_core.topology_survey(platform, pairs_of(overrides), seed))
 
 
@@ -50,13 +50,13 @@ def topology_picture(platform: str, overrides: tuple[str, ...]) -> str:
 
 
 def _about(path: str, place: str, text: str) -> dict:
-    """What is said of the trace at `place`, unpacked from `path`, as of that."""
+    """Facts about the trace at `place`, told as those of the archive at `path` that it was unpacked from."""
     unpacked, named = (json.dumps(name, ensure_ascii=False)[1:-1] for name in (place, path))
     return json.loads(text.replace(unpacked, named))
 
 
 def trace_summary(path: str) -> dict:
-    """What a recorded run holds, see `sim::trace::summary`."""
+    """Summary of a recorded run, see `sim::trace::summary`."""
     from hopcast.archive import opened
 
     with opened(path) as place:
@@ -64,7 +64,7 @@ def trace_summary(path: str) -> dict:
 
 
 def trace_recorded(path: str) -> dict:
-    """What a program that was just recorded has left, see `sim::trace::recorded`."""
+    """Facts about a recording that was just made, see `sim::trace::recorded`."""
     return json.loads(_core.trace_recorded(path))
 
 
@@ -74,7 +74,7 @@ def seconds(place: str, text: str) -> float:
 
 
 def trace_lint(path: str) -> dict:
-    """What is wrong with a recorded run, see `sim::trace::lint`."""
+    """Findings about a recorded run, see `sim::trace::lint`."""
     from hopcast.archive import opened
 
     with opened(path) as place:

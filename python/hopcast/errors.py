@@ -1,4 +1,4 @@
-"""What hopcast raises."""
+"""Exceptions that hopcast raises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class InputError(ValueError):
     """Bad input: a file, a flag, a platform. The text names the place, the value and the known choices."""
 
     all_know = False
-    """Whether the other processes of the run raise it, too."""
+    """True if the other processes of the run raise it, too."""
 
 
 class ProgramFailure(RuntimeError):

@@ -21,12 +21,12 @@ def place() -> tuple[int, int]:
 
 
 def is_silent() -> bool:
-    """Whether another process of the same launch does the talking."""
+    """True if another process of the same launch does the talking."""
     return place()[0] > 0
 
 
 def peers() -> Peers | None:
-    """How the processes of this launch talk; `None` for one by itself."""
+    """Connection between the processes of this launch; `None` for one by itself."""
     _, count = place()
     if count <= 1:
         return None

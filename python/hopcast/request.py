@@ -28,7 +28,7 @@ class RunRequest:
     platform: str | dict[str, str]
     """A preset's name, the path of a platform file, or `{"toml": text}`."""
     workload: dict[str, Any]
-    """What runs: its `kind`, and the fields of that kind, see `hopcast.workloads`."""
+    """Workload: its `kind`, and the fields of that kind, see `hopcast.workloads`."""
     options: dict[str, Any] = field(default_factory=dict)
     """Values of the options that are given, by name, see `hopcast.options`."""
     directory: str | None = None

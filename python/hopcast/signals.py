@@ -1,4 +1,4 @@
-"""What a user tells a run that is under way, by signals: to stop, or to say where it stands."""
+"""Signals from the user to a run that is under way: to stop, or to say where it stands."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def status(
     share: float | None,
     look: Look,
 ) -> str:
-    """Where a run stands, in two lines: at this `speed` (see `Speed`), after `elapsed_s` of real time."""
+    """Progress of a run in two lines: at this `speed` (see `Speed`), after `elapsed_s` of real time."""
     from hopcast.progress import line
     from hopcast.report import units
 

@@ -1,4 +1,4 @@
-"""Where a rank stands in the user's program, and that in words."""
+"""Place at which a rank stands in the user's program, and the words for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the flags of `hopcast run` end and the workload's own arguments begin.
+"""The border between the flags of `hopcast run` and the workload's own arguments.
 
 `hopcast run PLATFORM [flags] WORKLOAD [args…]`: what follows a program belongs to it, whatever it
 looks like. What follows a pattern or a trace is read by hopcast alone, so flags of `run` are
@@ -70,10 +70,10 @@ def _flag(word: str, values: dict[str, bool]) -> str | None:
 
 
 def is_program(workload: str) -> bool:
-    """Whether the workload is a program: in Python, or compiled."""
+    """True if the workload is a program, in Python or compiled."""
     return workloads.recognised(workload).KIND in ("function", "mpi4py", "compiled")
 
 
 def is_pattern(workload: str) -> bool:
-    """Whether the workload can only be a pattern's name."""
+    """True if the workload can only be a pattern's name."""
     return workloads.recognised(workload).KIND == "pattern"

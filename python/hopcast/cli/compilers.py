@@ -40,7 +40,7 @@ def _compiler(variable: str, usual: str) -> click.Command:
 
 
 class _Extra(NamedTuple):
-    """What a language needs beside the C header and library."""
+    """Files and flags that a language needs beside the C header and library."""
 
     compiling: list[str]
     linking: list[str]

@@ -71,7 +71,7 @@ def _bad_input(text: str) -> int:
 
 
 def _drop_output() -> None:
-    """What is left to flush goes nowhere: it would be refused once more when the process ends."""
+    """Discards unflushed output, which would be refused once more when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

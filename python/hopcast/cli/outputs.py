@@ -1,4 +1,4 @@
-"""What the commands that run a simulation print and write."""
+"""Output of the commands that run a simulation: on the screen and in files."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def _show_findings(path: str, found: dict) -> None:
 
 
 def _place(finding: dict, ordered: bool) -> str:
-    """Of a graph the number is that of a node, and the trace may have a name for it."""
+    """Place of a finding: in a graph its number is that of a node, for which the trace may have a name."""
     number = finding["number"]
     numbered = "" if number is None else f"{'call' if ordered else 'event'} #{number} "
     name = f" ({finding['name']})" if finding.get("name") else ""
@@ -350,7 +350,7 @@ _CUT = (
     ("collectives", "collective", "that some ranks did outside"),
     ("outside", "operation", "with ranks that are not kept"),
 )
-"""What a slice may cut, as it is said."""
+"""Things that a slice may cut, in the words of messages."""
 
 
 @command.command(context_settings={"allow_interspersed_args": False})

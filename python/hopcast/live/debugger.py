@@ -42,7 +42,7 @@ def check(program: str, rank: int, ranks: int) -> None:
 
 
 def job(rank: int | None, folder: Path) -> dict | None:
-    """What the library is told, if there is a rank to debug."""
+    """The job's entry that tells the MPI library which rank to debug; None if there is no such rank."""
     return None if rank is None else {"rank": rank, "commands": str(folder / "rank.gdb")}
 
 

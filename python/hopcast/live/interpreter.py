@@ -56,7 +56,7 @@ def main(job_path: str, result: str) -> None:
 
 
 def find_interface() -> str:
-    """What the installed mpi4py was built for: "mpiabi" (the standard's interface), or a file of MPICH's."""
+    """Interface that the installed mpi4py was built for: "mpiabi" (the standard's), or a file of MPICH's."""
     spec = importlib.util.find_spec("mpi4py")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("mpi4py is not installed for this Python, and the program imports it")
@@ -168,11 +168,11 @@ class Program:
                 self.shared.add(name)
 
     def place(self) -> str:
-        """Where the rank that runs stands in its program."""
+        """Line of its program at which the running rank stands."""
         return standing.place_of(sys._getframe(1), *self.libraries) or ""
 
     def is_own(self, name: str, module: types.ModuleType) -> bool:
-        """Whether each rank has a copy of a module: those of the program, and mpi4py with its options."""
+        """True if each rank has a copy of a module: those of the program, and mpi4py with its options."""
         top = name.partition(".")[0]
         if top == "mpi4py":
             return name != "mpi4py._mpiabi"
@@ -183,7 +183,7 @@ class Program:
 
 
 def _library_folders() -> tuple[str, ...]:
-    """Where modules are shared: the standard library and installed packages."""
+    """Folders of modules that ranks share: the standard library and installed packages."""
     paths = sysconfig.get_paths()
     folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     folders |= {site.getusersitepackages(), *site.getsitepackages(), os.path.dirname(os.__file__)}
@@ -303,7 +303,7 @@ class Extension(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _begin(MPI: types.ModuleType) -> None:
-    """What mpi4py does when a process imports it, by the options in the rank's `mpi4py.rc`."""
+    """Initialises MPI as mpi4py does when a process imports it, by the options in the rank's `mpi4py.rc`."""
     rc = sys.modules["mpi4py"].rc
 
     def option(name: str, default):

@@ -1,4 +1,4 @@
-"""Where the MPI library, its header and the launcher of runs are."""
+"""Places of the MPI library, its header and the launcher of runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check() -> None:
 
 
 def is_executable(name: str) -> bool:
-    """Whether a workload is a compiled program."""
+    """True if a workload is a compiled program."""
     return _start(name, 4) == b"\x7fELF"
 
 
@@ -45,7 +45,7 @@ def _start(name: str, length: int) -> bytes:
 
 
 _COMPILERS = {"cc": ".c", "cxx": ".C .cc .cpp .cxx .c++", "fc": ".f .F .for .f77 .f90 .F90 .f95 .f03 .f08"}
-"""Of which source files each of hopcast's compilers makes a program."""
+"""Source files of which each of hopcast's compilers makes a program."""
 
 
 def refuse_what_starts_programs(name: str) -> None:
@@ -72,7 +72,7 @@ def refuse_what_starts_programs(name: str) -> None:
 
 
 def is_mpi4py_program(name: str) -> bool:
-    """Whether a workload is a Python program that imports mpi4py, anywhere in its file."""
+    """True if a workload is a Python program that imports mpi4py, anywhere in its file."""
     if not name.endswith(".py"):
         return False
     try:

@@ -17,7 +17,7 @@ def make_own() -> None:
 
 
 def _of_rank(name: str, make):
-    """What the running rank has under a name in its main module."""
+    """Value of a name in the main module of the running rank, made on first use."""
     names = sys.modules["__main__"].__dict__
     if name not in names:
         names[name] = make()

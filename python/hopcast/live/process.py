@@ -1,4 +1,4 @@
-"""What a rank of a Python program sees of its process, as ranks of compiled programs see it: environment,
+"""The process as a rank of a Python program sees it, and as ranks of compiled programs see it: environment,
 working directory, signals, process number, host name, and clocks.
 
 Ranks share the interpreter, so functions of `os`, `signal`, `socket` and `time` are replaced, before any rank
@@ -121,7 +121,7 @@ class _Functions:
         os.uname = lambda: os.uname_result((system[0], gethostname(), *system[2:]))
 
     def put_signals(self) -> None:
-        """What a rank wants to be done about signals, which it sends to itself alone; alarms never come."""
+        """Gives each rank its own handlers of signals that it sends to itself; alarms never come."""
         send = self._find("kill", ctypes.c_int, ctypes.c_int)
         first = signal.getsignal
 

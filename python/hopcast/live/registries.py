@@ -59,7 +59,7 @@ def _registry(address: int, memory: list[tuple[int, int]]) -> dict | list | None
 
 
 def _fields(pickle: object) -> list[int]:
-    """Where the object that pickles messages keeps its functions and options."""
+    """Addresses at which the object that pickles messages keeps its functions and options."""
     values = {id(value) for value in (dumps, loads, pickle.PROTOCOL, pickle.THRESHOLD)}
     words = range(id(pickle) + object.__basicsize__, id(pickle) + type(pickle).__basicsize__, _WORD)
     return [word for word in words if ctypes.c_size_t.from_address(word).value in values]
@@ -83,20 +83,20 @@ def _maps() -> list[tuple[int, int, str, str]]:
 
 
 def _readable() -> list[tuple[int, int]]:
-    """Where objects may be."""
+    """Address ranges in which objects may be."""
     named = ("[heap]", "")
     return [(start, end) for start, end, kind, name in _maps() if kind.startswith("rw") and name in named]
 
 
 _HEADER = struct.Struct("=32xQ14xHH")
-"""Of an ELF file: where its program headers are, how long one is, and how many there are."""
+"""Header of an ELF file: offset of its program headers, length of one, and their number."""
 _SEGMENT = struct.Struct("=IIQQQQQQ")
 """Kind, flags, place in the file, address, physical address, length in the file and in memory, alignment."""
 _LOADED, _WRITABLE = 1, 2
 
 
 def _writable_parts(file: str) -> list[tuple[int, int]]:
-    """Where the variables of a library are, which this process has loaded."""
+    """Address ranges of the variables of a library that this process has loaded."""
     # The kernel names files without the links on their paths, such as one to a virtual environment.
     real = os.path.realpath(file)
     base = min(start for start, _, _, name in _maps() if name == real)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hopcast.request import RunRequest
 
 PROGRESS_EVERY_S = 0.2
-"""How often is looked how far a run is."""
+"""Period at which a run's progress is read [s]."""
 
 
 def simulate(request: RunRequest, command: Sequence[str], progress: Progress | None = None) -> Report:
@@ -85,7 +85,7 @@ def simulate(request: RunRequest, command: Sequence[str], progress: Progress | N
 
 
 def _ranks(request: RunRequest) -> int:
-    """How many ranks: as many as a placement lists, where no number is given."""
+    """Number of ranks; where none is given, that of the places that a placement lists."""
     placement = request.options.get("placement")
     ranks = request.options.get("ranks", len(placement) if isinstance(placement, list) else None)
     if ranks is None:
@@ -153,7 +153,7 @@ def _column(kind: str, content: bytes) -> Any:
 
 
 def _add_faults(summary: dict, faults: list[dict]) -> None:
-    """What ended a rank is the run's failure, unless one is known that matters more."""
+    """Adds faults to the summary: that which ended a rank is the run's failure, unless one matters more."""
     ends = [fault for fault in faults if fault["kind"] in ("exit", "early-exit")]
     for fault in faults:
         if fault["kind"] == "interrupt":

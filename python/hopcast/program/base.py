@@ -1,4 +1,4 @@
-"""What all parts of a communicator share: its number, its members, and the way to the simulator."""
+"""Base of all parts of a communicator: its number, its members, and the way to the simulator."""
 
 from hopcast._core import COLLECTIVE, ICOLLECTIVE
 from hopcast.program.request import Request

@@ -95,7 +95,7 @@ class BufferCollective(Base):
     Scatterv, Iscatterv = pair(_scatterv_buffer)
 
     def _own_block(self, sendbuf, recvbuf):
-        """What this rank contributes: its buffer, or in place its block of the receive buffer."""
+        """Block that this rank contributes: its send buffer, or in place its block of the receive buffer."""
         if sendbuf is IN_PLACE:
             return as_blocks(recvbuf, self.size).block(self._rank)
         return as_array(sendbuf)

@@ -256,7 +256,7 @@ class Collective(Base):
         return ALLTOALL, 0, nbytes, 1, True, algorithm, lambda: self._parts(number)
 
     def _parts(self, number):
-        """What every member gave for this rank; None where that was nothing."""
+        """Contribution of each member for this rank; None where it gave nothing."""
         exchange = self._members.leave(number)
         if exchange is None:
             return None

@@ -1,4 +1,4 @@
-"""What the members of a communicator give to one collective, and what they take from it.
+"""Contents of collectives: what the members of a communicator give to one, and what they take from it.
 
 The simulator moves lengths; the contents of a collective meet here, by (communicator, number of the
 collective on it). A member takes its result when the simulator says that its call is complete: whatever
@@ -22,7 +22,7 @@ class Exchange:
         self.result = None
 
     def complete(self, size):
-        """Whether all `size` members have given something that is not a phantom."""
+        """True if all `size` members have given something that is not a phantom."""
         return len(self.given) == size
 
     def fold(self, op, size):
@@ -120,7 +120,7 @@ def split(given):
 
 
 def same_neighbour(sources, place, destinations_of_source, me):
-    """Which out-edge of the source feeds the in-edge `place`: the n-th edge to me is my n-th from it."""
+    """Out-edge of the source that feeds the in-edge `place`: the n-th edge to me is my n-th from it."""
     earlier = sources[:place].count(sources[place])
     edges = (edge for edge, to in enumerate(destinations_of_source) if to == me)
     return next(edge for order, edge in enumerate(edges) if order == earlier)

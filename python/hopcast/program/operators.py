@@ -20,7 +20,7 @@ def _elementwise(scalar, array):
 
 
 def _maxloc(a, b):
-    """Of `(value, place)` pairs the larger value; of equal values the lower place."""
+    """The `(value, place)` pair of the larger value; of equal values that of the lower place."""
     if a[0] == b[0]:
         return (a[0], min(a[1], b[1]))
     return a if a[0] > b[0] else b

@@ -1,4 +1,4 @@
-"""What travels between ranks: a copy that its sender can no longer change, and its length.
+"""Payloads that travel between ranks: a copy that its sender can no longer change, and its length.
 
 Timing and data travel apart: the simulator knows a message's length and carries a payload that only
 this module makes and opens. A payload is one of

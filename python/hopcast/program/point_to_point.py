@@ -299,7 +299,7 @@ class PointToPoint(Base):
         return True
 
     def iprobe(self, source=ANY_SOURCE, tag=ANY_TAG, status=None):
-        """Whether there is a message."""
+        """True if a matching message can be received."""
         found = self._switch((IPROBE, self._id, source, tag))
         if found is not None and status is not None:
             status.fill(*found)

@@ -23,7 +23,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Process:
-    """What the communicators of one rank share: the switch, and the numbers of its requests."""
+    """State that the communicators of one rank share: the switch, and the numbers of its requests."""
 
     __slots__ = ("_free", "_made", "program", "rank", "switch", "world")
 
@@ -96,7 +96,7 @@ class Program:
 
     @staticmethod
     def place(suspended):
-        """Where a waiting greenlet stands in the user's program; None before it begins."""
+        """Line of the user's program at which a waiting greenlet stands; None before it begins."""
         return place_of(suspended.gr_frame)
 
     def current(self):
@@ -127,7 +127,7 @@ def _of_this_thread(switch):
 
 
 def place_of_error(error):
-    """Where an exception left the user's program, as `file:line`; None if it never was in it."""
+    """Line at which an exception left the user's program, as `file:line`; None if it never was in it."""
     found, step = None, error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
@@ -165,7 +165,7 @@ def running(program):
 
 
 def is_running():
-    """Whether a simulation runs in this thread."""
+    """True if a simulation runs in this thread."""
     return _active.program is not None
 
 

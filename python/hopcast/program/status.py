@@ -7,7 +7,7 @@ _NOBODY = 2**32 - 1
 
 
 class Status:
-    """Where a message came from, its tag and its length; filled by the calls that take `status=`."""
+    """Source, tag and length of a message; filled by the calls that take `status=`."""
 
     __slots__ = ("cancelled", "nbytes", "source", "tag")
 

@@ -87,7 +87,7 @@ class Neighbourhood(Comm, BufferNeighbor):
         return [None if source == PROC_NULL else unpack_copy(given.get(source)) for source in self._sources()]
 
     def _dealt(self, exchange):
-        """Of each in-neighbour what it gave for the edge to here, in order."""
+        """Contribution of each in-neighbour for its edge to this rank, in order."""
         given, dealt = exchange.given, []
         for place, source in enumerate(self._sources()):
             parts = None if source == PROC_NULL else given.get(source)
@@ -260,7 +260,7 @@ class Cartcomm(Neighbourhood):
     _destinations = _sources
 
     def _edge(self, place, _source):
-        """What comes from the one before was sent to the one after."""
+        """Edge at the other end: what the neighbour before sent went to the one after."""
         return place ^ 1
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table of lines of C
-"""What is told to the recorder of each function of MPI: lines of C, in which `$1` is the function's first argument.
+"""Lines of C that tell the recorder about a call, for each function of MPI; `$1` is its first argument.
 
 The order of the arguments is the standard's, so the lines hold for every library. They call the functions of calls.c.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CallHook:
-    """What a wrapper tells: C before the call, and after it, if the function succeeded. `status` (or `statuses`, of
+    """Statements of a wrapper: C before the call, and after it, if the function succeeded. `status` (or `statuses`, of
     `$1` requests) is the argument that the library writes to, which is looked at even where the program ignores it;
     `agree` is what all members of a communicator do together after the call, and `found` whether a test or probe found
     anything: if it did not, it is only counted. `stands` is the message that the call itself waits for or sends: peer,
@@ -221,7 +221,7 @@ _ALL = {
     "Neighbor_alltoallv": (9, f'seen_to_neighbours(call, "neighbor_alltoallv", $9, {_counts(2)}, &$4, {_counts(6)}, &$8, 0, @);'),
     "Neighbor_alltoallw": (9, f'seen_to_neighbours(call, "neighbor_alltoallw", $9, {_counts(2)}, $4, {_counts(6)}, $8, 1, @);'),
 }  # fmt: skip
-"""How many arguments each blocking collective has, and what is told after it: the non-blocking one has a request after
+"""Blocking collectives, each with its number of arguments and the hook after it: the non-blocking one has a request after
 them, the persistent one an info and a request. `@` stands for the request."""
 
 

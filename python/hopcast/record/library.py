@@ -16,13 +16,13 @@ from hopcast.live.library import LIBRARIES
 from hopcast.record.wrappers import wrappers
 
 CORE = LIBRARIES / "libhopcast_record.so"
-"""What writes the files; the wrappers need it."""
+"""Library that writes the files; the wrappers need it."""
 
 _HERE = Path(__file__).resolve().parent
 
 
 def folder() -> Path:
-    """Where compiled wrappers are kept."""
+    """Folder in which compiled wrappers are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "hopcast" / "record"
 

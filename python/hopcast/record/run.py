@@ -23,18 +23,18 @@ from hopcast.record import library
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a recorded run left behind."""
+    """Files and facts that a recorded run left behind."""
 
     out: Path
     """The folder of the recording."""
     status: int
     """The exit status of the command, as a shell has it."""
     ranks: int
-    """How many ranks it has; 0 if nothing was recorded, and the folder is gone."""
+    """Number of ranks; 0 if nothing was recorded, and the folder is gone."""
     warnings: tuple[str, ...]
-    """What to check before it is trusted."""
+    """Things to check before the recording is trusted."""
     bytes: int
-    """How large they are together [bytes]."""
+    """Size of all files together [bytes]."""
 
 
 def record(
@@ -102,7 +102,7 @@ def _why_not(name: str) -> int:
 
 
 def _left(out: Path, files: list[Path]) -> tuple[int, tuple[str, ...]]:
-    """How many ranks are recorded in `files`, none if no call is, and what to check."""
+    """Number of ranks recorded in `files`, 0 if no call is, and the warnings about them."""
     if not any(file.stat().st_size for file in files):
         return 0, ()
     try:

@@ -24,7 +24,7 @@ class Prototype:
 _FUNCTION = re.compile(r"\bint\s+MPI_(\w+)\s*\(([^;{}]*?)\)\s*(?:__attribute__[^;]*)?;", re.DOTALL)
 _CALLBACK = ("_function", "_fn", "_cb")
 _CONVERSION = ("c2f", "f2c", "c2f08", "f082c", "f2f08", "f082f")
-"""What converts handles, which a library may call in each call of a Fortran program."""
+"""Functions that convert handles, which a library may call in each call of a Fortran program."""
 _UNSEEN = ("Pcontrol", "Init", "Init_thread", "Finalize", "Abort")
 """Wrapped by hand, or with any number of arguments."""
 

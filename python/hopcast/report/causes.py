@@ -41,7 +41,7 @@ _WORTH = 0.5
 
 @dataclass(frozen=True)
 class Limit:
-    """What limits a run, and a change that would help."""
+    """The limit of a run, and a change that would help."""
 
     kind: str
     """"late-sender", "slow-rank", "serial-part", "imbalance", "computing", "no-progress", "latency",
@@ -78,7 +78,7 @@ def _at_recorded_times(summary: dict) -> bool:
 
 
 def limit_of(summary: dict) -> dict | None:
-    """What `report.json` says of the limit of a run; `None` where not all ranks were done."""
+    """Limit of a run as `report.json` gives it; `None` where not all ranks were done."""
     path, whole = summary.get("critical_path"), summary.get("makespan_s")
     if not path or not whole:
         return None
@@ -232,7 +232,7 @@ def _of_transfer(summary: dict, path: dict, whole: float) -> Limit:
 
 
 def _where(summary: dict) -> str | None:
-    """Where contention limits the run: of the places with much of it, the one at the fullest resource."""
+    """Place at which contention limits the run: of those with much of it, the one at the fullest resource."""
     places, full = summary["contention"], summary.get("utilisation") or {}
     named = {"NIC": "nic", "memory": "memory"}
     times: dict[str, float] = {}

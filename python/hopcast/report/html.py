@@ -123,12 +123,12 @@ def _environment() -> Environment:
 
 
 def title(summary: dict) -> str:
-    """What ran on what."""
+    """Title of the page: the workload and the platform."""
     return f"{summary['workload']} on {summary['platform']}"
 
 
 def stop(summary: dict) -> str | None:
-    """Where a run was stopped before its end; None if it was not."""
+    """Sentence about a run that was stopped before its end; None if it was not."""
     stopped = summary.get("stopped")
     if not stopped:
         return None
@@ -142,7 +142,7 @@ def stop(summary: dict) -> str | None:
 
 
 def failures(short: dict) -> str:
-    """What failed and what it has cost, in a sentence; `short` is what the report says of faults."""
+    """Sentence about what failed and what it has cost; `short` is what the report says of faults."""
     counts = [(short["links_failed"], "link failure"), (short["routers_failed"], "router failure")]
     failed = [units.things(count, noun) for count, noun in counts if count]
     if not failed:
@@ -162,7 +162,7 @@ def parts(summary: dict) -> list[tuple[str, str, float]]:
 
 
 def ranks_on_hosts(summary: dict) -> str:
-    """How many ranks run on how many of the platform's hosts."""
+    """Number of ranks and of the platform's hosts that they run on."""
     hosts = f"{summary['hosts_used']:,} of {units.things(summary['hosts'], 'host')}"
     if summary.get("sockets", 1) > 1:
         hosts += f" of {summary['sockets']} sockets"
@@ -170,7 +170,7 @@ def ranks_on_hosts(summary: dict) -> str:
 
 
 def facts(summary: dict) -> list[tuple[str, str]]:
-    """What else one wants to know of a run, in the order of asking."""
+    """Further facts about a run, in the order in which readers ask for them."""
     wall = summary["wall_s"]
     speed = f", {units.count(summary['events'] / wall)} events/s" if wall > 0 else ""
     lines = [

@@ -51,7 +51,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Result:
-    """What one run leaves."""
+    """Result of one run: its summary and its tables."""
 
     summary: dict[str, Any]
     """The keys of `report.json`."""
@@ -144,7 +144,7 @@ def write_text(file: Path, text: str, flag: str, mark: str) -> Path:
 
 
 def reason(error: OSError) -> str:
-    """Why the file system refused, in words."""
+    """Reason for which the file system refused, in words."""
     if error.errno == errno.ENOSPC:
         return "no space is left on the device"
     return error.strerror or str(error)

@@ -80,7 +80,7 @@ class Axis:
     logarithmic: bool = False
 
     def __call__(self, value: float) -> float:
-        """Where `value` lies; values outside are held at the ends."""
+        """Position of `value`; values outside are held at the ends."""
         if self.logarithmic:
             span = math.log(self.high / self.low) or 1.0
             share = math.log(max(value, self.low) / self.low) / span

@@ -83,7 +83,7 @@ def count(value: float) -> str:
 
 
 def things(number: int, noun: str) -> str:
-    """So many of something, in full: "1 rank", "1,000,000 ranks"."""
+    """A count with its noun, in full: "1 rank", "1,000,000 ranks"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -94,7 +94,7 @@ def listed(names: list[str]) -> str:
 
 
 def transfers(model: str) -> str:
-    """What is counted that crosses links, in a network model."""
+    """Name of what a network model counts on links."""
     return "packets" if model == "packet" else "messages"
 
 
@@ -126,7 +126,7 @@ def percent(share: float) -> str:
 
 
 def ratio(after: float, before: float) -> str:
-    """How many times `before` `after` is: "1.25 ×"; nothing can be said of nothing."""
+    """Ratio of `after` to `before`: "1.25 ×"; a dash where `before` alone is zero."""
     if before == 0:
         return "same" if after == 0 else "—"
     return f"{digits(after / before, 3)} ×"

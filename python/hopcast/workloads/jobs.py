@@ -168,7 +168,7 @@ def _check(where: str, key: str, value: Any) -> None:
 
 
 def _wanted(takes: Mapping[str, Any], value: Any) -> str | None:
-    """What an option takes instead of `value`; None if it may take that."""
+    """Description of the values that an option takes, if `value` is not one of them; None if it is."""
     kind, whole = takes["kind"], isinstance(value, int) and not isinstance(value, bool)
     if kind == "whole":
         fits = whole and takes["least"] <= value <= takes["most"]

@@ -20,7 +20,7 @@ KIND = "pattern"
 
 
 def recognises(program: Callable | str | os.PathLike) -> bool:
-    """Whatever no other kind has recognised: the core knows the names."""
+    """True for whatever no other kind has recognised: the core knows the names."""
     return not callable(program)
 
 

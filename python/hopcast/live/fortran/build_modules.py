@@ -20,7 +20,7 @@ _MODULE_FLAGS = ("-ffree-line-length-none", "-w")
 
 
 def folder(compiler: list[str]) -> Path:
-    """Where mpif.h, the modules and the library for `compiler` are; makes them if they are not there."""
+    """Folder of mpif.h, the modules and the library for `compiler`, which are made if they are missing."""
     kept = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hopcast"
     target = kept / f"fortran-{_digest(compiler)}"
     if not target.exists():
@@ -45,7 +45,7 @@ def folder(compiler: list[str]) -> Path:
 
 
 def _digest(compiler: list[str]) -> str:
-    """Of the compiler's version and of all that is compiled."""
+    """Digest of the compiler's version and of all sources that it compiles."""
     done = subprocess.run([*compiler, "--version"], capture_output=True)
     digest = hashlib.sha256(" ".join(compiler).encode() + done.stdout.split(b"\n")[0])
     for path in (*sorted(_HERE.glob("*.*")), *sorted(library.INCLUDE.rglob("*.h"))):
@@ -84,7 +84,7 @@ def _call(command: list[str], target: Path) -> None:
 
 
 def refuses_mismatch(compiler: list[str]) -> bool:
-    """Whether calls that differ in the types of arguments are errors: GNU Fortran since version 10."""
+    """True if calls that differ in the types of arguments are errors: GNU Fortran since version 10."""
     done = subprocess.run([*compiler, "-dumpversion"], capture_output=True, text=True)
     major = done.stdout.strip().split(".")[0]
     return done.returncode == 0 and major.isdigit() and int(major) >= 10

@@ -1,4 +1,4 @@
-"""What Fortran calls: for each function of C one of Fortran's name, which takes all by address.
+"""Entry points for Fortran: for each function of C one of Fortran's name, which takes all by address.
 
 `mpi_send_` is a weak name of `pmpi_send_`, so that a tool may define it. The procedures of mpi_f08 are the
 same: a `type(MPI_Comm)` lies in memory as its integer does; where `ierror` is left out, its address is null.
@@ -94,7 +94,7 @@ def _declared(p: Parameter) -> str:
 
 
 def _argument(p: Parameter) -> str:
-    """What is passed on to C."""
+    """Argument that is passed on to C."""
     match p.kind:
         case "value":
             return f"*{p.name}"
@@ -116,7 +116,7 @@ def _argument(p: Parameter) -> str:
 
 
 def _around(function: Function, p: Parameter, before: list[str], after: list[str]) -> None:
-    """What is done before and after the call for a parameter."""
+    """Statements before and after the call that a parameter needs."""
     match p.kind:
         case "handle_out":
             before.append(f"{p.base} c_{p.name} = ({p.base})(intptr_t)*{p.name};")
@@ -142,7 +142,7 @@ def _around(function: Function, p: Parameter, before: list[str], after: list[str
 
 
 def _number_of(function: Function, p: Parameter) -> str:
-    """How many handles an array has."""
+    """Number of handles in an array."""
     names = [other.name for other in function.parameters]
     if "types" in p.name and "alltoallw" in function.name.lower():
         if "eighbor" in function.name:

@@ -138,7 +138,7 @@ _SIZEOF = [
 
 
 class _Plain:
-    """How a parameter is declared in the module mpi."""
+    """Declarations of parameters in the module mpi."""
 
     ierror = "integer :: ierror"
 
@@ -323,7 +323,7 @@ _NOT_IN_F08 = frozenset(
 
 
 class _F08(_Plain):
-    """How a parameter is declared in the module mpi_f08."""
+    """Declarations of parameters in the module mpi_f08."""
 
     ierror = "integer, optional :: ierror"
 
@@ -423,7 +423,7 @@ def _generics(functions: list[Function]) -> list[str]:
 
 
 def _differ(function: Function, large: Function) -> bool:
-    """Whether a compiler can tell them apart: by the kind of a number, or by how many there are."""
+    """True if a compiler can tell the two apart, by the kind of a number or by the number of arguments."""
     kinds = [
         [p.fortran_kind == "integer" for p in f.parameters if p.kind in _NUMBERS] for f in (function, large)
     ]

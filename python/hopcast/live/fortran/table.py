@@ -43,7 +43,7 @@ class Parameter:
 
     @property
     def kind(self) -> str:
-        """How it crosses from Fortran: by what rule C gets it."""
+        """Rule by which C gets the parameter from Fortran."""
         if self.base in HANDLES:
             return ("handle", "handles" if self.array else "handle_out")[min(self.stars, 1)]
         if self.base == "MPI_Status":
@@ -139,7 +139,7 @@ _DEFINED = re.compile(r"#define (MPI_(?:VERSION|SUBVERSION|MAX_\w+|BSEND_OVERHEA
 
 
 def constants(include: Path) -> list[Constant]:
-    """What Fortran has of them; lengths of texts are one less than in C, which ends texts with a zero."""
+    """Constants that Fortran has; lengths of texts are one less than in C, which ends texts with a zero."""
     text = (include / "mpi.h").read_text()
     found = [
         Constant(name, int(value, 16), kind)

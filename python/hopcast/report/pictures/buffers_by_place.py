@@ -1,4 +1,4 @@
-"""Where buffers were full and links stood idle for lack of credit, and when: heat maps of time and place."""
+"""Buffers that were full and links that stood idle for lack of credit: heat maps of time and place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hopcast.report.store import Result
 
 
 def draw(result: Result) -> Picture | None:
-    """What stands in the buffers at the links' ends, and for how long links are stalled."""
+    """Draws the fill of the buffers at the links' ends, and the time for which links are stalled."""
     regions = Regions.of(result)
     if regions is None:
         return None

@@ -28,7 +28,7 @@ class Classes:
     """The classes that carry anything, at most 16 of them: those that carry most."""
 
     def __init__(self, result: Result) -> None:
-        """Of a result that has the table `class_periods`, with rows in it."""
+        """Reads a result that has the table `class_periods`, with rows in it."""
         import numpy
 
         table, short = result.tables["class_periods"], result.summary["statistics"]
@@ -45,7 +45,7 @@ class Classes:
 
     @classmethod
     def of(cls, result: Result) -> Classes | None:
-        """Of a result, if it has statistics over time, and something in them."""
+        """Data of a result, if it has statistics over time that are not empty."""
         table = result.tables.get("class_periods")
         classes = cls(result) if table is not None and table.num_rows else None
         return classes if classes and classes.rows else None

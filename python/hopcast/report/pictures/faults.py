@@ -1,4 +1,4 @@
-"""What failed, when, and for how long."""
+"""Faults over time: the links and routers that failed, when, and for how long."""
 
 from __future__ import annotations
 

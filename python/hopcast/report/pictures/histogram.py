@@ -11,23 +11,23 @@ from hopcast.report.svg import Axis, Canvas, horizontal_axis
 
 @dataclass(frozen=True)
 class Histogram:
-    """What took time, by bin, and how much took none."""
+    """Durations by bin, and the number of those that are zero."""
 
     bins: tuple[tuple[float, float, int], ...]
     """(low [s], high [s], count), ascending; low is above zero."""
     instant: int
-    """How many took no time at all: they have no place on a logarithmic axis."""
+    """Number of durations of zero, which have no place on a logarithmic axis."""
 
     @classmethod
     def of(cls, rows: Iterable[tuple[float, float, int]]) -> Histogram:
-        """Of rows (low [s], high [s], count) in any order."""
+        """Histogram of rows (low [s], high [s], count) in any order."""
         rows = [(float(low), float(high), int(count)) for low, high, count in rows]
         timed = sorted(row for row in rows if row[0] > 0 and row[2] > 0)
         return cls(tuple(timed), sum(count for low, _, count in rows if low <= 0))
 
     @property
     def total(self) -> int:
-        """How many were counted."""
+        """Number of all that were counted."""
         return self.instant + sum(count for *_, count in self.bins)
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ROWS = 20
 _NO_LINK = 2**32 - 1
-"""What the column `link` holds where only classes of links were kept."""
+"""Value of the column `link` where only classes of links were kept."""
 
 
 def draw(result: Result) -> Picture | None:

@@ -1,4 +1,4 @@
-"""Where links were busy and packets waited, and when: heat maps of time and place, by class of link."""
+"""Links that were busy and packets that waited: heat maps of time and place, by class of link."""
 
 from __future__ import annotations
 

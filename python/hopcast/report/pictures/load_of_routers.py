@@ -1,4 +1,4 @@
-"""Where the network was loaded: for each class of link its busiest period, router by router."""
+"""Load of the network by place: for each class of link its busiest period, router by router."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _panels(result: Result) -> list[Panel]:
 
 
 def _all_links(result: Result) -> list[Panel]:
-    """Where single links are not kept: the busiest period of all that leave a router."""
+    """Busiest period of all links that leave a router, for results that keep no single links."""
     import numpy
 
     table = result.tables.get("router_periods")
@@ -110,14 +110,14 @@ def _all_links(result: Result) -> list[Panel]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where routers are on a map, in cells."""
+    """Places of routers on a map, in cells."""
 
     places: dict[str, tuple[int, int]]
     """Column and row, by name."""
     width: int
     height: int
     words: str
-    """How to read it."""
+    """Explanation of how to read the map."""
 
     @classmethod
     def grid(cls, names: list[str]) -> Layout | None:

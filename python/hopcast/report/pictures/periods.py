@@ -22,7 +22,7 @@ class Periods:
         period = (begins / length_s).round().astype(int)
         cuts = bin_edges(int(period.max()) + 1, at_most)
         self.edges: numpy.ndarray = cuts * length_s
-        """Where columns begin, and where the last one ends [s]."""
+        """Times at which columns begin, and the last one ends [s]."""
         self.edges[-1] = ends.max()
         self._table, self._keys = table, keys
         self._column = numpy.searchsorted(cuts, period, side="right") - 1
@@ -30,20 +30,20 @@ class Periods:
         self._shape = (int(keys.max()) + 1, cuts.size - 1)
 
     def mean(self, name: str) -> numpy.ndarray:
-        """Of a rate or level, over time; rows of one key and period add up."""
+        """Mean of a rate or level over time; rows of one key and period add up."""
         import numpy
 
         return self._sum(column(self._table, name) * self._spans) / numpy.diff(self.edges)
 
     def share(self, name: str) -> numpy.ndarray:
-        """Of the time of the links that the run used, of a time that is summed over links."""
+        """Share of a time that is summed over links in the time of the links that the run used."""
         import numpy
 
         used = "links_used" if "links_used" in self._table.column_names else "links"
         return self._sum(column(self._table, name) / column(self._table, used)) / numpy.diff(self.edges)
 
     def by_packet(self, name: str) -> numpy.ndarray:
-        """Of a mean of packets, over all packets."""
+        """Mean over all packets of a mean over packets."""
         import numpy
 
         packets = column(self._table, "packets")

@@ -1,4 +1,4 @@
-"""What a picture is, and what several of them share."""
+"""The parts of a picture, and what several pictures share."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Picture:
     """One figure of the report."""
 
     title: str
-    """What it shows."""
+    """Title: what the picture shows."""
     finding: str
-    """What this run's data say, in one sentence."""
+    """One sentence about what this run's data say."""
     svg: str
     """The drawing."""
     legend: tuple[tuple[str, str], ...] = ()
     """Colours (CSS variables) and what they stand for."""
     wide: bool = True
-    """Whether it takes the page's width, or half of it."""
+    """True if the picture takes the page's width, false for half of it."""
 
 
 SPLIT = (("compute", "computing"), ("transfer", "transferring"), ("waiting", "waiting for a partner"))

@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What one column of panels shows."""
+    """Quantity that one column of panels shows."""
 
     name: str
     meaning: str
@@ -47,14 +47,14 @@ class Quantity:
     values: numpy.ndarray
     """By place and time."""
     least: float = 0.0
-    """What the strongest colour stands for at the least, so that next to nothing looks like it."""
+    """Least value that the strongest colour stands for, so that next to nothing looks like it."""
 
 
 class Regions:
     """The places of a run that carry anything, at most 16 classes of them: those that carry most."""
 
     def __init__(self, result: Result) -> None:
-        """Of a result that has the table `region_periods`, with rows in it."""
+        """Reads a result that has the table `region_periods`, with rows in it."""
         import numpy
 
         table, short = result.tables["region_periods"], result.summary["statistics"]
@@ -75,7 +75,7 @@ class Regions:
 
     @classmethod
     def of(cls, result: Result) -> Regions | None:
-        """Of a result, if it has statistics over time, and something in them."""
+        """Data of a result, if it has statistics over time that are not empty."""
         table = result.tables.get("region_periods")
         return cls(result) if table is not None and table.num_rows else None
 
@@ -103,7 +103,7 @@ class Regions:
         return canvas
 
     def peak(self, quantity: Quantity) -> str:
-        """Where and when a quantity is greatest."""
+        """Place and period in which a quantity is greatest."""
         place, period = divmod(int(quantity.values.argmax()), quantity.values.shape[1])
         where, when = self.places[place], units.seconds(float(self.periods.edges[period]), 3)
         most = quantity.words(float(quantity.values.max()))
@@ -137,7 +137,7 @@ class Regions:
 
 
 def _strongest(values: numpy.ndarray) -> float:
-    """What the strongest colour stands for: few outliers must not pale all others."""
+    """Value of the strongest colour: few outliers must not pale all others."""
     import numpy
 
     return float(numpy.quantile(values[values > 0], 0.995)) if values.any() else 1.0
