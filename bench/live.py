@@ -105,13 +105,13 @@ def compiled(name: str, source: str, folder: Path) -> Path:
 
 
 def cpu_s() -> float:
-    """What runs have taken of the processor, so far."""
+    """Processor time of all runs so far [s]."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def run_s(platform: str | Path, program: Path, ranks: int, *words: int, **flags: int) -> float:
-    """What a run costs: the best of some."""
+    """Cost of a run: the best of some."""
     times = []
     for _ in range(REPEATS):
         start = cpu_s()
@@ -123,7 +123,7 @@ def run_s(platform: str | Path, program: Path, ranks: int, *words: int, **flags:
 def per_turn_s(
     platform: str | Path, program: Path, ranks: int, turns: int, *words: int, **flags: int
 ) -> float:
-    """What a turn of a program's loop costs: a run, less one with no turn."""
+    """Cost of one turn of a program's loop: a run, less one with no turn."""
     idle = run_s(platform, program, ranks, 0, *words, **flags)
     return (run_s(platform, program, ranks, turns, *words, **flags) - idle) / turns
 

@@ -1,4 +1,4 @@
-"""How long an MPI call of an mpi4py program takes us: a blocking ping-pong of numpy buffers on two ranks.
+"""Processor time per MPI call of an mpi4py program: a blocking ping-pong of numpy buffers on two ranks.
 
 Prints CPU time, as the machine may do other things. The target: 5 µs.
 """
@@ -34,7 +34,7 @@ def seconds(rounds: int) -> float:
 
 
 def cpu_seconds() -> float:
-    """Of all processes that this one has waited for."""
+    """Processor time of all processes that this one has waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,4 +1,4 @@
-"""What the recorder costs the program that it records: for each sort of call, its time with and without it;
+"""Cost of the recorder to the program that it records: for each sort of call, its time with and without it;
 the share of a program's time; and bytes of the recording. What counting costs (`--count`) is measured with
 $COUNT, by default page faults, which every kernel counts, and which a system call reads: what the processor
 counts may be read without one.
@@ -109,7 +109,7 @@ def compiled(folder: Path, name: str, text: str) -> Path:
 
 
 def times(command: list[str]) -> dict[str, float]:
-    """What a run prints: names and times [ns]."""
+    """Output of a run: names and times [ns]."""
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {name: float(ns) for name, ns in re.findall(r"^(\S+) ([\d.]+)$", printed, re.MULTILINE)}
 

@@ -30,7 +30,7 @@ WRITTEN = {
     "observer": "Its tables are part of every report of `--out`; `call_records` need `--records N`, too.",
     "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
 }
-"""How an entry of each registry is asked for."""
+"""Ways to ask for an entry of each registry."""
 
 WRITTEN_OTHERWISE = {
     ("placement", "file"): '`--placement FILE`, or in a platform file: `[placement]` with `kind = "file"`.',
@@ -39,7 +39,7 @@ WRITTEN_OTHERWISE = {
         '`[placement]` with `kind = "list"`.'
     ),
 }
-"""How entries are asked for that are not asked for as the others of their registry."""
+"""Ways to ask for entries that differ from the others of their registry."""
 
 SOURCES = {
     "topology": "network/src/topology",
@@ -52,7 +52,7 @@ SOURCES = {
     "pattern": "workload/src/pattern",
     "format": "workload/src/trace",
 }
-"""Where the entries of a registry have a file each, below `crates`."""
+"""Folders below `crates` in which the entries of a registry have a file each."""
 
 
 def pages() -> dict[str, str]:

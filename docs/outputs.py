@@ -37,7 +37,7 @@ MEASURED = (
     (re.compile(r"[\d.,]+ (?:[KMGT]i)?B of memory"), "SIZE of memory"),
     (re.compile(r"hopcast \d+\.\d+\.\d+\S*"), "hopcast VERSION"),
 )
-"""What differs from run to run: each pattern, and what stands for it in a comparison."""
+"""Parts that differ from run to run: each pattern, and what stands for it in a comparison."""
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(r"^simulated .* events/s.*\n", re.MULTILINE)

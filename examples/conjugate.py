@@ -13,7 +13,7 @@ import numpy as np
 from mpi4py import MPI
 
 TOLERANCE = 1e-12
-"""Of the residual, over that of the beginning."""
+"""Residual, over that of the beginning, at which the solver ends."""
 
 
 class Part:
@@ -48,7 +48,7 @@ class Part:
         return 4 * values - b[:-2, 1:-1] - b[2:, 1:-1] - b[1:-1, :-2] - b[1:-1, 2:]
 
     def dot(self, one, other):
-        """Of all ranks' parts."""
+        """Dot product of two vectors, each in parts on all ranks."""
         return self.grid.allreduce(float(np.vdot(one, other)))
 
 

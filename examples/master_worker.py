@@ -16,7 +16,7 @@ TASKS = 100
 INPUT_BYTES = 4_000_000
 RESULT_BYTES = 400_000
 WORK_S = (1e-3, 3e-3, 2e-3, 5e-3, 4e-3)
-"""How long tasks take, one after the other, over and over [s]."""
+"""Times of tasks, one after the other, over and over [s]."""
 WORK, STOP = 1, 2
 
 

@@ -25,14 +25,14 @@ int main(int count, char **words) {
 
 
 def launch(library: str, ranks: int, *words: object) -> list[str]:
-    """What starts so many ranks of a program."""
+    """Command that starts a number of ranks of a program."""
     more = ["--oversubscribe"] if library == "openmpi" else []
     return [f"mpiexec.{library}", *more, "-n", str(ranks), *map(str, words)]
 
 
 @functools.cache
 def works(library: str) -> bool:
-    """Whether `mpich` or `openmpi` is installed, and runs two ranks."""
+    """True if `mpich` or `openmpi` is installed, and runs two ranks."""
     if not all(shutil.which(f"{command}.{library}") for command in ("mpicc", "mpiexec")):
         return False
     with tempfile.TemporaryDirectory() as folder:

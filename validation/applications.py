@@ -48,7 +48,7 @@ class Program:
 
     @property
     def published(self) -> list[str]:
-        """What its authors had printed."""
+        """Output that its authors have published."""
         end = "".join(f"_{'_'.join(self.words)}" if self.words else "")
         file = debian.source("sundials", CACHE) / "examples" / f"{self.path}{end}.out"
         return lines(file.read_text())
@@ -104,7 +104,7 @@ def lines(text: str) -> list[str]:
 
 
 def printed(under: str, program: Program, folder: Path) -> list[str]:
-    """What a program prints under hopcast, compiled by one or the other, without hopcast's own last line."""
+    """Output of a program under hopcast, compiled by one or the other, without hopcast's own last line."""
     compiled = built(under) / program.path
     command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(program.ranks), "--quiet"]
     words = [*command, "--compute", "none", str(compiled), *program.words]
@@ -115,7 +115,7 @@ def printed(under: str, program: Program, folder: Path) -> list[str]:
 
 
 def others(one: list[str], other: list[str]) -> int:
-    """How many lines of the one are not those of the other."""
+    """Number of lines in which the two differ."""
     return sum(a != b for a, b in zip(one, other, strict=False)) + abs(len(one) - len(other))
 
 
@@ -146,7 +146,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
 
 
 def of_mpich(folder: Path) -> list[Result]:
-    """What MPICH's compiler of C++ made, beside what hopcast's did. Fortran's has a library of its own."""
+    """C++ programs of MPICH's compiler, beside those of hopcast's. Fortran's has a library of its own."""
     try:
         built("mpich")
     except Absent:

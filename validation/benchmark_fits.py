@@ -1,4 +1,4 @@
-"""What the benchmarks of one and two nodes say of a machine's MPI software, and a platform file made of it.
+"""A machine's MPI software by benchmarks of one and two nodes, and a platform file made of it.
 
 Every number comes from one or two nodes, by a closed form; nothing is searched for.
 
@@ -115,13 +115,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Fit:
-    """What one and two nodes say."""
+    """Parameters that one and two nodes determine."""
 
     overhead_s: float
     ping_pong_overhead_s: float
     """By the ping-pong within a node, its start-up less the memory's latency: 2 o + L. Presets have it."""
     one_way_s: float
-    """Of the shortest message between two nodes."""
+    """Time of the shortest message between two nodes."""
     memory_Bps: float
     memory_total_Bps: float
     short: Line
@@ -132,11 +132,11 @@ class Fit:
 
     @property
     def nic_latency_s(self) -> float:
-        """Of each end, all of the path's: half of what the shortest message takes beside the processes."""
+        """Latency of a NIC, with the path's: half of the shortest message's, less the processes'."""
         return max(0.0, (self.one_way_s - 2 * self.overhead_s) / 2)
 
     def added_s(self, line: Line) -> float:
-        """What a regime adds to the shortest messages' time; a rendezvous less its two messages."""
+        """Time that a regime adds to that of the shortest messages; a rendezvous less its two messages."""
         handshake = 2 * self.one_way_s if line is self.rendezvous else 0.0
         return max(0.0, line.start_s - self.short.start_s - handshake)
 

@@ -17,7 +17,7 @@ ADD_SOURCES = (
     "sed -n 's/^deb /deb-src /p' /etc/apt/sources.list | sudo tee /etc/apt/sources.list.d/src.list "
     "&& sudo apt-get update"
 )
-"""What is needed once where apt-get knows no sources."""
+"""Commands needed once where apt-get knows no sources."""
 
 
 def source(package: str, cache: Path) -> Path:

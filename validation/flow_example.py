@@ -25,7 +25,7 @@ GIGABYTE = 10**9
 
 
 def arrivals_s(pairs: list[str], sharing: str) -> dict[str, float]:
-    """When the messages of `pairs` ("AH" is from A to H), all sent at time zero, are received [s]."""
+    """Arrival times of the messages of `pairs` ("AH" is from A to H), all sent at time zero [s]."""
     to = {pair[0]: pair[1] for pair in pairs}
     senders = {pair[1]: pair[0] for pair in pairs}
 

@@ -60,7 +60,7 @@ def recording(out: Path, side: int, steps: int) -> Path:
 
 
 def replayed(trace: str, platform: str, placement: str) -> dict[str, Any]:
-    """What a replay under `flow` takes, in a process of its own."""
+    """Cost of a replay under `flow`, in a process of its own."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     report = hopcast.run(platform, trace, model="flow", ppn=1, placement=placement, threads=1)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
@@ -76,7 +76,7 @@ def replay(out: Path, trace: Path, platform: str, placement: str) -> dict[str, A
 
 
 def hours(run: dict[str, Any]) -> float:
-    """Of one core, for two billion such messages."""
+    """Hours of one core for two billion such messages."""
     return run["cpu_s"] / run["messages"] * MESSAGES / 3600
 
 

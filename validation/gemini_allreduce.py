@@ -48,7 +48,7 @@ def allreduce(ranks: int, size: int) -> dict:
 
 
 def least_s(ranks: int, size: int) -> tuple[float, str]:
-    """What it takes at least, and why [s]."""
+    """Lower bound of its time, and the reason [s]."""
     powers = ranks.bit_length() - 1
     steps = powers - (CORES - 1).bit_length()
     here = CORES * 2**powers / ranks

@@ -50,7 +50,7 @@ PROCESSES = (1, 2, 4)
 
 
 def throughput_Bps(size: int, processes: int, host: int, **overrides) -> float:
-    """What `processes` senders on host 0 get through to `host` together [B/s]."""
+    """Throughput of `processes` senders on host 0 to `host` together [B/s]."""
     count = 16 if size > 16_384 else 40
 
     def program(comm):
@@ -110,7 +110,7 @@ def plot(sizes: list[int], near, far, put, out: Path) -> None:
 
 
 def levels(near, far, put) -> list[Result]:
-    """Where the curves level off."""
+    """Levels at which the curves flatten."""
     neighbour = throughput_Bps(LARGE, 4, NEIGHBOUR) / 1e9
     return [
         Result(

@@ -55,7 +55,7 @@ CHECKS = (
     ("RandomAccess (LCG): errors", "MPIRandomAccess_LCG_ErrorsFraction", 0.0),
     ("FFT: largest error", "MPIFFT_maxErr", 1e-12),
 )
-"""What HPCC says of its results, and what it may be at most."""
+"""HPCC's own checks of its results, with the limit of each."""
 
 
 def program(name: str, sources: list[Path], under: str) -> Path:
@@ -85,7 +85,7 @@ def whole(under: str) -> Path:
 
 
 def run(compiled: Path, platform: str, ranks: int, folder: Path, *flags: str) -> str:
-    """What HPCC writes into its file."""
+    """Contents of the file that HPCC writes."""
     command = [sys.executable, "-m", "hopcast", "run", platform, "-n", str(ranks), "--json"]
     command += ["--compute", "none", *flags]
     done = subprocess.run([*command, str(compiled)], cwd=folder, capture_output=True, text=True, check=False)

@@ -49,18 +49,18 @@ MODELLED = ("--kernels", "skip", *FOLDED)
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a run of HPL."""
+    """Results of a run of HPL."""
 
     gflops: float
     """As HPL prints it [Gflop/s]."""
     seconds: float
     """As HPL prints it [s]."""
     cpu_s: float
-    """Of this machine, of the one thread that simulates [s]."""
+    """Processor time of this machine, of the one thread that simulates [s]."""
     memory_B: int
     """The most that it took [B]."""
     passed: bool
-    """Whether HPL's own check of the solution says so."""
+    """True if HPL's own check of the solution passed."""
 
 
 def program() -> Path:
@@ -106,7 +106,7 @@ def kept_run(
 
 
 def facts(order: int, side: int, folder: str, flags: tuple[str, ...], checked: bool) -> dict:
-    """What is kept of a run."""
+    """Facts that are kept of a run."""
     return asdict(run(order, side, side, Path(folder), *flags, checked=checked))
 
 

@@ -1,4 +1,4 @@
-"""What HPL reads of its problem, alone and as a part of HPCC."""
+"""Input file of HPL, alone and as a part of HPCC."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ from results import Kind, Range, Result
 KIND = Kind.PUBLISHED
 
 EDGE = 32
-"""Of the cube of a rank [cells]: a field of a surface has 8 KiB."""
+"""Edge of the cube of a rank [cells]: a field of a surface has 8 KiB."""
 PAGOSA_S = 1.5 * 3600 / (2e9 / 1000)
 """Computing for each message that a rank of PAGOSA sends [s]."""
 

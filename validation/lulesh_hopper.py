@@ -210,7 +210,7 @@ def by_progress(trace: Path) -> tuple[numpy.ndarray, dict[str, numpy.ndarray]]:
 
 
 def compare_progress(trace: Path) -> list[Result]:
-    """What MPI_Waitall and MPI_Wait take by who answers a handshake, and when."""
+    """Compares times of MPI_Waitall and MPI_Wait by who answers a handshake, and when."""
     names, taken = by_progress(trace)
     rows, compared = [], []
     for name in ("MPI_Waitall", "MPI_Wait"):

@@ -38,7 +38,7 @@ from hopcast import MPI
 SIZES = (8, 1024, 16384, 65536)
 BENCHMARKS = ("Sendrecv", "Allreduce", "Allgather", "Alltoall")
 MOST_BYTES = 1 << 29
-"""Of an all-to-all together: larger ones take minutes to simulate, and are left out."""
+"""Limit of the bytes of an all-to-all together: larger ones take minutes to simulate, and are left out."""
 MOST_PAIRS = 90_000
 """Pairs of ranks of an all-to-all; ARCHER2's have up to a million, and are left out."""
 RING_BYTES = {"latency": 8, "bandwidth": 2_000_000}

@@ -169,7 +169,7 @@ def cases(quick: bool) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a model differs from the packet model, where, and by how much it may."""
+    """Reason why a model differs from the packet model, the cases, and the bounds of the difference."""
 
     model: str
     machines: str
@@ -349,7 +349,7 @@ def numberings(case: Case, count: int, folder: Path) -> list[str]:
 
 
 def spreads(quick: bool) -> list[tuple[Case, str, float]]:
-    """Of every case and model the longest time of all numberings over the shortest, less one."""
+    """Longest time of all numberings over the shortest, less one, for every case and model."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for case in cases(quick):

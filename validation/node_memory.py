@@ -39,7 +39,7 @@ def times(text: str) -> dict[str, float]:
 
 
 def output(words: list[object]) -> str:
-    """What a command prints."""
+    """Output of a command."""
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True).stdout
 
 

@@ -92,7 +92,7 @@ def expected(sizes: list[int]) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def by_step(run: dict, hops: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """When each step ends [s], what each direction carried in it [B/s], and the latency in it [s]."""
+    """End of each step [s], rate of each direction in it [B/s], and the latency in it [s]."""
     carried = numpy.array(run["carried_B"])
     ends_s = run["period_s"] * numpy.arange(carried.shape[1] + 1)
     total = numpy.concatenate([[0.0], numpy.cumsum(carried.sum(axis=0))])
@@ -112,7 +112,7 @@ def stretches(half: numpy.ndarray) -> list[numpy.ndarray]:
 
 
 def peaks(sizes: list[int], run: dict) -> list[Result]:
-    """Where directions carry most, and least."""
+    """Steps in which directions carry most, and least."""
     hops, half = expected(sizes)
     at_s, rates, latency_s = by_step(run, hops)
     published = [sizes[1] * sizes[2], sizes[2], 1]

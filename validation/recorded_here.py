@@ -49,7 +49,7 @@ HPCC_N = 2000
 
 @dataclass(frozen=True)
 class Program:
-    """What is run on two ranks."""
+    """A program that runs on two ranks."""
 
     name: str
     words: tuple[str, ...]
@@ -156,7 +156,7 @@ def compared(program: Program, rounds: int, folder: Path, launched: list[str], h
 
 
 def run_s(trace: Path) -> float:
-    """How long the command of a recording took [s]."""
+    """Duration of the command of a recording [s]."""
     return json.loads((trace / "run.json").read_text())["took_s"]
 
 

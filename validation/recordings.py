@@ -15,7 +15,7 @@ class Absent(Exception):
 
 
 def data() -> Path:
-    """Where recordings are looked for."""
+    """Folder of recordings."""
     return Path(os.environ.get("HOPCAST_DATA") or ROOT / ".." / "shared" / "data")
 
 
@@ -35,7 +35,7 @@ def unpacked(name: str, out: Path) -> Path:
 
 
 def ranks(name: str) -> list[dict[str, str]]:
-    """What a reference reader says of each rank of the recording."""
+    """Facts about each rank of the recording by a reference reader."""
     with open(data() / "dumpi" / f"{name}-ranks.csv", newline="") as rows:
         return list(csv.DictReader(rows))
 

@@ -1,4 +1,4 @@
-"""What a comparison gives: a value beside a published one, and how far apart they are and may be."""
+"""Results of comparisons: a value beside a published one, and how far apart they are and may be."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Result:
     allowed: float | None = 0.0
     """The largest relative error with which the comparison holds; None where there is no such claim."""
     why: str = ""
-    """Where the published value comes from, or why the two differ."""
+    """Source of the published value, or the reason why the two differ."""
     kind: Kind | None = None
-    """What it is compared with; that of its script, `KIND`, where None."""
+    """Kind of the value that it is compared with; that of its script, `KIND`, where None."""
     null: float | None = None
     """The same value on a network of infinite speed, where there is one."""
 
@@ -87,7 +87,7 @@ class Result:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the error is as small as it must be; None where nothing is claimed."""
+        """True if the error is as small as it must be; None where nothing is claimed."""
         return None if self.allowed is None else abs(self.error) <= self.allowed
 
     def to_json(self) -> dict:
@@ -108,7 +108,7 @@ class Result:
         return Result(**{**row, "published": published, "kind": Kind[row["kind"]]})
 
     def cells(self) -> list[str]:
-        """What stands in a row of a table."""
+        """Cells of a row of a table."""
         published = self.published if isinstance(self.published, Range) else f"{self.published:.6g}"
         verdict = {None: "–", True: "yes", False: "NO"}[self.holds]
         unit = f" {self.unit}" if self.unit else ""

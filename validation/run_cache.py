@@ -15,7 +15,7 @@ import null_model
 from hopcast import _core
 
 FACTS = ("makespan_s", "wall_s", "peak_rss_B", "packet_hops", "ranks", "threads")
-"""What is kept of every run, by the names of `report.json`."""
+"""Facts that are kept of every run, by the names of `report.json`."""
 
 
 def build() -> str:
@@ -24,7 +24,7 @@ def build() -> str:
 
 
 def facts(report) -> dict[str, Any]:
-    """What is kept of a report."""
+    """Facts that are kept of a report."""
     return {name: report.summary[name] for name in FACTS}
 
 
@@ -44,12 +44,12 @@ def cached(out: Path, name: str, run: Callable[..., dict[str, Any]], *args) -> d
 
 
 def speed(run: dict[str, Any]) -> str:
-    """How long a kept run took, in words."""
+    """Duration of a kept run, in words."""
     rate = run["packet_hops"] / run["wall_s"] / 1e6
     threads = f"{run['threads']} thread{'s' * (run['threads'] > 1)}"
     return f"{run['wall_s']:.3g} s on {threads}, {rate:.1f} million packet-hops/s"
 
 
 def cost(run: dict[str, Any]) -> str:
-    """How long a kept run took and what it needed, in words."""
+    """Duration and memory of a kept run, in words."""
     return f"{speed(run)}, {run['peak_rss_B'] / 2**20:.0f} MiB"

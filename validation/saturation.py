@@ -51,7 +51,7 @@ PACKET_S = BYTES / BANDWIDTH_BPS
 HOP_S = 20e-9
 SIDE = 8
 STEADY = 0.02
-"""Where the delay grows by less, a host gets what it offers [s/s]."""
+"""Growth of the delay below which a host gets what it offers [s/s]."""
 
 
 def grid(pattern):
@@ -66,7 +66,7 @@ def grid(pattern):
 
 QUEUES = "the bound at most; 0.586 of it (Karol et al.) at least"
 LEAST = 0.586
-"""Of a link, with queues before a crossbar (Karol et al. 1987, table 1)."""
+"""Share of a link that is used, with queues before a crossbar (Karol et al. 1987, table 1)."""
 
 TORUS = {
     "uniform": lambda host, random: int(random.integers(SIDE * SIDE)),
@@ -150,7 +150,7 @@ def measure(
 
 
 def unloaded(platform: str, pattern, hosts: int, quick: bool, **overrides) -> tuple[dict, float, float]:
-    """What links of each class carry, the mean and the most, and the latency [s], ours and postal's."""
+    """Load of the links of each class, the mean and the most, and the latency [s], ours and postal's."""
     packets, latency_s = 100 if quick else 400, {}
     for model in ("postal", "packet"):
         report, got = simulate(platform, pattern, hosts, 0.005, packets, model, **overrides)
@@ -190,7 +190,7 @@ def plot(curves, name: str, title: str, out: Path) -> None:
 
 
 def torus_load(name: str, published: float, loads: dict) -> Result:
-    """What the fullest link carries; of uniform traffic, to which all are alike, the mean of links."""
+    """Load of the fullest link; for uniform traffic, to which all are alike, the mean of links."""
     directions = [loads[kind] for kind in ("x+", "x-", "y+", "y-") if kind in loads]
     if name == "uniform":
         mean = sum(mean for mean, _ in directions) / len(directions)
@@ -200,7 +200,7 @@ def torus_load(name: str, published: float, loads: dict) -> Result:
 
 
 def dragonfly_load(label: str, loads: dict) -> Result:
-    """What global links carry."""
+    """Load of global links."""
     mean, most = loads["global"]
     if label == "next group, minimal":
         return Result(f"dragonfly, {label}: load of a global link", 8.0, most, "", 0.015, "p a; the fullest")

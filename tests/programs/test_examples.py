@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not library.LIBRARY.exists(), reason="built with
 
 
 def printed(text: str) -> str:
-    """What a program says, but for how long it took and on how many ranks."""
+    """Output of a program, but for how long it took and on how many ranks."""
     return re.sub(r"[\d.e+-]+ s\b|(\d+ x )?\d+ ranks", "…", text)
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not library.LIBRARY.exists(), reason="built with
 
 
 def run(folder: Path, text: str, ranks: int, *words: str, flags: tuple[str, ...] = ()) -> tuple[dict, str]:
-    """What is reported, and what the program prints on both of its streams."""
+    """The report, and the program's output on both of its streams."""
     program = folder / "program.py"
     program.write_text(text)
     command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--json"]

@@ -71,7 +71,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def failure(program: Path, *words: str) -> tuple[dict, str]:
-    """What is said of the failure of three ranks, and what they print."""
+    """Message about the failure of three ranks, and their output."""
     done = hopcast("run", "hopper", "-n", "3", "--model", "loggp", "--json", program, *words)
     assert done.returncode == 3, done.stderr
     return json.loads(done.stdout[done.stdout.index("{") :])["failure"], done.stderr

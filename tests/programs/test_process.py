@@ -1,4 +1,4 @@
-"""What a rank does to its process, as far as a real MPI shows it otherwise, or not at all."""
+"""Effects of a rank on its process, as far as a real MPI shows them otherwise, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls of compiled programs take, in closed form: files and one-sided communication."""
+"""Times of calls of compiled programs, in closed form: files and one-sided communication."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from test_programs import ARGUMENTS, SOURCES, compiled, hopcast, pytestmark
 FEW = ("globals", "objects")
 CHOSEN = [path for path in SOURCES if os.environ.get("HOPCAST_VALGRIND") == "all" or path.stem in FEW]
 MEANT = {"library": "Invalid write of size 4"}
-"""What a program does to hear of it: each rank once."""
+"""Errors that a program makes on purpose, once on each rank."""
 TOOL = "valgrind -q --error-exitcode=99"
 
 pytestmark = [
@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
 
 
 def in_valgrind(program: Path, *words: str) -> list[str]:
-    """What valgrind says of three ranks."""
+    """Valgrind's report about three ranks."""
     done = hopcast("run", "hopper", "-n", "3", "--model", "loggp", "--quiet", "--tool", TOOL, program, *words)
     said = re.compile(r"==\d+==|\*\*\d+\*\*|--\d+--|hopcast: ")
     return [line for line in done.stderr.splitlines() if said.match(line)]

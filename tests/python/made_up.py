@@ -152,7 +152,7 @@ def _measures(ranks: int, messages: int) -> dict:
 
 
 def made_by(**changes: object) -> dict:
-    """What a report says of its making; `changes` are options."""
+    """Provenance of a report; `changes` are options."""
     return {
         "hopcast_version": "0.1.0",
         "python": "3.12.1",

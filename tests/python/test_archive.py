@@ -51,7 +51,7 @@ def test_what_is_no_archive_is_read_where_it_lies(tmp_path: Path) -> None:
 
 
 def refusal(archive: Path) -> str:
-    """What is said of an archive, without its own name."""
+    """Message about an archive, without its own name."""
     with pytest.raises(InputError) as raised, opened(archive):
         pass
     return str(raised.value).removeprefix(f"{archive}: ")

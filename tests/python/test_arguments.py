@@ -1,4 +1,4 @@
-"""What `hopcast.run` is given: nothing is ignored, and what is wrong is told before anything is simulated."""
+"""Arguments of `hopcast.run`: none is ignored, and wrong ones are refused before anything is simulated."""
 
 from __future__ import annotations
 

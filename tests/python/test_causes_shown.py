@@ -64,7 +64,7 @@ def test_a_notebook_has_the_colours_and_the_sentence_of_the_page() -> None:
 
 
 def test_a_replay_at_recorded_times_says_how_long_ranks_were_idle() -> None:
-    """Of four ranks for 10 s, 16 s are computing and causes: the other 24 s are nobody's work."""
+    """Four ranks take 10 s each; 16 s are computing and causes, and the other 24 s are nobody's work."""
     summary = every_cause().summary
     summary["makespan_s"] = 10.0
     summary["time"]["compute_s"] = 7.0

@@ -87,7 +87,7 @@ def test_overrides_need_a_key_and_a_value() -> None:
 
 
 class PanicException(BaseException):
-    """What a failed assertion of the Rust core looks like."""
+    """Stands for a failed assertion of the Rust core."""
 
 
 def raising(error: BaseException):

@@ -1,4 +1,4 @@
-"""What stands on standard output."""
+"""Standard output of the commands."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installe
 
 
 def _measured(text: str, folder: Path) -> dict:
-    """What a browser finds of a page on a narrow screen."""
+    """Widths that a browser measures of a page on a narrow screen."""
     file = folder / "frame.html"
     file.write_text(FRAME.format(width=WIDTH, page=html.escape(text)))
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'user'}"]

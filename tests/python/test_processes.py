@@ -39,7 +39,7 @@ VENDOR = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; print(MPI.get
 
 
 def _vendor() -> tuple[str, str | None]:
-    """Whose MPI it is, and why runs cannot be spread over processes here, if they cannot."""
+    """Vendor of the MPI, and the reason why runs cannot be spread over processes here, if they cannot."""
     line = [MPIEXEC, "-n", "2", sys.executable, "-c", VENDOR]
     try:
         done = subprocess.run(line, env=CLEAN, capture_output=True, text=True, timeout=60)

@@ -1,4 +1,4 @@
-"""What made a report: overrides, options, the platform in full, inputs and their hashes, versions."""
+"""Provenance of reports: overrides, options, the platform in full, inputs and their hashes, versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked into and made of recordings: lint, dump, scale, several of them in one run."""
+"""Commands on recordings: lint, dump, scale, several recordings in one run."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_the_rank_whose_file_is_missing_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_half_written_goes_when_it_is_interrupted(tmp_path: Path) -> None:
-    """Of a loop of a million calls in a few bytes, on 200,000 ranks."""
+    """The recording is a loop of a million calls in a few bytes, on 200,000 ranks."""
     trace = write(
         tmp_path / "few.hct", [[send((rank + 1) % 3), receive((rank + 2) % 3)] * 2000 for rank in range(3)]
     )

@@ -1,4 +1,4 @@
-"""How a recording is replayed (--ignore, --rematch, --check-clocks), and parts of it (trace slice)."""
+"""Replays of recordings (--ignore, --rematch, --check-clocks), and of parts of them (trace slice)."""
 
 from __future__ import annotations
 

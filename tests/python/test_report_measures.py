@@ -1,4 +1,4 @@
-"""What a report counts and averages: latencies and percentiles, links, memory, algorithms of collectives."""
+"""Counts and means of a report: latencies and percentiles, links, memory, algorithms of collectives."""
 
 from __future__ import annotations
 

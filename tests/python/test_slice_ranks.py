@@ -32,7 +32,7 @@ def collective(kind: str, root: int, sizes: dict, **more) -> dict:
 
 
 def test_collectives_and_communicators_keep_their_members(tmp_path: Path) -> None:
-    """Of four ranks 1 and 3: 1 ms of computing, 1 ms for a message between them, 2 ms for rank 1's block."""
+    """Ranks 1 and 3 of four: 1 ms of computing, 1 ms for a message between them, 2 ms for rank 1's block."""
 
     def calls(rank: int) -> list[dict]:
         split = made({"split": {"colour": rank % 2, "key": 0}}, 2, members=[rank % 2, rank % 2 + 2])

@@ -67,7 +67,7 @@ def test_a_copy_has_it_in_the_head(late: Path, write_copy: Callable) -> None:
 
 
 def test_what_is_scaled_has_it_in_the_heads(tmp_path: Path) -> None:
-    """Of a row of four, each rank starts as the one whose calls it makes; a replay starts all together."""
+    """In a row of four, each rank starts as the one whose calls it makes; a replay starts all together."""
     calls = [[allreduce(gap_us=1000), allreduce(gap_us=500)] for _ in range(4)]
     late, out = tmp_path / "late.hct", tmp_path / "more.hct"
     scaled(str(write(late, calls, [0, LATE_NS, 0, 0])), str(out), False, None, [4])
@@ -92,7 +92,7 @@ def turns(rank: int) -> list[dict]:
 
 
 def test_ranks_start_together_after_a_meeting(tmp_path: Path) -> None:
-    """Of the part after the first allreduce, 1 ms of computing and the second are left; that rank 1 left the
+    """After the first allreduce 1 ms of computing and the second are left; that rank 1 left the
     first 300 ms later was its turn on the processor."""
     whole = write(tmp_path / "turns.hct", [turns(rank) for rank in (0, 1)])
     part = tmp_path / "part.hct"

@@ -35,7 +35,7 @@ def unpacked(archive: str, place: Path) -> Path:
 
 
 def samples(cell: str, place: Path) -> list[Path]:
-    """What a cell of the table names."""
+    """Samples that a cell of the table names."""
     parts = re.findall(r"`([^`]+)`", cell)
     within = DATA if len(parts) == 1 else unpacked(parts[0], place)
     found = sorted(within.glob(parts[-1]))
@@ -187,7 +187,7 @@ flop_rate = "{flop_rate}"
 
 SMPI = (11.6436, 0.940694)
 DEFAULT = (13.01, 0.97)
-"""What SimGrid's models multiply latency and bandwidth of a link with. Acknowledgements take 5 % more."""
+"""Factors of SimGrid's models on latency and bandwidth of a link. Acknowledgements take 5 % more."""
 
 
 @pytest.mark.parametrize(

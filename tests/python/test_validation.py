@@ -20,7 +20,7 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="session")
 def out(tmp_path_factory):
-    """Where recordings are unpacked and plots are drawn, once for all."""
+    """Folder in which recordings are unpacked and plots are drawn, once for all."""
     return tmp_path_factory.mktemp("validation")
 
 

@@ -69,7 +69,7 @@ def allreduce(size: int = 8, comm: int = 0, **more) -> dict:
 
 
 def made(how: object, comm: int | None, parent: int = 0, **more) -> dict:
-    """What makes a communicator."""
+    """Call that makes a communicator."""
     call = {"call": "MPI_Comm_made", "did": "new_comm", "parent": parent, "how": how, "comm": comm}
     return call | more
 

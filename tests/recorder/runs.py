@@ -49,7 +49,7 @@ class Mpi:
         return built
 
     def command(self, ranks: int, source: str, *words: str) -> list[str]:
-        """What starts it."""
+        """Command that starts the program."""
         return launch(self.name, ranks, self.program(source), *words)
 
     def record(self, out: Path, ranks: int, source: str, *words: str, flags: tuple[str, ...] = ()) -> Path:

@@ -1,4 +1,4 @@
-"""What is counted between the calls of a recorded program (`--count`), and what cannot be."""
+"""Events counted between the calls of a recorded program (`--count`), and those that cannot be."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hopcast.record import library
 pytestmark = RECORDS
 
 ROUNDS = (0, 1, 50, 400)
-"""So many pages are touched in the rounds of pages.c after its first one."""
+"""Numbers of pages touched in the rounds of pages.c after its first one."""
 OTHERS = 4
 """No more faults come from anything else: a page of code that is needed for the first time, say."""
 
 
 def refused(names: str) -> str:
-    """Why this machine does not count them, or nothing."""
+    """Reason why this machine does not count them, or nothing."""
     try:
         library.check_counts(names)
     except InputError as error:
@@ -42,7 +42,7 @@ def pages(mpi: Mpi, tmp_path: Path):
 
 
 def faults_of_rounds(recording: Path, rank: int) -> list[list[int]]:
-    """Of each round, the faults before its five calls."""
+    """Faults before the five calls of each round."""
     outside = ("MPI_Init", "MPI_Finalize")
     calls = [call for call in dumped(recording, rank) if call["call"] not in outside]
     faults = [call["counts"]["page_faults"] for call in calls]

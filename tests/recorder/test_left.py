@@ -1,4 +1,4 @@
-"""What `hopcast trace record` leaves where little or nothing was recorded, and of whom it says so."""
+"""Files that `hopcast trace record` leaves where little or nothing was recorded, and its messages then."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_where_ranks_share_a_core_the_time_of_the_processor_counts(mpi: Mpi, tmp
 def test_a_program_that_is_killed_loses_its_last_block(
     mpi: Mpi, tmp_path: Path, clock: str, sleep_ms: int
 ) -> None:
-    """What may be lost is physical time, whatever the rank's clock counts: most of this program is asleep."""
+    """Physical time limits what is lost, whatever the rank's clock counts: most of this program is asleep."""
     out = tmp_path / "killed.hct"
     words = [
         "trace",
@@ -260,7 +260,7 @@ def test_communicators_that_cannot_be_known_take_time_only(mpi: Mpi, tmp_path: P
 
 
 UNKNOWN = ("MPI_Allreduce", "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Comm_dup")
-"""What unknown.c calls on the communicator of a session, once each."""
+"""Functions that unknown.c calls on the communicator of a session, once each."""
 
 
 def test_the_first_of_several_programs_is_recorded(mpi: Mpi, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Installed:
         self.environment = kept | {"PATH": f"{self.bin}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
     def __call__(self, *words: object) -> str:
-        """What `hopcast` prints on standard output."""
+        """Standard output of `hopcast`."""
         done = subprocess.run(
             [self.bin / "hopcast", *map(str, words)],
             cwd=self.work,

@@ -27,14 +27,14 @@ VERSION = "4.1.2"
 PLATFORM = "hopper"
 TIME_LIMIT_S = 300
 MOST_STOPS = 12
-"""How many tests of a module may stop its run before the rest counts as failed."""
+"""Number of tests of a module that may stop its run before the rest counts as failed."""
 
 HERE = Path(__file__).resolve().parent
 DRIVER = HERE / "mpi4py_driver.py"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hopcast" / "mpi4py-suite"
 
 Results = dict[str, str]
-"""What became of each test: "passed", "skipped", or how it failed."""
+"""Outcome of each test: "passed", "skipped", or how it failed."""
 
 
 def fetch() -> Path:
@@ -92,7 +92,7 @@ def run(command: list, folder: Path, module: str, ranks: int) -> Results:
 
 
 def _output(words: list) -> tuple[str, str]:
-    """What a command says on its two streams, until the time limit at the latest."""
+    """Output of a command on its two streams, until the time limit at the latest."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(words, text=True, errors="replace", start_new_session=True, **pipes) as process:
         try:

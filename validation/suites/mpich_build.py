@@ -39,8 +39,8 @@ FOLDERS = (
     "f90",
     "f08",
 )
-"""What of the suite concerns a library without dynamic processes, with one thread for each rank, and without
-the C++ bindings, which MPI 3.0 has removed."""
+"""Parts of the suite for a library without dynamic processes, with one thread for each rank, and without the
+C++ bindings, which MPI 3.0 has removed."""
 
 COMPILERS = {"CC": "mpicc", "CXX": "mpicxx", "F77": "mpif77", "FC": "mpif90"}
 FORTRAN_FLAGS = "-O0 -w -fallow-argument-mismatch -fallow-invalid-boz -fcray-pointer"
@@ -52,7 +52,7 @@ class Absent(Exception):
 
 @dataclass(frozen=True)
 class Suite:
-    """Where it is."""
+    """Folders of the suite."""
 
     source: Path
     """Its folder `test/mpi`."""
@@ -60,7 +60,7 @@ class Suite:
 
     @property
     def configured(self) -> Path:
-        """What `configure` has written, without anything compiled."""
+        """Files that `configure` has written, without anything compiled."""
         return self.cache / "configured"
 
     def built(self, under: str) -> Path:
@@ -196,7 +196,7 @@ _CONFIGURATION = """
 #define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX
 #define USE_STRICT_MPI 1
 """
-"""What `configure` finds out on a system such as this, of that which programs in C need."""
+"""Results of `configure` on a system such as this that programs in C need."""
 
 
 def build_alone(source: Path, names: list[str], target: Path) -> dict[str, Path]:

@@ -28,7 +28,7 @@ REASONS = {
     "init/session*": "It wants MPI_THREAD_MULTIPLE: a rank has one thread.",
     "errors/attr/keyvalmis": "A window's error handler answers for it, which is fatal until another is set.",
 }
-"""Why a program does not pass, where that is meant or known; by what its name looks like."""
+"""Reasons why programs do not pass, where that is meant or known, by patterns of names."""
 
 
 def reason_of(name: str) -> str:
@@ -63,6 +63,6 @@ def page(version: str, counts: dict[str, tuple[int, int]], failed: dict[str, str
 
 
 def _short(said: str) -> str:
-    """What was said, without what is another in each run, or on each machine: addresses and paths."""
+    """Message without what differs in each run, or on each machine: addresses and paths."""
     said = re.sub(r"/\S*/|\+0x[0-9a-f]+|\bdisplacement \d+", "…", said)
     return said[:160].replace("`", "'")

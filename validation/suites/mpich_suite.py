@@ -30,7 +30,7 @@ from mpich_build import FOLDERS, Absent, Suite
 
 PLATFORM = "hopper"
 TIME_LIMIT_S = 60
-"""Of one program under hopcast, and twice that under MPICH, whose processes poll."""
+"""Time limit of one program under hopcast [s]; it is twice as long under MPICH, whose processes poll."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _verdict(test: Test, printed: str, status: int, failure: str) -> str:
 
 
 class Results:
-    """What became of each test, in a file."""
+    """Outcome of each test, in a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -196,14 +196,14 @@ def run_all(suite: Suite, tests: list[Test], under: str, jobs: int, limit_s: flo
 
 
 def passes_there(test: Test, reference: dict[str, str], ours: dict[str, str]) -> bool:
-    """Whether it counts: it passes under MPICH, or passes here and MPICH was not asked."""
+    """True if the test counts: it passes under MPICH, or passes here and MPICH was not asked."""
     return reference.get(test.name, ours.get(test.name)) == ""
 
 
 def by_folder(
     tests: list[Test], reference: dict[str, str], ours: dict[str, str]
 ) -> dict[str, tuple[int, int]]:
-    """How many pass here, of how many that pass under MPICH."""
+    """Number of tests that pass here, and of those that pass under MPICH, by folder."""
     counts: dict[str, tuple[int, int]] = collections.defaultdict(lambda: (0, 0))
     for test in tests:
         if passes_there(test, reference, ours):

@@ -1,4 +1,4 @@
-"""How simulated programs fail, and what is said of it."""
+"""Failures of simulated programs, and the messages about them."""
 
 import os
 import re
@@ -17,7 +17,7 @@ def line_of(function, offset):
 
 
 def fails(go, program, kind):
-    """What is said of a program that fails on two ranks, as a failure of this kind."""
+    """Message about a program that fails on two ranks with a failure of this kind."""
     with pytest.raises(hopcast.ProgramFailure) as raised:
         go(program, 2)
     assert raised.value.report.failure["kind"] == kind

@@ -10,7 +10,7 @@ from .conftest import message_s
 
 
 def of_three(go, take):
-    """What `take(comm, requests)` gives on rank 1 for three receives, of which the second one waits long."""
+    """Result of `take(comm, requests)` on rank 1 for three receives, of which the second one waits long."""
 
     def program(comm):
         if comm.rank == 1:
