@@ -80,6 +80,6 @@ def test_what_cannot_be_debugged_is_refused(ring, tmp_path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import mpi4py.MPI\n")
     said = debug(program, "", "--debug-rank", "0")
-    assert said.returncode == 2 and "is a Python program" in said.stderr
+    assert said.returncode == 2 and "is an mpi4py program" in said.stderr
     said = debug(ring, "", "--debug-rank", "0", PATH=os.path.dirname(sys.executable))
     assert said.returncode == 2 and "apt-get install -y gdb" in said.stderr
