@@ -1,4 +1,4 @@
-//! How fast DUMPI files are read and translated: prints MB/s and calls/s, and asserts nothing.
+//! Speed of reading and translating DUMPI files: prints MB/s and calls/s, and asserts nothing.
 //!
 //! Run it as `cargo bench -p workload --bench dumpi [-- FOLDER]`: FOLDER holds a recorded set unpacked;
 //! without one, the recording of LULESH in `$HOPCAST_DATA` (or `../shared/data`) is taken, else a made

@@ -1,4 +1,5 @@
-//! Chakra traces: what their nodes become, those of others held against what they were made of, and damage.
+//! Chakra traces: the operations that nodes become, traces of other tools compared with their sources, and damaged
+//! files.
 
 mod common;
 
@@ -16,7 +17,7 @@ fn us(us: u64) -> Duration {
     Duration(us * 1_000_000)
 }
 
-/// All that the ranks do.
+/// Runs all ranks of a set.
 #[track_caller]
 fn run(set: &SharedSet) -> drive::Run {
     let mut source = trace::replay(set.clone(), ReplayOptions::default()).unwrap();
@@ -26,7 +27,7 @@ fn run(set: &SharedSet) -> drive::Run {
     run
 }
 
-/// Rank `rank` of two: both exchange a message beside their computing, and reduce, all and in a group.
+/// Rank `rank` of two, which exchange a message while they compute, and reduce, over all ranks and within a group.
 fn program(rank: usize) -> TraceFile {
     let other = 1 - rank as u64;
     let groups =
@@ -38,7 +39,7 @@ fn program(rank: usize) -> TraceFile {
             Node::compute(2, 100, false).after(&[1]),
             Node::send(3, other, 4096).after(&[1]),
             Node::receive(4, other, 4096).after(&[1]),
-            // Needs the message; 6 does not.
+            // Node 5 needs the message; node 6 does not.
             Node::compute(5, 10, false).after(&[2, 4]),
             Node::compute(6, 20, true).controlled_by(2),
             Node::collective(7, 0, 24).after(&[5, 6]),
@@ -171,7 +172,7 @@ fn examples_of_astra_sim_run_to_their_end() {
                 assert_eq!(sends, vec![(1 << 20) / 8; 14]);
                 assert_eq!(run.ends, [Time(49_000_000); 8]);
             }
-            // What the trace was made of stands in it: forward, input gradient and weight gradient of six layers.
+            // The trace contains what it was made of: forward, input gradient and weight gradient of six layers.
             "demo2" => {
                 let layers = [32291, 7488, 7488, 14144, 7488, 9984].iter().sum::<u64>();
                 let weights = [12864, 3648, 3456, 10368, 3648, 3456].iter().sum::<u64>();

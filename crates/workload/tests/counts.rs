@@ -1,4 +1,4 @@
-//! Counts between calls: they come back from each form of a recording, and a replay may go by them.
+//! Counts between calls: each form of a recording keeps them, and a replay may compute by them.
 
 mod common;
 
@@ -39,8 +39,9 @@ fn shape(call: &'static str, did: Did) -> Arc<Shape> {
     Arc::new(Shape { call: workload::trace::hct::name::Name(call), did })
 }
 
-/// Each rank gives the next one a message and adds something up, `rounds` times. Before each exchange 1,000 ns, of
-/// 1,000 instructions and 100 for each round beyond a multiple of four, and in odd rounds of three page faults.
+/// Calls of a rank that passes a message on and takes part in a reduction, `rounds` times. Before each exchange it
+/// computes for 1,000 ns: 1,000 instructions and 100 for each round beyond a multiple of four, and in odd rounds
+/// three page faults.
 fn calls(rank: u32, ranks: u32, rounds: u64) -> Vec<Event> {
     let (to, from) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
     let send = Sent { to: Some(to), tag: 1, comm: 0, bytes: 8, mode: Default::default(), request: None };
@@ -87,7 +88,7 @@ fn recorded(ranks: u32, rounds: u64, tallied: bool) -> HctSet {
     HctSet::open((0..ranks).map(of).collect()).unwrap()
 }
 
-/// Sums of the counts of each rank.
+/// Totals of the counts of each rank.
 fn sums(set: &dyn TraceSet) -> Vec<Vec<u64>> {
     set.summary(Clocks::Aligned).unwrap().ranks.into_iter().map(|rank| rank.counts).collect()
 }
@@ -117,8 +118,8 @@ fn what_is_counted_comes_back() {
     assert_eq!(betweens(read), betweens(calls(1, 3, 40)));
 }
 
-/// Numbers of a loop's place are tallied: of 1000, 1100, 1200 and 1300 the first two lie in one quarter of an octave
-/// (from 896 and 1024 on), so that what comes back is in the same bins, and their sums are right.
+/// The counts of a loop's place are tallied: of 1000, 1100, 1200 and 1300 the first two lie in one quarter of an
+/// octave (from 896 and 1024 on), so the counts that are read back lie in the same bins, and their sums are exact.
 #[test]
 fn counts_of_a_loop_cost_next_to_nothing() {
     let size = |rounds, tallied| {
@@ -142,7 +143,7 @@ fn counts_of_a_loop_cost_next_to_nothing() {
     assert!(exchanges.iter().all(|counts| (1000..=1300).contains(&counts[0])));
 }
 
-/// Readers of version 2 know no counts: only what has some is of version 3.
+/// Readers of version 2 do not know counts: only files with counts have version 3.
 #[test]
 fn what_counts_nothing_stays_of_version_2() {
     let begin = |counted: &[&str]| {
@@ -173,7 +174,7 @@ fn heads_that_cannot_be_are_refused() {
     assert_eq!(error, "rank-000001.hct: counts other things than rank-000000.hct");
 }
 
-/// A column of a thing that the head does not name is damage, and no count of another.
+/// A column of a quantity that the head does not name is damage.
 #[test]
 fn a_column_that_the_head_does_not_name_is_refused() {
     let content = common::content(&file(calls(0, 1, 4), &head(0, 1, false, &COUNTED)));
@@ -185,8 +186,8 @@ fn a_column_that_the_head_does_not_name_is_refused() {
     assert!(error.ends_with("has a column of a kind that is not 0 to 2"), "{error}");
 }
 
-/// A part that begins 300 ns before an exchange has 300 of the 1,000 ns of computing before it: 300 of the
-/// 1,000 instructions of round 4. Round 5 is there as a whole: 1,100 instructions and 3 page faults.
+/// A slice that begins 300 ns before an exchange has 300 of the 1,000 ns of computing before it: 300 of the 1,000
+/// instructions of round 4. Round 5 is complete: 1,100 instructions and 3 page faults.
 #[test]
 fn a_part_has_its_part_of_the_counts() {
     let set: SharedSet = Arc::new(recorded(2, 40, false));
@@ -202,7 +203,7 @@ fn a_part_has_its_part_of_the_counts() {
     assert_eq!(of("MPI_Init"), [[0, 0]]);
 }
 
-/// Each of twice as many ranks counts what one of the recorded ones has.
+/// Each of twice as many ranks has the counts of a recorded one.
 #[test]
 fn more_ranks_count_as_much_each() {
     let set: SharedSet = Arc::new(recorded(4, 8, false));
@@ -217,7 +218,7 @@ fn more_ranks_count_as_much_each() {
     assert_eq!(sums(&HctSet::open(files.collect()).unwrap()), vec![vec![9_200, 12]; 8]);
 }
 
-/// Calls of which nothing is known, and calls that are pushed without saying what was before them, count nothing.
+/// Calls that are pushed without a gap have no counts.
 #[test]
 fn a_call_without_counts_has_none() {
     let mut content = Vec::new();
@@ -245,8 +246,9 @@ fn computed(set: SharedSet, options: ReplayOptions) -> Vec<Work> {
     run.ops[0].iter().filter_map(work).collect()
 }
 
-/// 1,000, 1,100, 1,200 and 1,300 instructions at four a nanosecond, whatever time was recorded; where none were counted,
-/// before MPI_Allreduce, nothing is computed. Faults have another rate, and there are none in even rounds.
+/// 1,000, 1,100, 1,200 and 1,300 instructions at four per nanosecond, whatever time was recorded; before
+/// MPI_Allreduce, which has no count, nothing is computed. Faults have another rate, and there are none in even
+/// rounds.
 #[test]
 fn a_gap_is_its_count_over_the_rate() {
     let set: SharedSet = Arc::new(recorded(2, 4, false));
@@ -255,13 +257,13 @@ fn a_gap_is_its_count_over_the_rate() {
     let instructions = [250_000, 275_000, 300_000, 325_000].map(time);
     assert_eq!(computed(set.clone(), by("instructions", rate, Mode::Dependencies)), instructions);
     assert_eq!(computed(set.clone(), by("page_faults", rate, Mode::Dependencies)), [time(750), time(750)]);
-    // Without dependencies all is computed that lies before a message.
+    // Without dependencies everything before a message is computed.
     assert_eq!(computed(set.clone(), by("instructions", rate, Mode::NoDependencies)), instructions);
     assert_eq!(computed(set, ReplayOptions::default()), [time(1_000_000); 4]);
 }
 
-/// A rate that the platform knows is left to it; among polls the rank makes progress meanwhile, and polls that only
-/// waited have counted nothing, so that nothing is computed.
+/// Rates that the platform knows are left to it. Among polls the rank makes progress meanwhile; polls that only
+/// waited have counted nothing, so nothing is computed.
 #[test]
 fn operations_are_left_to_the_platform() {
     let counted = |polls, flops| {

@@ -18,7 +18,7 @@ use workload::trace::{TraceError, TraceFile};
 const RANKS: usize = 2;
 const ROUNDS: u64 = 3_000;
 
-/// A rank of a small program that can be replayed: messages of all sorts, communicators, collectives.
+/// Calls of a rank of a small program that can be replayed: messages of all kinds, communicators, collectives.
 fn program(rank: usize) -> Vec<u8> {
     let n = |number: i64| Value::Number(number);
     let other = 1 - rank as i64;
@@ -66,7 +66,7 @@ fn program(rank: usize) -> Vec<u8> {
     w.call("MPI_Cart_sub", 115, 116, &[("oldcomm", n(6)), ("remain_dims", [1, 0].into()), ("newcomm", n(7))]);
     w.call("MPI_Allreduce", 117, 118, &[("count", n(4)), ("datatype", n(14)), ("op", n(3)), ("comm", n(2))]);
     for comm in 4..8 {
-        // Communicator 5 was made of ranks 1 and 0, in this order.
+        // Communicator 5 consists of ranks 1 and 0, in this order.
         let own = if comm == 5 { other } else { rank as i64 };
         let sizes = [
             ("commrank", n(own)),
@@ -134,7 +134,7 @@ fn example(name: &str, kind: Kind, rank: usize) -> Value {
     }
 }
 
-/// Everything that hopcast does with a trace.
+/// Uses a trace in every way that hopcast offers.
 fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
     for file in &files {
         if let Ok(opened) = DumpiFile::open(file.clone()) {

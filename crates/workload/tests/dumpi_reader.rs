@@ -1,4 +1,4 @@
-//! The DUMPI reader against what sst-dumpi's own tools say about the same files.
+//! The DUMPI reader compared with the output of sst-dumpi's own tools for the same files.
 
 mod common;
 
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use workload::trace::TraceFile;
 use workload::trace::dumpi::{Datatypes, DumpiFile, text};
 
-/// Small, so that records cross its border.
+/// Buffer so small that records cross its border \[bytes\].
 const BUFFER: usize = 256;
 
-/// The whole file in the form of `dumpi2ascii -a`.
+/// Whole file in the form of `dumpi2ascii -a`.
 fn decoded(file: TraceFile) -> (String, String, String) {
     let file = DumpiFile::open(file).unwrap();
     let (mut header, mut body, mut footer) = (Vec::new(), Vec::new(), Vec::new());
@@ -33,7 +33,7 @@ fn assert_same(ours: &str, theirs: &str) {
     assert_eq!(ours.lines().count(), theirs.lines().count());
 }
 
-/// The start time is a local date in the reference.
+/// Text without the start time, which is a local date in the reference.
 fn without_start_time(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("starttime=")).map(|line| format!("{line}\n")).collect()
 }
@@ -89,12 +89,13 @@ fn every_small_set_reads_to_its_end() {
     assert_eq!(read, 4 + 7 + 4 + 4);
 }
 
-/// Facts that `dumpi2ascii` found in one set, as far as the tables beside it say.
+/// Results of `dumpi2ascii` for one set, from the tables beside it.
 struct Totals {
     calls: BTreeMap<String, u64>,
     /// Messages and bytes by sender and receiver.
     matrix: BTreeMap<(u32, u32), (u64, u64)>,
-    /// By rank: host, first call, return of MPI_Init, entry of MPI_Finalize, last return, all \[s\], calls.
+    /// For each rank: host, first call, end of MPI_Init, begin of MPI_Finalize, last return, all \[s\], number of
+    /// calls.
     ranks: Vec<(String, [i64; 4], u64)>,
 }
 
@@ -131,7 +132,7 @@ fn totals(files: Vec<TraceFile>) -> Totals {
     totals
 }
 
-/// Seconds with nine digits, as in the tables.
+/// Parses seconds with nine digits, as in the tables.
 fn ns(text: &str) -> i64 {
     let (seconds, fraction) = text.split_once('.').unwrap();
     seconds.parse::<i64>().unwrap() * 1_000_000_000 + fraction.parse::<i64>().unwrap()

@@ -1,4 +1,4 @@
-//! Faults of traces whose ranks have graphs instead of an order of calls.
+//! Findings in traces whose ranks have graphs instead of an order of calls.
 
 mod common;
 
@@ -10,7 +10,7 @@ use workload::trace::graph::After;
 use workload::trace::order::{Findings, Kind, lint};
 use workload::trace::{self, SharedSet, TraceFile};
 
-/// A schedule: what stands between the braces of each rank.
+/// A schedule from the text between the braces of each rank.
 fn goal(ranks: &[&str]) -> SharedSet {
     let mut text = format!("num_ranks {}\n", ranks.len());
     for (lines, rank) in ranks.iter().zip(0..) {
@@ -62,8 +62,9 @@ fn nothing_is_wrong_with_what_runs_to_its_end() {
 
 #[test]
 fn computing_takes_its_time() {
-    // Rank 0 sends two messages of one tag, each when another rank has computed: the shorter one after 1 s, the longer
-    // after 10 s. Were computing over at once, ranks would come in their order, and the longer one go first.
+    // Rank 0 sends two messages of one tag, each after another rank has computed: the shorter one after 1 s, the
+    // longer after 10 s. If computing took no time, ranks would come in their order, and the longer message would go
+    // first.
     let zero = "a: recv 1b from 1\nl: send 200b to 3\nl requires a\nb: recv 1b from 2\ns: send 100b to 3\ns requires b";
     let answer = |seconds: u64| format!("c: calc {seconds}000000000\na: send 1b to 0\na requires c");
     let three = "s: recv 100b from 0\nl: recv 200b from 0\nl requires s";
@@ -116,7 +117,7 @@ fn a_message_has_the_size_that_is_received() {
 #[test]
 fn ranks_that_wait_for_each_other_are_found() {
     let gets = |rank: u32, tag: u32| format!("gets no message from rank {rank} of communicator 0, tag {tag}");
-    // Each sends what the other waits for, but only after what it gets.
+    // Each rank sends the message that the other waits for, but only after the one that it receives.
     let circle = |of_zero: u64, tag: u32| {
         let (from_one, from_zero) = (gets(1, tag), gets(0, tag));
         let expected = [
@@ -152,7 +153,8 @@ fn collectives_that_do_not_go_together_are_found() {
     let other_size = "has 2000 bytes, and MPI_Iallreduce (event #1 of rank 0) has 1000";
     found(one(allreduce, 1000), one(allreduce, 2000), &[(Kind::Mismatch, 1, 1, other_size)]);
     found(one(allreduce, 1000), vec![Node::compute(1, 1, false)], &[(Kind::Stuck, 0, 1, "waits for rank 1")]);
-    // Two, in another order. Rank 1 is the last to come to the first, so it is the first to come to the second.
+    // Two collectives in different order. Rank 1 is the last to arrive at the first, so it is the first to arrive at
+    // the second.
     let two = |kinds: [u64; 2]| {
         vec![Node::collective(1, kinds[0], 8), Node::collective(2, kinds[1], 8).after(&[1])]
     };
@@ -162,7 +164,7 @@ fn collectives_that_do_not_go_together_are_found() {
 
 #[test]
 fn nodes_of_a_rank_that_wait_for_themselves_are_found() {
-    // Node 5 waits for those of the cycle, and is in none.
+    // Node 5 waits for those of the cycle, but is not part of it.
     let cycle = [
         Node::compute(5, 1, false).after(&[1]),
         Node::compute(1, 100, false).controlled_by(2),
@@ -197,7 +199,7 @@ fn nodes_are_named_as_their_file_does() {
     assert_eq!(named, [0, 0, 1, 1].map(|event| Some(format!("event {event} of the log"))));
 }
 
-/// Groups are numbered from 2, as if they had been made: 0 and 1 are the world and each rank alone.
+/// Groups are numbered from 2, as if they had been created: 0 and 1 are the world and MPI_COMM_SELF.
 #[test]
 fn graphs_of_a_rank_are_told_without_a_replay() {
     let groups = r#"['[{"pg_name": "7", "ranks": [1, 0]}]']"#;

@@ -1,4 +1,4 @@
-//! hopcast's own format: what is written comes back, loops cost nothing, and damage gives errors.
+//! hopcast's own format: files read back unchanged, loops cost nothing, and damage gives errors.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn received(from: From) -> Received {
     Received { from, tag: Some(7), comm: 0, capacity: 1 << 20, matched: None, request }
 }
 
-/// The head of a rank alone.
+/// Head of a run of one rank.
 fn alone() -> Head {
     let (host, text) = (String::new(), String::new());
     let (program, library) = (text.clone(), text);
@@ -41,12 +41,12 @@ fn alone() -> Head {
     Head { rank: 0, ranks: 1, host, start_unix_ns: 0, program, library, tallied: false, clock, counts }
 }
 
-/// A rank of a ring of three that goes on for `rounds`, receiving from whoever sends.
+/// File of a rank of a ring of three, with `rounds` rounds and wildcard receives.
 fn ring(rank: u32, rounds: u64, tallied: bool) -> Vec<u8> {
     counted_ring(rank, rounds, tallied, &[])
 }
 
-/// The same, in which these things are counted.
+/// File like that of [`ring`], with counts of these quantities.
 fn counted_ring(rank: u32, rounds: u64, tallied: bool, counted: &[&str]) -> Vec<u8> {
     let mut file = Vec::new();
     let host = format!("host{}", rank / 2);
@@ -143,7 +143,7 @@ fn tallied_times_have_the_same_sums() {
     assert_eq!(of(false), of(true));
 }
 
-/// A persistent receive of whatever comes takes what came at that start: here first from rank 2, then from rank 1.
+/// A persistent wildcard receive takes the recorded message of each start: here first from rank 2, then from rank 1.
 #[test]
 fn a_persistent_receive_takes_what_came_at_each_start() {
     let receive = Received { request: Some(Begun::Persistent(3)), tag: None, ..received(From::Any) };
@@ -158,7 +158,7 @@ fn a_persistent_receive_takes_what_came_at_each_start() {
         vec![shape("MPI_Init", Did::Overhead), shape("MPI_Recv_init", Did::Receive(receive.clone()))];
     calls.extend([2, 1].into_iter().flat_map(round));
     calls.push(shape("MPI_Request_free", Did::Free { request: 3 }));
-    // The same number again, for one that knows whose message it wants.
+    // The same request number again, for a receive from a given source.
     calls.push(shape(
         "MPI_Recv_init",
         Did::Receive(Received { from: From::Rank(1), tag: Some(7), ..receive }),
@@ -186,7 +186,8 @@ fn a_persistent_receive_takes_what_came_at_each_start() {
     assert_eq!(started(anew), [plain.clone(), plain.clone(), plain]);
 }
 
-/// A file with nothing in it is named, and not the next one, as of the wrong rank; so is a recording of no rank.
+/// The error for an empty file names that file, and not the next one for a wrong rank; so does that for a recording
+/// without ranks.
 #[test]
 fn a_rank_file_without_content_is_named() {
     let mut all = files(20, false);
@@ -198,7 +199,7 @@ fn a_rank_file_without_content_is_named() {
     assert!(error.starts_with("x.hct/run.json: is of a recording that has no file of a rank"), "{error}");
 }
 
-/// A rank stands in a call from when that is written to the next block, or until it says that it stands in none.
+/// A rank is in the call of a Standing until the next block, or until a Standing of null.
 #[test]
 fn a_rank_stands_in_a_call_until_it_goes_on() {
     let standing = Standing { call: Name("MPI_Recv"), since_ns: 7, polls: false, message: None };
@@ -226,7 +227,7 @@ fn a_rank_stands_in_a_call_until_it_goes_on() {
     );
 }
 
-/// Tallied times are drawn, so no call has one of its own that could be within a window.
+/// Tallied times are drawn at random, so no call has a time of its own that could lie within a window.
 #[test]
 fn a_window_of_time_needs_times_of_each_call() {
     let slice = |tallied| {
@@ -261,7 +262,7 @@ fn missing_and_foreign_ranks_are_refused() {
     assert_eq!(error, "rank-000002.hct: is rank 2 of 3, where rank 3 of 3 was expected");
 }
 
-/// Rank 1, whose clock starts 300 ns after that of rank 0 of the same host, keeps its times in a copy.
+/// A conversion keeps the times of rank 1, whose clock starts 300 ns after that of rank 0 of the same host.
 #[test]
 fn a_copy_has_the_times_of_the_original() {
     let mut files = files(3, false);
@@ -292,7 +293,7 @@ fn a_copy_has_the_times_of_the_original() {
     }
 }
 
-/// Every damaged byte gives an error or another recording, never a panic; a checksum finds nearly all.
+/// Every damaged byte gives an error or another recording, never a panic; the checksum detects nearly all.
 #[test]
 fn damage_is_found() {
     let whole = ring(0, 30, false);
@@ -314,7 +315,7 @@ fn damage_is_found() {
     assert!(found > 1_000, "{found} of 2,000");
 }
 
-/// The same within a block, with its checksum made right: what is read is refused, or replays somehow.
+/// Damage within a block, with a corrected checksum, gives an error or a recording that can be used.
 #[test]
 fn hostile_blocks_give_errors() {
     let mut state = 7_u64;
@@ -342,7 +343,7 @@ fn hostile_blocks_give_errors() {
         let read: Vec<_> = set.events(Rank(0), Clocks::Aligned).unwrap().take(1_000).collect();
         refused += u32::from(read.iter().any(Result::is_err));
         if read.len() < 1_000 {
-            // Where something was counted, by numbers of any size, at the slowest rate.
+            // If something was counted, the numbers may have any size: replay at the slowest rate.
             let computing = match counted.first() {
                 Some(name) => Computing::Counted(name.to_string(), Rate::Given(EventRate(1))),
                 None => Computing::Recorded,

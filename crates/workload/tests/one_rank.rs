@@ -1,4 +1,4 @@
-//! The file of one rank of several, without those of the others.
+//! The file of one rank of several, without the files of the others.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn n(number: i64) -> Value {
     Value::Number(number)
 }
 
-/// The file of one rank, which names no rank, of a run whose size it was told.
+/// The file of one rank of a larger run: it does not name its rank, and knows the size of the run.
 #[test]
 fn one_file_of_several_is_known_and_not_replayed() {
     let mut writer = Writer::new();

@@ -1,4 +1,4 @@
-//! Logical clocks of a recording, and what is wrong with one.
+//! Logical clocks of a recording, and findings in one.
 
 use mpi::Rank;
 use workload::trace::hct::name::Name;
@@ -10,7 +10,7 @@ use workload::trace::hct::write::file_name;
 use workload::trace::order::{Findings, Kind, order};
 use workload::trace::{self, TraceFile};
 
-/// Sends to a rank of a communicator.
+/// A send to a rank of a communicator.
 fn send(to: u32, comm: u32) -> (&'static str, Did) {
     let sent = Sent { to: Some(to), tag: 1, comm, bytes: 8, mode: Mode::Standard, request: None };
     ("MPI_Send", Did::Send(sent))
@@ -48,7 +48,7 @@ fn own(send: &[u64], receive: &[u64]) -> Amount {
     Amount::Own { send: send.to_vec(), receive: receive.to_vec() }
 }
 
-/// Makes communicator 2 out of the world.
+/// A call that creates communicator 2 out of the world.
 fn making(how: How) -> (&'static str, Did) {
     ("MPI_Comm_made", Did::NewComm(Made { parent: 0, comm: Some(2), how, members: Vec::new() }))
 }
@@ -62,7 +62,7 @@ fn part(colour: i64, key: i64) -> (&'static str, Did) {
     ("MPI_Comm_split", Did::NewComm(Made { parent: 0, comm: Some(2), how, members: Vec::new() }))
 }
 
-/// The clocks of all ranks, and what is wrong: a call each microsecond.
+/// Clocks of all ranks, and findings, for a call each microsecond.
 fn ordered(ranks: &[Vec<(&'static str, Did)>]) -> (Vec<Vec<u64>>, Findings) {
     let mut files = Vec::new();
     for (calls, rank) in ranks.iter().zip(0..) {
@@ -98,7 +98,7 @@ fn causes(findings: &Findings) -> Vec<(Kind, u32, u64, &str)> {
 }
 
 /// Alice drives from home (0) to the soccer field (1) to the tea house (2) and home; Carol from home (3) to the tea
-/// house and home. The clocks are those of Lamport's rule, by hand.
+/// house and home. The clocks follow from Lamport's rule, by hand.
 #[test]
 fn friends_who_meet_for_tea() {
     let (clocks, findings) = ordered(&[
@@ -114,7 +114,7 @@ fn friends_who_meet_for_tea() {
 #[test]
 fn collectives_wait_for_what_their_data_depends_on() {
     let late = || vec![("MPI_Wtime", Did::Overhead); 5];
-    // Rank 1 comes sixth: whoever gets something of it goes on after 7 = 6 + 1.
+    // Rank 1 arrives sixth: whoever receives data of it goes on after 7 = 6 + 1.
     let of = |kind: &str, root| {
         let call = together(kind, root);
         let second = [late(), vec![call.clone()]].concat();
@@ -131,7 +131,7 @@ fn collectives_wait_for_what_their_data_depends_on() {
 
 #[test]
 fn ranks_of_a_part_are_its_own() {
-    // Ranks 2 and 0, in this order; and 1 alone.
+    // Ranks 2 and 0, in this order; and rank 1 alone.
     let (clocks, findings) =
         ordered(&[vec![part(0, 1), receive(0, 2)], vec![part(1, 0)], vec![part(0, 0), send(1, 2)]]);
     assert_eq!(clocks, [vec![2, 4], vec![2], vec![2, 3]]);
@@ -172,15 +172,15 @@ fn what_is_wrong_is_named_with_rank_call_and_cause() {
     let cycle = findings.first.iter().find(|one| one.kind == Kind::Cycle).unwrap();
     assert_eq!((cycle.rank.0, &*cycle.cause), (0, "ranks 0 → 1 → 2 → 0 wait for each other"));
 
-    // Sent at 3 µs, received from 0 to 0.5 µs: the hosts' clocks are apart.
+    // Sent at 3 µs, received from 0 to 0.5 µs: the hosts' clocks differ.
     let late = [vec![("MPI_Wtime", Did::Overhead); 3], vec![send(1, 0)]].concat();
     let (_, findings) = ordered(&[late, vec![receive(0, 0)]]);
     let [(Kind::ClockInversion, 1, 1, cause)] = causes(&findings)[..] else { panic!("{findings:?}") };
     assert!(cause.starts_with("returns 0.000003 s before MPI_Send (call #4 of rank 0) begins"), "{cause}");
 }
 
-/// A clock that is set back by 60 µs after the send, and one that is set back to before the run, twice: as the send
-/// begins, and within it.
+/// A clock that is set back by 60 µs after the send, and one that is set back to before the run, twice: at the begin
+/// of the send, and within it.
 #[test]
 fn a_clock_that_runs_backwards_is_named() {
     let text = |calls: &str| {
@@ -218,7 +218,7 @@ fn a_clock_that_runs_backwards_is_named() {
     assert_eq!(backwards([100, 80], [170, 400]), one(2, "ends 20 us before the first call of the run"));
 }
 
-/// What one of two ranks calls, another what goes with it or not, and why that is so, of which rank.
+/// Collective calls of two ranks, with the reason and the rank of the finding where they do not agree.
 #[test]
 fn sizes_that_must_agree_do() {
     const FIRST: &str = "MPI_A_collective (call #1 of rank 0)";
@@ -242,7 +242,7 @@ fn sizes_that_must_agree_do() {
         let expected = wrong(1, format!("has 24 bytes for rank 1, and {FIRST} has 16"));
         assert_eq!(of(kind, by_rank(&[8, 16]), by_rank(&[8, 24])), expected, "{kind}");
     }
-    // Only the root knows all sizes, and its own block is nobody's business.
+    // Only the root knows all sizes, and its own block concerns nobody else.
     for kind in ["gatherv", "scatterv"] {
         assert_eq!(of(kind, by_rank(&[8, 16]), by_rank(&[0, 16])), []);
         let expected = wrong(1, format!("has 24 bytes, for which {FIRST} has 16"));
@@ -262,7 +262,7 @@ fn sizes_that_must_agree_do() {
 #[test]
 fn neighbours_agree_with_each_other_only() {
     let of = |sizes: [u64; 4]| {
-        // A row of four: a rank talks to the one before and the one after.
+        // A row of four: a rank exchanges with the one before and the one after.
         let calls = |bytes| vec![grid(&[4], false), sized("neighbor_alltoall", 0, 2, Amount::Equal(bytes))];
         ordered(&sizes.map(calls)).1
     };

@@ -1,5 +1,5 @@
-//! OTF2 archives, held against what OTF2's own library prints of them: every event of every location, with
-//! its time and numbers.
+//! OTF2 archives, compared with the output of OTF2's own library: every event of every location, with its time and
+//! numbers.
 
 mod common;
 
@@ -11,18 +11,18 @@ use workload::trace::hct::write::{convert, file_name};
 use workload::trace::otf2::{CollectiveCall, Event, Otf2Set};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile, TraceSet};
 
-/// The files of an archive: its anchor, its definitions, and those of its folder.
+/// Files of an archive: its anchor, its definitions, and those of its folder.
 fn archive(folder: &Path) -> Vec<TraceFile> {
     let mut files = common::folder(folder);
     files.extend(common::folder(&folder.join("traces")));
     files
 }
 
-/// The number between the last angle brackets before the end of `field: …`.
+/// Number between the last angle brackets before the end of `field: …`.
 fn number(line: &str, field: &str) -> u64 {
     let from = line.find(field).unwrap_or_else(|| panic!("no {field} in {line}")) + field.len();
     let rest = line[from..].trim_start();
-    // Names stand before their numbers: "MPI_COMM_WORLD" <0>; ranks before the names of their locations.
+    // Names precede their numbers: "MPI_COMM_WORLD" <0>; ranks precede the names of their locations.
     let text = match rest.split_once("\" <") {
         Some((_, number)) if rest.starts_with('"') => number.split('>').next().unwrap(),
         _ => rest.split([' ', ',']).next().unwrap(),
@@ -30,7 +30,7 @@ fn number(line: &str, field: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("no number in {text} of {line}"))
 }
 
-/// The name, the time and the numbers of an event, as a line of the reference has them.
+/// Name, time and numbers of an event, from a line of the reference.
 fn of_reference(line: &str) -> Option<(String, u64, Vec<u64>)> {
     let mut words = line.split_whitespace();
     let (name, _, time) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
@@ -100,7 +100,7 @@ fn of_reader(event: Event, ticks: u64) -> Option<(String, u64, Vec<u64>)> {
     Some((name.to_string(), ticks, numbers))
 }
 
-/// Every event of every rank is what the library prints of it. Gives how many there are.
+/// Compares every event of every rank with the library's output, and returns their number.
 #[track_caller]
 fn same_as_printed(folder: &Path) -> usize {
     let printed = common::unxz(&folder.join("reference-otf2-print.txt.xz"));
@@ -168,7 +168,7 @@ fn ping_pong_is_read_as_the_library_reads_it() {
     assert_eq!(summary.ranks[0].bytes, (0..8).map(|n| 16_384 << n).sum::<u64>());
 }
 
-/// Every message finds its receive, and every mode comes to its end.
+/// Replays in every mode; every message finds its receive.
 #[track_caller]
 fn runs_to_its_end(folder: &Path) {
     let opened = trace::recognise(archive(folder)).unwrap();

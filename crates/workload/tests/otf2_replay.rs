@@ -1,4 +1,4 @@
-//! What the calls of an OTF2 archive become, and that damaged archives are refused, not believed.
+//! Operations of the calls of an OTF2 archive, and errors for damaged archives.
 
 mod common;
 
@@ -11,12 +11,12 @@ use mpi::{Op, Rank};
 use workload::trace::hct::write::{convert, file_name};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, SharedSet, TraceFile};
 
-/// Numbers of communicators as each location has them.
+/// Numbers of communicators in each location.
 const WORLD: u64 = 10;
 const REVERSED: u64 = 12;
 const NONE: u64 = u32::MAX as u64;
 
-/// Two ranks that call `events` between MPI_Init and MPI_Finalize. Clocks of odd ranks are 1000 behind.
+/// Two ranks that call `events` between MPI_Init and MPI_Finalize. Clocks of odd ranks are 1000 ticks behind.
 fn two(big: bool, events: impl Fn(usize, &mut Writer)) -> Vec<TraceFile> {
     let of_rank = |rank: usize| {
         let mut w = Writer::new(big);
@@ -29,7 +29,7 @@ fn two(big: bool, events: impl Fn(usize, &mut Writer)) -> Vec<TraceFile> {
     archive(big, (0..2).map(of_rank).collect())
 }
 
-/// What rank 0 does, without what is computed between.
+/// Operations of rank 0, without computing.
 #[track_caller]
 fn ops(files: Vec<TraceFile>) -> Vec<Op> {
     let set = trace::recognise(files).unwrap();
@@ -49,10 +49,10 @@ fn collective(w: &mut Writer, operation: u8, comm: u64, root: u64, sent: u64, re
     w.record(23, &[vec![operation], rest.concat()]);
 }
 
-/// Messages and collectives of all sorts.
+/// Messages and collectives of all kinds.
 fn program(rank: usize, w: &mut Writer) {
     let other = 1 - rank as u64;
-    // The receive that begins first is complete last, and its source and tag stand only there.
+    // The receive that begins first completes last, and only its completion has its source and tag.
     w.call("MPI_Irecv", 2000, 2001, |w| w.single(17, 7));
     w.call("MPI_Isend", 2010, 2020, |w| w.numbers(15, &[other, WORLD, 5, 4096, 8]));
     w.call("MPI_Waitall", 2030, 2100, |w| {
@@ -79,7 +79,7 @@ fn program(rank: usize, w: &mut Writer) {
     // Ranks have blocks of 10 and 30 bytes.
     let mine = [10, 30][rank];
     w.call("MPI_Allgatherv", 2800, 2900, |w| collective(w, 7, WORLD, NONE, 2 * mine, 40));
-    // In place: the own block is not counted.
+    // In place: the own block is not included.
     w.call("MPI_Allgatherv", 2910, 2920, |w| collective(w, 7, WORLD, NONE, mine, 40 - mine));
     w.call("MPI_Gatherv", 2930, 2940, |w| {
         collective(w, 3, WORLD, 0, mine, if rank == 0 { 40 } else { 0 });
@@ -110,7 +110,7 @@ fn calls_become_operations() {
         );
         assert_eq!(ops[4], Op::Wait([Request(1), Request(0)].into(), Until::All));
         assert!(matches!(ops[5], Op::SendReceive(..)), "{:?}", ops[5]);
-        // One call that starts two.
+        // One call that starts two operations.
         let Op::Send(send, Start::Request(_)) = ops[6] else { panic!("{:?}", ops[6]) };
         assert_eq!((send.to, send.comm), (Peer::Rank(0), CommId(1002)));
         assert!(matches!(ops[7], Op::Receive(_, Start::Request(_))), "{:?}", ops[7]);
@@ -146,8 +146,9 @@ fn converted(set: &SharedSet) -> SharedSet {
     trace::recognise(files.collect()).unwrap()
 }
 
-/// Calls that only waited take no time in a replay, nor in one of the same trace in another format: a wait that
-/// completed nothing, a call that made a communicator, MPI_Finalize. Their recorded lengths are 100, 200 and 500 µs.
+/// Calls that only waited take no time in a replay, nor in a replay of the same trace in another format: a wait that
+/// completed nothing, a call that created a communicator, MPI_Finalize. Their recorded lengths are 100, 200 and 500
+/// µs.
 #[test]
 fn what_only_waited_does_so_in_hopcasts_format_too() {
     let waits = |rank: usize, w: &mut Writer| {
@@ -169,7 +170,7 @@ fn what_only_waited_does_so_in_hopcasts_format_too() {
     }
     assert_eq!(copy.ops, original.ops);
     assert_eq!(copy.ends, original.ends);
-    // The recorded times stay.
+    // The recorded times stay unchanged.
     let times = |set: &SharedSet| -> Vec<_> {
         set.recorded_calls(Rank(1), Clocks::Aligned).unwrap().map(Result::unwrap).collect()
     };
@@ -179,7 +180,7 @@ fn what_only_waited_does_so_in_hopcasts_format_too() {
 #[test]
 fn gaps_are_computed_on_the_common_clock() {
     let set = trace::recognise(two(false, |_, _| {})).unwrap();
-    // Rank 0 begins at 1000; so does rank 1, whose clock shows 0 then.
+    // Rank 0 begins at 1000; so does rank 1, whose clock shows 0 at that moment.
     let first = |clocks| {
         let mut of =
             (0..2).map(|rank| set.recorded_calls(Rank(rank), clocks).unwrap().nth(1).unwrap().unwrap());
@@ -193,7 +194,7 @@ fn gaps_are_computed_on_the_common_clock() {
     let mut source = trace::replay(set.clone(), options).unwrap();
     let run = drive::run(&mut source, 2);
     assert_eq!(run.ops[0][2], Op::Compute(Work::Time(Duration((900_000 - 1010) * 1_000_000))));
-    // 10 µs of MPI_Init, and what is computed.
+    // 10 µs of MPI_Init, and the computing.
     assert_eq!(run.ends[0], Time((900_000 - 1000) * 1_000_000));
     assert_eq!(set.hosts(), ["h0", "h1"]);
 }
@@ -241,7 +242,7 @@ fn an_archive_cut_anywhere_says_so() {
             let mut files = whole.clone();
             files[which] = TraceFile::new(files[which].name.clone(), content[..length].to_vec());
             let name = files[which].name.clone();
-            // Of the anchor, what follows its properties is not read.
+            // In the anchor, bytes after the properties are not read.
             let Err(error) = fuzz::use_all(files) else {
                 assert!(name.ends_with(".otf2") && length > 60, "{length} bytes of {name} were read");
                 continue;

@@ -1,5 +1,5 @@
-//! The readers of text formats and of schedules: what becomes of small runs of our own, and that those of others
-//! are read whole and run to their end.
+//! Readers of text formats and of schedules: the operations of small runs of our own, and complete reading and replay
+//! of traces of others.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn run(opened: &SharedSet, mode: Mode) -> drive::Run {
     run
 }
 
-/// A recording is replayed in every mode that there is for it.
+/// Replays a recording in every mode that it supports.
 #[track_caller]
 fn whole(files: Vec<TraceFile>) -> (SharedSet, Summary) {
     let opened = trace::recognise(files).unwrap();
@@ -72,7 +72,7 @@ fn operations_and_elements_of_simgrid() {
             _ => None,
         })
     };
-    // What is computed, then what the reductions compute; none of no operations.
+    // The computing, then the computing of the reductions; none for no operations.
     assert_eq!(computed(0).collect::<Vec<_>>(), [1e6, 5e3, 1e3]);
     assert_eq!(ops[0].iter().filter(|op| matches!(op, Op::Collective(..))).count(), 14);
 }
@@ -90,8 +90,8 @@ fn old_traces_of_simgrid_have_no_tags() {
 
 #[test]
 fn both_forms_of_goal_say_the_same() {
-    // Until the send: 1000 ns. The side calculation begins with it: on a processor of its own it ends at 6000 ns, with
-    // 2000 ns to follow. Here messages take no time, so the answer is there by then.
+    // Until the send: 1000 ns. The side calculation begins with it: on a processor of its own it ends at 6000 ns, and
+    // 2000 ns follow. Messages take no time here, so the answer has arrived by then.
     let (text, summary) = whole(vec![TraceFile::new("a.goal", samples::GOAL.as_bytes().to_vec())]);
     assert_eq!(messages(&summary), (2, 108));
     assert_eq!(run(&text, Mode::Dependencies).ends, [Time(8_000_000), Time(3_000_000)]);
@@ -149,10 +149,10 @@ fn clocks_of_hosts_are_brought_together() {
 #[test]
 fn events_of_bigsim_compute_and_send_on_the_way() {
     let (opened, summary) = whole(samples::files(&samples::bigsim()));
-    // To both, to one, the answer, to all but processor 0.
+    // To both, to one, the answer, to all except processor 0.
     assert_eq!(messages(&summary), (5, 2 * 80 + 304 + 304 + 16));
     let run = run(&opened, Mode::Dependencies);
-    // What each computes, as messages take no time here: 0.25 + 0.5 + 0.125 s, and 1 s.
+    // Computing of each rank, as messages take no time here: 0.25 + 0.5 + 0.125 s, and 1 s.
     assert_eq!(run.ends, [Time(875_000_000_000), Time(1_000_000_000_000)]);
     let sent = run.ops[0].iter().filter_map(|op| match op {
         Op::Send(send, _) => Some((send.to, send.bytes)),
@@ -162,7 +162,7 @@ fn events_of_bigsim_compute_and_send_on_the_way() {
     assert_eq!(sent.collect::<Vec<_>>(), [to(0, 80), to(1, 80), to(1, 304), to(1, 16)]);
 }
 
-/// The files of an archive that lie in `folder`, or the one of that name.
+/// Files of an archive that lie in `folder`, or the one of that name.
 fn within(archive: &Path, folder: &str) -> Vec<TraceFile> {
     let part = |file: &TraceFile| {
         let rest = file.name.trim_start_matches("./").strip_prefix(folder).map(str::to_string);
@@ -196,7 +196,7 @@ fn traces_of_simgrid_are_read_whole() {
         let (opened, summary) = replay(name);
         assert_eq!((opened.ranks(), messages(&summary)), (ranks, sent), "{name}");
     }
-    // The calls of 32 ranks: as often as their keywords stand in the files.
+    // The calls of 32 ranks: as many as their keywords in the files.
     let (opened, summary) = whole(within(&data, "examples/smpi/replay_multiple/ti_traces_32_1"));
     assert_eq!(opened.ranks(), 32);
     for (name, times) in
@@ -229,7 +229,7 @@ fn schedules_of_others_are_read_whole() {
         let (opened, summary) = goal(name);
         assert_eq!((opened.ranks(), messages(&summary)), (ranks, sent), "{name}");
     }
-    // What each computes, as messages take no time here: 1 + 2 µs and, without blocking, 4 µs more; 3 + 2 µs.
+    // Computing of each rank, as messages take no time here: 1 + 2 µs and, without blocking, 4 µs more; 3 + 2 µs.
     let ends = |name: &str| run(&goal(name).0, Mode::Dependencies).ends;
     assert_eq!(ends("llamp_blocking.goal"), [Time(3_000_000), Time(5_000_000)]);
     assert_eq!(ends("llamp_non_blocking.goal"), [Time(7_000_000), Time(5_000_000)]);
@@ -241,7 +241,7 @@ fn liballprof_is_read_whole() {
     let data = common::data("goal");
     let (opened, summary) = whole(common::untar(&data.join("sweep3d-2x2.tar.xz")));
     assert_eq!(opened.hosts().len(), 4);
-    // What `cut -d: -f1 * | sort | uniq -c` counts.
+    // Counts of `cut -d: -f1 * | sort | uniq -c`.
     for (name, times) in [("MPI_Send", 5760), ("MPI_Recv", 5760), ("MPI_Allreduce", 128), ("MPI_Barrier", 12)]
     {
         assert_eq!(count(&summary, name), times, "{name}");
@@ -258,7 +258,7 @@ fn liballprof_is_read_whole() {
 #[cfg_attr(not(recorded_data), ignore = "needs recordings of real machines: set HOPCAST_DATA")]
 fn logs_of_bigsim_are_read_whole() {
     let data = common::data("bigsim/jacobi2d-bigsim.tar.xz");
-    // Every event that waits for a message has one of its own: of 64 and of 32 processors.
+    // Every event that waits for a message has a message of its own, on 64 and on 32 processors.
     for (folder, ranks, events, sent) in [("traceJ0", 64, 13_910, 3_794), ("traceJ1", 32, 6_941, 1_881)] {
         let (opened, summary) = whole(within(&data, folder));
         assert_eq!((opened.ranks(), messages(&summary).0), (ranks, sent), "{folder}");

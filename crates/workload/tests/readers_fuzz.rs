@@ -1,6 +1,6 @@
 //! Damaged and hostile files of the other formats give errors that name the file, and never a panic.
 //!
-//! As `dumpi_fuzz`: the same sequence in every run, and with `HOPCAST_FUZZ_SECONDS=60` from another start.
+//! Like `dumpi_fuzz`: the same sequence in every run, and with `HOPCAST_FUZZ_SECONDS=60` from another seed.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn damaged_files_are_refused_or_read() {
 #[test]
 fn a_binary_file_cut_anywhere_says_so() {
     for (format, sample) in samples::all() {
-        // Of a text, what is left may be a whole trace.
+        // The rest of a truncated text may be a complete trace.
         let binary = sample.iter().all(|(_, content)| std::str::from_utf8(content).is_err());
         for at in 0..if binary { sample.len() } else { 0 } {
             for length in 0..sample[at].1.len() {

@@ -1,4 +1,4 @@
-//! Real recordings, replayed by hand: every message finds its receive, and every mode comes to its end.
+//! Real recordings, replayed without a network: every message finds its receive, and every mode reaches its end.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::drive;
 use mpi::{Op, Rank};
 use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceFile};
 
-/// Every message of a real recording finds its receive, each call becomes one operation.
+/// Replays a real recording: every message finds its receive, and each call becomes one operation.
 #[track_caller]
 fn runs_to_its_end(files: Vec<TraceFile>) {
     let opened = trace::recognise(files).unwrap();
@@ -39,7 +39,7 @@ fn lulesh_runs_to_its_end() {
     let files = common::untar(&data);
     let opened = trace::recognise(files.clone()).unwrap();
     assert_eq!(opened.hosts()[..17].iter().filter(|host| *host == "nid04037").count(), 16);
-    // The paper's run took 54.47 s; on aligned clocks its end comes 54.47 s after its begin, too.
+    // The paper's run took 54.47 s; on aligned clocks its end is 54.47 s after its begin, too.
     let summary = opened.summary(Clocks::Aligned).unwrap();
     assert!((summary.longest().seconds() - 54.469092).abs() < 1e-6, "{}", summary.longest());
     assert!((summary.total().seconds() - 54.47).abs() < 0.02, "{}", summary.total());
@@ -103,7 +103,7 @@ fn a_set_without_one_of_its_files_names_the_rank() {
         let left = files().filter(|file| file.base_name() != name).collect();
         trace::recognise(left).err().unwrap().to_string()
     };
-    // The .meta file tells that there are four, so that the last is missed, too.
+    // The .meta file says that there are four, so that a missing last file is noticed, too.
     assert!(without("testtrace-0001.bin").contains("must have 4; rank 1 is missing"));
     assert!(without("testtrace-0003.bin").contains("must have 4; rank 3 is missing"));
 }

@@ -1,4 +1,4 @@
-//! Replay, driven by hand: what each recorded call becomes, and that real recordings run to their end.
+//! Replay without a network: the operations of each recorded call, and complete runs of real recordings.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn rank_file(calls: impl FnOnce(&mut Writer)) -> Vec<u8> {
     writer.finish("nid00001")
 }
 
-/// The operations of rank 0 for these calls, without those around them.
+/// Operations of rank 0 for these calls, without MPI_Init and MPI_Finalize.
 #[track_caller]
 fn ops_of(ranks: usize, calls: impl Fn(&mut Writer)) -> Vec<Op> {
     let files = (0..ranks)
@@ -105,7 +105,7 @@ fn recorded_starts_are_waited_for_and_move_by_delays() {
         });
         (computed.collect::<Vec<_>>(), run.ends[0].0 / 1_000_000)
     };
-    // The clock stands still at 300 until the third call: the second one takes a microsecond there, which is missing
+    // The clock stands still at 300 until the third call: the second call takes a microsecond there, which is missing
     // before the third one. MPI_Finalize begins at 900.
     assert_eq!(ends(Mode::Timestamps), (vec![90, 99, 499], 900));
     assert_eq!(ends(Mode::ShiftedTimestamps), (vec![90, 100, 499], 901));
@@ -150,7 +150,7 @@ fn messages_carry_bytes_and_small_dense_requests() {
         )
     };
     let one = Peer::Rank(1);
-    // Requests are freed by waits and used again, the last freed first.
+    // Waits free requests, which are reused, the last freed first.
     assert_eq!(
         ops,
         [
@@ -227,7 +227,7 @@ fn wildcards_receive_from_where_the_recording_did() {
         Op::Receive(mpi::operation::Receive { from, tag, comm: CommId::WORLD, capacity }, start)
     };
     let resolved = |from, tag, start| receive(Peer::Rank(from), TagMatch::Tag(tag), start);
-    // The run stops where rank 0 first waits, as nobody sends: its own stream is what is looked at.
+    // The run stops where rank 0 first waits, as nobody sends: only its own operations matter.
     assert_eq!(
         ops[..3],
         [
@@ -281,7 +281,7 @@ fn communicators_are_those_that_the_simulation_has_made() {
     let world = |new| Op::NewComm(CommId::WORLD, new);
     let grid = CartGrid { sizes: vec![3, 2], periodic: vec![true, false] };
     let ops: Vec<_> = ops.into_iter().filter(|op| !matches!(op, Op::Call(..))).collect();
-    // The driver numbers communicators from 2 in the order of their making: split 2, (null) 3, …
+    // The driver numbers communicators from 2 in the order of their creation: split 2, (null) 3, …
     assert_eq!(
         ops,
         [
@@ -299,7 +299,7 @@ fn communicators_are_those_that_the_simulation_has_made() {
 
 #[test]
 fn a_row_of_a_grid_is_cut_by_its_coordinates() {
-    // Rank 5 of a 3 x 4 grid stands in row 1, column 1.
+    // Rank 5 of a 3 x 4 grid is in row 1, column 1.
     let cut = |keep: [i32; 2]| {
         let file = |rank: usize| {
             rank_file(|writer| {

@@ -1,4 +1,4 @@
-//! ScalaTrace 2: the three kinds of its traces are the same run, and what cannot be replayed is refused by its line.
+//! ScalaTrace 2: the three kinds of its traces give the same run, and errors name the line.
 
 mod common;
 
@@ -10,7 +10,7 @@ use workload::trace::{self, Mode, ReplayOptions, TraceFile};
 /// Number of a function, text behind it, and its arguments.
 type Call<'a> = (u32, &'a str, Vec<(&'a str, i64)>);
 
-/// One call of a rank, as the library writes it without folding anything.
+/// One call of a rank, as the library writes it without folding.
 fn event(rank: u32, number: usize, function: u32, comp: &str, parameters: &[(&str, i64)]) -> String {
     let mut text =
         format!("RANKS: 1 -1 {rank} 1 0\nEVENT{number}: {function} {}\n", samples::stack(function));
@@ -113,7 +113,7 @@ fn loops_within_loops_are_run() {
     let set = trace::recognise(vec![TraceFile::new("t/0", text.concat().into_bytes())]).unwrap();
     let mut calls = set.recorded_calls(mpi::Rank(0), trace::Clocks::Aligned).unwrap();
     let names: Vec<_> = calls.by_ref().map(|call| call.unwrap().name).collect();
-    // In the second round of the outer loop the inner one is run once.
+    // In the second round of the outer loop the inner one runs once.
     let of = |name, count| std::iter::repeat_n(name, count);
     let expected = of("MPI_Barrier", 1).chain(of("MPI_Allreduce", 6)).chain(of("MPI_Barrier", 1));
     let expected: Vec<_> = expected.chain(of("MPI_Allreduce", 2)).chain(of("MPI_Finalize", 1)).collect();
@@ -151,7 +151,7 @@ fn ranks_of_a_lossy_trace_and_unknown_calls_are_refused() {
     assert!(refusal(call(1010, "RANKS: 1 -1 0 9000000 1\n")).contains("has more than 1048576 ranks"));
 }
 
-/// A number of elements of which only the mean is known stands for all, with a warning.
+/// A mean number of elements stands for all calls, with a warning.
 #[test]
 fn mean_lengths_are_told() {
     let text = unfolded(0).replacen(

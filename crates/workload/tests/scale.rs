@@ -1,4 +1,4 @@
-//! Regular recordings grow to more ranks and stay whole; others are refused, by rank and call.
+//! Regular recordings grow to more ranks; others are refused, with rank and call.
 
 mod common;
 
@@ -35,8 +35,8 @@ fn shape(call: &'static str, did: Did) -> Shape {
     Shape { call: Name(call), did }
 }
 
-/// What each rank of `grid` does in one round: messages to these offsets and from the opposite ones, whose length is
-/// told by the dimension; then a collective.
+/// Calls of each rank of `grid` in one round: messages to these offsets and from the opposite ones, with a length
+/// that depends on the dimension; then a collective.
 fn stencil(grid: &CartGrid, rank: u32, offsets: &[Vec<i64>], root: u32) -> Vec<Shape> {
     let place: Vec<i64> = grid.coordinates(rank).into_iter().map(i64::from).collect();
     let partner = |offset: &[i64], sign: i64| {
@@ -65,7 +65,7 @@ fn stencil(grid: &CartGrid, rank: u32, offsets: &[Vec<i64>], root: u32) -> Vec<S
     calls
 }
 
-/// A recording of three rounds on `grid`; `change` may spoil a rank's round.
+/// A recording of three rounds on `grid`; `change` may alter a rank's round.
 fn recording(grid: &CartGrid, offsets: &[Vec<i64>], change: &dyn Fn(u32, &mut Vec<Shape>)) -> SharedSet {
     let ranks = grid.size().unwrap();
     let file = |rank| {
@@ -78,7 +78,7 @@ fn recording(grid: &CartGrid, offsets: &[Vec<i64>], change: &dyn Fn(u32, &mut Ve
         change(rank, &mut round);
         let mut now = 10;
         for _ in 0..3 {
-            // The computing of a rank is told by its number.
+            // The computing of a rank depends on its number.
             now += 1000 * u64::from(rank + 1);
             for call in &round {
                 writer.push(call, now, now + 5).unwrap();
@@ -111,7 +111,7 @@ fn faces(dimensions: usize) -> Vec<Vec<i64>> {
     (0..dimensions).flat_map(|at| [unit(at, 1), unit(at, -1)]).collect()
 }
 
-/// The scaled recording is the one that the program would have made on the larger grid, but for its times.
+/// The scaled recording equals that of the program on the larger grid, except for its times.
 #[test]
 fn a_stencil_grows_into_the_same_stencil() {
     let wide = vec![vec![2, 0], vec![-1, 1]];
@@ -153,7 +153,7 @@ fn a_stencil_grows_into_the_same_stencil() {
     }
 }
 
-/// Ranks of one place take turns, so each computes as a rank of its place did.
+/// Ranks of one place take turns, so each computes like a recorded rank of its place.
 #[test]
 fn computing_is_that_of_recorded_ranks_in_turn() {
     let scaled = Scaled::new(recording(&grid(&[4], false), &faces(1), &|_, _| ()), None, &[7]).unwrap();
@@ -218,7 +218,7 @@ fn what_is_not_regular_is_refused_by_rank_and_call() {
     assert!(even.contains("is half way round dimension 0 of 4 ranks"), "{even}");
 }
 
-/// The recording's own grid is not needed where the ranks stand in a row.
+/// A recording whose ranks form a row needs no grid.
 #[test]
 fn a_row_is_found_without_a_grid() {
     let set = recording(&grid(&[5], true), &faces(1), &|_, _| ());

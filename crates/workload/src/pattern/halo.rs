@@ -57,7 +57,7 @@ struct Halo {
     common: Common,
     sizes: Vec<u32>,
     periodic: bool,
-    /// The requests of a rank that misses the neighbours of no direction; a prefix for others.
+    /// Requests of a rank with neighbours in all directions; ranks at a border use a prefix.
     requests: Vec<Arc<[Request]>>,
 }
 

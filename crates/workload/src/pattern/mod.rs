@@ -21,7 +21,7 @@ use mpi::{Completion, Issued, Op, Rank, Source};
 /// Arguments that every pattern gets besides its own parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// How many ranks take part, 1 or more.
+    /// Number of ranks that take part, 1 or more.
     pub ranks: u32,
     /// Seed of the run; random patterns draw from streams under it.
     pub seed: u64,
@@ -92,22 +92,22 @@ pub const PATTERNS: &[Entry<Build>] = &[
 pub struct Steps {
     pattern: Box<dyn Pattern>,
     steps: Vec<u32>,
-    /// Steps that the rank has which was asked for last for the first time.
+    /// Number of steps of the rank that asked last for its first operation.
     length: u32,
-    /// Steps that ranks have begun, and all steps of the ranks that have been asked for.
+    /// Steps that ranks have begun, and the total steps of the ranks that have asked for an operation.
     given: u64,
     all: u64,
 }
 
 impl Steps {
-    /// Every rank at its first step.
+    /// Puts every rank at its first step.
     pub fn new(pattern: Box<dyn Pattern>, ranks: u32) -> Steps {
         Steps { pattern, steps: vec![0; ranks as usize], length: 0, given: 0, all: 0 }
     }
 }
 
-/// Steps of `rank`: the first at which it is done. That is `like` where it has as many as another rank; else it is
-/// found by doubling, then by halving.
+/// Number of steps of `rank`: the index of the first step at which it is done. Tries `like`, the number of another
+/// rank, first; else doubles and then bisects.
 fn length(pattern: &dyn Pattern, rank: u32, like: u32) -> u32 {
     let goes_on = |step| pattern.op(rank, step).is_some();
     if !goes_on(like) && (like == 0 || goes_on(like - 1)) {
@@ -138,7 +138,7 @@ impl Source for Steps {
         op.unwrap_or(Op::Finish)
     }
 
-    /// Each step counts as one: iterations are alike.
+    /// Counts each step as one: all iterations cost the same.
     fn issued(&self) -> Option<Issued> {
         Some(Issued { given: self.given as f64, all: self.all as f64 })
     }
@@ -213,7 +213,7 @@ fn posted(request: u32) -> Start {
     Start::Request(Request(request))
 }
 
-/// At least two ranks, or an error that says so.
+/// Fails unless there are at least `least` ranks.
 fn at_least(ranks: u32, least: u32, pattern: &str) -> Result<(), BuildError> {
     if ranks < least {
         return Err(BuildError::new("ranks", format!("{pattern} needs at least {least} ranks, not {ranks}")));
@@ -225,7 +225,7 @@ fn at_least(ranks: u32, least: u32, pattern: &str) -> Result<(), BuildError> {
 mod tests {
     use super::*;
 
-    /// Computes so many times, by rank.
+    /// Pattern in which each rank only computes, as often as the list says.
     struct Counted(Vec<u32>);
 
     impl Pattern for Counted {

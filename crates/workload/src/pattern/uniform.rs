@@ -26,7 +26,7 @@ struct Uniform {
     common: Common,
     seed: u64,
     ranks: u32,
-    /// How many messages come to each rank.
+    /// Number of messages that each rank receives.
     incoming: Vec<u32>,
 }
 

@@ -22,22 +22,22 @@ use super::error::TraceError;
 use super::order::{Finding, Kind, order_first};
 use super::set::{RecordedCall, TraceSet};
 
-/// True if a replay is held to the order of the recorded run.
+/// Strictness with which a replay is held to the order of the recorded run.
 #[derive(Debug, Default, Clone)]
 pub enum Check {
-    /// It is not.
+    /// No check.
     #[default]
     Off,
-    /// If the run has an order, of no more than [`SHORT`] calls, and the replay has one.
+    /// Checks if the run has an order, has no more than [`SHORT`] calls, and the replay can be checked.
     Short(Arc<Logical>),
-    /// It is, or an error says why it cannot be.
+    /// Checks always; an error says why that is impossible.
     On(Arc<Logical>),
 }
 
-/// The most calls of a recorded run, of all ranks together, whose order is found without being asked for.
+/// Largest number of calls, of all ranks together, for which the order of a recorded run is found without a request.
 pub const SHORT: u64 = 1_000_000;
 
-/// The order of a recorded run, found when it is first asked for; none if the run is too long.
+/// Order of a recorded run, found on first use; `None` if the run is too long.
 #[derive(Debug, Default)]
 pub struct Logical(OnceLock<Option<Recorded>>);
 
@@ -50,8 +50,8 @@ struct Recorded {
 }
 
 impl Logical {
-    /// Goes through the whole of `set`, unless that has been done, or it has more than `most` calls. Whether it has the
-    /// clocks.
+    /// Reads all of `set` to find the clocks, unless that is done or it has more than `most` calls. Returns true if
+    /// the clocks are known.
     pub fn find(&self, set: &dyn TraceSet, most: u64) -> Result<bool, TraceError> {
         if self.0.get().is_none() {
             let mut clocks = vec![Vec::new(); set.ranks() as usize];
@@ -62,7 +62,7 @@ impl Logical {
                 let inversions = first.map(|first| (findings.count(Kind::ClockInversion), first));
                 Recorded { clocks, inversions }
             });
-            // Whoever was faster has found the same.
+            // Another thread that was faster has found the same.
             let _ = self.0.set(found);
         }
         Ok(self.0.get().is_some_and(Option::is_some))
@@ -80,7 +80,7 @@ impl Logical {
         ))
     }
 
-    /// That of a rank's call, from 1; none of those that the recorded run's order does not come to.
+    /// Logical clock of a rank's call, counted from 1; `None` for a call that the order does not reach.
     fn of(&self, rank: Rank, number: u64) -> Option<u64> {
         self.0.get()?.as_ref()?.clocks.get(rank.0 as usize)?.get(number.checked_sub(1)? as usize).copied()
     }
@@ -107,7 +107,7 @@ impl Causality {
         op
     }
 
-    /// Looks at what a call has received; says where it contradicts the recorded order, the first time on this rank.
+    /// Checks what a call has received. Describes the first contradiction to the recorded order on this rank.
     pub fn check(&mut self, call: &RecordedCall, number: u64, done: &Completion) -> Option<String> {
         let clock = self.recorded.of(self.rank, number)?;
         let contradicts = |status: &&Status| status.source != u32::MAX && status.data >= clock;

@@ -23,19 +23,20 @@ pub const SYNCHRONISING: &[&str] = &[
     "MPI_Reduce_scatter",
     "MPI_Finalize",
 ];
-/// How far to look for one \[calls\]: reading a whole trace twice would cost more than it gives.
+/// Largest number of calls of a rank that is searched for one: reading a whole trace twice would cost more than it
+/// gives.
 pub const FARTHEST: usize = 100_000;
 /// A run of more than 100 days is a damaged clock [ns].
 const LONGEST_NS: i64 = 100 * 24 * 3600 * 1_000_000_000;
 
-/// A rank's clock: what to take off its times \[ns\].
+/// Converts the times of a rank's clock to times of the run: holds the clock's origin \[ns\].
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
     origin_ns: i64,
 }
 
 impl Times {
-    /// A time of the rank's clock, in the run; or why not.
+    /// Time in the run of a time of the rank's clock, or the reason why it has none.
     pub fn time(self, ns: i64) -> Result<Time, String> {
         let ns = ns.saturating_sub(self.origin_ns).max(0);
         if ns > LONGEST_NS {
@@ -46,8 +47,8 @@ impl Times {
 }
 
 impl Times {
-    /// Why a call that began and ended then was on a clock that had been set back to before the run, if it was:
-    /// [`Times::time`] gives the begin of the run for all of that.
+    /// Warning about a call whose times lie before the run's begin since the clock was set back; `None` for all
+    /// others. [`Times::time`] gives the begin of the run for such times.
     pub fn set_back(self, [begin_ns, end_ns]: [i64; 2]) -> Option<String> {
         let early = |ns: i64| (self.origin_ns.saturating_sub(ns).max(0) as u64).saturating_mul(1000);
         let (does, early) =
@@ -71,8 +72,8 @@ pub struct Begin {
 }
 
 impl ClockTable {
-    /// The clocks as recorded, and aligned, by the ranks' begins and hosts; with warnings about what could not be
-    /// done.
+    /// Clocks as recorded, and aligned by the first call that synchronises the ranks; with warnings where alignment
+    /// is impossible.
     pub fn align(begins: &[Begin], host_of: &[&str]) -> (ClockTable, ClockTable, Vec<String>) {
         let mut hosts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (rank, host) in host_of.iter().enumerate() {
@@ -87,7 +88,7 @@ impl ClockTable {
         if hosts.len() < 2 {
             return (ClockTable { origins_ns: recorded.origins_ns.clone() }, recorded, warnings);
         }
-        // The moment that each host's clock shares with the others.
+        // Return from the synchronising call on each host's clock: the earliest of its ranks.
         let same = begins.windows(2).all(|pair| {
             pair[0].together.is_some()
                 && pair[0].together.map(|(name, _)| name) == pair[1].together.map(|(name, _)| name)
@@ -108,7 +109,7 @@ impl ClockTable {
             let host_moment = ranks.iter().map(moment).min().unwrap_or(0);
             ranks.iter().for_each(|&rank| moments[rank] = host_moment);
         }
-        // The run begins with the first call, as far before the shared moment as on its own host.
+        // The run begins with the first call, as long before the shared moment as on its own host.
         let lead =
             begins.iter().zip(&moments).map(|(begin, moment)| moment.saturating_sub(begin.first_ns)).max();
         let lead = lead.unwrap_or(0);

@@ -1,13 +1,13 @@
-//! What is computed between two calls of a replay: as long as was recorded, or as much as was counted.
+//! Computation between two calls of a replay: the recorded time, or a counted amount at a rate.
 //!
 //! ```text
-//! recorded   time = what lies between the calls, without what was waited in polls
+//! recorded   time = gap between the calls, without the time waited in polls
 //! counted    time = count / rate
 //! ```
 //!
-//! The count is of what the program itself did there, so the time holds neither what others did on the recorded machine
-//! meanwhile, nor how fast that machine was. Valid where a rank's work is in proportion to what is counted: where memory
-//! limits it, instructions at a fixed rate are not.
+//! The count covers only the program itself, so the time holds neither the interference of other processes on the
+//! recorded machine, nor the speed of that machine. Valid for ranks whose time is proportional to the count: where
+//! memory bandwidth limits a rank, instructions at a fixed rate do not predict its time.
 
 use engine::{Bytes, Duration, EventRate};
 use mpi::operation::Work;
@@ -16,26 +16,26 @@ use super::error::TraceError;
 use super::replay::Mode;
 use super::set::{Before, TraceSet};
 
-/// What is computed between calls.
+/// Source of the computing times between calls.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub enum Computing {
-    /// What was recorded there, in time.
+    /// Recorded times.
     #[default]
     Recorded,
-    /// How often this was counted there, by name, over a rate.
+    /// Recorded count with this name, divided by a rate.
     Counted(String, Rate),
 }
 
-/// How fast what is counted goes.
+/// Rate at which a counted amount is processed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
-    /// So fast, more than 0.
+    /// A given rate, more than 0.
     Given(EventRate),
-    /// As the platform computes: for floating-point operations.
+    /// The platform's rate, for counts of floating-point operations.
     Platform,
 }
 
-/// The same of a recording that has it.
+/// A [`Computing`] whose counts have been looked up in a recording.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Gaps {
     Recorded,
@@ -43,7 +43,7 @@ pub(super) enum Gaps {
 }
 
 impl Gaps {
-    /// Those of a replay of `set` in this mode, or why they cannot be.
+    /// Looks up the counts that `computing` names in `set`; fails if the recording or the mode does not offer them.
     pub fn of(set: &dyn TraceSet, computing: &Computing, mode: Mode) -> Result<Gaps, TraceError> {
         let Computing::Counted(name, rate) = computing else { return Ok(Gaps::Recorded) };
         let error = |reason: String| Err(TraceError::new("--compute-by", reason));
@@ -61,7 +61,7 @@ impl Gaps {
         ))
     }
 
-    /// What is computed in `gap` between two calls, of which this is known.
+    /// Work that a rank does in `gap` between two calls; `before` is what the recording knows of the gap.
     pub fn work(self, gap: Duration, before: &Before) -> Option<Work> {
         let polled = before.polls > 0;
         let time = match self {

@@ -1,4 +1,4 @@
-//! What is wrong with a trace: which file, where in it, what was expected and what was found.
+//! Errors in traces: the file, the place in it, the expected and the found contents.
 
 use std::fmt;
 use std::io;
@@ -6,31 +6,31 @@ use std::io;
 /// A trace that cannot be read or replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceError {
-    /// The file's name, or the name of the set.
+    /// Name of the file or of the set.
     pub file: String,
-    /// Where in the file \[bytes from its start\], if it is about one place.
+    /// Offset of the error \[bytes from the start of the file\], if it has one place.
     pub offset: Option<u64>,
-    /// What was expected, and what was found.
+    /// Expected and found contents.
     pub reason: String,
 }
 
 impl TraceError {
-    /// About the whole of a file.
+    /// Error about a whole file.
     pub fn new(file: impl Into<String>, reason: impl Into<String>) -> TraceError {
         TraceError { file: file.into(), offset: None, reason: reason.into() }
     }
 
-    /// About one place of a file.
+    /// Error at one offset of a file.
     pub fn at(file: impl Into<String>, offset: u64, reason: impl Into<String>) -> TraceError {
         TraceError { file: file.into(), offset: Some(offset), reason: reason.into() }
     }
 
-    /// About one line of a text file, numbered from 1.
+    /// Error in one line of a text file, numbered from 1.
     pub fn in_line(file: impl Into<String>, line: u64, reason: impl fmt::Display) -> TraceError {
         TraceError::new(file, format!("line {line}: {reason}"))
     }
 
-    /// The operating system could not read the file.
+    /// Error of the operating system while reading the file.
     pub fn io(file: impl Into<String>, offset: u64, error: &io::Error) -> TraceError {
         TraceError::at(file, offset, format!("cannot be read: {error}"))
     }

@@ -1,15 +1,15 @@
-//! The files of a trace as this crate sees them (a name, and bytes to be read at an offset), and the
-//! buffered cursor with which readers walk through one.
+//! Files of a trace as this crate sees them (a name, and bytes to read at an offset), and the buffered cursor with
+//! which readers walk through one.
 //!
-//! A trace may have thousands of files, more than a process may hold open: whoever implements
-//! [`ReadAt`] may open the file for each call, as reads are large and few.
+//! A trace may have thousands of files, more than a process may hold open. Implementations of [`ReadAt`] may open the
+//! file for each call, since reads are large and few.
 
 use std::io;
 use std::sync::Arc;
 
 use super::error::TraceError;
 
-/// Bytes of known length that can be read anywhere.
+/// Bytes of known length with random access.
 pub trait ReadAt: Send + Sync {
     /// Length \[bytes\].
     fn size(&self) -> u64;
@@ -32,14 +32,14 @@ impl ReadAt for Vec<u8> {
 /// One file of a trace.
 #[derive(Clone)]
 pub struct TraceFile {
-    /// Its name, for recognition (the last part of the path) and for messages (all of it).
+    /// Path, shown in messages; its last part serves to recognise files.
     pub name: Arc<str>,
     /// Its content.
     pub bytes: Arc<dyn ReadAt>,
 }
 
 impl TraceFile {
-    /// A file called `name` with this content.
+    /// Makes a file called `name` with these contents.
     pub fn new(name: impl Into<Arc<str>>, bytes: impl ReadAt + 'static) -> TraceFile {
         TraceFile { name: name.into(), bytes: Arc::new(bytes) }
     }
@@ -68,21 +68,21 @@ impl TraceFile {
     }
 }
 
-/// Walks through a part of a file, big-endian, with one fixed buffer.
+/// Reads a part of a file front to back, big-endian, with one fixed buffer.
 pub struct Cursor {
     file: TraceFile,
     buffer: Box<[u8]>,
-    /// The unread part of the buffer.
+    /// Bounds of the unread part of the buffer.
     from: usize,
     to: usize,
-    /// Where in the file the byte after `to` stands.
+    /// Offset in the file of the byte after `to`.
     ahead: u64,
-    /// Where the part ends.
+    /// Offset of the end of the part.
     limit: u64,
 }
 
 impl Cursor {
-    /// Over the bytes `from..limit` of `file`, with a buffer of at most `buffer` bytes (at least 64).
+    /// Covers the bytes `from..limit` of `file`, with a buffer of at most `buffer` bytes (at least 64).
     pub fn new(file: TraceFile, from: u64, limit: u64, buffer: usize) -> Cursor {
         let length = limit.saturating_sub(from).clamp(64, buffer.max(64) as u64) as usize;
         Cursor { file, buffer: vec![0; length].into(), from: 0, to: 0, ahead: from, limit }
@@ -93,22 +93,22 @@ impl Cursor {
         self.file.name.clone()
     }
 
-    /// Where in the file the next byte stands.
+    /// Offset of the next byte in the file.
     pub fn position(&self) -> u64 {
         self.ahead - (self.to - self.from) as u64
     }
 
-    /// How many bytes are left.
+    /// Number of bytes that are left.
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.position())
     }
 
-    /// An error at this place.
+    /// Error at the current position.
     pub fn error(&self, reason: impl Into<String>) -> TraceError {
         TraceError::at(&*self.file.name, self.position(), reason)
     }
 
-    /// An error at `offset`.
+    /// Error at `offset`.
     pub fn error_at(&self, offset: u64, reason: impl Into<String>) -> TraceError {
         TraceError::at(&*self.file.name, offset, reason)
     }
@@ -152,34 +152,34 @@ impl Cursor {
         self.error(format!("{what} needs {needed} bytes, but {} are left: the trace is cut off", self.left()))
     }
 
-    /// One byte.
+    /// Reads one byte.
     #[inline]
     pub fn u8(&mut self, what: &'static str) -> Result<u8, TraceError> {
         Ok(self.take::<1>(what)?[0])
     }
-    /// Two bytes.
+    /// Reads two bytes.
     #[inline]
     pub fn u16(&mut self, what: &'static str) -> Result<u16, TraceError> {
         Ok(u16::from_be_bytes(self.take(what)?))
     }
-    /// Four bytes.
+    /// Reads four bytes.
     #[inline]
     pub fn u32(&mut self, what: &'static str) -> Result<u32, TraceError> {
         Ok(u32::from_be_bytes(self.take(what)?))
     }
-    /// Four bytes with a sign.
+    /// Reads four bytes as a signed number.
     #[inline]
     pub fn i32(&mut self, what: &'static str) -> Result<i32, TraceError> {
         Ok(i32::from_be_bytes(self.take(what)?))
     }
-    /// Eight bytes.
+    /// Reads eight bytes.
     #[inline]
     pub fn u64(&mut self, what: &'static str) -> Result<u64, TraceError> {
         Ok(u64::from_be_bytes(self.take(what)?))
     }
 
-    /// The count (4 bytes) of a list whose elements take at least `element` bytes each: never more
-    /// than the file can still hold, so that a damaged count cannot ask for memory.
+    /// Reads the count (4 bytes) of a list whose elements take at least `element` bytes each. Fails if the rest of
+    /// the file cannot hold it, so that a damaged count cannot use up memory.
     pub fn count(&mut self, element: u64, what: &'static str) -> Result<usize, TraceError> {
         let at = self.position();
         let count = self.i32(what)?;

@@ -1,15 +1,15 @@
-//! Lines of a text file, or of a part of one: numbered, read in blocks, of bounded length.
+//! Lines of a text file, or of a part of one: numbered, read in blocks, and of bounded length.
 
 use std::sync::Arc;
 
 use super::error::TraceError;
 use super::input::TraceFile;
 
-/// What all that are open at once hold together, and the most and the least that one reads at once \[bytes\].
+/// Memory of all readers that are open at once, and the largest and smallest block that one of them reads \[bytes\].
 const BUFFERS: usize = 256 << 20;
 const LARGEST_BLOCK: usize = 64 << 10;
 const SMALLEST_BLOCK: usize = 4 << 10;
-/// A longer line is no line of a trace \[bytes\]: an all-to-all of a million ranks fits.
+/// Longest line that is taken for one of a trace \[bytes\]: an all-to-all of a million ranks fits.
 const LONGEST: usize = 32 << 20;
 
 /// A part of a file: whole lines.
@@ -17,49 +17,49 @@ const LONGEST: usize = 32 << 20;
 pub struct Part {
     /// The file.
     pub file: TraceFile,
-    /// Where the part begins and ends \[bytes\].
+    /// Offset of its begin \[bytes\].
     pub from: u64,
-    /// Where it ends.
+    /// Offset of its end \[bytes\].
     pub to: u64,
-    /// How many lines of the file stand before it.
+    /// Number of lines of the file before it.
     pub lines_before: u64,
 }
 
 impl Part {
-    /// All of a file.
+    /// Covers a whole file.
     pub fn whole(file: TraceFile) -> Part {
         let to = file.bytes.size();
         Part { file, from: 0, to, lines_before: 0 }
     }
 }
 
-/// Walks through the lines of a part.
+/// Reads the lines of a part.
 pub struct Lines {
     part: Part,
     buffer: Vec<u8>,
-    /// The line: a part of the buffer; and what of the buffer is unread.
+    /// Bounds of the current line, and of the unread part, in the buffer.
     line: (usize, usize),
     unread: (usize, usize),
-    /// Where in the file the byte after the buffer stands.
+    /// Offset in the file of the byte after the buffer.
     ahead: u64,
     number: u64,
     block: usize,
 }
 
 impl Lines {
-    /// Before the first line of `part`.
+    /// Begins before the first line of `part`.
     pub fn new(part: Part) -> Lines {
         Lines::one_of(1, part)
     }
 
-    /// The same where as many as `readers` are open at once, and have to share the memory.
+    /// Like `new`, for one of `readers` that are open at once and share the memory.
     pub fn one_of(readers: u32, part: Part) -> Lines {
         let (ahead, number) = (part.from, part.lines_before);
         let block = (BUFFERS / readers.max(1) as usize).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
         Lines { part, buffer: Vec::new(), line: (0, 0), unread: (0, 0), ahead, number, block }
     }
 
-    /// Goes to the next line, if there is one.
+    /// Goes to the next line. Returns false at the end.
     pub fn advance(&mut self) -> Result<bool, TraceError> {
         let mut seen = 0;
         let end = loop {
@@ -87,7 +87,7 @@ impl Lines {
         Ok(true)
     }
 
-    /// Reads more behind what is unread; whether there was more.
+    /// Reads more behind the unread part. Returns false at the end of the part.
     fn refill(&mut self) -> Result<bool, TraceError> {
         let left = self.part.to.saturating_sub(self.ahead);
         if left == 0 {
@@ -113,18 +113,18 @@ impl Lines {
         Ok(read > 0)
     }
 
-    /// The line, without its end.
+    /// Text of the line, without its line break.
     pub fn text(&self) -> &str {
         let line = std::str::from_utf8(&self.buffer[self.line.0..self.line.1]).unwrap_or_default();
         line.strip_suffix('\r').unwrap_or(line)
     }
 
-    /// Its number in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Where in the file the next line begins \[bytes\].
+    /// Offset of the next line in the file \[bytes\].
     pub fn position(&self) -> u64 {
         self.ahead - (self.unread.1 - self.unread.0) as u64
     }
@@ -134,13 +134,13 @@ impl Lines {
         self.part.file.name.clone()
     }
 
-    /// How much of the part has been read \[0..1\].
+    /// Fraction of the part that has been read \[0..1\].
     pub fn share_read(&self) -> f64 {
         let all = (self.part.to - self.part.from).max(1) as f64;
         (self.position() - self.part.from) as f64 / all
     }
 
-    /// An error in this line.
+    /// Error in this line.
     pub fn error(&self, reason: impl std::fmt::Display) -> TraceError {
         TraceError::in_line(&*self.part.file.name, self.number, reason)
     }

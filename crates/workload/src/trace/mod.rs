@@ -55,19 +55,19 @@ pub use input::{ReadAt, TraceFile};
 pub use replay::{Mode, Replay, ReplayOptions, Wildcards, replay};
 pub use set::{Alone, Clocks, RankSummary, RecordedCall, Summary, TraceSet};
 
-/// An opened run, shared by those who read from it.
+/// An opened run, shared by all that read from it.
 pub type SharedSet = Arc<dyn TraceSet>;
 
-/// How one trace format is known and opened.
+/// Detection and opening of one trace format.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// True if this file is one of the format, by its first bytes.
+    /// True if this file is of the format, by its first bytes.
     pub recognise: fn(&TraceFile) -> Result<bool, TraceError>,
-    /// Opens a set: all the files that the user named, those of other formats among them.
+    /// Opens a set, given all files that the user named, also those of other formats.
     pub open: fn(Vec<TraceFile>) -> Result<SharedSet, TraceError>,
 }
 
-/// Every trace format.
+/// All trace formats.
 pub const FORMATS: &[Entry<Format>] = &[
     dumpi::FORMAT,
     hct::FORMAT,
@@ -80,7 +80,7 @@ pub const FORMATS: &[Entry<Format>] = &[
     scalatrace::FORMAT,
 ];
 
-/// Opens the recorded run that these files hold, in whatever known format.
+/// Opens the recorded run that these files hold, in any known format.
 pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {
     for format in FORMATS {
         for file in &files {
@@ -97,7 +97,8 @@ pub fn recognise(files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {
     Err(TraceError::new(name, format!("not a trace in a known format; known: {}", known.join(", "))))
 }
 
-/// The same of a set of which a user has named one file: its format is taken, whatever else stands beside it.
+/// Like [`recognise`], for a file that a user has named and the files beside it: the format is that of the named
+/// file.
 pub fn recognise_named(named: &Path, files: Vec<TraceFile>) -> Result<SharedSet, TraceError> {
     if let Some(file) = files.iter().find(|file| Path::new(&*file.name).file_name() == named.file_name()) {
         for format in FORMATS {

@@ -1,13 +1,13 @@
-//! A rank's clock, which only runs forwards.
+//! Clock of a rank, made monotonic.
 //!
 //! ```text
 //! begin' = max(begin, end' of the call before)
 //! end'   = max(end, begin')
 //! ```
 //!
-//! On one rank a call begins when the one before it has returned, and returns when it has begun. Where a recording says
-//! otherwise its clock was set back meanwhile (or several threads called), and nobody knows how much time went by. A replay
-//! takes it to have been none: nothing is computed until the clock is where it had been.
+//! On one rank a call begins after the previous one has returned, and returns after it has begun. A recording that
+//! says otherwise had its clock set back meanwhile (or several threads called), so the elapsed time is unknown. A
+//! replay assumes none: nothing is computed until the clock is back where it had been.
 
 use engine::Time;
 
@@ -17,15 +17,15 @@ use super::set::RecordedCall;
 const ASSUMED: &str = "its clock runs backwards there, and a replay takes it to stand still until it is where it had \
                        been ('hopcast trace lint' lists such calls)";
 
-/// The clock of one rank, as far as its calls have come.
+/// Latest time of one rank's clock.
 #[derive(Debug, Default, Clone)]
 pub struct MonotonicClock {
-    /// Time at which the last call returned, and its name.
+    /// End and name of the last call.
     last: Option<(Time, &'static str)>,
 }
 
 impl MonotonicClock {
-    /// The next call with times that are no earlier than those before it; why they had to be moved, if they had.
+    /// Makes the times of the next call monotonic; with the reason for a change, if there was one.
     pub fn call(&mut self, recorded: RecordedCall) -> (RecordedCall, Option<String>) {
         let RecordedCall { name, begin, end } = recorded;
         let (now, before) = self.last.unwrap_or((Time::ZERO, ""));
@@ -43,12 +43,12 @@ impl MonotonicClock {
     }
 }
 
-/// Warning of a replay about a rank's first call with such a `cause`, as it was recorded.
+/// Warning about a rank's first call whose clock ran backwards for this `cause`, as it was recorded.
 pub fn warning(call: &RecordedCall, rank: u32, cause: &str) -> String {
     format!("{} of rank {rank}, at {:.9} s of the trace, {cause}: {ASSUMED}", call.name, call.begin.seconds())
 }
 
-/// Keeps the first of these warnings, which says for all ranks what is assumed, and all others.
+/// Keeps the first of these warnings, which states the assumption for all ranks, and all other warnings.
 pub fn said_once<T>(warnings: &mut Vec<T>, text: impl Fn(&T) -> &str) {
     let mut said = false;
     warnings.retain(|one| !text(one).ends_with(ASSUMED) || !std::mem::replace(&mut said, true));

@@ -1,13 +1,13 @@
-//! Work ahead of a replay: what the calls of rank 0 come to, by the messages that each is for it.
+//! Estimate of a replay's total work: the calls of rank 0, weighted by the messages of each.
 //!
 //! ```text
 //! work(call) = 1 + messages,   messages = 1 for a send, ⌈log2 n⌉ for a collective,
 //!                              n - 1 for an all-to-all of blocks of more than 256 B
 //! ```
 //!
-//! The trace is read ahead as far as [`MOST_CALLS`]; of a longer one, the part that was read stands for the rest.
-//! Assumes that ranks advance together, that communicators have all n ranks, and that a message is as much work
-//! whatever its length: good enough for the time left.
+//! At most [`MOST_CALLS`] of the trace are read; of a longer trace, this part stands for the rest. Assumes that ranks
+//! advance together, that communicators have all n ranks, and that the work of a message does not depend on its
+//! length: good enough to estimate the time left.
 
 use std::cell::OnceCell;
 
@@ -19,14 +19,14 @@ use mpi::{Issued, Op};
 use super::error::TraceError;
 use super::set::RankCalls;
 
-/// A second of reading, at most.
+/// Most calls to read, which takes at most about a second.
 const MOST_CALLS: u64 = 1 << 21;
-/// Libraries exchange such blocks by Bruck's algorithm: MPICH those of up to 256 B.
+/// Longest block that libraries exchange by Bruck's algorithm; 256 B in MPICH.
 const SHORT_BLOCK: Bytes = Bytes(256);
-/// Numbers below are those of the world and of a rank alone.
+/// First number of a new communicator: lower ones are the world and MPI_COMM_SELF.
 const FIRST_COMM: u32 = 2;
 
-/// Work of rank 0 in the calls that it has been given, and in all.
+/// Work of rank 0: in the operations issued so far, and in total.
 #[derive(Default)]
 pub struct Outlook {
     ranks: u32,
@@ -35,17 +35,18 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// Outlook of a run of so many ranks, at its beginning.
+    /// Begins the outlook of a run of `ranks` ranks.
     pub fn new(ranks: u32) -> Outlook {
         Outlook { ranks, ..Outlook::default() }
     }
 
-    /// The rank is given `op`.
+    /// Counts `op`, which rank 0 has been given.
     pub fn give(&mut self, op: &Op) {
         self.given += work(op, self.ranks);
     }
 
-    /// The work so far, and that of all of the calls that `open` gives, for all ranks alike; `None` if they cannot be read.
+    /// Issued and total work; `open` gives the calls that the total is summed over, and the sums count for all ranks
+    /// alike. `None` if the calls cannot be read.
     pub fn issued(&self, open: impl FnOnce() -> Result<Box<dyn RankCalls>, TraceError>) -> Option<Issued> {
         let all = *self.all.get_or_init(|| self.read(&mut *open().ok()?).ok());
         let ranks = f64::from(self.ranks);
@@ -66,7 +67,7 @@ impl Outlook {
     }
 }
 
-/// Work of `op` for one of so many ranks.
+/// Work of `op` for one of `ranks` ranks.
 fn work(op: &Op, ranks: u32) -> f64 {
     let rounds = f64::from(ranks.next_power_of_two().trailing_zeros());
     let messages = match op {

@@ -53,20 +53,20 @@ pub enum Mode {
     /// The end of the call before, and the recorded computing between the two.
     #[default]
     Dependencies,
-    /// Its recorded start, or the end of the call before if that is later.
+    /// Its recorded start, or the end of the previous call if that is later.
     Timestamps,
     /// Like `Timestamps`, but no computing is cut short: the call is later instead.
     ShiftedTimestamps,
-    /// The end of the call before: nothing is computed.
+    /// The end of the previous call, without computing.
     NoCompute,
-    /// The recorded computing before it, whatever the calls before wait for.
+    /// The recorded computing before it, without waiting for earlier calls.
     NoDependencies,
-    /// Nothing: all at time zero.
+    /// Time zero, for all calls.
     None,
 }
 
 impl Mode {
-    /// Every mode with its name on the command line.
+    /// All modes, with their names on the command line.
     pub const ALL: &[(&str, Mode)] = &[
         ("dependencies", Mode::Dependencies),
         ("timestamps", Mode::Timestamps),
@@ -77,35 +77,35 @@ impl Mode {
     ];
 }
 
-/// Message that a wildcard receive takes.
+/// Message that a wildcard receive matches.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Wildcards {
-    /// That of the recorded source.
+    /// The message of the recorded source.
     #[default]
     Recorded,
-    /// First message that comes in the replay.
+    /// The first message that arrives in the replay.
     Anew,
 }
 
-/// How to replay.
+/// Options of a replay.
 #[derive(Debug, Clone)]
 pub struct ReplayOptions {
     /// Rule for the start of calls.
     pub mode: Mode,
-    /// How the hosts' clocks are read.
+    /// Alignment of the hosts' clocks.
     pub clocks: Clocks,
-    /// Messages that wildcard receives take.
+    /// Messages that wildcard receives match.
     pub wildcards: Wildcards,
-    /// True if the replay is held to the logical clocks of the recorded run.
+    /// Check of the replay against the logical clocks of the recorded run.
     pub check: Check,
-    /// Computing between calls, if any.
+    /// Source of the computing times between calls.
     pub computing: Computing,
-    /// The factor on all that is computed, 0 or more: recorded times, and operations.
+    /// Factor on all computing, 0 or more: on recorded times, and on counted operations.
     pub scale: f64,
 }
 
 impl Default for ReplayOptions {
-    /// As recorded.
+    /// Replays the run as it was recorded.
     fn default() -> ReplayOptions {
         ReplayOptions {
             mode: Mode::default(),
@@ -126,15 +126,15 @@ pub struct Replay {
     ranks: Vec<RankReplay>,
     error: Option<TraceError>,
     outlook: Outlook,
-    /// Time that every rank spends in MPI_Finalize besides waiting.
+    /// Time that every rank spends in MPI_Finalize without waiting.
     shutdown: Duration,
-    /// A warning about the recorded times of different ranks, until it is given with those of rank 0.
+    /// Warning about the recorded times of different ranks, until it is reported with those of rank 0.
     clocks: Option<String>,
-    /// Warnings of the lowest ranks, with the rank, ascending.
+    /// Warnings of the lowest ranks, ascending by rank.
     warnings: Vec<(Rank, String)>,
 }
 
-/// More warnings of the same replay than this say no more.
+/// Largest number of warnings that a replay reports.
 const WARNINGS: usize = 8;
 
 /// State of one rank.
@@ -142,17 +142,17 @@ struct RankReplay {
     calls: Calls,
     /// Operations up to and including the next call, in reverse order.
     held: Vec<Op>,
-    /// The call that the rank stands in, or stood in last, and its number from 1.
+    /// Current or last call of the rank, and its number from 1.
     call: Option<RecordedCall>,
     number: u64,
-    /// True if the operation before makes a communicator.
+    /// True if the previous operation creates a communicator.
     makes_comm: bool,
-    /// How much later its clock starts than the first one of its host.
+    /// Delay of its clock's start after the first one of its host.
     starts_after: Duration,
-    /// Order by the recorded run's logical clocks.
+    /// State of the check against the recorded run's logical clocks.
     causality: Option<Box<Causality>>,
     time: MonotonicClock,
-    /// A warning that its clock runs backwards: of its first call that shows it.
+    /// Warning about its first call that shows that its clock runs backwards.
     backwards: Option<String>,
 }
 
@@ -163,7 +163,7 @@ enum Calls {
     WithoutDependencies(Box<WithoutDependencies>),
 }
 
-/// A source that replays `set`.
+/// Makes a source that replays `set`.
 pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, TraceError> {
     set.replayable()?;
     if !set.timed() && matches!(options.mode, Mode::Timestamps | Mode::ShiftedTimestamps) {
@@ -199,7 +199,7 @@ pub fn replay(set: Arc<dyn TraceSet>, options: ReplayOptions) -> Result<Replay, 
     Ok(Replay { set, options, gaps, ranks, error: None, outlook, shutdown, clocks, warnings })
 }
 
-/// The recorded run's logical clocks, if the replay is held to them.
+/// Logical clocks of the recorded run, if the replay is checked against them.
 fn logical(set: &dyn TraceSet, options: &ReplayOptions) -> Result<Option<Arc<Logical>>, TraceError> {
     let has_order = !matches!(options.mode, Mode::None | Mode::NoDependencies);
     match &options.check {
@@ -208,7 +208,7 @@ fn logical(set: &dyn TraceSet, options: &ReplayOptions) -> Result<Option<Arc<Log
             Err(TraceError::new("--check-clocks", reason))
         }
         Check::On(logical) => Ok(logical.find(set, u64::MAX)?.then(|| logical.clone())),
-        // What is wrong with the trace, the replay finds itself.
+        // Errors in the trace are left to the replay, which finds them itself.
         Check::Short(logical) if has_order && set.ordered() => {
             Ok(logical.find(set, SHORT).unwrap_or(false).then(|| logical.clone()))
         }
@@ -217,18 +217,17 @@ fn logical(set: &dyn TraceSet, options: &ReplayOptions) -> Result<Option<Arc<Log
 }
 
 impl Replay {
-    /// Fault of the trace, if that is why the replay ended with [`Op::Abort`].
+    /// Error in the trace, if that is why the replay ended with [`Op::Abort`].
     pub fn take_error(&mut self) -> Option<TraceError> {
         self.error.take()
     }
 
-    /// Warnings to check before trusting the prediction, as far as ranks have come to their end: what the
-    /// lowest of them say.
+    /// Warnings of the lowest ranks, to check before trusting the prediction, as far as these ranks have finished.
     pub fn warnings(&self) -> &[(Rank, String)] {
         &self.warnings
     }
 
-    /// The same of replays that share the ranks of a run, whose warnings are `all`.
+    /// First warnings out of `all` those of several replays that share the ranks of a run.
     pub fn first(mut all: Vec<(u32, String)>) -> impl Iterator<Item = String> {
         all.sort_by_key(|(rank, _)| *rank);
         monotonic_clock::said_once(&mut all, |(_, text)| text);
@@ -279,27 +278,27 @@ impl Replay {
     }
 }
 
-/// How the trace of a rank is opened.
+/// Everything needed to open the trace of a rank.
 pub(super) struct Opening {
     set: Arc<dyn TraceSet>,
     pub(super) rank: Rank,
-    /// How it is replayed.
+    /// Options of the replay.
     pub(super) options: ReplayOptions,
     pub(super) gaps: Gaps,
 }
 
-/// See [`Opening`].
+/// Makes the [`Opening`] of a rank.
 fn opening(set: &Arc<dyn TraceSet>, rank: Rank, options: &ReplayOptions, gaps: Gaps) -> Opening {
     Opening { set: set.clone(), rank, options: options.clone(), gaps }
 }
 
 impl Opening {
-    /// Time at which its first call, at `begin`, is made: on the rank's own clock.
+    /// Begin of its first call in the replay, on the rank's own clock; `begin` is the recorded one.
     pub(super) fn first(&self, begin: Time) -> Time {
         Time(begin.0.saturating_sub(self.set.starts_after(self.rank).0))
     }
 
-    /// Its calls, from the first one on.
+    /// Opens its calls, from the first one on.
     pub(super) fn calls(&self) -> Result<Box<dyn RankCalls>, TraceError> {
         match self.options.wildcards {
             Wildcards::Recorded => self.set.calls(self.rank, self.options.clocks),
@@ -325,13 +324,14 @@ impl Source for Replay {
         Some(format!("call #{} {} at {:.6} s of the trace", state.number, call.name, call.begin.seconds()))
     }
 
-    /// The recorded function: an MPI_Waitsome is replayed as a wait for the requests that it completed.
+    /// Function of the recorded call, since an MPI_Waitsome, for example, is replayed as a wait for the requests that
+    /// it completed.
     fn function(&self, rank: Rank) -> Option<&'static str> {
         let state = &self.ranks[rank.0 as usize];
         matches!(state.calls, Calls::InOrder(_)).then_some(state.call?.name)
     }
 
-    /// Calls of rank 0: the ranks of one run advance together.
+    /// Issued operations of rank 0, as the ranks of a run advance together.
     fn issued(&self) -> Option<Issued> {
         let first = self.ranks.first()?;
         match &first.calls {
@@ -351,12 +351,12 @@ impl Source for Replay {
 }
 
 impl RankReplay {
-    /// A time of the recorded run, on the rank's own clock.
+    /// Converts a time of the recorded run to the rank's own clock.
     fn on_own_clock(&self, time: Time) -> Time {
         Time(time.0.saturating_sub(self.starts_after.0))
     }
 
-    /// Contradiction of the call that has returned with the recorded order.
+    /// Contradiction between the call that has returned and the recorded order, if there is one.
     fn contradiction(&mut self, done: &Completion) -> Option<String> {
         let causality = self.causality.as_mut().filter(|_| self.held.is_empty())?;
         causality.check(&self.call?, self.number, done)
@@ -387,7 +387,7 @@ impl RankReplay {
         }
         let before = self.call.replace(call);
         let op = match op {
-            // What is not simulated took its time on the recorded machine: none of it is communication here.
+            // The call is not simulated, and its recorded time is no communication.
             Op::Call(name, _) if mode == Mode::NoCompute => Op::Call(name, Duration::ZERO),
             op => op,
         };
@@ -397,8 +397,8 @@ impl RankReplay {
         };
         let [wait, compute] = match (mode, before) {
             (Mode::NoCompute, _) => [None, None],
-            // When its own clock says. How late that starts is how late MPI_Init ended there: no computing, and not the
-            // machine that is simulated.
+            // A call starts by the rank's own clock. The delay of its start is the time of MPI_Init there, which is
+            // neither computing nor a property of the simulated machine.
             (Mode::Dependencies, None) => [sleep(self.on_own_clock(call.begin), done.now), None],
             (Mode::Dependencies, Some(before)) => {
                 [None, gaps.work(call.begin.since(before.end), &known).map(Op::Compute)]
@@ -420,7 +420,7 @@ impl RankReplay {
     }
 }
 
-/// Does nothing until then, if that is to come.
+/// Sleeps until then; `None` if that time has passed.
 pub(super) fn sleep(until: Time, now: Time) -> Option<Op> {
     (until > now).then_some(Op::SleepUntil(until))
 }

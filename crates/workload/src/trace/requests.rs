@@ -1,5 +1,4 @@
-//! The requests of one rank: the trace's numbers, which grow or repeat as its MPI library pleased,
-//! become small dense ones.
+//! Requests of one rank: maps the trace's numbers, which depend on its MPI library, to small dense ones.
 
 use engine::hash::Map;
 use mpi::operation::Request;
@@ -20,8 +19,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// A request for what the trace calls `handle`. One that still has that number was completed by a
-    /// call that the trace does not have; its number in the simulation is never used again.
+    /// Begins a request for the trace's `handle`. An older request with that handle was completed by a call that the
+    /// trace lacks; its number in the simulation is never reused.
     pub fn begin(&mut self, handle: i64, persistent: bool) -> Request {
         let request = self.free.pop().unwrap_or_else(|| {
             self.next += 1;
@@ -31,12 +30,12 @@ impl Requests {
         request
     }
 
-    /// The request that the trace calls `handle`, if it is in use.
+    /// Request that the trace calls `handle`, if it is in use.
     pub fn get(&self, handle: i64) -> Option<Request> {
         self.in_use.get(&handle).map(|entry| entry.request)
     }
 
-    /// A wait for `handle`: a request that is not persistent is free after it.
+    /// Completes `handle`; a request that is not persistent is free afterwards.
     pub fn complete(&mut self, handle: i64) -> Option<Request> {
         let entry = *self.in_use.get(&handle)?;
         if !entry.persistent {
@@ -45,7 +44,7 @@ impl Requests {
         Some(entry.request)
     }
 
-    /// `handle` stands for nothing any more.
+    /// Releases `handle`.
     pub fn release(&mut self, handle: i64) -> Option<Request> {
         let request = self.in_use.remove(&handle)?.request;
         self.free.push(request);

@@ -1,11 +1,11 @@
-//! Replay without dependencies: what a simulation gets that knows a trace's messages, but not what they waited for.
+//! Replay without dependencies: the simulation of a trace whose messages are known, but not their dependencies.
 //!
-//! The trace is gone through three times: communicators are made (in the recorded order; they must be there), all
+//! Three passes over the trace: communicators are created (in the recorded order, since later calls need them), all
 //! receives are posted, then all sends and collectives are started, in the mode `none` at once, in `no-dependencies`
-//! with the recorded computing between them. Waits, tests and probes are left out; one wait at the end is for
-//! everything. Receives that the program cancelled are posted after all others, so that they take no message of those,
-//! and nothing that was cancelled is waited for. Requests take memory in proportion to the rank's messages, as they are
-//! all under way together.
+//! with the recorded computing between them. Waits, tests and probes are left out; one wait at the end covers
+//! everything. Receives that the program cancelled are posted after all others, so that they take no message of
+//! those, and nothing that was cancelled is waited for. Memory for requests grows with the number of the rank's
+//! messages, as all are in progress together.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,34 +30,34 @@ enum Pass {
     Over,
 }
 
-/// One rank's part of the replay.
+/// Replay of one rank.
 pub struct WithoutDependencies {
     open: Opening,
     calls: Box<dyn RankCalls>,
     pass: Pass,
-    /// Communicators that the first pass has made, in order; and how many of them this pass has come by.
+    /// Communicators that the first pass has created, in order; and the number of them that this pass has reached.
     comms: Vec<CommId>,
     seen: usize,
     makes_comm: bool,
-    /// Operation of each persistent request when started.
+    /// Operation that each persistent request starts.
     persistent: Map<Request, Op>,
-    /// Operations that come next, the last one first.
+    /// Operations to issue next, in reverse order.
     more: Vec<Op>,
-    /// How many sends and receives this pass has come by; of those of the first pass, the latest of each request, and
-    /// which were cancelled.
+    /// Number of sends and receives that this pass has reached; from the first pass, the latest of each request, and
+    /// the cancelled ones.
     messages: u64,
     latest: Map<Request, u64>,
     cancelled: BTreeSet<u64>,
-    /// Receives to be posted after all others.
+    /// Receives to post after all others.
     last: Vec<Op>,
-    /// How many operations have been started, and those that are not waited for.
+    /// Number of requests, and those that nothing waits for.
     requests: u32,
     unwaited: BTreeSet<Request>,
-    /// The call before, and the computing since the operation before.
+    /// Previous call, and the computing since the previous operation.
     call: Option<RecordedCall>,
     computed: Duration,
     time: MonotonicClock,
-    /// A warning that the clock runs backwards.
+    /// Warning that the clock runs backwards.
     backwards: Option<String>,
 }
 
@@ -123,7 +123,7 @@ impl WithoutDependencies {
         }
     }
 
-    /// Place of the rank, for reports of failures.
+    /// Position of the rank, for reports of failures.
     pub fn place(&self) -> String {
         match self.pass {
             Pass::Communicators => "making the trace's communicators".into(),
@@ -133,7 +133,7 @@ impl WithoutDependencies {
         }
     }
 
-    /// Those of the pass that is under way.
+    /// Warnings of the current pass.
     pub fn warnings(&self) -> Vec<String> {
         self.backwards.iter().cloned().chain(self.calls.warnings()).collect()
     }
@@ -155,7 +155,7 @@ impl WithoutDependencies {
         Ok(())
     }
 
-    /// Takes in the computing before a call, or that it is; gives what comes before it otherwise.
+    /// Accumulates the computing before a call, or the step's own. Returns computing that must be issued at once.
     fn compute(&mut self, step: &Step, done: &Completion) -> Option<Op> {
         if self.open.options.mode != Mode::NoDependencies || self.pass != Pass::Rest {
             return None;
@@ -169,7 +169,7 @@ impl WithoutDependencies {
         let gap = before.and_then(|_| self.open.gaps.work(gap, &self.calls.before()));
         match gap {
             Some(Work::Time(time) | Work::Polled(time)) => self.computed += time,
-            // Those of the platform's time, in a recording whose calls are in order.
+            // Computing at the platform's rate, in a recording with an order of calls.
             Some(work) => return Some(Op::Compute(work)),
             None => {}
         }
@@ -184,7 +184,7 @@ impl WithoutDependencies {
         }
     }
 
-    /// Part of this call that belongs into the pass.
+    /// Part of this call that belongs to the pass.
     fn translate(&mut self, op: Op) -> Option<Op> {
         match (self.pass, op) {
             (Pass::Communicators, op @ Op::NewComm(..)) => {
@@ -221,7 +221,7 @@ impl WithoutDependencies {
         }
     }
 
-    /// Starts what a persistent request is for; a receive of `whose`, if that is said.
+    /// Starts the operation of a persistent request; `whose` overrides the source and tag of a receive.
     fn start_persistent(&mut self, request: Request, whose: Option<(Peer, TagMatch)>) {
         let mut op = self.persistent.get(&request).cloned();
         if let (Some(Op::Receive(receive, _)), Some((from, tag))) = (&mut op, whose) {
@@ -231,7 +231,7 @@ impl WithoutDependencies {
         self.more.extend(started);
     }
 
-    /// Starts an operation under a request of its own, if it belongs into the pass.
+    /// Starts an operation under a new request, if it belongs to the pass.
     fn start(&mut self, op: Op) -> Option<Op> {
         if let Op::Send(_, start) | Op::Receive(_, start) = &op {
             self.messages += 1;

@@ -2,7 +2,7 @@
 
 use workload::trace::TraceFile;
 
-/// A number of seven bits a byte, the lowest first.
+/// Encodes a number with seven bits per byte, the lowest first.
 pub fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
@@ -21,7 +21,7 @@ fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
     [varint(field << 3 | 2), varint(value.len() as u64), value.to_vec()].concat()
 }
 
-/// One node in the making.
+/// A node under construction.
 #[derive(Clone)]
 pub struct Node(Vec<u8>);
 
@@ -30,41 +30,41 @@ impl Node {
         Node([number(1, id), bytes(2, b"a node"), number(3, kind)].concat())
     }
 
-    /// A computation of that many microseconds.
+    /// A computation of `us` microseconds.
     pub fn compute(id: u64, us: u64, on_cpu: bool) -> Node {
         let mut node = Node::new(id, 4);
         node.0.extend(number(7, us));
         node.attribute("is_cpu_op", 27, on_cpu.into())
     }
 
-    /// It comes after these, by data; the lists are packed.
+    /// Adds data dependencies on these nodes, as a packed list.
     pub fn after(mut self, nodes: &[u64]) -> Node {
         let list: Vec<u8> = nodes.iter().flat_map(|&node| varint(node)).collect();
         self.0.extend(bytes(5, &list));
         self
     }
 
-    /// It comes after this one, by control.
+    /// Adds a control dependency on this node.
     pub fn controlled_by(mut self, node: u64) -> Node {
         self.0.extend(number(4, node));
         self
     }
 
-    /// With a number as attribute, of the type that its field tells.
+    /// Adds an attribute that is a number, of the type that `field` stands for.
     pub fn attribute(mut self, name: &str, field: u64, value: u64) -> Node {
         let attribute = [bytes(1, name.as_bytes()), number(field, value)].concat();
         self.0.extend(bytes(10, &attribute));
         self
     }
 
-    /// With text as attribute.
+    /// Adds an attribute that is text.
     pub fn text(mut self, name: &str, value: &str) -> Node {
         let attribute = [bytes(1, name.as_bytes()), bytes(29, value.as_bytes())].concat();
         self.0.extend(bytes(10, &attribute));
         self
     }
 
-    /// With values of its inputs.
+    /// Adds values of the node's inputs.
     pub fn inputs(mut self, values: &str) -> Node {
         self.0.extend(bytes(8, &bytes(1, values.as_bytes())));
         self
@@ -93,7 +93,7 @@ impl Node {
     }
 }
 
-/// The file of `rank` of the run called "made".
+/// File of `rank` of the run called "made".
 pub fn file(rank: usize, nodes: &[Node]) -> TraceFile {
     let head = bytes(1, b"0.0.4");
     let mut content = [varint(head.len() as u64), head].concat();

@@ -1,15 +1,15 @@
-//! Random damage to files, for tests that readers do not trust them.
+//! Random damage to files, for tests of readers.
 
 /// xorshift64*: small, and good enough to choose what to break.
 pub struct Random(u64);
 
 impl Random {
-    /// That of one round: the same in every run.
+    /// Generator of one round, the same in every run.
     pub fn of(round: u64) -> Random {
         Random(round.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// A number below `bound`.
+    /// Random number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -20,7 +20,7 @@ impl Random {
 
 const NASTY: [u32; 8] = [0, 1, 2, 0x7f, 0xff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
-/// Breaks a few places of a file: cuts, flips, overwrites, doubles, takes out.
+/// Damages a few places of a file: truncates, flips, overwrites, duplicates, removes.
 pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(3) {
         let at = random.below(bytes.len().max(1));
@@ -37,7 +37,7 @@ pub fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
                 bytes.splice(to..to, piece);
             }
             5 => drop(bytes.drain(at.min(bytes.len())..(at + random.below(64)).min(bytes.len()))),
-            // A number function in the body: the index at the end stays whole.
+            // Changes a function number in the body; the index at the end stays valid.
             _ if bytes.len() > 20 => {
                 let at = 16 + random.below(bytes.len() - 18);
                 bytes[at..at + 2].copy_from_slice(&(random.below(300) as u16).to_be_bytes());

@@ -1,5 +1,5 @@
-//! Drives a source by hand, without a network: sends are buffered, everything takes no time, but
-//! receives wait for their messages and collectives for their members.
+//! Drives a source without a network: sends are buffered, receives wait for their messages and collectives for their
+//! members, and everything else takes no time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,12 +26,12 @@ type Key = (u32, u32, u32);
 
 #[derive(Default)]
 struct Mailbox {
-    /// How many messages of a kind wait to be received.
+    /// Number of messages of each envelope that wait to be received.
     arrived: BTreeMap<Key, usize>,
-    /// Receives that wait, with their requests: those of one kind of message, and wildcards.
+    /// Posted receives with their requests: those of one envelope, and wildcards.
     posted: BTreeMap<Key, VecDeque<Option<Request>>>,
     wildcards: Vec<(Receive, Option<Request>)>,
-    /// Requests begun, and whether they are complete.
+    /// Requests that have begun; true for complete ones.
     complete: BTreeMap<u32, bool>,
     /// True if a blocking receive waits.
     blocked: bool,
@@ -91,7 +91,7 @@ impl Mailbox {
         }
     }
 
-    /// Which requests a wait or test finds complete.
+    /// Requests that a wait or test finds complete.
     fn collect(&self, op: &Op, done: &mut Completion) {
         done.done.clear();
         if let Op::Wait(requests, until) | Op::Test(requests, until) = op {
@@ -115,10 +115,10 @@ impl Mailbox {
     }
 }
 
-/// The members of the communicators that each rank has made of listed members, by number.
+/// Members of the communicators that each rank has created from a list of members, by number.
 type Members = Vec<BTreeMap<u32, Vec<u32>>>;
 
-/// The operation with ranks of the world for those of its communicator.
+/// Operation with ranks of its communicator translated to ranks of the world.
 fn in_world(op: Op, rank: usize, members: &Members) -> Op {
     let peer = |peer: Peer, comm: CommId| match (peer, members[rank].get(&comm.0)) {
         (Peer::Rank(_), _) if comm == CommId::SELF => Peer::Rank(rank as u32),
@@ -136,7 +136,7 @@ fn in_world(op: Op, rank: usize, members: &Members) -> Op {
     }
 }
 
-/// Runs all ranks to the end, or until nobody can go on.
+/// Runs all ranks to the end, or until no rank can go on.
 pub fn run(source: &mut dyn Source, ranks: u32) -> Run {
     let mut run = Run {
         ops: vec![Vec::new(); ranks as usize],
@@ -211,7 +211,7 @@ fn advance(op: &Op, done: &mut Completion, comms: &mut u32) {
         Op::Compute(Work::Time(time) | Work::Polled(time)) | Op::Call(_, time) => {
             done.now = later(done.now, *time)
         }
-        // Its members make it in an order of their own, but with the same tag.
+        // Members create it in an order of their own, but with the same tag.
         Op::NewComm(_, NewComm::CreateGroup(_, tag)) => done.comm = CommId(1000 + tag),
         Op::NewComm(..) => {
             done.comm = CommId(*comms);

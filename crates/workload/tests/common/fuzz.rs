@@ -1,5 +1,5 @@
-//! Rounds of a test that breaks files: the same in every run, or, with `HOPCAST_FUZZ_SECONDS=60`, for that long from
-//! a different start each time.
+//! Rounds of a test that damages files: the same in every run, or, with `HOPCAST_FUZZ_SECONDS=60`, for that long from
+//! a different seed each time.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,7 +9,7 @@ use workload::trace::{self, Clocks, Mode, ReplayOptions, TraceError, TraceFile};
 use super::damage::Random;
 use super::drive;
 
-/// Calls `try_one` that often, with numbers of its own each time; it says whether the files were read.
+/// Calls `try_one` in each round, with different random numbers; it returns `Ok` if the files were read.
 #[allow(clippy::disallowed_methods)] // asked for seconds, a test needs a clock
 #[track_caller]
 pub fn each(rounds: u64, mut try_one: impl FnMut(&mut Random) -> Result<(), ()>) {
@@ -34,7 +34,7 @@ pub fn each(rounds: u64, mut try_one: impl FnMut(&mut Random) -> Result<(), ()>)
     }
 }
 
-/// Everything that hopcast does with a trace.
+/// Uses a trace in every way that hopcast offers.
 pub fn use_all(files: Vec<TraceFile>) -> Result<(), TraceError> {
     let opened = trace::recognise(files)?;
     opened.summary(Clocks::Aligned)?;

@@ -1,4 +1,4 @@
-//! Helpers of the tests on recorded traces: place of the data, and how it is unpacked.
+//! Helpers of the tests on recorded traces: find and unpack the data.
 #![allow(dead_code)] // each test takes what it needs
 
 pub mod chakra;
@@ -31,7 +31,7 @@ pub fn file(path: &Path) -> TraceFile {
     TraceFile::new(path.display().to_string(), std::fs::read(path).unwrap())
 }
 
-/// The files in a folder, sorted by name.
+/// Files in a folder, sorted by name.
 pub fn folder(path: &Path) -> Vec<TraceFile> {
     let mut files: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -74,7 +74,7 @@ pub fn csv(path: &Path) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect()).collect()
 }
 
-/// The whole of a file in memory, for tests that damage it.
+/// Contents of a file, for tests that damage it.
 pub fn content(file: &TraceFile) -> Vec<u8> {
     file.peek(0, file.bytes.size() as usize).unwrap()
 }

@@ -1,11 +1,11 @@
-//! Writes small OTF2 archives, as the format is described in the reader.
+//! Writes small OTF2 archives, in the format that the reader documents.
 
 use workload::trace::TraceFile;
 
-/// Ticks of the clock in a second: one is a microsecond.
+/// Ticks of the clock per second: one is a microsecond.
 pub const RESOLUTION: u64 = 1_000_000;
 
-/// The MPI functions, by the numbers of their regions.
+/// MPI functions, by the numbers of their regions.
 pub const FUNCTIONS: &[&str] = &[
     "MPI_Init",
     "MPI_Send",
@@ -27,7 +27,7 @@ pub const FUNCTIONS: &[&str] = &[
     "MPI_Reduce_scatter",
 ];
 
-/// A file in the making, in chunks that are never filled.
+/// A file under construction, in chunks that are never filled.
 #[derive(Clone)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -55,7 +55,7 @@ impl Writer {
         self.bytes.extend(bytes);
     }
 
-    /// A compressed number: 0 is one byte of zero, as is the largest with 255.
+    /// Encodes a compressed number: zero, and the largest number (255), take one byte.
     pub fn number(&self, number: u64) -> Vec<u8> {
         let width = (8 - number.leading_zeros() as usize / 8).min(8);
         match number {
@@ -65,7 +65,7 @@ impl Writer {
         }
     }
 
-    /// A record with a length.
+    /// Writes a record with a length.
     pub fn record(&mut self, id: u8, body: &[Vec<u8>]) {
         let body = body.concat();
         self.bytes.push(id);
@@ -78,13 +78,13 @@ impl Writer {
         self.bytes.extend(body);
     }
 
-    /// A record of compressed numbers.
+    /// Writes a record of compressed numbers.
     pub fn numbers(&mut self, id: u8, numbers: &[u64]) {
         let body: Vec<_> = numbers.iter().map(|&number| self.number(number)).collect();
         self.record(id, &body);
     }
 
-    /// An event of one number.
+    /// Writes an event of one number.
     pub fn single(&mut self, id: u8, number: u64) {
         let number = self.number(number);
         self.bytes.push(id);
@@ -96,7 +96,7 @@ impl Writer {
         self.fixed(ticks, 8);
     }
 
-    /// The function is entered at `begin` and left at `end`; what happens in it stands between.
+    /// Writes a call of the function that is entered at `begin` and left at `end`, around its `events`.
     pub fn call(&mut self, name: &str, begin: u64, end: u64, events: impl FnOnce(&mut Writer)) {
         let region = FUNCTIONS.iter().position(|known| *known == name).unwrap() as u64;
         self.time(begin);
@@ -112,8 +112,8 @@ impl Writer {
     }
 }
 
-/// An archive called `NAME.otf2` whose ranks have these events; host h0 has the even ranks. Communicator 0
-/// is the world, 1 each process alone, 2 the world in reverse order.
+/// An archive called `NAME.otf2` whose ranks have these events; host h0 has the even ranks. Communicator 0 is the
+/// world, 1 each process alone, 2 the world in reverse order.
 pub fn archive(big: bool, events: Vec<Vec<u8>>) -> Vec<TraceFile> {
     let ranks = events.len() as u64;
     let mut anchor = Writer { bytes: vec![3, if big { 0x23 } else { 0x42 }], big };
@@ -132,7 +132,7 @@ pub fn archive(big: bool, events: Vec<Vec<u8>>) -> Vec<TraceFile> {
     ];
     for (rank, events) in events.into_iter().enumerate() {
         let mut local = Writer::new(big);
-        // The location's own numbers of communicators are those of all plus 10.
+        // The location's own numbers of communicators are those of the archive plus 10.
         let map = [vec![6], local.number(3), vec![1]].concat();
         let pairs: Vec<u8> =
             (0..3).flat_map(|comm| [local.number(10 + comm), local.number(comm)].concat()).collect();

@@ -1,16 +1,16 @@
-//! A small run in each format that is not DUMPI: two ranks that exchange a few messages.
+//! A small run in each format except DUMPI: two ranks that exchange a few messages.
 
 use workload::trace::TraceFile;
 
-/// A file of a sample: its name and its content.
+/// Files of a sample: names and contents.
 pub type Sample = Vec<(&'static str, Vec<u8>)>;
 
-/// As a reader gets them.
+/// Files of a sample, as a reader gets them.
 pub fn files(sample: &Sample) -> Vec<TraceFile> {
     sample.iter().map(|(name, content)| TraceFile::new(format!("run/{name}"), content.clone())).collect()
 }
 
-/// Every sample, with the name of its format.
+/// All samples, with the names of their formats.
 pub fn all() -> Vec<(&'static str, Sample)> {
     vec![
         ("simgrid", simgrid()),
@@ -23,7 +23,7 @@ pub fn all() -> Vec<(&'static str, Sample)> {
     ]
 }
 
-/// Every action that needs more than its keyword.
+/// Every action that takes arguments.
 pub fn simgrid() -> Sample {
     let rank = |rank: u32| {
         let other = 1 - rank;
@@ -64,7 +64,7 @@ pub fn simgrid() -> Sample {
     vec![("made0.txt", rank(0)), ("made1.txt", rank(1))]
 }
 
-/// As written before 3.22: no tags, capitals, waits for the last request, one file.
+/// A trace as written before 3.22: no tags, capitals, waits for the last request, one file.
 pub fn simgrid_untagged() -> Sample {
     let text = "0 init 1\n1 init 1\n0 Isend 1 1e3\n0 wait\n1 Irecv 0 1e3\n1 wait\n0 allReduce 10 1e6\n1 allReduce 10 1e6\n\
                 0 Irecv 1 5\n1 send 0 5 1\n0 waitAll\n0 finalize\n1 finalize\n";
@@ -96,9 +96,9 @@ tell requires think
 }
 ";
 
-/// Sample of GOAL, but for the second processor and the labels, in the binary form.
+/// GOAL sample in the binary form, without the second processor and the labels.
 pub fn goal_binary() -> Vec<u8> {
-    // Kind, peer, size, tag; then who waits for its end, and for its begin.
+    // Kind, peer, size, tag; then the nodes that wait for its end, and for its begin.
     type Node = (u8, u32, u64, u32, &'static [u32], &'static [u32]);
     let zero: [Node; 5] = [
         (3, 0, 1000, 0, &[1], &[]),
@@ -183,10 +183,10 @@ pub fn allprof() -> Sample {
     vec![("made-rank-0.txt", rank(0)), ("made-rank-1.txt", rank(1))]
 }
 
-/// Processor 0 starts with a broadcast, 1 answers, both go on.
+/// Processor 0 starts with a broadcast, processor 1 answers, and both go on.
 pub fn bigsim() -> Sample {
     const MACHINE: [u8; 16] = [0x10, 0xea, 0xbd, 0xf9, 1, 1, 2, 4, 8, 16, 1, 4, 8, 1, 1, 8];
-    // Message, length, what is sent (number, to, time, bytes), the events before it.
+    // Message, length, messages sent (number, to, time, bytes), dependencies.
     type Made<'a> = ((i32, i32), f64, &'a [(i32, i32, f64, i32)], &'a [i32]);
     let log = |events: &[Made]| {
         let mut out = (events.len() as u32).to_le_bytes().to_vec();
@@ -242,7 +242,7 @@ pub fn bigsim() -> Sample {
     vec![("bgTrace", overview), ("bgTrace0", file(zero)), ("bgTrace1", file(one))]
 }
 
-/// The stack that calls a function of ScalaTrace.
+/// Stack that calls a function of ScalaTrace.
 pub fn stack(function: u32) -> String {
     format!("45b8ad_{function:x}")
 }

@@ -1,11 +1,11 @@
-//! Writes small DUMPI files for tests. The layout of records comes from the reader's table, which the
-//! reference decodings hold to the format; the rest of the file is written out here.
+//! Writes small DUMPI files for tests. The layout of records comes from the reader's table, which the reference
+//! decodings check against the format; the rest of the file is written out here.
 
 use workload::trace::TraceFile;
 use workload::trace::dumpi::calls::{CALLS, COUNTED, END_OF_STREAM, Kind, number};
 use workload::trace::dumpi::record::Status;
 
-/// The value of an argument; arguments that are not given are 0 or empty.
+/// Value of an argument; arguments that are not given are 0 or empty.
 #[derive(Clone)]
 pub enum Value {
     Number(i64),
@@ -26,24 +26,24 @@ impl<const N: usize> From<[i32; N]> for Value {
     }
 }
 
-/// A status with this source and tag.
+/// Status with this source and tag.
 pub fn status(source: i32, tag: i32) -> Status {
     Status { bytes: 8, source, tag, cancelled: 0, error: 0 }
 }
 
-/// One rank's file.
+/// File of one rank.
 pub struct Writer {
     bytes: Vec<u8>,
     called: Vec<u32>,
 }
 
-/// Datatype 9 (MPI_INT) has 4 bytes, 14 (MPI_DOUBLE) 8; as on Hopper.
+/// Sizes of datatypes: number 9 (MPI_INT) has 4 bytes, 14 (MPI_DOUBLE) 8; as on Hopper.
 const SIZES: [u32; 28] =
     [0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20];
 const MAGIC: u64 = 0xffaa_dd44_554d_5049;
 
 impl Writer {
-    /// A file without calls. Its wall clock starts at 1000 s.
+    /// Begins a file without calls. Its wall clock starts at 1000 s.
     pub fn new() -> Writer {
         let mut writer = Writer { bytes: Vec::new(), called: vec![0; COUNTED] };
         writer.bytes.extend(MAGIC.to_be_bytes());
@@ -63,7 +63,7 @@ impl Writer {
         self.bytes.extend(text.as_bytes());
     }
 
-    /// A call from `begin` to `end` [µs after the start of the clock].
+    /// Adds a call from `begin` to `end` [µs after the start of the clock].
     pub fn call(&mut self, name: &str, begin: u64, end: u64, arguments: &[(&str, Value)]) -> &mut Writer {
         let function = number(name);
         if usize::from(function) < COUNTED {
@@ -106,7 +106,7 @@ impl Writer {
             (Comm | Datatype | Group | Win | File | Info | Errhandler | Keyval, Value::Number(n)) => {
                 self.short(n)
             }
-            // An empty list, text or status array of whatever kind.
+            // An empty list, text or status array of any kind.
             (
                 Ints | Requests | IoRequests | Datatypes | Infos | Distributions | Text | Texts | IntTable
                 | TextTable | Status | Statuses,
@@ -150,7 +150,7 @@ impl Writer {
         }
     }
 
-    /// The file, as of a rank on `host`.
+    /// Finishes the file of a rank on `host`.
     pub fn finish(mut self, host: &str) -> Vec<u8> {
         self.short(i64::from(END_OF_STREAM));
         let header = self.bytes.len() as u64;
@@ -178,7 +178,7 @@ impl Writer {
     }
 }
 
-/// A set of files, one for each rank, named as the tracer names them.
+/// Set of files, one for each rank, named as the tracer names them.
 pub fn set(ranks: Vec<Vec<u8>>) -> Vec<TraceFile> {
     ranks
         .into_iter()

@@ -86,7 +86,7 @@ const OVERHEADS: &[&str] = &[
     "MPI_Buffer_detach",
 ];
 
-/// Prefixes of the names of further functions whose recorded time is replayed.
+/// Prefixes of the names of further functions that take their recorded time.
 const HARMLESS: &[&str] = &[
     "MPI_Attr_",
     "MPI_Comm_create_errhandler",
@@ -109,7 +109,7 @@ const HARMLESS: &[&str] = &[
 pub struct Call<'a> {
     /// The function.
     pub name: &'static str,
-    /// Kinds of its arguments; `None` for one that takes its recorded time.
+    /// Kinds of its arguments; `None` for a function that takes its recorded time.
     roles: Option<&'static str>,
     /// Times of its call and its return \[ns\]: the same where one of them was not recorded.
     pub ns: [i64; 2],
@@ -185,7 +185,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The function called `name` whose time is replayed, if it is one.
+/// Canonical name of a function that takes its recorded time, or an error for one that cannot be replayed.
 fn overhead(name: &str) -> Result<&'static str, Reason> {
     let harmless = |known: &&str| HARMLESS.iter().any(|begin| known.starts_with(begin));
     let known = OVERHEADS.iter().copied().find(|known| *known == name);

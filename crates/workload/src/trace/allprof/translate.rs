@@ -1,4 +1,4 @@
-//! From lines to operations: one for each.
+//! Translates lines to operations, one for each.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::trace::set::{RankCalls, RecordedCall, Step};
 
 /// A larger message is a damaged count \[bytes\].
 const LARGEST_MESSAGE: u64 = 1 << 40;
-/// How far apart requests stand in an array: pointers of C, integers of Fortran \[bytes\].
+/// Distances between the elements of an array of requests: pointers in C, integers in Fortran \[bytes\].
 const STRIDES: [i64; 2] = [8, 4];
 
-/// Knowledge of a rank about the run.
+/// Facts about the run that a rank's translation needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// Which rank.
+    /// The rank.
     pub rank: u32,
     /// Number of ranks.
     pub ranks: u32,
@@ -37,9 +37,9 @@ pub struct Translator {
     run: Run,
     requests: Requests,
     tests: u64,
-    /// True if it has another number than its own in a communicator of all ranks.
+    /// True if the rank has another number than its own in a communicator of all ranks.
     renumbered: bool,
-    /// Result of the last call.
+    /// Reason why the last call's clock was taken for set back, if it was.
     set_back: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub fn sent(call: &Call) -> Result<Option<u64>, Reason> {
 }
 
 impl Translator {
-    /// Before the first of `lines`.
+    /// Makes the translator, which stands before the first of `lines`.
     pub fn new(lines: Lines, times: Times, run: Run) -> Translator {
         Translator {
             lines,

@@ -10,64 +10,64 @@ pub const MAGIC: [u8; 4] = [0x10, 0xea, 0xbd, 0xf9];
 /// The machine that wrote it: sizes of integers, little-endian, sizes of floating-point numbers, IEEE, the rest.
 const MACHINE: [u8; 12] = [1, 1, 2, 4, 8, 16, 1, 4, 8, 1, 1, 8];
 const MACHINE_BYTES: usize = 16;
-/// The version of the log whose events have this layout.
+/// Version of the log whose events have this layout.
 const VERSION: i32 = 6;
-/// The least that an event and a message take \[bytes\].
+/// Smallest sizes of an event and of a message \[bytes\].
 const LEAST_EVENT: usize = 127;
 const LEAST_MESSAGE: usize = 34;
 /// A longer event is a damaged time \[s\]: 100 days.
 const LONGEST_S: f64 = 8_640_000.0;
 
-/// What `bgTrace` says.
+/// Contents of the file `bgTrace`.
 #[derive(Debug, Clone, Copy)]
 pub struct Overview {
-    /// How many processors there are.
+    /// Number of processors.
     pub processors: u32,
-    /// In how many files.
+    /// Number of files that hold their logs.
     pub files: u32,
 }
 
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// The message that lets it begin: of which processor, and its number there.
+    /// Message that triggers the event: the sending processor, and the message's number there.
     pub message: Option<(u32, u32)>,
-    /// How long it takes.
+    /// Duration of the event.
     pub length: Duration,
-    /// When it began and ended where it was recorded \[s\].
+    /// Recorded begin and end on the emulating machine \[s\].
     pub times_s: [f64; 2],
-    /// What it sends.
+    /// Messages that it sends.
     pub sends: Vec<Sent>,
-    /// The events that must be over before it begins.
+    /// Events that must end before it begins.
     pub before: Vec<u32>,
 }
 
-/// One message on its way out.
+/// A message that an event sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {
-    /// Its number.
+    /// Number of the message at its sender.
     pub number: u32,
-    /// To whom.
+    /// Receivers.
     pub to: Destination,
-    /// When it goes, from the begin of the event.
+    /// Time of the send, relative to the begin of the event.
     pub at: Duration,
-    /// Its length \[bytes\].
+    /// Length \[bytes\].
     pub bytes: u32,
 }
 
-/// To whom a message goes.
+/// Receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// One processor.
     One(u32),
-    /// All of them.
+    /// All processors.
     All,
-    /// All but one.
+    /// All processors but one.
     AllBut(u32),
 }
 
 impl Destination {
-    /// The processors, of so many.
+    /// Receiving processors, out of `processors`.
     pub fn of(self, processors: u32) -> impl Iterator<Item = u32> {
         let range = match self {
             Destination::One(one) => one..one + 1,
@@ -77,7 +77,7 @@ impl Destination {
     }
 }
 
-/// Walks through bytes of a file that are in memory.
+/// Reads bytes of a file that are in memory, front to back.
 struct Reader<'a> {
     file: &'a TraceFile,
     from: u64,
@@ -120,7 +120,7 @@ impl Reader<'_> {
         u32::try_from(number).map_err(|_| self.error(format!("{what} is {number}, below zero")))
     }
 
-    /// The length of a list whose elements take at least `least` bytes each: never more than there can be.
+    /// Length of a list whose elements take at least `least` bytes each; an error if the file cannot hold it.
     fn count(&mut self, least: usize, what: &str) -> Result<usize, TraceError> {
         let count = self.natural(what)? as usize;
         if count.saturating_mul(least) > self.bytes.len() - self.at {
@@ -132,12 +132,12 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the file begins as those of BigSim do.
+/// True if the file begins with BigSim's magic.
 pub fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(file.peek(0, 4)? == MAGIC)
 }
 
-/// Reads the machine, which must be one whose numbers are known.
+/// Reads the description of the writing machine, which must be one whose number formats are known.
 fn machine(reader: &mut Reader) -> Result<(), TraceError> {
     let found: [u8; MACHINE_BYTES] = reader.take("the description of the machine")?;
     if found[4..] != MACHINE {
@@ -174,7 +174,7 @@ pub fn overview(file: &TraceFile) -> Result<Overview, TraceError> {
     Ok(Overview { processors, files })
 }
 
-/// Where in a file the logs of its processors stand \[bytes\]: from, and to at most.
+/// Byte ranges of the processors' logs within a file \[bytes\]: begin, and an upper bound of the end.
 pub fn places(file: &TraceFile) -> Result<Vec<(u64, u64)>, TraceError> {
     let mut reader = Reader::new(file, 0, u64::from(u32::MAX).min(file.bytes.size()))?;
     machine(&mut reader)?;
@@ -255,12 +255,12 @@ fn sent(reader: &mut Reader, begin: f64, longest: Duration, processors: u32) -> 
     Ok(Sent { number, to, at, bytes })
 }
 
-/// Marks and prints of the program within an event: passed over.
+/// Skips the marks and prints of the program within an event.
 fn marks(reader: &mut Reader) -> Result<(), TraceError> {
     for _ in 0..reader.count(13, "the marks of an event")? {
         let [kind] = reader.take("the kind of a mark")?;
         reader.f64("the time of a mark")?;
-        // Of Projections: a number. Others: a text.
+        // A mark of Projections is a number, all others are texts.
         let length = reader.natural("a mark")? as usize;
         if kind != 1 {
             if length > reader.bytes.len() - reader.at {

@@ -1,4 +1,4 @@
-//! A log: its files, and the schedule of each processor.
+//! The files of a log, and the schedule that is made of each processor's events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub const FORMAT: Entry<Format> = Entry {
 /// A log.
 pub struct BigsimSet {
     files: Vec<TraceFile>,
-    /// Of each processor: its file, and where in it.
+    /// For each processor the index of its file and the byte range of its log there.
     places: Vec<(usize, (u64, u64))>,
     summary: Summary,
 }
@@ -93,7 +93,8 @@ impl BigsimSet {
         file::events(&self.files[number], place, self.ranks())
     }
 
-    /// Reads all of it; every message that an event waits for must be sent, and each is received as often as it is sent.
+    /// Reads the whole log. Fails if an event waits for a message that nobody sends, or if a message is not received
+    /// as often as it is sent.
     fn sum_up(&mut self) -> Result<(), TraceError> {
         let ranks = self.ranks();
         let mut open: Map<(u32, u32), i64> = Map::default();
@@ -167,7 +168,8 @@ impl BigsimSet {
     }
 }
 
-/// The nodes of a processor's events: computing until a message is sent, the message, computing until the next.
+/// Builds the nodes of a processor's events: computing until a message is sent, the message, computing until the
+/// next.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<Work>,
@@ -175,7 +177,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Adds an event: its first node, which waits for what the event waits for. The last node is its end.
+    /// Adds an event and returns its last node. Its first node waits for the event's dependencies.
     fn event(&mut self, event: &Event, ranks: u32) -> u32 {
         let received = event.message.map(|(from, number)| {
             let (from, tag) = (Peer::Rank(from), TagMatch::Tag(number));

@@ -1,4 +1,4 @@
-//! Files of JSON: a list `workload_graph` of nodes.
+//! Reads traces in JSON: a list `workload_graph` of nodes.
 
 use serde::Deserialize;
 
@@ -6,13 +6,13 @@ use super::parts::Draft;
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// How far a file is looked at to know it \[bytes\].
+/// Length of the beginning of a file that format detection looks at \[bytes\].
 const BEGIN: usize = 4096;
 
 #[derive(Deserialize)]
 struct Graph {
     workload_graph: Vec<JsonNode>,
-    /// How many ranks the run had.
+    /// Number of ranks of the run.
     ngpus: Option<u32>,
 }
 
@@ -41,12 +41,12 @@ struct JsonNode {
     pg_name: String,
 }
 
-/// Whether `file` begins like a trace in JSON.
+/// True if `file` begins like a trace in JSON.
 pub(super) fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     has(file, "\"workload_graph\"")
 }
 
-/// Whether `file` is what PyTorch itself writes, which Chakra's converter makes a trace of.
+/// True if `file` is the output of PyTorch itself, which Chakra's converter must turn into a trace first.
 pub(super) fn is_unconverted(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(has(file, "\"schema\"")? && has(file, "-chakra.")?)
 }
@@ -57,7 +57,8 @@ fn has(file: &TraceFile, word: &str) -> Result<bool, TraceError> {
     Ok(opens && begin.windows(word.len()).any(|window| window == word.as_bytes()))
 }
 
-/// Reads the nodes of `file` with what `take` does to each; gives how many ranks the run had, if it says.
+/// Reads the nodes of `file` and passes each to `take`. Returns the number of ranks of the run, if the file states
+/// it.
 pub(super) fn read(
     file: &TraceFile,
     mut take: impl FnMut(u64, Draft) -> Result<(), TraceError>,

@@ -1,4 +1,4 @@
-//! All nodes of one rank with what comes before each, and the process groups that its metadata lists.
+//! All nodes of one rank with their dependencies, and the process groups that the rank's metadata lists.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ const LARGEST: u64 = 1 << 44;
 /// The nodes of one rank.
 #[derive(Debug)]
 pub(super) struct Nodes {
-    /// In the order of the file. What comes before a node are places here.
+    /// Nodes in the order of the file. Their dependencies are indices into this list.
     pub nodes: Vec<Node>,
-    /// Members of each process group; none for all ranks.
+    /// Members of each process group; empty for all ranks.
     pub groups: BTreeMap<String, Vec<u32>>,
     /// Dependencies on nodes that the file does not have.
     pub missing: u64,
-    /// How many ranks the run had, where the file says.
+    /// Number of ranks of the run, if the file states it.
     pub ranks: Option<u32>,
 }
 
-/// What metadata of PyTorch says of a process group.
+/// A process group in PyTorch's metadata.
 #[derive(Deserialize)]
 struct ProcessGroup {
     pg_name: String,
@@ -83,7 +83,7 @@ impl Nodes {
     fn find_groups(&mut self, file: &TraceFile) -> Result<(), TraceError> {
         for node in &self.nodes {
             let Some(text) = &node.metadata else { continue };
-            // A list with one text, which is itself a list in JSON.
+            // The value is a list with one text, which is itself a list in JSON.
             let Some((from, to)) = text.find("[{").zip(text.rfind("}]")) else { continue };
             if from > to || !text.contains("pg_name") {
                 continue;

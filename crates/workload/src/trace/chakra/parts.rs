@@ -1,15 +1,15 @@
-//! One node of a trace, whatever the file's form.
+//! One node of a trace, the same for both file formats.
 
 use super::proto::Attribute;
 
-/// What a node does. Numbers are those of the schema's `NodeType`.
+/// Kind of work of a node. Numbers are those of the schema's `NodeType`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Takes its time: a computation, and what replay does not do itself (memory, storage).
+    /// Takes its recorded time: a computation, or an operation that replay does not model (memory, storage).
     Compute,
-    /// Sends to that rank.
+    /// Sends to this rank.
     Send(u32),
-    /// Receives from that rank.
+    /// Receives from this rank.
     Receive(u32),
     /// Takes part in a collective of the schema's `CollectiveCommType`, or in an [`UNKNOWN`] one.
     Collective(u64),
@@ -18,29 +18,29 @@ pub(super) enum Kind {
 /// One node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
-    /// Its number.
+    /// Number of the node.
     pub id: u64,
-    /// What it does.
+    /// Kind of its work.
     pub kind: Kind,
-    /// The numbers of the nodes that come before it.
+    /// Numbers of the nodes that it depends on.
     pub after: Vec<u64>,
-    /// Its recorded duration \[µs\].
+    /// Recorded duration \[µs\].
     pub duration_us: u64,
     /// Bytes that it communicates.
     pub bytes: u64,
-    /// The tag of a message.
+    /// Tag of the message.
     pub tag: u32,
-    /// The root of a collective, a rank of its group.
+    /// Root of the collective, a rank of its group.
     pub root: u32,
-    /// The process group, empty for all ranks.
+    /// Process group; empty for all ranks.
     pub group: String,
-    /// Whether it ran on the processor, not on an accelerator, if that is known.
+    /// True if it ran on the host's processor, false if on an accelerator; `None` if unknown.
     pub on_cpu: Option<bool>,
-    /// What a node of metadata says, if this is one.
+    /// Contents of a node of metadata; `None` for other nodes.
     pub metadata: Option<String>,
 }
 
-/// A collective that does not say which it is.
+/// Number of a collective whose kind the trace does not state.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
 /// The numbers of `NodeType`.
@@ -51,7 +51,7 @@ const COLLECTIVE: u64 = 7;
 /// The largest number of `NodeType`: 8 to 10 are storage.
 const LAST_TYPE: u64 = 10;
 
-/// What has been read of a node.
+/// Fields of a node that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub id: u64,
@@ -66,13 +66,13 @@ pub(super) struct Draft {
     pub tag: u64,
     pub root: u64,
     pub group: String,
-    /// Values of the node's inputs, which metadata has.
+    /// Inputs of the node as text; nodes of metadata carry their contents there.
     pub inputs: String,
     pub partial: bool,
 }
 
 impl Draft {
-    /// Takes in an attribute, if it is of use.
+    /// Stores an attribute that replay needs, and ignores others.
     pub(super) fn attribute(&mut self, name: &str, value: Attribute) -> Result<(), String> {
         let number = || value.number(name);
         match name {
@@ -90,7 +90,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The node, or what is wrong with it.
+    /// Finishes the node, or describes why it is invalid.
     pub(super) fn finish(self) -> Result<Node, String> {
         let id = self.id;
         let peer = |peer: Option<u64>, what: &str| {
@@ -100,7 +100,7 @@ impl Draft {
         let kind = match self.node_type {
             SEND => Kind::Send(peer(self.destination, "to whom it sends (comm_dst)")?),
             RECEIVE => Kind::Receive(peer(self.source, "from whom it receives (comm_src)")?),
-            // What starts a collective on the processor takes its time and communicates nothing.
+            // The host's part of an accelerator's collective takes its time and communicates nothing.
             COLLECTIVE if self.on_cpu == Some(true) => Kind::Compute,
             COLLECTIVE => Kind::Collective(self.comm_type.unwrap_or(UNKNOWN)),
             1..=LAST_TYPE => Kind::Compute,

@@ -1,8 +1,8 @@
-//! Files of protocol buffers: messages one after the other, each after its length; first the metadata of the
-//! whole, then the nodes.
+//! Files of protocol buffers: messages one after the other, each after its length; first the metadata of the whole,
+//! then the nodes.
 //!
-//! Read here and not by generated code, so that what is wrong has its place, and so that no memory is asked
-//! for that the file does not fill. Source: Protocol Buffers, Encoding.
+//! A hand-written reader instead of generated code, so that errors name their place in the file, and no more memory
+//! is allocated than the file fills. Source: Protocol Buffers, Encoding.
 
 use super::parts::Draft;
 use crate::trace::error::TraceError;
@@ -17,22 +17,22 @@ enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// A message, taken from its begin.
+/// A message whose fields are consumed from the front.
 #[derive(Clone, Copy)]
 struct Message<'a> {
     bytes: &'a [u8],
-    /// Where it stands in the file.
+    /// Offset in the file \[bytes\].
     at: u64,
 }
 
-/// A field: its number, its value and where the value begins.
+/// A field: its number, its value and the offset of the value.
 struct Field<'a> {
     number: u64,
     value: Value<'a>,
     at: u64,
 }
 
-/// What is wrong, and where.
+/// Offset in the file and description of an error.
 type Wrong = (u64, String);
 
 impl<'a> Message<'a> {
@@ -109,7 +109,7 @@ impl Field<'_> {
         }
     }
 
-    /// One number, or several packed into one field.
+    /// Appends the field's numbers, one or several packed, to `into`.
     fn numbers(&self, into: &mut Vec<u64>) -> Result<(), Wrong> {
         match self.value {
             Value::Number(number) => into.push(number),
@@ -128,11 +128,11 @@ impl Field<'_> {
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Attribute {
-    /// A number, or a truth.
+    /// A number or a boolean.
     Number(u64),
     /// Text.
     Text(String),
-    /// A list of truths.
+    /// A list of booleans.
     Truths(Vec<bool>),
     /// Something else.
     Other,
@@ -159,7 +159,7 @@ impl Attribute {
         }
     }
 
-    /// Whether one of the truths of attribute `name` is false.
+    /// True if attribute `name`, a boolean or a list of booleans, contains false.
     pub(super) fn any_false(&self, name: &str) -> Result<bool, String> {
         match self {
             Attribute::Truths(truths) => Ok(truths.contains(&false)),
@@ -172,7 +172,7 @@ impl Attribute {
         while let Some(field) = message.next()? {
             match (field.number, field.value) {
                 (1, _) => name = field.as_text("name of an attribute")?,
-                // Integers and truths; 15 and 17 are zigzag.
+                // Integers and booleans; fields 15 and 17 are zigzag-encoded.
                 (7 | 9 | 11 | 13 | 27, Value::Number(number)) => value = Attribute::Number(number),
                 (15 | 17, Value::Number(zigzag)) => {
                     value = Attribute::Number(zigzag >> 1 ^ 0_u64.wrapping_sub(zigzag & 1));
@@ -194,14 +194,14 @@ impl Attribute {
     }
 }
 
-/// Whether `file` begins like a trace: its first message is nothing but a version and attributes.
+/// True if `file` begins like a trace: its first message holds only a version and attributes.
 pub(super) fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     let begin = file.peek(0, 64 << 10)?;
     let mut message = Message { bytes: &begin, at: 0 };
     let Ok(length) = message.number("a length") else { return Ok(false) };
     let Some(rest) = begin.len().checked_sub(message.at as usize) else { return Ok(false) };
     if length == 0 || length > file.bytes.size() || length as usize > rest {
-        // A longer head is looked at as far as its first field.
+        // A first message that is longer than the buffer is checked up to its first field.
         let long = length as usize > rest && length < file.bytes.size();
         return Ok(long
             && message.bytes.first() == Some(&0x12)
@@ -226,7 +226,7 @@ pub(super) fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(false)
 }
 
-/// Reads the nodes of `file` with what `take` does to each and its place.
+/// Reads the nodes of `file` and passes each to `take`, with its offset.
 pub(super) fn read(
     file: &TraceFile,
     mut take: impl FnMut(u64, Draft) -> Result<(), TraceError>,

@@ -1,4 +1,4 @@
-//! The replay of one rank: its groups are made first, then it walks through its schedule.
+//! Replays one rank: creates its process groups first, then walks its schedule.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::trace::error::TraceError;
 use crate::trace::graph::{Graph, Walk};
 use crate::trace::set::{Begun, RankCalls, RecordedCall, Step};
 
-/// A rank on its way.
+/// State of one rank's replay.
 pub(super) struct Replay {
     file: Arc<str>,
     ranks: u32,
     nodes: Nodes,
-    /// Groups that are made next, with their members.
+    /// Process groups that are still to be created, with their members.
     groups: VecDeque<(String, Arc<[u32]>)>,
     number: u32,
     members: BTreeMap<String, Member>,
@@ -26,7 +26,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Of `rank`, whose trace is `file`.
+    /// Prepares the replay of `rank`, whose trace is `file`.
     pub(super) fn new(file: Arc<str>, rank: u32, ranks: u32, nodes: Nodes) -> Result<Replay, TraceError> {
         let world = Member { comm: CommId::WORLD, size: ranks };
         let mut members = BTreeMap::from([(String::new(), world)]);
@@ -52,7 +52,7 @@ impl Replay {
 }
 
 impl Replay {
-    /// The graph of the rank, as if its groups had been made.
+    /// Graph of the rank, for use without a simulation: its process groups count as created.
     pub(super) fn graph(mut self) -> Result<Graph, TraceError> {
         while !self.groups.is_empty() {
             self.made(CommId(2 + self.number));

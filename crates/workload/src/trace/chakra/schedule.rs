@@ -1,4 +1,4 @@
-//! From the nodes of a rank to its schedule.
+//! Makes a rank's schedule of its nodes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -16,7 +16,7 @@ use crate::trace::graph::{After, Graph, Work};
 const HOST: u32 = 0;
 const ACCELERATOR: u32 = 1;
 
-/// By the schema's number of the collective.
+/// Kinds of collectives, indexed by the schema's number.
 const COLLECTIVES: &[CollectiveKind] = &[
     CollectiveKind::Allreduce,
     CollectiveKind::Reduce,
@@ -30,22 +30,22 @@ const COLLECTIVES: &[CollectiveKind] = &[
     CollectiveKind::Barrier,
 ];
 
-/// Which collective the schema calls `number`.
+/// Kind of the collective that the schema calls `number`.
 pub(super) fn collective_kind(number: u64) -> Option<CollectiveKind> {
     COLLECTIVES.get(usize::try_from(number).ok()?).copied()
 }
 
-/// A group that the rank is in: its communicator, and how many members it has.
+/// A process group that contains the rank: its communicator and its number of members.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     pub comm: CommId,
     pub size: u32,
 }
 
-/// Why there is no schedule.
+/// Reason why a schedule cannot be made.
 type Reason = String;
 
-/// The schedule of `nodes`, of a run of `ranks`, whose groups are `members`, by name.
+/// Schedule of `nodes` in a run of `ranks` ranks; `members` are the rank's groups by name.
 pub(super) fn schedule(
     nodes: &Nodes,
     ranks: u32,
@@ -139,7 +139,7 @@ fn work_of(
     })
 }
 
-/// The places of all nodes, none before one that it depends on, and otherwise in the order of the file.
+/// Topological order of the nodes, which follows the order of the file where dependencies allow.
 fn sorted(nodes: &[Node], edges: &[(u32, u32, After)]) -> Result<Vec<u32>, Reason> {
     let mut before: Vec<usize> = nodes.iter().map(|node| node.after.len()).collect();
     let mut next: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];

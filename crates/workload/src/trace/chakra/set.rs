@@ -37,11 +37,11 @@ fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
 pub struct ChakraSet {
     files: Vec<TraceFile>,
     warnings: Vec<String>,
-    /// Why it cannot be replayed.
+    /// Reason why the set cannot be replayed, if it cannot.
     incomplete: Option<TraceError>,
 }
 
-/// The name of a file up to its rank, and its rank: `NAME.RANK.et`.
+/// Name of a file up to its rank, and the rank: `NAME.RANK.et`.
 fn numbered(file: &TraceFile) -> Option<(&str, u32)> {
     let stem = file.name.rsplit_once('.')?.0;
     let (prefix, rank) = stem.rsplit_once('.')?;
@@ -89,7 +89,7 @@ impl ChakraSet {
         Ok(set)
     }
 
-    /// What the first rank tells of the run.
+    /// Checks the number of files against what the first rank's trace says of the run.
     fn check(&mut self) -> Result<(), TraceError> {
         let nodes = Nodes::read(&self.files[0])?;
         let here = self.files.len() as u32;

@@ -6,7 +6,7 @@
 
 use Kind::*;
 
-/// How an argument is stored. Sizes are those in the file.
+/// Encoding of an argument. The comments give the sizes in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -17,13 +17,13 @@ pub enum Kind {
     Tag,
     Request,
     IoRequest,
-    /// The caller's rank in the communicator: what `AtRoot` arguments compare with the root.
+    /// Rank of the caller in the communicator, which `at_root` arguments compare with the root.
     OwnRank,
-    /// The root of a collective.
+    /// Root of a collective.
     Root,
     // 8 bytes
     Int64,
-    /// The address of a profiled function of the program.
+    /// Address of an instrumented function of the program.
     Address,
     // 2 bytes
     Comm,
@@ -59,29 +59,29 @@ pub enum Kind {
     IntTable,
     /// A list of lists of texts.
     TextTable,
-    /// As the record's mask says: a count, then that many statuses.
+    /// A count and that many statuses, if the record's mask says so.
     Status,
-    /// The same for several.
+    /// Like `Status`, for an array of statuses.
     Statuses,
 }
 
 /// One argument.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {
-    /// Its name in the standard's C binding.
+    /// Name in the standard's C binding.
     pub name: &'static str,
-    /// How it is stored.
+    /// Encoding in the record.
     pub kind: Kind,
-    /// Whether only the root's record has it.
+    /// True if only the root's record has it.
     pub at_root: bool,
 }
 
 /// One function.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Its name: "MPI_Send".
+    /// Name: "MPI_Send".
     pub name: &'static str,
-    /// Its arguments, in the order of the record.
+    /// Arguments in the order of the record.
     pub arguments: &'static [Argument],
 }
 
@@ -100,8 +100,8 @@ macro_rules! calls {
     (@flag) => { false };
 }
 
-/// By function number. The last three are the format's own: the sum in the footer's counts, and the
-/// entry and exit of a profiled function of the program.
+/// All functions, indexed by number. The last three are the format's own: the sum in the footer's counts, and the
+/// entry and exit of an instrumented function of the program.
 #[rustfmt::skip]
 pub const CALLS: &[Call] = calls! {
     MPI_Send: Int count, Datatype datatype, Dest dest, Tag tag, Comm comm;
@@ -423,16 +423,16 @@ pub const CALLS: &[Call] = calls! {
     Function_exit: Address fn_address;
 };
 
-/// Has a number, but the format gives it no record: its arguments are variable.
+/// Function with a number but no record in the format, since its arguments are variable.
 pub const PCONTROL: u16 = number("MPI_Pcontrol");
 
-/// How many numbers the footer counts: every MPI function, and their sum.
+/// Number of counts in the footer: one for every MPI function, and their sum.
 pub const COUNTED: usize = CALLS.len() - 2;
 
-/// The number that ends the stream of records.
+/// Number that ends the stream of records.
 pub const END_OF_STREAM: u16 = CALLS.len() as u16;
 
-/// The number of the function called `name`, which must be in the table.
+/// Number of the function called `name`; does not compile unless the table has it.
 pub const fn number(name: &str) -> u16 {
     let mut at = 0;
     while at < CALLS.len() {

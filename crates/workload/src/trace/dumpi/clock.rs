@@ -1,4 +1,4 @@
-//! Where the ranks' clocks begin, and where they first wait for each other.
+//! Clocks of the ranks: their origins, and their alignment at the first synchronising call.
 
 use super::file::DumpiFile;
 use super::names::COMM_WORLD;
@@ -6,7 +6,7 @@ use super::set::is_mpi;
 use crate::trace::clock::{Begin, ClockTable, FARTHEST, SYNCHRONISING};
 use crate::trace::error::TraceError;
 
-/// The clocks as recorded, and aligned; with warnings about what could not be done.
+/// Clocks as recorded, and aligned; with warnings where alignment is impossible.
 pub fn read(files: &[DumpiFile], buffer: usize) -> Result<(ClockTable, ClockTable, Vec<String>), TraceError> {
     let begins: Vec<_> = files.iter().map(|file| read_begin(file, buffer)).collect::<Result<_, _>>()?;
     let hosts: Vec<_> = files.iter().map(|file| file.header.host.as_str()).collect();

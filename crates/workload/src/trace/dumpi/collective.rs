@@ -1,8 +1,8 @@
 //! Collective calls of a trace.
 //!
-//! Sizes come from the side that MPI_IN_PLACE leaves valid. A rank that is not the root of a gatherv or
-//! scatterv recorded only its own block: the others' are 0 in its list, which is all that the linear
-//! algorithms of real libraries look at.
+//! Sizes come from the side that MPI_IN_PLACE leaves valid. A rank that is not the root of a gatherv or scatterv
+//! recorded only its own block: its list has 0 for the others, and the linear algorithms of real libraries look at no
+//! more than that.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl State {
         Ok(Some(Op::Collective(Arc::new(call), Start::Blocking)))
     }
 
-    /// The sizes of the call's blocks, and of one element.
+    /// Sizes of the call's blocks, and of one element.
     fn sizes(&self, record: &Record, kind: Kind) -> Result<(Sizes, u64), Reason> {
         let at_root = record.has("recvcount") && record.has("sendcount");
         let (count, datatype) = match kind {
@@ -110,7 +110,7 @@ impl State {
         Ok((Sizes::ByRank(bytes.collect::<Result<_, _>>()?), self.types.size(datatype).unwrap_or(1)))
     }
 
-    /// The root's list, or another rank's own block.
+    /// Sizes of all blocks at the root, and of the own block elsewhere.
     fn own_or_all(
         &self,
         record: &Record,

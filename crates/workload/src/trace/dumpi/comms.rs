@@ -13,38 +13,38 @@ use mpi::operation::{CartGrid, CommId};
 use super::names::{COMM_NULL, COMM_SELF, COMM_WORLD, GROUP_EMPTY};
 use super::record::Record;
 
-/// An order of processes.
+/// Index of a frame: an order of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameId(usize);
 
 #[derive(Debug, Default, Clone)]
 struct Frame {
     size: Option<u32>,
-    /// This rank's number in it.
+    /// Number of this rank in the frame.
     own: Option<u32>,
-    /// The frame that it was cut out of, and the ranks there of its members.
+    /// Frame that this one is a subset of, and its members' ranks there.
     parent: Option<(FrameId, Arc<[u32]>)>,
 }
 
 /// A communicator of the trace.
 #[derive(Debug, Clone)]
 pub struct Comm {
-    /// What the simulation calls it.
+    /// Communicator of the simulation.
     pub id: CommId,
-    /// The order of its members.
+    /// Order of its members.
     pub frame: FrameId,
-    /// Its grid, if it has one.
+    /// Cartesian grid, if it has one.
     pub grid: Option<Arc<CartGrid>>,
 }
 
 #[derive(Debug, Clone)]
 struct Group {
     frame: FrameId,
-    /// Ranks in the frame; `None` is all of them, in order.
+    /// Ranks in the frame; `None` stands for all of them, in order.
     members: Option<Arc<[u32]>>,
 }
 
-/// All of them.
+/// Communicators and groups of one rank.
 pub struct Comms {
     comms: Map<i64, Comm>,
     groups: Map<i64, Group>,
@@ -52,14 +52,14 @@ pub struct Comms {
     ranks: u32,
 }
 
-/// Why a call on communicators or groups cannot be followed.
+/// Reason why a call on communicators or groups cannot be followed.
 type Reason = String;
 
 const WORLD_FRAME: FrameId = FrameId(0);
 const SELF_FRAME: FrameId = FrameId(1);
 
 impl Comms {
-    /// With the world of `ranks` ranks, of which this is `rank`.
+    /// Begins with the world of `ranks` ranks, in which this one is `rank`.
     pub fn new(rank: u32, ranks: u32) -> Comms {
         let world = Frame { size: Some(ranks), own: Some(rank), parent: None };
         let alone = Frame { size: Some(1), own: Some(0), parent: Some((WORLD_FRAME, Arc::new([rank]))) };
@@ -69,7 +69,7 @@ impl Comms {
         Comms { comms, groups: Map::default(), frames: vec![world, alone], ranks }
     }
 
-    /// The communicator that the trace calls `handle`.
+    /// Communicator that the trace calls `handle`.
     pub fn get(&self, handle: i64) -> Result<&Comm, Reason> {
         self.comms.get(&handle).ok_or_else(|| match handle {
             COMM_NULL => "uses MPI_COMM_NULL".to_string(),
@@ -77,28 +77,28 @@ impl Comms {
         })
     }
 
-    /// The simulation has made what the trace calls `handle`.
+    /// Records the communicator that the simulation has created for `handle`.
     pub fn insert(&mut self, handle: i64, comm: Comm) {
         self.comms.insert(handle, comm);
     }
 
-    /// Members of a frame, where known.
+    /// Size of a frame, if known.
     pub fn size(&self, frame: FrameId) -> Option<u32> {
         self.frames[frame.0].size
     }
 
-    /// This rank's number in a frame, where known.
+    /// Number of this rank in a frame, if known.
     pub fn own(&self, frame: FrameId) -> Option<u32> {
         self.frames[frame.0].own
     }
 
-    /// A new frame of unknown members.
+    /// Adds a frame whose members are unknown.
     pub fn new_frame(&mut self, size: Option<u32>, own: Option<u32>) -> FrameId {
         self.frames.push(Frame { size, own, parent: None });
         FrameId(self.frames.len() - 1)
     }
 
-    /// A new frame of the members `members` of `parent`.
+    /// Adds a frame of the members `members` of `parent`.
     pub fn cut(&mut self, parent: FrameId, members: Arc<[u32]>) -> FrameId {
         let own = self.own(parent).and_then(|own| members.iter().position(|&member| member == own));
         let own = own.map(|own| own as u32);
@@ -106,7 +106,7 @@ impl Comms {
         FrameId(self.frames.len() - 1)
     }
 
-    /// The trace tells how many members a communicator has.
+    /// Records the size of a communicator that a call returned.
     pub fn learn_size(&mut self, handle: i64, size: i64) -> Result<(), Reason> {
         let Some(comm) = self.comms.get(&handle) else { return Ok(()) };
         let said = u32::try_from(size).ok().filter(|&said| said <= self.ranks);
@@ -118,7 +118,7 @@ impl Comms {
         }
     }
 
-    /// The trace tells which rank this is in a communicator.
+    /// Records the rank in a communicator that a call returned.
     pub fn learn_rank(&mut self, handle: i64, rank: i64) -> Result<(), Reason> {
         let Some(comm) = self.comms.get(&handle) else { return Ok(()) };
         let said = u32::try_from(rank).map_err(|_| format!("gives this process the rank {rank}"))?;
@@ -131,7 +131,7 @@ impl Comms {
         }
     }
 
-    /// The members of group `handle` as ranks of `frame`.
+    /// Members of group `handle` as ranks of `frame`.
     pub fn members_in(&self, handle: i64, frame: FrameId) -> Result<Arc<[u32]>, Reason> {
         if handle == GROUP_EMPTY {
             return Ok(Arc::new([]));
@@ -223,7 +223,7 @@ impl Comms {
         }
     }
 
-    /// The same processes in the frame that all was cut out of, as far as that is known.
+    /// Translates members of a frame to ranks of its outermost known ancestor.
     fn lift(&self, frame: FrameId, members: Arc<[u32]>) -> (FrameId, Arc<[u32]>) {
         let (mut frame, mut members) = (frame, members);
         while let Some((parent, places)) = &self.frames[frame.0].parent {
@@ -234,7 +234,7 @@ impl Comms {
     }
 }
 
-/// The places that MPI_Group_incl, _excl, _range_incl or _range_excl name, below `size`.
+/// Members that MPI_Group_incl, _excl, _range_incl or _range_excl selects, below `size`.
 fn chosen(record: &Record, size: usize) -> Result<Vec<usize>, Reason> {
     let check = |rank: i64| {
         let place = usize::try_from(rank).ok().filter(|place| *place < size);

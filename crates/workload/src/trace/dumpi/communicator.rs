@@ -1,4 +1,4 @@
-//! Calls of a trace that make, free and measure communicators.
+//! Calls of a trace that make, free and query communicators.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl State {
         self.comms.learn_size(handle, size)
     }
 
-    /// The ranks 0..`count` of a communicator.
+    /// Ranks 0..`count` of a communicator.
     fn first_members(&self, old: FrameId, count: i64) -> Result<Arc<[u32]>, Reason> {
         let size = self.comms.size(old).unwrap_or(self.run.ranks);
         let count = u32::try_from(count).ok().filter(|&count| count <= size);
@@ -93,7 +93,7 @@ impl State {
         Ok((NewComm::Cart(grid.clone()), frame, Some(grid)))
     }
 
-    /// The ranks that agree in the dimensions left out, in the order of those kept.
+    /// Ranks with the same coordinates in the dimensions left out, in the order of the dimensions kept.
     fn cart_sub(&mut self, record: &Record, old: &Comm) -> Result<Made, Reason> {
         let grid = old.grid.clone().ok_or("cuts a communicator without a grid")?;
         let own =
@@ -122,5 +122,5 @@ impl State {
     }
 }
 
-/// What to make, in which frame, with which grid.
+/// Communicator to make, its frame and its grid.
 type Made = (NewComm, FrameId, Option<Arc<CartGrid>>);

@@ -1,4 +1,4 @@
-//! Which requests a recorded call completed, and what a wildcard receive received.
+//! Completion of recorded requests, and matches of wildcard receives.
 
 use engine::hash::Map;
 
@@ -7,8 +7,8 @@ use super::names::{ANY_SOURCE, ANY_TAG};
 use super::record::{Record, Records, Status};
 use crate::trace::error::TraceError;
 
-/// The requests (as the trace numbers them) that this wait or test found complete, each with its
-/// status where one was recorded. `None` for a test that found nothing, and for other calls.
+/// Requests, as the trace numbers them, that this wait or test completed, each with its status where one was
+/// recorded. `None` for a test without completions, and for other calls.
 pub fn completed(record: &Record) -> Option<Vec<(i64, Option<Status>)>> {
     let flag = || record.number("flag") != Some(0);
     let first = || record.statuses("status").first().copied();
@@ -22,7 +22,7 @@ pub fn completed(record: &Record) -> Option<Vec<(i64, Option<Status>)>> {
         "MPI_Wait" | "MPI_Test" => {
             flag().then(|| record.number("request").map(|request| (request, first())).into_iter().collect())
         }
-        // No index is MPI_UNDEFINED: there was no active request.
+        // A call without an index returned MPI_UNDEFINED: there was no active request.
         "MPI_Waitany" | "MPI_Testany" => {
             flag().then(|| record.number("index").and_then(|index| at(index, first())).into_iter().collect())
         }
@@ -40,19 +40,18 @@ pub fn completed(record: &Record) -> Option<Vec<(i64, Option<Status>)>> {
     }
 }
 
-/// Whether a receive or probe names no source or no tag.
+/// True for a receive or probe from any source or with any tag.
 pub fn is_wildcard(record: &Record) -> bool {
     record.number("source") == Some(ANY_SOURCE) || record.number("tag") == Some(ANY_TAG)
 }
 
-/// Reads ahead of the replay to what its non-blocking wildcard receives were to receive: their status
-/// stands in the wait that completed them. It goes no farther than that, and not at all in traces
-/// without such receives.
+/// Reads ahead of the replay to find the matches of non-blocking wildcard receives, whose status is in the wait that
+/// completed them. Reads no farther than that wait, and nothing in traces without such receives.
 pub struct Scout {
     records: Records,
-    /// The receives seen and not complete: trace's request → number of the receive.
+    /// Receives that are still open: request in the trace → number of the receive.
     open: Map<i64, u64>,
-    /// Those complete, until they are asked for.
+    /// Completed receives that the replay has not asked for yet.
     known: Map<u64, Option<Status>>,
     seen: u64,
     asked: u64,
@@ -60,7 +59,7 @@ pub struct Scout {
 }
 
 impl Scout {
-    /// Begins with the file's first record.
+    /// Starts at the file's first record.
     pub fn new(file: &DumpiFile, buffer: usize) -> Result<Scout, TraceError> {
         Ok(Scout {
             records: file.records(buffer)?,
@@ -72,7 +71,7 @@ impl Scout {
         })
     }
 
-    /// What the next wildcard MPI_Irecv of the file received; `None` where the trace does not tell.
+    /// Status of the next wildcard MPI_Irecv of the file; `None` if the trace does not have it.
     pub fn next(&mut self) -> Result<Option<Status>, TraceError> {
         let wanted = self.asked;
         self.asked += 1;
@@ -93,7 +92,7 @@ impl Scout {
             return Ok(());
         };
         if let (Some(request), true) = (record.number("request"), record.has("comm")) {
-            // A request's number is used again: what it stood for has been lost to the trace.
+            // The request's number is used again: the trace does not have the completion of its previous receive.
             if let Some(lost) = self.open.remove(&request) {
                 self.known.insert(lost, None);
             }

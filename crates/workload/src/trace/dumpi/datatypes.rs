@@ -1,9 +1,9 @@
-//! How many bytes one element of a datatype carries (MPI_Type_size), while a trace is read.
+//! Sizes of datatypes (MPI_Type_size) while a trace is read.
 //!
-//! The end of the file tells the size of every datatype that the tracer met, but numbers are used
-//! again after MPI_Type_free, and the last use wins there. So the calls that make datatypes are
-//! followed, and the table serves for the rest: built-in ones, those that Fortran made, and
-//! distributed arrays (MPI_Type_create_darray), whose size depends on the library's cuts.
+//! The end of the file lists the size of every datatype that the tracer met, but numbers are reused after
+//! MPI_Type_free, and the list holds the last use. Therefore the calls that make datatypes are followed, and the list
+//! serves for the rest: built-in types, those made in Fortran, and distributed arrays (MPI_Type_create_darray), whose
+//! size depends on how the library splits them.
 
 use std::sync::Arc;
 
@@ -24,14 +24,14 @@ impl Datatypes {
         Datatypes { table: table.into(), made: Map::default() }
     }
 
-    /// The size of one element \[bytes\]; `None` for a datatype that nothing is known about.
+    /// Size of one element \[bytes\]; `None` for an unknown datatype.
     pub fn size(&self, datatype: i64) -> Option<u64> {
         let listed =
             || self.table.get(usize::try_from(datatype).ok()?).and_then(|&size| u64::try_from(size).ok());
         self.made.get(&datatype).copied().or_else(listed)
     }
 
-    /// Follows a call, if it is one that makes or measures a datatype.
+    /// Follows a call that makes or queries a datatype; ignores others.
     pub fn observe(&mut self, record: &Record) {
         let name = record.call().name;
         let Some(name) = name.strip_prefix("MPI_Type_") else { return };

@@ -1,4 +1,4 @@
-//! One DUMPI file: the calls of one rank, and what its end says about them.
+//! One DUMPI file: the calls of one rank, and the tables at its end.
 //!
 //! ```text
 //! magic ff aa dd 44 "UMPI"                                        8 bytes
@@ -6,9 +6,9 @@
 //! header    version (3 bytes), start time, host, user, mesh
 //! footer    magic, calls made (by function number), calls left out
 //! counters, addresses, sizes (of datatypes), keyvals
-//! index     magic, then where sizes, addresses, counters, header, body, footer, keyvals stand
+//! index     magic, then the offsets of sizes, addresses, counters, header, body, footer, keyvals
 //! ```
-//! All numbers are big-endian; a section that is missing stands at 0. Source: sst-dumpi 1.1.
+//! All numbers are big-endian; a missing section has offset 0. Source: sst-dumpi 1.1.
 
 use engine::Duration;
 
@@ -17,42 +17,42 @@ use super::record::Records;
 use crate::trace::error::TraceError;
 use crate::trace::input::{Cursor, TraceFile};
 
-/// The first eight bytes, and those of the index.
+/// Magic of the file, and of the index.
 pub const MAGIC: u64 = 0xffaa_dd44_554d_5049;
 const FOOTER_MAGIC: u64 = 0xf007_fee7;
 const INDEX_BYTES: u64 = 64;
-/// The oldest version whose records have the layout of today.
+/// Oldest version whose records have the current layout.
 const OLDEST: [u8; 3] = [0, 6, 9];
-/// Enough for the sections around the records.
+/// Buffer that suffices for the sections around the records \[bytes\].
 const SMALL_BUFFER: usize = 4096;
 
 /// Content of the header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// The tracer's version.
+    /// Version of the tracer.
     pub version: [u8; 3],
-    /// Beginning of the run \[s since 1970\].
+    /// Begin of the run \[s since 1970\].
     pub start_time_s: u64,
-    /// The host of the rank.
+    /// Host of the rank.
     pub host: String,
     /// User who ran it.
     pub user: String,
-    /// The rank's coordinates in the machine's mesh, where the tracer knew them.
+    /// Coordinates of the rank in the machine's mesh, if the tracer knew them.
     pub mesh_coordinates: Vec<i32>,
-    /// The mesh's sizes.
+    /// Sizes of the mesh.
     pub mesh_sizes: Vec<i32>,
 }
 
 /// One opened file: everything but the records, which [`DumpiFile::records`] streams.
 #[derive(Clone)]
 pub struct DumpiFile {
-    /// The file.
+    /// The file on disk or in memory.
     pub file: TraceFile,
     /// Content of the header.
     pub header: Header,
-    /// How often each function was called, by number; the last entry is the sum.
+    /// Number of calls of each function, by function number; the last entry is the sum.
     pub called: Vec<u32>,
-    /// How often each was called but not recorded.
+    /// Number of calls of each function that were made but not recorded, by function number.
     pub ignored: Vec<u32>,
     /// Size by MPI_Type_size of each datatype, by the trace's number \[bytes\].
     pub sizes: Vec<i32>,
@@ -183,7 +183,7 @@ impl DumpiFile {
         Ok(())
     }
 
-    /// How often the function called `name` stands in the trace, as its footer says.
+    /// Number of recorded calls of the function `name`, according to the footer.
     pub fn count_of(&self, name: &str) -> u32 {
         CALLS
             .iter()
@@ -236,7 +236,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Offset of the section after the one at `at`.
+    /// Offset of the section that follows the one at `at`.
     fn after(&self, at: u64) -> u64 {
         [self.sizes, self.addresses, self.counters, self.header, self.body, self.footer, self.keyvals]
             .into_iter()

@@ -1,4 +1,4 @@
-//! What the format's small numbers stand for. Source: sst-dumpi 1.1 (its constants).
+//! Names of the format's numeric constants. Source: sst-dumpi 1.1.
 
 use super::calls::Kind;
 
@@ -33,24 +33,24 @@ pub const DATATYPES: &[&str] = &[
     "MPI_2INT",
     "MPI_LONG_DOUBLE_INT",
 ];
-/// The first number of a datatype that the program made.
+/// First number of a datatype that the program made.
 pub const FIRST_USER_DATATYPE: i64 = DATATYPES.len() as i64;
 
 const COMMS: &[&str] = &["MPI_COMM_ERROR", "MPI_COMM_NULL", "MPI_COMM_WORLD", "MPI_COMM_SELF"];
-/// No communicator.
+/// MPI_COMM_NULL.
 pub const COMM_NULL: i64 = 1;
-/// All ranks.
+/// MPI_COMM_WORLD.
 pub const COMM_WORLD: i64 = 2;
-/// The rank alone.
+/// MPI_COMM_SELF.
 pub const COMM_SELF: i64 = 3;
 
 const GROUPS: &[&str] = &["MPI_GROUP_ERROR", "MPI_GROUP_NULL", "MPI_GROUP_EMPTY"];
-/// The group of nobody.
+/// MPI_GROUP_EMPTY.
 pub const GROUP_EMPTY: i64 = 2;
 
-/// Any sender, in a receive or probe.
+/// MPI_ANY_SOURCE, in a receive or probe.
 pub const ANY_SOURCE: i64 = -1;
-/// Any tag, in a receive or probe.
+/// MPI_ANY_TAG, in a receive or probe.
 pub const ANY_TAG: i64 = -1;
 const ROOT: i64 = -2;
 
@@ -134,7 +134,7 @@ const WHENCES: &[&str] = &["DUMPI_WHENCE_ERROR", "MPI_SEEK_SET", "MPI_SEEK_CUR",
 const WIN_MODES: &[&str] =
     &["MPI_MODE_NOCHECK", "MPI_MODE_NOSTORE", "MPI_MODE_NOPUT", "MPI_MODE_NOPRECEDE", "MPI_MODE_NOSUCCEED"];
 
-/// What `number` stands for as an argument of this kind; `None` where it stands for itself.
+/// Name of the constant `number` in an argument of this kind; `None` for a plain number.
 pub fn meaning(kind: Kind, number: i64) -> Option<String> {
     let listed = |names: &[&str], otherwise: &str| {
         let name = usize::try_from(number).ok().and_then(|at| names.get(at).copied());

@@ -1,5 +1,5 @@
-//! Which file is which rank: `prefix-0003.bin` is rank 3. A `.meta` file beside them, if there is one,
-//! tells the prefix and how many there must be.
+//! Ranks by file name: `prefix-0003.bin` is rank 3. A `.meta` file beside them, if there is one, states the prefix
+//! and the number of files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// Reads it.
+    /// Reads the file.
     pub fn read(file: &TraceFile) -> Result<Meta, TraceError> {
         let text = file.peek(0, 1 << 16)?;
         let text = String::from_utf8_lossy(&text);

@@ -1,26 +1,25 @@
-//! The stream of records: one call of the traced rank at a time, decoded into storage that the next
-//! one uses again.
+//! Stream of records: decodes one call of the traced rank at a time, into storage that the next one reuses.
 
 use super::calls::{Argument, CALLS, Call, END_OF_STREAM, Kind, PCONTROL, number};
 use crate::trace::error::TraceError;
 use crate::trace::input::Cursor;
 
-/// What MPI told the program about a message.
+/// Status of a message, as MPI returned it to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Its length \[bytes\].
+    /// Length \[bytes\].
     pub bytes: i32,
-    /// Its source, a rank of the communicator.
+    /// Source, a rank of the communicator.
     pub source: i32,
-    /// Its tag.
+    /// Tag.
     pub tag: i32,
-    /// Whether it was cancelled.
+    /// Nonzero if the message was cancelled.
     pub cancelled: i8,
-    /// The error code.
+    /// Error code.
     pub error: i8,
 }
 
-/// Where the value of an argument lies.
+/// Location of an argument's value in the record's storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     /// Not in this record.
@@ -37,17 +36,17 @@ enum Value {
 /// One call.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Its function's number.
+    /// Number of the function.
     pub function: u16,
-    /// The thread that called.
+    /// Thread that called.
     pub thread: u16,
-    /// When it was called and when it returned, on the rank's wall clock \[ns\]; 0 where not recorded.
+    /// Begin and end of the call on the rank's wall clock \[ns\]; 0 if not recorded.
     pub wall_ns: [i64; 2],
-    /// The same on the processor clock.
+    /// Begin and end of the call on the processor clock \[ns\]; 0 if not recorded.
     pub cpu_ns: [i64; 2],
-    /// Hardware counters at the call and at its return.
+    /// Hardware counters at the begin and at the end of the call.
     pub counters: Vec<[i64; 2]>,
-    /// Where the record begins \[bytes from the start of the file\].
+    /// Offset of the record \[bytes from the start of the file\].
     pub offset: u64,
     values: Vec<Value>,
     ints: Vec<i32>,
@@ -58,12 +57,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// What is known of its function.
+    /// Name and arguments of its function.
     pub fn call(&self) -> &'static Call {
         &CALLS[usize::from(self.function)]
     }
 
-    /// The argument called `name`; `None` where this record does not have it.
+    /// Value of the argument `name`; `None` if this record does not have it.
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.value(name) {
             Value::Number(number) => Some(number),
@@ -71,7 +70,7 @@ impl Record {
         }
     }
 
-    /// The list called `name`; empty where this record does not have it.
+    /// List `name`; empty if this record does not have it.
     pub fn ints(&self, name: &str) -> &[i32] {
         match self.value(name) {
             Value::Ints(from, to) => &self.ints[from..to],
@@ -79,7 +78,7 @@ impl Record {
         }
     }
 
-    /// The statuses called `name`; empty where they were ignored or not recorded.
+    /// Statuses `name`; empty if they were ignored or not recorded.
     pub fn statuses(&self, name: &str) -> &[Status] {
         match self.value(name) {
             Value::Statuses(from, to) => &self.statuses[from..to],
@@ -87,7 +86,7 @@ impl Record {
         }
     }
 
-    /// The texts called `name`; a single text is a list of one.
+    /// Texts `name`; a single text is a list of one.
     pub fn texts(&self, name: &str) -> Vec<&[u8]> {
         match self.value(name) {
             Value::Texts(from, to) => (from..to).map(|at| self.text_at(at)).collect(),
@@ -95,12 +94,12 @@ impl Record {
         }
     }
 
-    /// The lists of integers called `name`.
+    /// Lists of integers `name`.
     pub fn int_lists(&self, name: &str) -> Vec<&[i32]> {
         self.lists(name).into_iter().map(|(from, to)| &self.ints[from..to]).collect()
     }
 
-    /// The lists of texts called `name`.
+    /// Lists of texts `name`.
     pub fn text_lists(&self, name: &str) -> Vec<Vec<&[u8]>> {
         self.lists(name)
             .into_iter()
@@ -108,7 +107,7 @@ impl Record {
             .collect()
     }
 
-    /// Whether the record has the argument called `name`.
+    /// True if the record has the argument `name`.
     pub fn has(&self, name: &str) -> bool {
         self.value(name) != Value::Absent
     }
@@ -123,7 +122,7 @@ impl Record {
         &self.text[from..self.text_ends[at]]
     }
 
-    /// `(from, to)` of each list: the ends are stored with the begin of the first before them.
+    /// Bounds `(from, to)` of each list of the argument `name`.
     fn lists(&self, name: &str) -> Vec<(usize, usize)> {
         match self.value(name) {
             Value::Lists(from, to) => {
@@ -163,7 +162,7 @@ pub struct Records {
     record: Record,
     cpu_offset_s: i64,
     wall_offset_s: i64,
-    /// The last call's second as stored, and what the wraps before it add up to.
+    /// Second of the last call as stored, and the sum of the wraps before it.
     last_s: i64,
     wrapped_s: i64,
     finalized: bool,
@@ -205,12 +204,12 @@ impl Records {
         })
     }
 
-    /// How much of the body has been read \[0..1\].
+    /// Fraction of the body that has been read \[0..1\].
     pub fn share_read(&self) -> f64 {
         1.0 - self.cursor.left() as f64 / self.length as f64
     }
 
-    /// The next call; `None` at the end of the stream, and after an error.
+    /// Next call; `None` at the end of the stream, and after an error.
     #[allow(clippy::should_implement_trait)] // it lends its storage, which an Iterator cannot
     pub fn next(&mut self) -> Result<Option<&Record>, TraceError> {
         if self.ended {
@@ -241,12 +240,12 @@ impl Records {
         Ok(Some(&self.record))
     }
 
-    /// The call that [`Records::next`] returned last.
+    /// Call that [`Records::next`] returned last.
     pub fn current(&self) -> &Record {
         &self.record
     }
 
-    /// The name of the file that is read.
+    /// Name of the file.
     pub(super) fn file_name(&self) -> std::sync::Arc<str> {
         self.cursor.file_name()
     }
@@ -274,8 +273,8 @@ impl Records {
         self.read_arguments(mask)
     }
 
-    /// A wall time \[ns\]. A run of more than 18 hours wraps around the 16 bits of its seconds: times
-    /// of one rank go forward, so a step back of more than half of that is a wrap.
+    /// Reads a wall time \[ns\]. A run of more than 18 hours wraps around the 16 bits of its seconds: times of one
+    /// rank increase, so a step back of more than half of that is a wrap.
     fn wall_time(&mut self) -> Result<i64, TraceError> {
         let at = self.cursor.position();
         let seconds = i64::from(self.cursor.u16("the wall time")?);

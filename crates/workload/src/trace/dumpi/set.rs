@@ -1,4 +1,4 @@
-//! A DUMPI set: the files of all ranks, and what they tell together.
+//! A DUMPI set: the files of all ranks, and the facts about the run that they give together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub struct DumpiSet {
     warnings: Vec<String>,
     /// The rank, if this is the file of one rank alone.
     alone: Option<Alone>,
-    /// The least time of any rank in MPI_Finalize.
+    /// Least time of any rank in MPI_Finalize.
     shutdown: Duration,
 }
 
@@ -206,8 +206,8 @@ impl DumpiSet {
     }
 }
 
-/// The rank of a single file, if its first calls say that there were more: MPI_Comm_size and MPI_Comm_rank of the world.
-/// Its name may state the rank, too.
+/// Rank of a single file, and the number of ranks if MPI_Comm_size and MPI_Comm_rank of the world among its first
+/// calls say that there were more. The file's name may state the rank, too.
 fn alone(file: &DumpiFile, buffer: usize) -> Result<Option<Alone>, TraceError> {
     let (mut rank, mut ranks) = (numbered(&file.file).map(|(_, rank)| rank), None);
     let mut records = file.records(buffer)?;
@@ -236,7 +236,7 @@ pub(super) fn is_mpi(record: &Record) -> bool {
     usize::from(record.function) < COUNTED
 }
 
-/// The record's times in the run.
+/// Name and times of the recorded call.
 pub(super) fn call(times: Times, record: &Record, file: &str) -> Result<RecordedCall, TraceError> {
     let time = |ns: i64| {
         times
@@ -303,7 +303,7 @@ fn summarise(
     Ok(summary)
 }
 
-/// Elements and datatype of the message that the call sends, if it sends one to somebody.
+/// Count and datatype of the message that the call sends; `None` if it sends none, or to MPI_PROC_NULL.
 fn sent(record: &Record) -> Option<(u64, i64)> {
     let to = record.number("dest")?;
     let name = record.call().name;
@@ -315,7 +315,7 @@ fn sent(record: &Record) -> Option<(u64, i64)> {
     Some((u64::try_from(record.number(count)?).ok()?, record.number(datatype)?))
 }
 
-/// A warning for each sort of calls that take their recorded time, whatever the machine.
+/// Warnings, one for each group of functions that take their recorded time on any machine.
 fn unsimulated(files: &[DumpiFile]) -> Vec<String> {
     type Belongs = fn(&str) -> bool;
     let sorts: [(&str, Belongs); 2] = [

@@ -100,7 +100,7 @@ fn write_edge(record: &Record, file: &DumpiFile, what: &str, edge: usize, out: &
     writeln!(out, "Perfcounters: [{}]", counters.join(", "))
 }
 
-/// `length` is that of the last list before: the number of statuses that belong to it.
+/// Writes one argument. `length` is the length of the last list before, which is the number of its statuses.
 fn write_argument(
     record: &Record,
     argument: &Argument,

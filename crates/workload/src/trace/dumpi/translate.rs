@@ -1,14 +1,13 @@
-//! From recorded calls to operations: one for each call.
+//! Translates recorded calls to operations, one for each call.
 //!
-//! - Sends, receives, waits, collectives and what makes communicators become what they are. Handles of
-//!   the trace become those of the simulation, elements become bytes.
-//! - What the recording saw decides: a test that found something becomes a wait for exactly that, one
-//!   that did not is an overhead of its recorded length; a wait for any or some is one for those that
-//!   were complete; a wildcard receive becomes one from the recorded source, where the trace has it
-//!   (persistent wildcards stay open), unless it is to be matched anew.
-//! - MPI_Finalize becomes a barrier, as ranks leave it together; if some rank's trace does not reach it,
-//!   nothing.
-//! - All other calls, one-sided and file operations among them, are overheads of their recorded length.
+//! - Sends, receives, waits, collectives and calls that make communicators keep their kind. Handles of the trace
+//!   become those of the simulation, elements become bytes.
+//! - The recorded outcome decides: a test that found something becomes a wait for exactly that, one that did not
+//!   becomes an overhead of its recorded length; a wait for any or some becomes a wait for the requests that were
+//!   complete; a wildcard receive becomes a receive from the recorded source, if the trace has it (persistent
+//!   wildcards stay open), unless wildcards are to be matched anew.
+//! - MPI_Finalize becomes a barrier, as ranks leave it together; if some rank's trace does not reach it, nothing.
+//! - All other calls, among them one-sided and file operations, become overheads of their recorded length.
 
 use std::sync::{Arc, LazyLock};
 
@@ -33,38 +32,38 @@ use crate::trace::set::{RankCalls, RecordedCall, Step};
 /// A larger message is a damaged count \[bytes\].
 const LARGEST_MESSAGE: u64 = 1 << 40;
 
-/// What a rank knows of the run.
+/// Facts about the run that a rank's translation needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// Which rank.
+    /// The rank.
     pub rank: u32,
-    /// Of how many.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Whether every rank's trace reaches MPI_Finalize.
+    /// True if every rank's trace reaches MPI_Finalize.
     pub all_finalize: bool,
-    /// Whose messages receives from any source take.
+    /// Matching of wildcard receives: recorded or anew.
     pub wildcards: Wildcards,
 }
 
-/// The calls of one rank as operations.
+/// Yields the calls of one rank as operations.
 pub struct Translator {
     file: DumpiFile,
     records: Records,
     times: Times,
-    /// Of the last call.
+    /// Warning about the last call's clock, if it had been set back.
     set_back: Option<String>,
     buffer: usize,
     state: State,
 }
 
-/// What a call is translated with.
+/// State that calls are translated with.
 pub(super) struct State {
     pub(super) run: Run,
     pub(super) types: Datatypes,
     pub(super) comms: Comms,
-    /// Whether each reduction that the program made is commutative.
+    /// Reductions that the program made: true for the commutative ones.
     pub(super) reductions: Map<i64, bool>,
-    /// What the last call is making: the trace's handle and all but the simulation's.
+    /// Communicator that the last call makes: the trace's handle, and everything but the simulation's handle.
     pub(super) making: Option<(i64, Comm)>,
     requests: Requests,
     scout: Option<Scout>,
@@ -72,25 +71,25 @@ pub(super) struct State {
     lost_requests: u64,
 }
 
-/// What sort of operation a function becomes.
+/// Kind of operation that a function becomes.
 #[derive(Clone, Copy)]
 enum Class {
-    /// None: it makes or measures a datatype.
+    /// No operation: it makes or queries a datatype.
     Datatype,
-    /// None: it makes or measures a group.
+    /// No operation: it makes or queries a group.
     Group,
     PointToPoint,
-    /// Of requests.
+    /// Wait or test of requests.
     Completion,
     Collective,
-    /// Makes, frees or measures communicators.
+    /// Makes, frees or queries communicators.
     Communicator,
     Abort,
-    /// All others.
+    /// Takes its recorded time: all others.
     Overhead,
 }
 
-/// By function number.
+/// Classes of all functions, by number.
 static CLASSES: LazyLock<Vec<Class>> = LazyLock::new(|| CALLS.iter().map(class).collect());
 
 fn class(call: &Call) -> Class {
@@ -119,7 +118,7 @@ fn class(call: &Call) -> Class {
     }
 }
 
-/// Why a call cannot be translated.
+/// Reason why a call cannot be translated.
 pub(super) type Reason = String;
 
 impl Translator {
@@ -203,7 +202,7 @@ impl RankCalls for Translator {
 }
 
 impl State {
-    /// The operation for `record`; `received` is what it received, if it is a receive and that is known.
+    /// Operation of `record`; `received` is the recorded status of a receive, if known.
     fn translate(
         &mut self,
         record: &Record,
@@ -228,7 +227,7 @@ impl State {
             Class::Overhead => None,
         };
         Ok(op.unwrap_or_else(|| {
-            // A barrier stands for MPI_Finalize, or nothing: its recorded length is waiting.
+            // MPI_Finalize becomes a barrier or nothing: its recorded length is waiting time.
             let finalize = call.name == "MPI_Finalize";
             Op::Call(call.name, if finalize { Duration::ZERO } else { call.end.since(call.begin) })
         }))
@@ -258,7 +257,7 @@ impl State {
                 return Ok(Some(Op::SendReceive(send, self.receive(record, "recvtag", received)?)));
             }
             "MPI_Probe" => return Ok(Some(Op::Probe(self.receive(record, "tag", received)?))),
-            // One that found nothing is an overhead.
+            // A probe that found nothing becomes an overhead.
             "MPI_Iprobe" if record.number("flag") != Some(0) => {
                 return Ok(Some(Op::Probe(self.receive(record, "tag", received)?)));
             }
@@ -327,7 +326,7 @@ impl State {
                 for (handle, _) in done {
                     match self.requests.complete(handle) {
                         Some(request) => requests.push(request),
-                        // 0 and 1 are no requests: MPI_REQUEST_NULL.
+                        // 0 and 1 stand for MPI_REQUEST_NULL.
                         None => self.lost_requests += u64::from(handle > 1),
                     }
                 }
@@ -340,12 +339,12 @@ impl State {
         }
     }
 
-    /// An argument that the function always has.
+    /// Value of an argument that the function always has.
     pub(super) fn int(&self, record: &Record, name: &str) -> Result<i64, Reason> {
         record.number(name).ok_or_else(|| format!("the record has no {name}"))
     }
 
-    /// A rank of some communicator: below the number of ranks of the run.
+    /// Checks a rank of some communicator: it must be below the number of ranks of the run.
     pub(super) fn rank(&self, rank: i64) -> Result<u32, Reason> {
         let known = u32::try_from(rank).ok().filter(|&rank| rank < self.run.ranks);
         known.ok_or_else(|| format!("names rank {rank}, but the trace has {} ranks", self.run.ranks))

@@ -14,10 +14,10 @@ use crate::trace::error::TraceError;
 use crate::trace::graph::{After, Graph};
 use crate::trace::input::TraceFile;
 
-/// The first eight bytes, and those of a file that a simulation has used up.
+/// Magic of a schedule, and of a file that a simulation has already consumed.
 pub const MAGIC: u64 = 4223;
 pub const USED_UP: u64 = 2342;
-/// What comes before the table of ranks, and the size of a node \[bytes\].
+/// Sizes of the header before the table of ranks, and of a node \[bytes\].
 const HEAD: u64 = 14;
 const NODE: usize = 39;
 
@@ -56,7 +56,7 @@ impl Block<'_> {
     }
 }
 
-/// How many ranks the file has; their table must be there.
+/// Number of ranks of the file, which must be large enough for their table.
 pub fn ranks(file: &TraceFile) -> Result<u32, TraceError> {
     let head = Block::read(file, 0, HEAD)?;
     if head.u64(0)? == USED_UP {
@@ -71,7 +71,7 @@ pub fn ranks(file: &TraceFile) -> Result<u32, TraceError> {
     Ok(ranks)
 }
 
-/// What stands in the file for `rank` of `ranks`.
+/// Reads the graph of `rank`, one of `ranks`.
 pub fn read(file: &TraceFile, rank: u32, ranks: u32) -> Result<(Graph, Uses), TraceError> {
     let entry = Block::read(file, HEAD + 16 * u64::from(rank), 16)?;
     let (from, to) = (entry.u64(0)?, entry.u64(8)?);
@@ -96,7 +96,7 @@ pub fn read(file: &TraceFile, rank: u32, ranks: u32) -> Result<(Graph, Uses), Tr
         let at = first as usize + node as usize * NODE;
         for (count, after) in [(23, After::Finish), (31, After::Start)] {
             let (waiting, begin) = (block.u32(at + count)?, u64::from(block.u32(at + count + 4)?));
-            // Each of them is four bytes of the block, so that a damaged number ends at its end.
+            // Each entry takes four bytes of the block, so a damaged count fails at the end of the block.
             for k in 0..u64::from(waiting) {
                 let place = (list + 4 * (begin + k)) as usize;
                 let later = block.u32(place)?;

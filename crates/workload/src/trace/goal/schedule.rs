@@ -1,4 +1,4 @@
-//! The schedule of one rank while it is read.
+//! Schedule of one rank, while it is read.
 
 use engine::{Bytes, Duration};
 use mpi::operation::{Peer, TagMatch};
@@ -9,37 +9,37 @@ use crate::trace::graph::{After, Graph, Work};
 const ANY: u32 = u32::MAX;
 /// Longer computing is a damaged number \[ns\]: 100 days.
 const LONGEST_NS: u64 = 100 * 24 * 3600 * 1_000_000_000;
-/// A larger message is one \[bytes\].
+/// Largest message; more is a damaged number \[bytes\].
 const LARGEST_MESSAGE: u64 = 1 << 40;
 
-/// What a message says beside its direction.
+/// Arguments of a send or a receive.
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
-    /// The other rank, or the number that stands for any.
+    /// Rank on the other side, or the number that stands for any.
     pub peer: u32,
-    /// Its length \[bytes\].
+    /// Length \[bytes\].
     pub bytes: u64,
-    /// Its tag, or the number that stands for any.
+    /// Tag, or the number that stands for any.
     pub tag: u32,
 }
 
-/// What a schedule uses.
+/// Resources that a schedule uses, and its messages.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Uses {
-    /// The highest number of a processor.
+    /// Highest number of a processor.
     pub processor: u8,
-    /// The highest number of a NIC.
+    /// Highest number of a NIC.
     pub nic: u8,
-    /// How many messages it sends.
+    /// Number of messages that it sends.
     pub messages: u64,
-    /// Their bytes.
+    /// Total length of its messages \[bytes\].
     pub bytes: u64,
 }
 
-/// Nodes and edges as far as they are read.
+/// Nodes and edges that have been read.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    /// How many ranks there are.
+    /// Number of ranks of the run.
     ranks: u32,
     nodes: Vec<Work>,
     edges: Vec<(u32, u32, After)>,
@@ -49,17 +49,17 @@ pub struct Schedule {
 type Reason = String;
 
 impl Schedule {
-    /// Nothing yet, of one of `ranks` ranks.
+    /// Begins an empty schedule for one of `ranks` ranks.
     pub fn new(ranks: u32) -> Schedule {
         Schedule { ranks, ..Schedule::default() }
     }
 
-    /// How many nodes it has.
+    /// Number of nodes.
     pub fn len(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    /// Uses a processor and a NIC.
+    /// Notes that a node uses this processor and this NIC.
     pub fn uses(&mut self, processor: u8, nic: u8) {
         self.uses.processor = self.uses.processor.max(processor);
         self.uses.nic = self.uses.nic.max(nic);
@@ -96,7 +96,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Adds computing.
+    /// Adds a computation.
     pub fn compute(&mut self, time_ns: u64, processor: u8) -> Result<(), Reason> {
         if time_ns > LONGEST_NS {
             return Err(format!("computes for {time_ns} ns, over 100 days"));
@@ -105,12 +105,12 @@ impl Schedule {
         Ok(())
     }
 
-    /// `later` begins after `earlier` has begun or ended. Both must exist.
+    /// Makes `later` begin after `earlier` has begun or ended. Both must exist.
     pub fn depend(&mut self, later: u32, earlier: u32, after: After) {
         self.edges.push((earlier, later, after));
     }
 
-    /// The graph and what it uses, or a node that can never begin.
+    /// Graph and its uses; an error with a node that can never begin if there is a cycle.
     pub fn finish(self) -> Result<(Graph, Uses), u32> {
         let graph = Graph::new(self.nodes, &self.edges);
         graph.in_a_cycle().map_or(Ok((graph, self.uses)), Err)

@@ -1,4 +1,4 @@
-//! A GOAL file: where its ranks stand, and what they hold.
+//! A GOAL file: the places of its ranks, and their schedules.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ pub const FORMAT: Entry<Format> = Entry {
     build: Format { recognise, open: |files| Ok(Arc::new(GoalSet::open(files)?)) },
 };
 
-/// What is looked at to know the format \[bytes\].
+/// Length of the beginning of a file that format detection looks at \[bytes\].
 const LOOK: usize = 4096;
 
-/// The ranks' places in the file.
+/// Places of the ranks in the file.
 enum Ranks {
     Text(Vec<Part>),
     Binary(u32),
@@ -42,7 +42,7 @@ pub struct GoalSet {
     warnings: Vec<String>,
 }
 
-/// The names of the kinds of nodes, as the simulation does them.
+/// Names of the kinds of nodes, in terms of MPI.
 const NAMES: [&str; 3] = ["MPI_Irecv", "MPI_Isend", "calc"];
 
 fn kind(node: &Work) -> usize {
@@ -59,7 +59,7 @@ fn is_binary(file: &TraceFile) -> Result<bool, TraceError> {
     Ok([binary::MAGIC, binary::USED_UP].iter().any(|magic| begin == magic.to_le_bytes()))
 }
 
-/// Whether the file begins as one of the two forms does: the text with "num_ranks", behind comments.
+/// True if the file begins like one of the two forms; the text begins with "num_ranks", after comments.
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     if is_binary(file)? {
         return Ok(true);
@@ -107,7 +107,7 @@ impl GoalSet {
         Ok(set)
     }
 
-    /// Reads all of it.
+    /// Reads the whole schedule.
     fn sum_up(&mut self) -> Result<(), TraceError> {
         let mut counts = [0_u64; 3];
         let (mut processor, mut nic) = (0, 0);

@@ -1,4 +1,4 @@
-//! The text form: tokens, one operation or dependency a line.
+//! The text form: one operation or dependency per line.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::trace::graph::{After, Graph};
 use crate::trace::input::TraceFile;
 use crate::trace::lines::{Lines, Part};
 
-/// Where the ranks of a file stand: each from its line with "rank" to that with the brace that closes it.
+/// Parts of the file that hold the ranks: each from its line with "rank" to the line with its closing brace.
 pub fn find_ranks(file: &TraceFile) -> Result<Vec<Part>, TraceError> {
     let mut lines = Lines::new(Part::whole(file.clone()));
     let mut ranks: Option<u32> = None;
@@ -54,7 +54,7 @@ pub fn find_ranks(file: &TraceFile) -> Result<Vec<Part>, TraceError> {
     if ranks == 0 {
         return Err(whole("has no ranks".to_string()));
     }
-    // As many as there are, so that a damaged number asks for no memory.
+    // The search ends at the first rank that is missing, so a damaged number allocates no memory.
     match (0..ranks).find(|rank| !parts.contains_key(rank)) {
         Some(missing) => Err(whole(format!("has {ranks} ranks, but rank {missing} is missing"))),
         None if parts.len() > ranks as usize => {
@@ -64,7 +64,7 @@ pub fn find_ranks(file: &TraceFile) -> Result<Vec<Part>, TraceError> {
     }
 }
 
-/// What stands in the part of one of `ranks` ranks.
+/// Reads the schedule of one of `ranks` ranks.
 pub fn read(part: &Part, ranks: u32) -> Result<(Graph, Uses), TraceError> {
     let schedule = up_to(part, ranks, &mut |_, _, _| false)?;
     schedule.finish().map_err(|node| {
@@ -74,8 +74,7 @@ pub fn read(part: &Part, ranks: u32) -> Result<(Graph, Uses), TraceError> {
     })
 }
 
-/// How the file names the operation with this number, from 1, of one of `ranks` ranks: by its label, if it has one, and
-/// its line.
+/// Name in the file of a rank's operation with this number, from 1: its label, if it has one, and its line.
 pub fn name(part: &Part, ranks: u32, number: u64) -> Result<Option<String>, TraceError> {
     let mut name = None;
     up_to(part, ranks, &mut |schedule, words, line| {
@@ -92,7 +91,8 @@ pub fn name(part: &Part, ranks: u32, number: u64) -> Result<Option<String>, Trac
     Ok(name)
 }
 
-/// Reads the part of a rank until `enough` says so of what there is, the words of its last line, and the line's number.
+/// Reads the part of a rank until `enough` returns true for the schedule so far, the words of its last line, and the
+/// line's number.
 fn up_to(
     part: &Part,
     ranks: u32,
@@ -113,7 +113,7 @@ fn up_to(
     Ok(schedule)
 }
 
-/// The words of an operation or dependency, without what begins and ends the rank.
+/// Words of an operation or dependency, without the marks that begin and end a rank.
 fn words(text: &str) -> Vec<&str> {
     let all: Vec<_> = text.split_whitespace().collect();
     let rest = match &all[..] {
@@ -127,7 +127,7 @@ fn words(text: &str) -> Vec<&str> {
     rest.strip_suffix(&["}"]).unwrap_or(rest).to_vec()
 }
 
-/// One operation or dependency; nothing on an empty line.
+/// Reads one operation or dependency; ignores an empty line.
 fn item(words: &[&str], schedule: &mut Schedule, labels: &mut Map<String, u32>) -> Result<(), String> {
     let find = |label: &str| {
         labels.get(label).copied().ok_or_else(|| format!("names '{label}', which is no operation before it"))
@@ -190,7 +190,7 @@ fn number<N: std::str::FromStr>(word: &str, what: &str) -> Result<N, String> {
     word.parse().map_err(|_| format!("'{word}' is not {what}"))
 }
 
-/// The line without comments, its marks set apart by spaces.
+/// Line without comments, with spaces around its punctuation.
 fn tokens(line: &str, comment: &mut bool) -> String {
     let mut text = String::with_capacity(line.len() + 8);
     let mut left = line;

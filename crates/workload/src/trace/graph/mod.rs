@@ -14,44 +14,44 @@ use engine::{Bytes, Duration};
 use mpi::collective::Collective;
 use mpi::operation::{Peer, SendMode, TagMatch};
 
-/// What one node does.
+/// Work of one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
-    /// Sends.
+    /// Sends a message.
     Send {
-        /// To which rank.
+        /// Receiver.
         to: u32,
-        /// With which tag.
+        /// Tag.
         tag: u32,
-        /// How much.
+        /// Length.
         bytes: Bytes,
     },
-    /// Receives.
+    /// Receives a message.
     Receive {
-        /// From whom: a rank, or anyone.
+        /// Source: a rank, or any.
         from: Peer,
-        /// With which tag.
+        /// Tag, or any.
         tag: TagMatch,
-        /// How much, where the trace says: for those who look at it. The replay takes what comes.
+        /// Length, if the trace states it, for tools that read the graph. The replay receives messages of any length.
         bytes: Option<Bytes>,
     },
-    /// Takes part in this of the graph's collectives.
+    /// Takes part in the graph's collective with this number.
     Collective(u32),
-    /// Computes, for a time that was recorded on another machine.
+    /// Computes for a time that was recorded on another machine.
     Compute {
-        /// How long.
+        /// Duration.
         time: Duration,
-        /// On which of the rank's processors: one does one thing at a time.
+        /// Processor of the rank; each processor does one thing at a time.
         processor: u32,
     },
 }
 
-/// What must have happened to a node before another may begin.
+/// Condition of a dependency on an earlier node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// It has ended: the message has been sent or received, the time is over.
+    /// The earlier node has ended: its message has been sent or received, or its time is over.
     Finish,
-    /// It has begun: the send or receive is posted, the computing goes on.
+    /// The earlier node has begun: its send or receive is posted, or its computing goes on.
     Start,
 }
 
@@ -59,9 +59,9 @@ pub enum After {
 #[derive(Debug)]
 pub struct Graph {
     nodes: Vec<Work>,
-    /// How many edges lead to each node.
+    /// Number of edges that lead to each node.
     before: Vec<u32>,
-    /// The edges by the node that they leave: those of node `n` are `edges[first[n]..first[n + 1]]`.
+    /// Edges by the node that they leave: those of node `n` are `edges[first[n]..first[n + 1]]`.
     first: Vec<u32>,
     edges: Vec<(u32, After)>,
     collectives: Vec<Arc<Collective>>,
@@ -69,7 +69,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of `nodes` and edges `(before, after, kind)`, whose nodes must exist.
+    /// Makes the graph of `nodes` and edges `(before, after, kind)`, whose nodes must exist.
     pub fn new(nodes: Vec<Work>, edges: &[(u32, u32, After)]) -> Graph {
         let mut before = vec![0; nodes.len()];
         let mut first = vec![0_u32; nodes.len() + 1];
@@ -90,27 +90,27 @@ impl Graph {
         Graph { nodes, before, first, edges: sorted, collectives: Vec::new(), sends: SendMode::Standard }
     }
 
-    /// With the collectives that its nodes name.
+    /// Adds the collectives that its nodes name.
     pub fn with_collectives(self, collectives: Vec<Arc<Collective>>) -> Graph {
         Graph { collectives, ..self }
     }
 
-    /// With sends that are over when their bytes are buffered, whether or not somebody receives them.
+    /// Lets sends complete when their bytes are buffered, whether or not somebody receives them.
     pub fn with_buffered_sends(self) -> Graph {
         Graph { sends: SendMode::Buffered, ..self }
     }
 
-    /// The nodes, in the order of the trace.
+    /// Nodes in the order of the trace.
     pub fn nodes(&self) -> &[Work] {
         &self.nodes
     }
 
-    /// The collective with this number.
+    /// Collective with this number.
     pub fn collective(&self, number: u32) -> &Collective {
         &self.collectives[number as usize]
     }
 
-    /// After which nodes each may begin, in the order of the trace.
+    /// Dependencies of each node, in the order of the trace.
     pub fn earlier(&self) -> Vec<Vec<(u32, After)>> {
         let mut earlier = vec![Vec::new(); self.nodes.len()];
         for node in 0..self.nodes.len() as u32 {
@@ -123,8 +123,8 @@ impl Graph {
         &self.edges[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 
-    /// A node that waits for itself, by way of others: none of them can ever begin. The first of the trace in the
-    /// cycle that holds back the first that is held back.
+    /// A node that depends on itself through others, so that none of them can begin: the trace's first node of the
+    /// cycle that blocks the first blocked node.
     pub fn in_a_cycle(&self) -> Option<u32> {
         let mut before = self.before.clone();
         let mut ready: Vec<u32> =
@@ -137,7 +137,7 @@ impl Graph {
                 }
             }
         }
-        // What is left waits for something that is left: back along that, until it comes again.
+        // Every node that is left waits for another one that is left: walk back until one repeats.
         let left = |node: &u32| before[*node as usize] > 0;
         let mut earlier = vec![0; self.nodes.len()];
         let all = 0..self.nodes.len() as u32;
@@ -158,5 +158,5 @@ impl Graph {
     }
 }
 
-/// A graph that several walk over.
+/// A graph that several replays share.
 pub type SharedGraph = Arc<Graph>;

@@ -23,24 +23,24 @@ use super::{After, SharedGraph, Work};
 use crate::trace::error::TraceError;
 use crate::trace::set::{Begun, RankCalls, RecordedCall, Step};
 
-/// What the operation that was given last does when it is over.
+/// Effect of the completion of the operation that was issued last.
 enum Last {
     Nothing,
-    /// Some of the messages under way are complete: these if nothing is said of it.
+    /// Completes some of the messages under way: all of them if the completion lists none.
     Wait,
-    /// As for a wait, but maybe none is.
+    /// Like `Wait`, but possibly none is complete.
     Test,
-    /// The processors have computed for that long.
+    /// Advances the processors' computing by this time.
     Computed(Duration),
 }
 
-/// One rank on its way through its graph.
+/// Replay of one rank's graph.
 pub struct Walk {
     graph: SharedGraph,
-    /// How many edges still hold each node back.
+    /// Number of unmet dependencies of each node.
     held: Vec<u32>,
     messages: VecDeque<u32>,
-    /// What each processor may begin, and what it does: a node and how long it still takes.
+    /// Nodes that each processor may begin, and the node that it computes, with its remaining time.
     ready: Vec<VecDeque<u32>>,
     running: Vec<Option<(u32, Duration)>>,
     /// Messages under way, in the order in which they were begun.
@@ -48,16 +48,16 @@ pub struct Walk {
     free: Vec<Request>,
     requests: u32,
     last: Last,
-    /// The node that the operation given last begins, if it begins one.
+    /// Node that the last issued operation begins, if it begins one.
     begun: Option<u32>,
-    /// Whether processors have computed since messages were asked for.
+    /// True if processors have computed since messages were last tested.
     computed: bool,
     done: u64,
     warnings: Vec<String>,
 }
 
 impl Walk {
-    /// Before the first node; `warnings` are those of the rank.
+    /// Begins before the first node; `warnings` are those of the rank.
     pub fn new(graph: SharedGraph, warnings: Vec<String>) -> Walk {
         let processors = graph.nodes().iter().map(|node| match node {
             Work::Compute { processor, .. } => *processor as usize + 1,
@@ -94,7 +94,7 @@ impl Walk {
         }
     }
 
-    /// The node has begun or ended: those after it are held back by one edge less.
+    /// Releases the edges of a node that has begun or ended.
     fn release(&mut self, node: u32, what: After) {
         let graph = self.graph.clone();
         for (next, after) in graph.edges_of(node) {
@@ -133,7 +133,7 @@ impl Walk {
         op
     }
 
-    /// Lets idle processors begin what is ready; whether that has made messages ready.
+    /// Lets idle processors begin what is ready. Returns true if that has made messages ready.
     fn begin_computing(&mut self) -> bool {
         for at in 0..self.running.len() {
             while self.running[at].is_none() {
@@ -147,13 +147,13 @@ impl Walk {
                 }
             }
         }
-        // What has ended at once may have made something ready for a processor that was looked at before.
+        // A computation of no length ends at once, and may release one on a processor that was visited before.
         let stalled =
             (0..self.running.len()).any(|at| self.running[at].is_none() && !self.ready[at].is_empty());
         stalled || !self.messages.is_empty()
     }
 
-    /// The processors have computed for `time`.
+    /// Advances all processors by `time`.
     fn compute(&mut self, time: Duration) {
         self.computed = true;
         for at in 0..self.running.len() {
@@ -167,7 +167,7 @@ impl Walk {
         }
     }
 
-    /// The messages at these places are complete, ascending.
+    /// Completes the messages at these indices, which ascend.
     fn complete(&mut self, places: impl Iterator<Item = usize>) {
         let mut over: Vec<(usize, u32)> = Vec::new();
         for place in places {
@@ -191,7 +191,7 @@ impl Walk {
 impl RankCalls for Walk {
     fn next(&mut self) -> Result<Option<Step>, TraceError> {
         match std::mem::replace(&mut self.last, Last::Nothing) {
-            // Nobody has told what is complete: all.
+            // The completion lists no requests: all are complete.
             Last::Wait => self.complete(0..self.under_way.len()),
             Last::Computed(time) => self.compute(time),
             Last::Nothing | Last::Test => {}
@@ -257,7 +257,7 @@ impl RankCalls for Walk {
     }
 }
 
-/// An operation without recorded times.
+/// Wraps an operation without recorded times.
 fn step(name: &'static str, op: Op) -> Step {
     Step { call: RecordedCall { name, begin: Time::ZERO, end: Time::ZERO }, op }
 }

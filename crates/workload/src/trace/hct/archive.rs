@@ -1,14 +1,14 @@
-//! A recording as one file: an archive of the files of its ranks.
+//! Recordings as one file: an archive of the files of their ranks.
 
 use std::io;
 
 use crate::trace::error::TraceError;
 use crate::trace::input::{ReadAt, TraceFile};
 
-/// Where the archive's magic stands, and what it is.
+/// Offset and value of a tar archive's magic.
 const TAR: (u64, &[u8]) = (257, b"ustar");
 
-/// Whether it is one, and called so.
+/// True if the file is a tar archive and its name says that it is a recording.
 pub fn is_archive(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(file.base_name().ends_with(".hct") && file.peek(TAR.0, TAR.1.len())? == TAR.1)
 }
@@ -31,7 +31,7 @@ pub fn members(archive: &TraceFile) -> Result<Vec<TraceFile>, TraceError> {
     Ok(files)
 }
 
-/// A file as a stream.
+/// Reads a file as a stream.
 struct Reading {
     file: TraceFile,
     at: u64,
@@ -57,7 +57,7 @@ impl io::Seek for Reading {
     }
 }
 
-/// A stretch of a file.
+/// A byte range of a file, as a source of bytes.
 struct Part {
     of: TraceFile,
     from: u64,

@@ -23,17 +23,17 @@ use super::gaps::Columns;
 use super::shape::Shape;
 use super::times::{Bin, Span, Spread, Tally};
 
-/// How a block begins.
+/// Magic of a block.
 pub const MAGIC: &[u8; 4] = b"HCTB";
-/// Bytes before the payload.
+/// Length of the header before the payload \[bytes\].
 pub const HEAD: usize = 16;
-/// No payload is larger, packed or not \[bytes\].
+/// Largest payload, packed or not \[bytes\].
 pub const LARGEST: usize = 64 << 20;
-/// No block has more calls.
+/// Largest number of calls of a block.
 const MOST_CALLS: u64 = 1 << 32;
-/// No tally has more bins.
+/// Largest number of bins of a tally.
 const MOST_BINS: usize = 256;
-/// No loops are deeper.
+/// Largest depth of loops.
 const DEEPEST: usize = 64;
 
 /// Some calls in a row.
@@ -41,25 +41,25 @@ const DEEPEST: usize = 64;
 pub struct Block {
     /// Time at which the call before returned \[ns\].
     pub start_ns: u64,
-    /// Shapes that no block before has.
+    /// Shapes that no earlier block has.
     pub shapes: Vec<Shape>,
-    /// The numbers of the calls' shapes.
+    /// Numbers of the calls' shapes.
     pub sequence: Folded<()>,
-    /// Times at which they happened.
+    /// Times of the calls.
     pub times: Times,
 }
 
 /// Times of the calls of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Times {
-    /// Each call; what else is known of the time before it.
+    /// Exact times of each call, and columns about the gap before it.
     Exact(Vec<Span>, Columns),
-    /// By place.
+    /// Tallied times of each place of the sequence.
     Tallied(Vec<Spread>),
 }
 
 impl Times {
-    /// True if anything is known of the time before calls, besides how long it was.
+    /// True if something besides the length is known of the gaps before calls.
     pub fn know_between(&self) -> bool {
         match self {
             Times::Exact(_, columns) => columns.iter().any(|column| !column.is_empty()),
@@ -71,7 +71,7 @@ impl Times {
 }
 
 impl Block {
-    /// As it is written.
+    /// Encodes the block as the file holds it.
     pub fn encode(&self) -> Vec<u8> {
         let mut payload = Vec::new();
         put(&mut payload, self.start_ns);
@@ -122,8 +122,8 @@ impl Block {
         block
     }
 
-    /// Reads the payload of a block, of `length` bytes when unpacked; `known` shapes are in blocks before, and of each
-    /// call there are so many numbers (`gaps::kinds`).
+    /// Decodes the payload of a block, of `length` bytes when unpacked. Earlier blocks have `known` shapes, and each
+    /// call has `kinds` numbers (`gaps::kinds`).
     pub fn decode(packed: &[u8], length: usize, known: usize, kinds: usize) -> Result<Block, String> {
         let mut payload = Vec::with_capacity(length);
         let decoder = zstd::stream::read::Decoder::new(packed).map_err(|error| error.to_string())?;
@@ -168,7 +168,7 @@ impl Block {
 const TALLIED: u64 = 1;
 const COLUMNS: u64 = 2;
 
-/// The times of a sequence of this size, with columns of so many kinds.
+/// Reads the times of a sequence of this size, with columns of `kinds` kinds.
 fn read_times(bytes: &mut &[u8], size: Size, kinds: usize) -> Result<Times, String> {
     let sort = get(bytes, "the sort of times")?;
     let mut times = match sort & !COLUMNS {
@@ -295,7 +295,7 @@ fn get(bytes: &mut &[u8], what: &str) -> Result<u64, String> {
     }
 }
 
-/// A number of things of at least `each` bytes, so never more than the bytes that are left can hold.
+/// Reads a count of things of at least `each` bytes; fails if the bytes that are left cannot hold them.
 fn count(bytes: &mut &[u8], each: usize, what: &str) -> Result<usize, String> {
     let count = get(bytes, what)?;
     at_most(count, bytes.len() / each, what)

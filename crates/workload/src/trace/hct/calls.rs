@@ -1,4 +1,4 @@
-//! The calls of a rank's file, one after the other.
+//! Stream of the calls in a rank's file.
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ struct Current {
     walk: Walk,
     times: Times,
     at: usize,
-    /// Calls that have been unfolded, the next one last. A rank's turns are far apart, and what unfolds them
-    /// lies in many places of memory by then: so that is done for some at a time.
+    /// Calls that have been unfolded, in reverse order. A rank's turns are far apart, and by then the data to unfold
+    /// has left the caches, so several calls are unfolded at a time.
     ahead: Vec<(u32, Span)>,
-    /// Gaps before them; empty if nothing is known of any call of the block.
+    /// Gaps before these calls; empty if the block knows nothing about gaps.
     ahead_between: Vec<Gap>,
     known: bool,
 }
@@ -51,7 +51,7 @@ impl Current {
         Current { sequence: Arc::new(sequence), walk, times, at: 0, ahead, ahead_between: Vec::new(), known }
     }
 
-    /// The next call's shape and times; what was before it, if that is known of any, in `between`.
+    /// Shape and times of the next call; stores the gap before it, if the block knows gaps, in `between`.
     #[inline]
     fn next(&mut self, rank: u32, between: &mut Gap) -> Option<(u32, Span)> {
         if self.ahead.is_empty() {
@@ -94,33 +94,33 @@ impl Current {
 pub struct Event {
     /// Shape of the call.
     pub shape: Arc<Shape>,
-    /// Time at which it began \[ns\].
+    /// Begin \[ns\].
     pub begin_ns: u64,
-    /// Time at which it returned \[ns\].
+    /// End \[ns\].
     pub end_ns: u64,
-    /// Gap before it.
+    /// Gap before the call.
     pub between: Gap,
 }
 
-/// The same, with the number of its shape.
+/// Like [`Event`], with the number of the shape in its place.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbered {
-    /// For [`Calls::shape`].
+    /// Number for [`Calls::shape`].
     pub shape: u32,
-    /// Time at which it began \[ns\].
+    /// Begin \[ns\].
     pub begin_ns: u64,
-    /// Time at which it returned \[ns\].
+    /// End \[ns\].
     pub end_ns: u64,
 }
 
 impl Calls {
-    /// Makes the calls of an opened file.
+    /// Makes the stream of an opened file.
     pub fn new(head: &Head, blocks: Blocks) -> Calls {
         let (shapes, between) = (Vec::new(), Gap::default());
         Calls { blocks, shapes, current: None, now_ns: 0, between, rank: head.rank, end: None }
     }
 
-    /// The next call; `None` at the end, or where the file was cut off.
+    /// Next call; `None` at the end, or where the file was cut off.
     pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
         let Some(Numbered { shape, begin_ns, end_ns }) = self.read_number()? else { return Ok(None) };
         Ok(Some(Event { shape: self.shape(shape).clone(), begin_ns, end_ns, between: self.between }))
@@ -131,7 +131,7 @@ impl Calls {
         &self.shapes[number as usize]
     }
 
-    /// The next call, as [`Calls::read`] gives it.
+    /// Next call, like [`Calls::read`], with the number of its shape.
     pub fn read_number(&mut self) -> Result<Option<Numbered>, TraceError> {
         loop {
             if let Some(current) = &mut self.current {
@@ -169,7 +169,7 @@ impl Calls {
         self.end.as_ref()
     }
 
-    /// How much of the file has been read \[0..1\].
+    /// Fraction of the file that has been read \[0..1\].
     pub fn share_read(&self) -> f64 {
         self.blocks.share_read()
     }

@@ -1,4 +1,4 @@
-//! How the file of a rank ends: with what its calls come to, or with where the rank stood when it was killed.
+//! End of a rank's file: the totals of its calls, or the call that the rank was in when it was killed.
 
 use std::fmt;
 
@@ -12,28 +12,28 @@ use super::shape::{Begun, Collected, Did, From, Received, Sent, Shape};
 /// Summary of a rank's calls, at the end of its file.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// How many calls it made.
+    /// Number of its calls.
     pub calls: u64,
-    /// How many messages it sent itself, not by collectives.
+    /// Number of messages that it sent itself, without those of collectives.
     pub messages: u64,
-    /// Their bytes.
+    /// Total length of these messages \[bytes\].
     pub bytes: u64,
-    /// Time at which its first call began \[ns\].
+    /// Begin of its first call \[ns\].
     pub first_ns: u64,
-    /// Time at which its last call returned \[ns\].
+    /// End of its last call \[ns\].
     pub last_ns: u64,
-    /// The time in its calls \[ns\].
+    /// Time spent in its calls \[ns\].
     pub in_mpi_ns: u64,
-    /// Tests and probes that found nothing, which are no calls.
+    /// Tests and probes that found nothing; the file does not count them as calls.
     #[serde(default)]
     pub polls: u64,
-    /// How long it waited in them \[ns\].
+    /// Time that it waited in these tests and probes \[ns\].
     #[serde(default)]
     pub waited_ns: u64,
-    /// How much was counted between its calls, in the order of the head.
+    /// Totals of the counts between its calls, in the order of the head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<u64>,
-    /// True if it came to MPI_Finalize.
+    /// True if it reached MPI_Finalize.
     pub finalized: bool,
     /// Time in MPI_Finalize \[ns\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,18 +45,18 @@ pub struct End {
 pub struct Counting {
     /// Their sum so far.
     pub end: End,
-    /// Bytes that persistent requests send when they are started.
+    /// Bytes that each start of a persistent request sends.
     persistent: Map<u32, Option<u64>>,
 }
 
 impl Counting {
-    /// Summary of no calls, between which this many kinds of events are counted.
+    /// Begins with no calls, and `counts` kinds of counts between them.
     pub fn of(counts: usize) -> Counting {
         let end = End { counts: vec![0; counts], ..End::default() };
         Counting { end, persistent: Map::default() }
     }
 
-    /// Takes a call in, and what was before it.
+    /// Adds a call, and the gap before it.
     pub fn count(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64, between: &Gap) {
         self.end.count(shape, begin_ns, end_ns);
         self.end.polls = self.end.polls.saturating_add(between.polls);
@@ -105,7 +105,7 @@ impl End {
     }
 }
 
-/// The bytes of the message that a call sends.
+/// Bytes of the message that a call sends.
 fn sent(did: &Did) -> Option<u64> {
     match did {
         Did::Send(send) | Did::SendReceive { send, .. } => {
@@ -117,17 +117,17 @@ fn sent(did: &Did) -> Option<u64> {
     }
 }
 
-/// A call that had not returned when this was written: not among the calls of the recording.
+/// A call that had not returned when this was written; it is not among the calls of the recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// The function: "MPI_Recv".
     pub call: Name,
-    /// Time at which it began, on the rank's clock \[ns\].
+    /// Begin of the call on the rank's clock \[ns\].
     pub since_ns: u64,
-    /// True if it did return, having found nothing, and was called again, since then.
+    /// True if the call has meanwhile returned without finding anything and been repeated.
     #[serde(default, skip_serializing_if = "is_no")]
     pub polls: bool,
-    /// The message that it sends or receives, of functions that do so themselves.
+    /// Message that the call sends or receives; `None` for functions that do neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Waited>,
 }
@@ -137,18 +137,18 @@ fn is_no(yes: &bool) -> bool {
     !yes
 }
 
-/// A message that a call stands in.
+/// A message that a call waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waited {
-    /// The other side.
+    /// Rank on the other side.
     pub peer: From,
-    /// Its tag; none for any.
+    /// Tag; `None` for any.
     pub tag: Option<u32>,
-    /// Its communicator; none if that has no number.
+    /// Communicator; `None` for one without a number.
     pub comm: Option<u32>,
 }
 
-/// "MPI_Recv with rank 2, tag 7".
+/// Formats the call as "MPI_Recv with rank 2, tag 7".
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.call.0)?;

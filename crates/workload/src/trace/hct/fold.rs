@@ -1,16 +1,16 @@
-//! Loops: a sequence of numbers with its repetitions folded, as it grows.
+//! Loop compression: folds the repetitions of a sequence of numbers while it grows.
 //!
 //! ```text
 //! a b b b a b b b c   becomes   2 x (a, 3 x b), c
 //! ```
 //!
-//! When an element of the sequence is complete, the end of the sequence is compared with what stands before it: with
-//! the body of a loop there, which then has one round more, or with an equal stretch, which becomes a loop of two
-//! rounds. While what comes is the body of the loop at the end once more, it is only counted along. Loops nest, as a
-//! loop is equal to another of the same body and count. What is folded is unfolded to the very sequence that was
-//! pushed, whatever it was; a program whose iterations are alike takes memory for one of them.
+//! When an element is complete, the end of the sequence is compared with the elements before it: with the body of a
+//! loop there, which then gets one more round, or with an equal stretch, which becomes a loop of two rounds. While
+//! the input repeats the body of the loop at the end, it is only counted. Loops nest, since a loop equals another one
+//! of the same body and count. Unfolding gives back exactly the sequence that was pushed; a program whose iterations
+//! are alike takes the memory of one of them.
 //!
-//! What is known of each element besides (its times, say) is summed up over the rounds of the loops it stands in.
+//! Values that accompany the elements (times, say) are summed over the rounds of the loops that contain them.
 //!
 //! Source: Noeth, Ratn, Mueller, Schulz, de Supinski, "ScalaTrace: Scalable compression and replay of communication
 //! traces for high-performance computing" (JPDC 69, 2009), section 3.1, for folding at the end of the sequence.
@@ -20,15 +20,15 @@ use engine::hash::Map;
 /// One element of a folded sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Item {
-    /// A number, so many times, 1 or more.
+    /// A number and how often it repeats, 1 or more.
     One(u32, u64),
-    /// A body of [`Folded::bodies`], so many times, 2 or more.
+    /// An index into [`Folded::bodies`] and the number of rounds, 2 or more.
     Loop(u32, u64),
 }
 
-/// What is summed up over rounds.
+/// A value that is accumulated over the rounds of a loop.
 pub trait Sum {
-    /// Takes in what a later round has.
+    /// Adds the value of a later round.
     fn add(&mut self, later: &Self);
 }
 
@@ -41,39 +41,39 @@ impl Sum for () {
 pub struct Folded<S> {
     /// The sequence.
     pub items: Vec<Item>,
-    /// The bodies of loops; a body names only bodies before it.
+    /// Bodies of loops; a body refers only to bodies before it.
     pub bodies: Vec<Box<[Item]>>,
-    /// For each [`Item::One`] of `items`, with the bodies of loops written out, what is known of it.
+    /// One sum for each [`Item::One`] of `items`, with the bodies of loops written out.
     pub sums: Vec<S>,
 }
 
-/// A sequence that grows.
+/// Folds a sequence while it grows.
 pub struct Folding<S> {
     items: Vec<Placed<S>>,
     bodies: Vec<Box<[Item]>>,
     known: Map<Box<[Item]>, u32>,
-    /// Where each item stands last in `items`.
+    /// Index in `items` of the last occurrence of each item.
     last: Map<Item, usize>,
-    /// Where loops stand in `items`, ascending.
+    /// Indices of the loops in `items`, ascending.
     loops: Vec<usize>,
-    /// What is known of the items after `items`: the first ones of the body of the loop that is last there.
+    /// Sums of the input after `items`, which so far repeats the body of the last loop.
     following: Vec<S>,
-    /// The run of equal numbers at the end.
+    /// Run of equal numbers at the end.
     run: Option<(u32, u64, S)>,
-    /// Items in `bodies`.
+    /// Number of items in `bodies`.
     in_bodies: usize,
 }
 
 struct Placed<S> {
     item: Item,
-    /// Where an equal item stands before this one.
+    /// Index of the previous equal item.
     before: Option<usize>,
     sums: Vec<S>,
 }
 
-/// The longest body of a loop that is looked for \[items\].
+/// Longest body of a loop that is searched for \[items\].
 const LONGEST: usize = 4096;
-/// So many loops, and so many equal items, before the end are tried.
+/// Number of earlier loops, and of earlier equal items, that are tried as partners of the end.
 const TRIED: usize = 8;
 
 impl<S> Default for Folding<S> {
@@ -92,7 +92,7 @@ impl<S> Default for Folding<S> {
 }
 
 impl<S: Sum> Folding<S> {
-    /// Appends `number`, of which `sum` is known.
+    /// Appends `number` with its `sum`.
     pub fn push(&mut self, number: u32, sum: S) {
         match &mut self.run {
             Some((last, count, sums)) if *last == number => {
@@ -106,7 +106,7 @@ impl<S: Sum> Folding<S> {
         }
     }
 
-    /// What has been pushed.
+    /// Folds the rest and returns the sequence.
     pub fn finish(mut self) -> Folded<S> {
         let ended = self.run.take();
         self.take_in(ended);
@@ -118,7 +118,7 @@ impl<S: Sum> Folding<S> {
         }
     }
 
-    /// How much is held \[items\].
+    /// Memory in use \[items\].
     pub fn held(&self) -> usize {
         self.items.len() + self.in_bodies
     }
@@ -142,7 +142,7 @@ impl<S: Sum> Folding<S> {
         self.place(item, vec![sum]);
     }
 
-    /// The loop at the end does not go on: what came after it are items as any.
+    /// Ends the loop at the end: the part of a round that followed it becomes ordinary items.
     fn place_following(&mut self) {
         let Some(&Placed { item: Item::Loop(body, _), .. }) = self.items.last() else { return };
         for (at, sum) in std::mem::take(&mut self.following).into_iter().enumerate() {
@@ -150,7 +150,7 @@ impl<S: Sum> Folding<S> {
         }
     }
 
-    /// Appends an item, and folds what it completes.
+    /// Appends an item, and folds the repetition that it completes.
     fn place(&mut self, item: Item, sums: Vec<S>) {
         self.append(item, sums);
         while self.lengthen() || self.pair() {}
@@ -165,7 +165,7 @@ impl<S: Sum> Folding<S> {
         self.items.push(Placed { item, before, sums });
     }
 
-    /// Takes the items from `from` on off the end; their sums in order.
+    /// Removes the items from index `from` on and returns their sums in order.
     fn take_off(&mut self, from: usize) -> Vec<S> {
         for placed in self.items[from..].iter().rev() {
             match placed.before {
@@ -179,7 +179,7 @@ impl<S: Sum> Folding<S> {
         self.items.drain(from..).flat_map(|placed| placed.sums).collect()
     }
 
-    /// Makes the end of the sequence one more round of the loop before it.
+    /// Turns the end of the sequence into one more round of the loop before it, if they are equal.
     fn lengthen(&mut self) -> bool {
         let end = self.items.len();
         for at in self.loops.iter().rev().take(TRIED).copied() {
@@ -197,7 +197,7 @@ impl<S: Sum> Folding<S> {
         false
     }
 
-    /// Makes a loop of two equal stretches at the end.
+    /// Turns two equal stretches at the end into a loop, if there are such.
     fn pair(&mut self) -> bool {
         let end = self.items.len();
         let mut before = self.items.last().and_then(|last| last.before);
@@ -234,35 +234,35 @@ impl<S: Sum> Folding<S> {
     }
 }
 
-/// From the end, where stretches that differ mostly do.
+/// Compares from the end, since stretches that differ mostly differ there.
 fn equal<'a, S>(placed: &[Placed<S>], items: impl DoubleEndedIterator<Item = &'a Item>) -> bool {
     placed.iter().rev().zip(items.rev()).all(|(placed, item)| placed.item == *item)
 }
 
-/// Goes through a folded sequence as it was pushed.
+/// Iterates over a folded sequence in the order in which it was pushed.
 #[derive(Clone)]
 pub struct Walk {
-    /// How many sums each body has.
+    /// Number of sums of each body.
     widths: Vec<usize>,
     stack: Vec<Level>,
 }
 
 #[derive(Clone)]
 struct Level {
-    /// The body, or none for the sequence itself.
+    /// Body of a loop; `None` for the sequence itself.
     body: Option<u32>,
-    /// Which item, and how many of its rounds are over.
+    /// Index of the current item, and its completed rounds.
     at: usize,
     rounds: u64,
-    /// Rounds of all items that this level has left, this one among them.
+    /// Total rounds of the items that this level has passed, with the current one.
     left: u64,
-    /// The place of the first sum of this level, and of the item.
+    /// Index of the first sum of this level, and of the current item.
     first: usize,
     place: usize,
 }
 
 impl Walk {
-    /// From the beginning of a sequence whose every body names only bodies before it.
+    /// Starts at the beginning of a sequence, each body of which refers only to bodies before it.
     pub fn new<S>(folded: &Folded<S>) -> Walk {
         let mut widths: Vec<usize> = Vec::with_capacity(folded.bodies.len());
         for body in &folded.bodies {
@@ -272,7 +272,7 @@ impl Walk {
         Walk { widths, stack: vec![level] }
     }
 
-    /// The next number, and its place in [`Folded::sums`]; always of the same sequence.
+    /// Next number, and its index in [`Folded::sums`]. All calls must pass the same sequence.
     pub fn next<S>(&mut self, folded: &Folded<S>) -> Option<(u32, usize)> {
         loop {
             let level = self.stack.last_mut()?;
@@ -343,7 +343,7 @@ mod tests {
         let mut walk = Walk::new(&folded);
         let unfolded: Vec<_> = std::iter::from_fn(|| walk.next(&folded)).collect();
         assert_eq!(unfolded.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers);
-        // Each element has been summed up at the place that it is unfolded from, in order.
+        // The sum of each place has the numbers that unfold from it, in order.
         let mut seen = vec![Vec::new(); folded.sums.len()];
         unfolded.iter().enumerate().for_each(|(at, (_, place))| seen[*place].push(at));
         assert_eq!(folded.sums.iter().map(|sum| sum.0.clone()).collect::<Vec<_>>(), seen);
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn every_sequence_comes_back() {
-        // A linear congruential generator: few numbers, so that repetitions of all kinds happen.
+        // A linear congruential generator with a small range, so that repetitions of all kinds occur.
         let mut state = 1_u64;
         for kinds in 2..6 {
             for _ in 0..200 {

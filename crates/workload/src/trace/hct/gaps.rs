@@ -1,46 +1,46 @@
-//! Gap between two calls: facts about it besides its length.
+//! Gaps between calls: facts about them besides their length.
 //!
-//! A test or probe that found nothing (a *poll*) is no call of its own in a file: there may be millions of them between two
-//! calls that did something. The call after them says how many there were, and how much of the time was spent in waiting
-//! for what that call found; the rest is computing. docs/traces.md says which is which. What a recorder counts (the
-//! instructions of the program, say) stands there, too: so much of it was between the two calls.
+//! A test or probe that found nothing (a *poll*) is no call of its own in a file: there may be millions of them
+//! between two calls that did something. The call after them has their number, and the part of the gap that was spent
+//! waiting for what that call found; the rest is computing. docs/traces.md explains the distinction. Counts of the
+//! recorder (instructions of the program, say) belong to gaps, too.
 
 use serde::{Deserialize, Serialize};
 
 use super::shape::Did;
 
-/// Gap between the call before and this one.
+/// Gap between a call and the one before it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// Tests and probes that found nothing.
+    /// Number of tests and probes that found nothing.
     pub polls: u64,
-    /// How long the rank waited in them \[ns\]: this is no computing.
+    /// Time that the rank waited in polls, which is no computing \[ns\].
     pub waited_ns: u64,
     /// Counts, in the order of the head's `counts`; 0 beyond those.
     pub counts: [u64; MOST_COUNTS],
 }
 
-/// One thing that a recording counts between calls.
+/// A quantity that a recording counts between calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Such as "instructions".
+    /// Name, such as "instructions".
     pub name: String,
-    /// Name of its unit, such as "page faults".
+    /// Unit, such as "page faults".
     pub unit: String,
 }
 
-/// No recording counts more things.
+/// Largest number of quantities that a recording counts.
 pub const MOST_COUNTS: usize = 8;
 
-/// How many numbers there are, besides those that are counted.
+/// Number of kinds besides the counts: polls and waited time.
 const OWN: usize = 2;
 
-/// How many numbers there are of each call, where so many things are counted.
+/// Number of kinds of numbers that each gap has in a recording with `counts` counts.
 pub fn kinds(counts: usize) -> usize {
     OWN + counts
 }
 
-/// True if a recording may count these.
+/// Checks the names and the number of a recording's counts.
 pub fn check(counts: &[Count]) -> Result<(), String> {
     if counts.len() > MOST_COUNTS {
         return Err(format!("counts {} things, more than {MOST_COUNTS}", counts.len()));
@@ -53,7 +53,7 @@ pub fn check(counts: &[Count]) -> Result<(), String> {
 }
 
 impl Gap {
-    /// The number of a kind, in the order of the format.
+    /// Number of a kind, in the order of the format.
     pub fn number(&self, kind: usize) -> u64 {
         match kind {
             0 => self.polls,
@@ -77,7 +77,8 @@ impl Gap {
     }
 }
 
-/// True if a rank that polled before this call may have waited for what the call found: otherwise it went on without it.
+/// True if a rank that polled before this call may have waited for what the call found; otherwise it went on without
+/// that.
 pub fn finds(did: &Did) -> bool {
     match did {
         Did::Complete { requests, .. } => !requests.is_empty(),
@@ -87,10 +88,10 @@ pub fn finds(did: &Did) -> bool {
     }
 }
 
-/// For each kind a number for each call of a block; none where all are 0.
+/// One column of numbers for each kind, with an entry for each call of a block; empty if all are 0.
 pub type Columns = Vec<Vec<u64>>;
 
-/// Appends the numbers of a call, the `at`-th of its block.
+/// Appends the gap before the `at`-th call of a block.
 pub fn push(columns: &mut Columns, at: usize, between: &Gap) {
     for (kind, column) in columns.iter_mut().enumerate() {
         let number = between.number(kind);
@@ -101,7 +102,7 @@ pub fn push(columns: &mut Columns, at: usize, between: &Gap) {
     }
 }
 
-/// The numbers of the `at`-th call.
+/// Gap before the `at`-th call.
 pub fn read(columns: &Columns, at: usize) -> Gap {
     Gap::of(columns.len(), |kind| columns[kind].get(at).copied().unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! The names of functions: each is kept once, for as long as the process lives.
+//! Interned names of functions, which live as long as the process.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, Eq, PartialOrd, Ord)]
 pub struct Name(pub &'static str);
 
-/// Mostly one and the same text, at one place.
+/// Compares addresses first: equal names are mostly one text at one place.
 impl PartialEq for Name {
     fn eq(&self, other: &Name) -> bool {
         std::ptr::eq(self.0, other.0) || self.0 == other.0
@@ -25,14 +25,14 @@ impl Hash for Name {
     }
 }
 
-/// No name is longer \[bytes\], and no more are known: a damaged file cannot ask for memory.
+/// Longest name \[bytes\], and largest number of names, so that a damaged file cannot use up memory.
 const LONGEST: usize = 64;
 const MOST: usize = 4096;
 
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl Name {
-    /// As it stands in a file.
+    /// Looks up a name as it stands in a file.
     fn read(name: &str) -> Result<Name, String> {
         let mut names = NAMES.lock().expect("nothing fails while it is held");
         if let Some(known) = names.get(name) {

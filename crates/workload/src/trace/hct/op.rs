@@ -1,4 +1,4 @@
-//! Between the shapes of a file and the operations of a simulation.
+//! Converts between the shapes of a file and the operations of a simulation.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use mpi::operation::{
 
 use super::shape::{Amount, Begun, Collected, Did, From, How, Made, Matched, Mode, Received, Sent, Shape};
 
-/// Why a call has no operation.
+/// Reason why a call has no operation.
 pub type Reason = String;
 
-/// The communicators of one rank: the simulation's, by the number of the file.
+/// Communicators of one rank: the simulation's handles, by the number of the file.
 pub struct Comms(Vec<Option<CommId>>);
 
 impl Default for Comms {
-    /// The world, and the rank alone.
+    /// Begins with the world and MPI_COMM_SELF.
     fn default() -> Comms {
         Comms(vec![Some(CommId::WORLD), Some(CommId::SELF)])
     }
 }
 
 impl Comms {
-    /// The file's `number` is the simulation's `id`.
+    /// Maps the file's `number` to the simulation's `id`.
     pub fn insert(&mut self, number: u32, id: CommId) -> Result<(), Reason> {
         let number = number as usize;
         if number > self.0.len() {
@@ -46,17 +46,17 @@ impl Comms {
     }
 }
 
-/// Message that a wildcard receive takes.
+/// Message that a wildcard receive matches.
 #[derive(Debug, Clone, Copy)]
-pub enum Came {
-    /// Message of the recorded run: of a request, by the call that completed it.
+pub enum WildcardMatch {
+    /// The message of the recorded run: that of the call itself, else this one, known from the receive's completion.
     Recorded(Option<Matched>),
-    /// Whatever comes.
-    Anything,
+    /// Any message, as the simulation delivers them.
+    Any,
 }
 
-/// The operation of a call; `lasted` is how long it took, `came` what it receives if any source or any tag would do.
-pub fn operation(shape: &Shape, lasted: Duration, came: Came, comms: &Comms) -> Result<Op, Reason> {
+/// Operation of a call; `lasted` is its recorded length, `matched` the message of a wildcard receive.
+pub fn operation(shape: &Shape, lasted: Duration, came: WildcardMatch, comms: &Comms) -> Result<Op, Reason> {
     Ok(match &shape.did {
         Did::Overhead | Did::Access { .. } => Op::Call(shape.call.0, lasted),
         Did::Send(send) => Op::Send(send_of(send, comms)?, start(send.request)?),
@@ -83,7 +83,7 @@ pub fn operation(shape: &Shape, lasted: Duration, came: Came, comms: &Comms) -> 
     })
 }
 
-/// No rank has more requests at once: a damaged file cannot ask for memory.
+/// Largest number of requests of a rank at once, so that a damaged file cannot use up memory.
 const MOST_REQUESTS: u32 = 1 << 24;
 
 fn request(number: u32) -> Result<Request, Reason> {
@@ -114,7 +114,7 @@ fn send_of(send: &Sent, comms: &Comms) -> Result<Send, Reason> {
     Ok(Send { to, tag: send.tag, comm, bytes: Bytes(send.bytes), mode, via: Via::PLATFORM, data: 0 })
 }
 
-/// Starts persistent requests; of the receives among them, those take what `came` that would take whatever comes.
+/// Starts persistent requests; wildcard receives among them take the messages `came`.
 pub fn start_as(requests: &[u32], came: &[Option<(Received, Matched)>]) -> Result<Op, Reason> {
     let whose = |(receive, came): &(Received, Matched)| {
         let from = match receive.from {
@@ -127,10 +127,10 @@ pub fn start_as(requests: &[u32], came: &[Option<(Received, Matched)>]) -> Resul
     Ok(Op::StartAs(all(requests)?, came.iter().map(|came| came.as_ref().map(whose)).collect()))
 }
 
-fn receive_of(receive: &Received, came: Came, comms: &Comms) -> Result<Receive, Reason> {
+fn receive_of(receive: &Received, came: WildcardMatch, comms: &Comms) -> Result<Receive, Reason> {
     let came = match came {
-        Came::Recorded(came) => receive.matched.or(came),
-        Came::Anything => None,
+        WildcardMatch::Recorded(came) => receive.matched.or(came),
+        WildcardMatch::Any => None,
     };
     let from = match (receive.from, came) {
         (From::Rank(rank), _) => Peer::Rank(rank),
@@ -185,7 +185,7 @@ fn new_comm_of(how: &How) -> Result<NewComm, Reason> {
     })
 }
 
-/// The shape of an operation of the call `name`, whose communicators have the numbers of the file.
+/// Shape of an operation of the call `name`; its communicators have the numbers of the file.
 pub fn shape(name: &'static str, op: &Op) -> Shape {
     let begun = |start: &Start| match start {
         Start::Blocking => None,
@@ -200,7 +200,7 @@ pub fn shape(name: &'static str, op: &Op) -> Shape {
             Did::SendReceive { send: sent_of(send, None), receive: received_of(receive, None) }
         }
         Op::Probe(receive) => Did::Probe(received_of(receive, None)),
-        // A test that was recorded found its requests complete: those that did not are calls that take time.
+        // A recorded test found its requests complete: tests without success become overheads.
         Op::Wait(requests, _) | Op::Test(requests, _) => {
             Did::Complete { requests: all(requests), matched: Vec::new() }
         }

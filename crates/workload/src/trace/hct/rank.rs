@@ -8,11 +8,11 @@
 //!         MPI_Finalize
 //! ```
 //!
-//! A rank from which no call has come for a while writes what it has, and in which call it stands; when it goes on, that it
-//! stands in none.
+//! A rank that has made no call for a while writes its buffered calls and a Standing, the call that it is in; when it
+//! goes on, it writes a Standing of null.
 //!
-//! A reader takes a file up to its last whole block, so a recording that was cut off loses no more than what had not been
-//! written.
+//! A reader takes a file up to its last whole block, so a recording that was cut off loses no more than the calls
+//! that were still buffered.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -30,61 +30,61 @@ use super::times::{Span, Spread};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// How a file begins. The digit is the version of the layout: 3 is written where something is counted between calls, which
-/// readers of version 2 would not understand, and 2 elsewhere; 1 is read, too.
+/// Magic of a file. The digit is the version of the layout: 3 for files with counts between calls, which readers of
+/// version 2 would not understand, and 2 for all others; version 1 is read, too.
 const MAGICS: [&[u8; 4]; 3] = [b"HCT1", b"HCT2", b"HCT3"];
 
-/// True if a file that begins so is one of a rank.
+/// True if `start` begins like a rank's file.
 pub fn is_magic(start: &[u8]) -> bool {
     MAGICS.iter().any(|magic| start.starts_with(*magic))
 }
 
-/// How its end begins, and where the rank stood.
+/// Magic of the end, and of a Standing.
 const END: &[u8; 4] = b"HCTE";
 const STAND: &[u8; 4] = b"HCTS";
-/// No JSON text of a head or an end is longer \[bytes\].
+/// Largest JSON text of a head or an end \[bytes\].
 const LONGEST_TEXT: usize = 1 << 20;
 
 /// Head of a rank's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Which rank.
+    /// Rank.
     pub rank: u32,
     /// Number of ranks.
     pub ranks: u32,
-    /// On which host; empty if that is not known.
+    /// Host; empty if unknown.
     pub host: String,
-    /// Time at which the rank's clock stood at 0, in nanoseconds since 1970 on its host.
+    /// Time at which the rank's clock was 0, in nanoseconds since 1970 on its host.
     pub start_unix_ns: u64,
     /// Program that the rank ran.
     #[serde(default)]
     pub program: String,
-    /// Which MPI library, as MPI_Get_library_version has it.
+    /// MPI library, as MPI_Get_library_version describes it.
     #[serde(default)]
     pub library: String,
-    /// True if times are tallied by place, or each call has its own.
+    /// True if times are tallied by place; false if each call has its own.
     pub tallied: bool,
-    /// Meaning of its times.
+    /// Clock of its times.
     #[serde(default)]
     pub clock: Clock,
-    /// Kinds of counts between its calls, besides time.
+    /// Quantities that are counted between its calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
 }
 
-/// Meaning of the times of a rank.
+/// Clock of a rank's times.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// Physical time, on the clock of its host.
+    /// Wall clock of the host.
     #[default]
     Wall,
-    /// The time that the processor worked for the thread that called MPI_Init: on processors that ranks share, what
-    /// a rank computes is counted, and not what others do meanwhile.
+    /// Processor time of the thread that called MPI_Init: on processors that ranks share, it covers the computing of
+    /// the rank alone and leaves out that of others.
     Cpu,
 }
 
-/// Shapes by number, with the one that came after each the last time: mostly it does so again, and is not looked up.
+/// Numbers of shapes. Each remembers its last successor, which is mostly right and saves the look-up.
 #[derive(Default)]
 struct Shapes {
     numbers: Map<Arc<Shape>, u32>,
@@ -94,7 +94,7 @@ struct Shapes {
 }
 
 impl Shapes {
-    /// The number of a shape that is known, which comes now.
+    /// Number of a known shape, which becomes the current one.
     fn number(&mut self, shape: &Shape) -> Option<u32> {
         let after = self.after.get_mut(self.last)?;
         if *self.all[*after as usize] != *shape {
@@ -104,7 +104,7 @@ impl Shapes {
         Some(*after)
     }
 
-    /// The number of a new one, which comes now.
+    /// Adds a new shape, which becomes the current one, and returns its number.
     fn add(&mut self, shape: &Shape) -> u32 {
         let (number, shape) = (self.all.len() as u32, Arc::new(shape.clone()));
         self.numbers.insert(shape.clone(), number);
@@ -120,13 +120,13 @@ impl Shapes {
 pub struct RankWriter<W: Write> {
     to: W,
     tallied: bool,
-    /// How many numbers there are of what was before a call.
+    /// Number of kinds of numbers about the gap before a call.
     kinds: usize,
-    /// A block is written when it is this long \[ns\].
+    /// Time span after which a block is written \[ns\].
     longest_ns: u64,
     shapes: Shapes,
     new: Vec<Shape>,
-    /// The sequence, and the times of calls if each has its own.
+    /// Sequence of calls whose times are stored one by one.
     exact: Folding<()>,
     spans: Vec<Span>,
     columns: Columns,
@@ -136,14 +136,14 @@ pub struct RankWriter<W: Write> {
     counting: Counting,
 }
 
-/// A block of more calls with times of their own is written [calls].
+/// Number of calls with times of their own after which a block is written.
 const MOST_SPANS: usize = 256 << 10;
-/// A block whose sequence has more items is written, and one with more new shapes.
+/// Number of items of the sequence, and number of new shapes, after which a block is written.
 const MOST_ITEMS: usize = 64 << 10;
 const MOST_SHAPES: usize = 16 << 10;
 
 impl<W: Write> RankWriter<W> {
-    /// Begins a file; a block is written after `longest_ns` of the rank's time at the latest.
+    /// Begins a file; writes a block at the latest after `longest_ns` of the rank's time.
     pub fn new(mut to: W, head: &Head, longest_ns: u64) -> io::Result<RankWriter<W>> {
         let text = serde_json::to_vec(head).expect("a head is plain data");
         gaps::check(&head.counts).expect("what is counted has names");
@@ -167,12 +167,12 @@ impl<W: Write> RankWriter<W> {
         })
     }
 
-    /// Appends a call; times go up, on the rank's clock.
+    /// Appends a call. Times are on the rank's clock and never decrease.
     pub fn push(&mut self, shape: &Shape, begin_ns: u64, end_ns: u64) -> io::Result<()> {
         self.push_after(&Gap::default(), shape, begin_ns, end_ns)
     }
 
-    /// The same, with what is known of the time before it.
+    /// Appends a call, like `push`, with the gap before it.
     pub fn push_after(&mut self, between: &Gap, shape: &Shape, begin_ns: u64, end_ns: u64) -> io::Result<()> {
         let number = self.shapes.number(shape).unwrap_or_else(|| {
             self.new.push(shape.clone());
@@ -203,7 +203,7 @@ impl<W: Write> RankWriter<W> {
         Ok(())
     }
 
-    /// Writes what has not been written.
+    /// Writes the calls that are still buffered.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.in_block == 0 {
             return Ok(());
@@ -229,13 +229,13 @@ impl<W: Write> RankWriter<W> {
         &self.counting.end
     }
 
-    /// Writes what has not been written, and in which call the rank stands now, if in one.
+    /// Writes the calls that are still buffered, and the call that the rank is in now, if any.
     pub fn stand(&mut self, standing: Option<&Standing>) -> io::Result<()> {
         self.flush()?;
         self.section(STAND, &serde_json::to_vec(&standing).expect("where it stands is plain data"))
     }
 
-    /// Ends the file of a rank that may have done more.
+    /// Ends the file of a rank that may have made further calls.
     pub fn leave(mut self, standing: Option<&Standing>) -> io::Result<End> {
         self.stand(standing)?;
         Ok(self.counting.end)
@@ -254,25 +254,25 @@ impl<W: Write> RankWriter<W> {
     }
 }
 
-/// Reads a rank's file from one block to the next.
+/// Reads a rank's file block by block.
 #[derive(Clone)]
 pub struct Blocks {
     file: TraceFile,
     /// Offset of the next block.
     at: u64,
     shapes: usize,
-    /// How many numbers there are of what was before a call.
+    /// Number of kinds of numbers about the gap before a call.
     kinds: usize,
-    /// In which call the rank stood after what has been read.
+    /// Call that the rank was in after the blocks that have been read.
     standing: Option<Standing>,
 }
 
-/// How a rank's file ends.
+/// End of a rank's file.
 #[derive(Debug, Clone)]
 pub struct Ending {
-    /// Totals of its calls; none where the rank may have done more.
+    /// Totals of its calls; `None` if the rank may have made further calls.
     pub end: Option<End>,
-    /// In which call it stood then.
+    /// Call that it was in at the end, if any.
     pub standing: Option<Standing>,
 }
 
@@ -280,13 +280,13 @@ pub struct Ending {
 pub enum Next {
     /// A block.
     Block(Block),
-    /// The end, as it was written.
+    /// The end that the rank wrote.
     End(End),
-    /// The file was cut off here, after the last whole block.
+    /// The file was cut off after the last whole block.
     Cut,
 }
 
-/// Head of a file, and its blocks.
+/// Opens a file: its head, and its blocks.
 pub fn open(file: &TraceFile) -> Result<(Head, Blocks), TraceError> {
     let error = |reason: String| TraceError::new(&*file.name, reason);
     let start = file.peek(0, 8)?;
@@ -315,7 +315,7 @@ fn word(bytes: &[u8]) -> usize {
 }
 
 impl Blocks {
-    /// The next block, with the shapes that it brings.
+    /// Reads the next block and adds its new shapes.
     pub fn read(&mut self) -> Result<Next, TraceError> {
         self.stood()?;
         let at = self.at;
@@ -351,12 +351,12 @@ impl Blocks {
             .map_err(|reason| error(format!("the block {reason}")))?;
         self.shapes += block.shapes.len();
         self.at = at + (block::HEAD + packed) as u64;
-        // Whatever it stood in before is over.
+        // A block ends the call that the rank was in before.
         self.standing = None;
         Ok(Next::Block(block))
     }
 
-    /// Goes on behind what says here where the rank stood.
+    /// Reads a Standing and moves on behind it.
     fn stood(&mut self) -> Result<(), TraceError> {
         while let Some(text) = self.section(STAND)? {
             self.standing = serde_json::from_slice(&text).map_err(|reason| {
@@ -368,7 +368,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// The text that begins here so; none if it does not, or if it is not whole.
+    /// JSON text of the section that begins here with `magic`; `None` for another section, or one that was cut off.
     fn section(&self, magic: &[u8; 4]) -> Result<Option<Vec<u8>>, TraceError> {
         let head = self.file.peek(self.at, 8)?;
         if head.len() < 8 || !head.starts_with(magic) {
@@ -379,7 +379,7 @@ impl Blocks {
         Ok((text.len() == length).then_some(text))
     }
 
-    /// How the file ends; goes from block to block without reading them.
+    /// End of the file, found by skipping from block to block without decoding them.
     pub fn ending(&self) -> Result<Ending, TraceError> {
         let mut ahead = self.clone();
         loop {
@@ -398,7 +398,7 @@ impl Blocks {
         Ok(Ending { end, standing: ahead.standing })
     }
 
-    /// How much of the file has been read \[0..1\].
+    /// Fraction of the file that has been read \[0..1\].
     pub fn share_read(&self) -> f64 {
         self.at as f64 / self.file.bytes.size().max(1) as f64
     }

@@ -10,7 +10,7 @@ use mpi::{Op, Rank};
 
 use super::archive::{is_archive, members};
 use super::gaps::{Count, Gap};
-use super::op::{Came, Comms, operation, start_as};
+use super::op::{Comms, WildcardMatch, operation, start_as};
 use super::rank::{self, Blocks, Calls, Clock, Counting, Ending, Event, Head, Numbered};
 use super::shape::{Did, Matched, Received};
 use super::wildcard_sources::{Open, Scout, is_open};
@@ -38,7 +38,7 @@ fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(rank::is_magic(&file.peek(0, 4)?) || is_archive(file)? || is_of_run(file)?)
 }
 
-/// Facts of the recorder about the run, beside the files of ranks.
+/// True for the recorder's file about the run, which stands beside the files of ranks.
 fn is_of_run(file: &TraceFile) -> Result<bool, TraceError> {
     Ok(file.base_name() == "run.json"
         && String::from_utf8_lossy(&file.peek(0, 64)?).contains("\"format\": \"hct\""))
@@ -54,14 +54,14 @@ struct One {
     head: Head,
     blocks: Blocks,
     file: TraceFile,
-    /// How the file ends.
+    /// End of the file.
     ending: Ending,
-    /// Time at which its clock stood at 0, since that of the first rank of its host did \[ns\].
+    /// Time at which its clock was 0, after that of the first rank of its host \[ns\].
     start_on_host_ns: i64,
 }
 
 impl HctSet {
-    /// Opens the ranks' files among `files`, or those in an archive, which must be of one run and complete.
+    /// Opens the ranks' files among `files`, or those in an archive. They must be of one run, and complete.
     pub fn open(files: Vec<TraceFile>) -> Result<HctSet, TraceError> {
         let mut inside = Vec::new();
         for file in &files {
@@ -153,10 +153,10 @@ impl HctSet {
         Ok(until_error(move || calls.read()))
     }
 
-    /// Offset that is added to the times of a rank, so that the first call of any begins at 0 \[ns\].
+    /// Offset that is added to a rank's times, so that the earliest call of all ranks begins at 0 \[ns\].
     fn shift(&self, rank: usize, clocks: Clocks) -> i64 {
         match clocks {
-            // The ranks of a host have one clock; those of hosts begin where the ranks meet.
+            // The ranks of a host share a clock; clocks of hosts are aligned where the ranks meet.
             Clocks::Aligned => self.ranks[rank].start_on_host_ns,
             Clocks::Recorded => {
                 let start = |one: &One| one.head.start_unix_ns;
@@ -167,10 +167,10 @@ impl HctSet {
     }
 }
 
-/// Ranks of one host leave MPI_Init together, within less than this \[ns\].
+/// Largest spread of the returns from MPI_Init on one host \[ns\].
 const MOST_APART_NS: i64 = 10_000_000_000;
 
-/// A warning for files that seem to be of several runs.
+/// Warning about files that seem to belong to several runs.
 fn apart(ranks: &[One]) -> Option<String> {
     let late = ranks.iter().find(|one| one.start_on_host_ns > MOST_APART_NS)?;
     Some(format!(
@@ -180,7 +180,7 @@ fn apart(ranks: &[One]) -> Option<String> {
     ))
 }
 
-/// A warning for files without an end.
+/// Warning about files without an end.
 fn cut_off(ranks: &[One]) -> Option<String> {
     let cut: Vec<&One> = ranks.iter().filter(|one| one.ending.end.is_none()).collect();
     let first = cut.first()?;
@@ -325,27 +325,27 @@ impl HctSet {
         }))
     }
 
-    /// True if some rank's file does not come to MPI_Finalize, so that nobody may wait for it there.
+    /// True if some rank's file does not reach MPI_Finalize, so that nobody may wait for that rank there.
     fn unfinished(&self) -> bool {
         self.ranks.iter().any(|one| !one.ending.end.as_ref().is_some_and(|end| end.finalized))
     }
 }
 
-/// The calls of one rank as operations.
+/// Yields the calls of one rank as operations.
 struct Replayed {
     wildcards: Wildcards,
     file: Arc<str>,
-    /// Before the first call.
+    /// Stream before the first call.
     start: Calls,
     calls: Calls,
-    /// By shape: name and operation of calls that have been seen, if they depend on nothing but the shape, and
-    /// communicators that have not changed since.
+    /// Cache by shape: name and operation of calls that depend on nothing but the shape, valid while communicators do
+    /// not change.
     ready: Vec<Option<(&'static str, Op)>>,
     scout: Option<Scout>,
     open: Open,
     comms: Comms,
     shift_ns: i64,
-    /// The number of the communicator that the last call makes.
+    /// Number of the communicator that the last call makes.
     making: Option<u32>,
     unfinished: bool,
 }
@@ -365,8 +365,8 @@ impl Replayed {
             _ => recorded.end.since(recorded.begin),
         };
         let came = match self.wildcards {
-            Wildcards::Recorded => Came::Recorded(came),
-            Wildcards::Anew => Came::Anything,
+            Wildcards::Recorded => WildcardMatch::Recorded(came),
+            Wildcards::Anew => WildcardMatch::Any,
         };
         let op = match &shape.did {
             Did::Start { requests } if self.starts_open(requests) => {
@@ -380,7 +380,7 @@ impl Replayed {
             _ => None,
         };
         if self.open.see(&shape.did) {
-            // What starts it is another operation each time.
+            // Starts of a persistent request are now other operations.
             self.ready.clear();
         } else if is_steady(&shape.did) && !matches!(op, Op::StartAs(..)) {
             let number = call.shape as usize;
@@ -390,7 +390,7 @@ impl Replayed {
         Ok(Step { call: recorded, op })
     }
 
-    /// Source that the next wildcard receive matched, if it is to have that again.
+    /// Recorded match of the next wildcard receive; `None` if wildcards are matched anew.
     fn came(&mut self) -> Result<Option<Matched>, TraceError> {
         if self.wildcards == Wildcards::Anew {
             return Ok(None);
@@ -399,13 +399,13 @@ impl Replayed {
         self.scout.get_or_insert_with(|| Scout::new(start.clone())).next()
     }
 
-    /// Are there receives among persistent requests that are to have again what came?
+    /// True if a wildcard receive among these persistent requests is to take its recorded match.
     fn starts_open(&self, requests: &[u32]) -> bool {
         self.wildcards == Wildcards::Recorded
             && requests.iter().any(|request| self.open.get(*request).is_some())
     }
 
-    /// Wildcard receives, and the source of each.
+    /// Wildcard receives among these requests, with their recorded matches.
     fn came_of(&mut self, requests: &[u32]) -> Result<Vec<Option<(Received, Matched)>>, TraceError> {
         let mut all = Vec::with_capacity(requests.len());
         for request in requests {
@@ -436,7 +436,7 @@ impl RankCalls for Replayed {
 
     fn made(&mut self, id: CommId) {
         if let Some(number) = self.making.take() {
-            // A number out of order shows when it is used.
+            // A number out of order becomes an error when the communicator is used.
             let _ = self.comms.insert(number, id);
             self.ready.clear();
         }

@@ -1,4 +1,4 @@
-//! What a call was, without when: calls with equal shapes are stored once.
+//! Shape of a call: everything but its times. Calls with equal shapes are stored once.
 
 use std::borrow::Cow;
 
@@ -10,142 +10,142 @@ use serde::{Deserialize, Serialize};
 
 use super::name::Name;
 
-/// One call of MPI: its name, and what it did.
+/// One call of MPI: its function and its effect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Shape {
     /// The function: "MPI_Isend".
     pub call: Name,
-    /// What it did.
+    /// Effect of the call.
     #[serde(flatten)]
     pub did: Did,
 }
 
-/// What a call did. Ranks are those of the communicator; communicators have the numbers of [`Made::comm`], with 0
-/// for the world and 1 for the rank alone; requests have the lowest number that was free.
+/// Effect of a call. Ranks are those of the communicator; communicators have the numbers of [`Made::comm`], with 0
+/// for the world and 1 for MPI_COMM_SELF; requests have the lowest number that was free.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "did")]
 pub enum Did {
-    /// Took time, and nothing else that others see.
+    /// Took time, without an effect on other ranks.
     Overhead,
-    /// Reached into the memory of another rank; a replay keeps the time that the call took, and no more.
+    /// Accessed the memory of another rank; a replay keeps the time of the call and nothing else.
     Access {
-        /// The target, a rank of the window's group; none for MPI_PROC_NULL.
+        /// Target, a rank of the window's group; `None` for MPI_PROC_NULL.
         to: Option<u32>,
-        /// Sent to it \[bytes\].
+        /// Bytes sent to the target.
         bytes: u64,
-        /// Sent back \[bytes\].
+        /// Bytes sent back.
         answer: u64,
     },
-    /// Sent.
+    /// Sent a message, or began to.
     Send(Sent),
-    /// Received, or began to.
+    /// Received a message, or began to.
     Receive(Received),
-    /// Both, complete at its return.
+    /// Sent and received; both are complete at the return.
     SendReceive {
-        /// What it sent.
+        /// Message that it sent.
         send: Sent,
-        /// What it received.
+        /// Message that it received.
         receive: Received,
     },
-    /// Found a message, which stays.
+    /// Found a message, which stays unreceived.
     Probe(Received),
-    /// Waited for these requests, or found them complete: for none where it waited for what is not simulated.
+    /// Completed these requests in a wait or test; none if it waited for something that is not simulated.
     Complete {
-        /// Which.
+        /// Completed requests.
         requests: Vec<u32>,
-        /// What came for those that any source or any tag would do.
+        /// Matches of the wildcard receives among them, by request.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         matched: Vec<(u32, Matched)>,
     },
     /// Started persistent requests.
     Start {
-        /// Which.
+        /// Started requests.
         requests: Vec<u32>,
     },
     /// Cancelled a request.
     Cancel {
-        /// Which.
+        /// Cancelled request.
         request: u32,
     },
-    /// Forgot a request.
+    /// Freed a request.
     Free {
-        /// Which.
+        /// Freed request.
         request: u32,
     },
     /// Took part in a collective.
     Collective(Collected),
-    /// Took part in making a communicator.
+    /// Took part in the creation of a communicator.
     NewComm(Made),
     /// Freed a communicator.
     FreeComm {
-        /// Which.
+        /// Freed communicator.
         comm: u32,
     },
-    /// Ended with the others.
+    /// Returned from MPI_Finalize, with all ranks.
     Finalize,
-    /// Gave up.
+    /// Aborted the program.
     Abort {
-        /// With this code.
+        /// Error code.
         code: i32,
     },
 }
 
-/// One message sent.
+/// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sent {
-    /// To whom; none for MPI_PROC_NULL.
+    /// Receiver; `None` for MPI_PROC_NULL.
     pub to: Option<u32>,
-    /// Its tag.
+    /// Tag.
     pub tag: u32,
-    /// Its communicator.
+    /// Communicator.
     pub comm: u32,
-    /// Its length.
+    /// Length \[bytes\].
     pub bytes: u64,
-    /// Its mode.
+    /// Mode of the send.
     #[serde(default, skip_serializing_if = "Mode::is_standard")]
     pub mode: Mode,
-    /// Under which request.
+    /// Request of a send that does not block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Begun>,
 }
 
-/// One message received.
+/// A message to receive.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Received {
-    /// From whom.
+    /// Source.
     pub from: From,
-    /// With which tag; none for any.
+    /// Tag; `None` for any.
     pub tag: Option<u32>,
-    /// In which communicator.
+    /// Communicator.
     pub comm: u32,
-    /// The room for it \[bytes\].
+    /// Length of the receive buffer \[bytes\].
     pub capacity: u64,
-    /// What came, where any source or any tag would do and the call itself received it.
+    /// Match of a blocking wildcard receive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched: Option<Matched>,
-    /// Under which request.
+    /// Request of a receive that does not block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Begun>,
 }
 
-/// Whose message a receive takes.
+/// Source of a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum From {
-    /// That rank's.
+    /// This rank.
     Rank(u32),
-    /// Whoever's.
+    /// Any rank (MPI_ANY_SOURCE).
     Any,
-    /// Nobody's (MPI_PROC_NULL).
+    /// No rank (MPI_PROC_NULL).
     Null,
 }
 
-/// Which message came.
+/// Message that a wildcard receive matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Matched {
-    /// From whom.
+    /// Source.
     pub source: u32,
-    /// With which tag.
+    /// Tag.
     pub tag: u32,
 }
 
@@ -153,13 +153,13 @@ pub struct Matched {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Begun {
-    /// Under way.
+    /// Active from now on.
     Active(u32),
-    /// To be started.
+    /// Persistent and not started.
     Persistent(u32),
 }
 
-/// The modes of sends.
+/// Modes of sends.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -180,20 +180,20 @@ impl Mode {
 /// One collective.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collected {
-    /// Which: "allreduce".
+    /// Kind: "allreduce".
     pub kind: Cow<'static, str>,
-    /// Over whom.
+    /// Communicator.
     pub comm: u32,
-    /// Who starts or collects.
+    /// Root, for kinds that have one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub root: u32,
-    /// How much \[bytes\].
+    /// Sizes of the blocks \[bytes\].
     pub sizes: Amount,
     /// Bytes of one element.
     pub element: u32,
-    /// Whether a reduction may be reordered.
+    /// True if a reduction may be reordered.
     pub commutative: bool,
-    /// Under which request.
+    /// Request of a collective that does not block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Begun>,
 }
@@ -203,38 +203,38 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The blocks of a collective, as in [`Sizes`].
+/// Blocks of a collective, as in [`Sizes`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {
-    /// All equal.
+    /// One size for all blocks.
     Equal(u64),
-    /// By rank.
+    /// One size for each rank.
     ByRank(Vec<u64>),
-    /// This rank's to and from each other or neighbour.
+    /// Sizes of this rank's blocks, by other rank or neighbour.
     Own {
-        /// To each.
+        /// Bytes sent to each.
         send: Vec<u64>,
-        /// From each.
+        /// Bytes received from each.
         receive: Vec<u64>,
     },
 }
 
-/// A communicator that was made.
+/// A new communicator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Made {
-    /// Out of which.
+    /// Communicator that it was made of.
     pub parent: u32,
-    /// The number of the new one; none where this rank is not in it.
+    /// Number of the new one; `None` if this rank is not in it.
     pub comm: Option<u32>,
-    /// How.
+    /// Arguments of its creation.
     pub how: How,
-    /// Its members in their order, ranks of the world, where the recording knows them.
+    /// Members in their order, ranks of the world; empty if the recording does not know them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<u32>,
 }
 
-/// How a communicator was made: what this rank asked for, as in [`NewComm`].
+/// Arguments that this rank passed to the creation of a communicator, as in [`NewComm`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]

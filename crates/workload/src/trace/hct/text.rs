@@ -1,4 +1,4 @@
-//! What a call did, for people: "to 1, tag 7, 100 B, request 1".
+//! Text of a call for people: "to 1, tag 7, 100 B, request 1".
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ fn numbers(f: &mut fmt::Formatter<'_>, what: &str, all: &[u32]) -> fmt::Result {
     all.iter().try_for_each(|number| write!(f, " {number}"))
 }
 
-/// What goes without saying is left out: the world, and no request.
+/// Writes communicator and request, and leaves out the defaults: the world, and no request.
 fn rest(f: &mut fmt::Formatter<'_>, comm: u32, request: Option<Begun>) -> fmt::Result {
     if comm != 0 {
         write!(f, ", communicator {comm}")?;

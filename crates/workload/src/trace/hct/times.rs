@@ -1,39 +1,38 @@
-//! Times of calls: each as it was, or how often which times happened at one place of a loop; so, too, what was
-//! counted before them.
+//! Times of calls: exact, or as a histogram for each place of a loop; also the numbers about the gaps before them.
 //!
-//! A [`Tally`] counts times in bins of a quarter octave, with their sum. What it gives back has the same number of
-//! times in each bin, each the mean of those left in the bin, in an order that is drawn; the sum is the recorded one
-//! to the nanosecond. Valid where the order of a loop's times does not matter: a slow iteration may come back at
-//! another round than it was recorded at, and on different ranks at different rounds.
+//! A [`Tally`] counts times in bins of a quarter octave, with their sum. Drawing from it gives as many times for each
+//! bin as were counted, each the mean of those left in the bin, in random order; their sum is the recorded one to the
+//! nanosecond. Valid where the order of a loop's times does not matter: a slow iteration may come back at another
+//! round than it was recorded at, and on different ranks at different rounds.
 
 use super::fold::Sum;
 use super::gaps::Gap;
 
-/// Time between the call before and this one, and length of this one \[ns\].
+/// Gap before a call, and length of the call \[ns\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// From the return of the call before, without what was waited in polls ([`Gap::waited_ns`]).
+    /// Gap since the return of the previous call, without the time waited in polls ([`Gap::waited_ns`]) \[ns\].
     pub gap_ns: u64,
-    /// In the call.
+    /// Length of the call \[ns\].
     pub length_ns: u64,
 }
 
-/// How often which times happened, of about this length.
+/// One bin of a histogram: times of about the same length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bin {
-    /// Which quarter of which octave; 0 is for 0 ns.
+    /// Number of the quarter octave; 0 for 0 ns.
     pub bin: u8,
-    /// How many times.
+    /// Number of times.
     pub count: u64,
-    /// Their sum, in the unit of what is tallied.
+    /// Sum of the times, in the unit of the tally.
     pub sum: u64,
 }
 
-/// How often which times happened.
+/// Histogram of times.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Tally(pub Vec<Bin>);
 
-/// The quarter of an octave that a time belongs to.
+/// Quarter of an octave that a time falls into.
 fn bin(ns: u64) -> u8 {
     let Some(octave) = ns.checked_ilog2() else { return 0 };
     let quarter = if octave < 2 { ns << (2 - octave) } else { ns >> (octave - 2) } & 3;
@@ -58,17 +57,17 @@ impl Tally {
         }
     }
 
-    /// One of the times that are left, drawn by `number`, any number.
+    /// Takes one of the times that are left out of the tally; `number` is random.
     fn draw(&mut self, number: u64) -> u64 {
         self.draw_of(number, self.left())
     }
 
-    /// How many times are left.
+    /// Number of times that are left.
     fn left(&self) -> u64 {
         self.0.iter().map(|bin| bin.count).sum()
     }
 
-    /// One of `left` times, of which those that are not in a bin are 0.
+    /// Takes one of `left` times out of the tally; those that are in no bin are 0.
     fn draw_of(&mut self, number: u64, left: u64) -> u64 {
         if left == 0 {
             return 0;
@@ -88,14 +87,14 @@ impl Tally {
     }
 }
 
-/// The times at one place of a folded sequence.
+/// Times at one place of a folded sequence.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Spread {
-    /// Before the calls.
+    /// Gaps before the calls.
     pub gap: Tally,
     /// Lengths of the calls.
     pub length: Tally,
-    /// Other numbers of the gaps before them, by kind; what is 0 is in no bin, and kinds beyond are all 0.
+    /// Other numbers about the gaps, by kind; zeros are in no bin, and kinds beyond the end are all 0.
     pub between: Vec<Tally>,
 }
 
@@ -109,7 +108,7 @@ impl Spread {
         Spread { gap: Tally::of(span.gap_ns), length: Tally::of(span.length_ns), between }
     }
 
-    /// True if there are numbers of this kind.
+    /// True if a number of this kind is not 0.
     pub fn has(&self, kind: usize) -> bool {
         self.between.get(kind).is_some_and(|tally| !tally.0.is_empty())
     }

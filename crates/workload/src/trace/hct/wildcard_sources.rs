@@ -8,7 +8,7 @@ use super::calls::Calls;
 use super::shape::{Begun, Did, From, Matched, Received};
 use crate::trace::error::TraceError;
 
-/// True if a receive that begins here takes whatever comes, so that what came is told by what completes it.
+/// True for a wildcard receive that a later call completes, so that only that call knows its match.
 pub fn is_open(receive: &Received) -> bool {
     takes_any(receive) && receive.matched.is_none() && matches!(receive.request, Some(Begun::Active(_)))
 }
@@ -17,12 +17,12 @@ fn takes_any(receive: &Received) -> bool {
     receive.from == From::Any || receive.from != From::Null && receive.tag.is_none()
 }
 
-/// The persistent receives of a rank that take whatever comes, by request.
+/// Persistent wildcard receives of a rank, by request.
 #[derive(Default)]
 pub struct Open(Map<u32, Received>);
 
 impl Open {
-    /// Takes note of a call; whether it makes one.
+    /// Follows a call. Returns true if it makes a persistent wildcard receive.
     pub fn see(&mut self, did: &Did) -> bool {
         match did {
             Did::Receive(receive) if takes_any(receive) => match receive.request {
@@ -37,27 +37,27 @@ impl Open {
         }
     }
 
-    /// The one of a request.
+    /// Wildcard receive of a request, if it is one.
     pub fn get(&self, request: u32) -> Option<&Received> {
         self.0.get(&request)
     }
 }
 
-/// Reads ahead: what came for each receive that takes whatever comes, in the order in which they begin.
+/// Reads ahead to find the match of each wildcard receive, in the order in which the receives begin.
 pub struct Scout {
     calls: Calls,
     open: Open,
-    /// Matches of those that have begun; the request, while there is none.
+    /// Matches of the receives that have begun; the request, until it is complete.
     begun: VecDeque<Result<Option<Matched>, u32>>,
 }
 
 impl Scout {
-    /// Makes the state of a rank before its first call.
+    /// Begins before the first call of a rank.
     pub fn new(calls: Calls) -> Scout {
         Scout { calls, open: Open::default(), begun: VecDeque::new() }
     }
 
-    /// Match of the next one; `None` if it was cancelled, or never completed.
+    /// Match of the next wildcard receive; `None` if it was cancelled, or never completed.
     pub fn next(&mut self) -> Result<Option<Matched>, TraceError> {
         loop {
             if let Some(Ok(_)) = self.begun.front() {

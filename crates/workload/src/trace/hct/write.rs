@@ -1,4 +1,4 @@
-//! Any recorded run as files of this format.
+//! Converts any recorded run to files of this format.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::shape::{Did, How, Shape};
 use crate::trace::error::TraceError;
 use crate::trace::set::{EndsEarly, Events, RankCalls, TraceSet};
 
-/// A block is this long where nothing is lost by waiting \[ns\].
+/// Time span of a block when a conversion loses nothing by waiting \[ns\].
 const BLOCK_NS: u64 = 600_000_000_000;
 
 /// Error on reading, or on writing.
 #[derive(Debug)]
 pub enum ConvertError {
-    /// The recording is damaged.
+    /// The recording cannot be read.
     Trace(TraceError),
-    /// It cannot be written.
+    /// The file cannot be written.
     Write(io::Error),
 }
 
@@ -44,14 +44,14 @@ pub fn file_name(rank: u32) -> String {
     format!("rank-{rank:06}.hct")
 }
 
-/// Is a file called like one that [`file_name`] names?
+/// True if a file's name is one that [`file_name`] gives.
 pub fn is_rank_file(path: &str) -> bool {
     let name = path.rsplit('/').next().expect("a text has a last part");
     let number = name.strip_prefix("rank-").and_then(|rest| rest.strip_suffix(".hct"));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Writes what was recorded of the rank of `head`, with times as `head` says.
+/// Writes the recorded calls of the rank of `head`, with times as `head` says.
 pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, ConvertError> {
     if !set.ordered() {
         let reason =
@@ -62,7 +62,8 @@ pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, C
     write(set.events_on_own_clock(rank)?, set.ends_early(rank).as_ref(), head, to)
 }
 
-/// Writes the calls of the rank of `head`, with times as `head` says, and that it may have done more if it `ends_early`.
+/// Writes the calls of the rank of `head`, with times as `head` says. If it `ends_early`, the rank may have made
+/// further calls.
 pub fn write(
     events: Events,
     ends_early: Option<&EndsEarly>,
@@ -80,34 +81,34 @@ pub fn write(
     })
 }
 
-/// A call, or computing that is an action of its own.
+/// A call, or computing that the trace lists as an action of its own.
 #[derive(Debug, Clone)]
 pub enum Listed {
     /// A call.
     Call(Event),
-    /// Name and amount.
+    /// Computing: its name and amount.
     Computing(&'static str, Work),
 }
 
-/// The calls of a rank of any format, as this one has them.
+/// Yields the calls of a rank of any format as events of this one.
 pub struct Translated {
     calls: Box<dyn RankCalls>,
-    /// True if something was computed since the last call.
+    /// True if the rank has computed since the last call.
     computing: bool,
-    /// Computing that is operations of its own so far, where calls have no recorded times \[ps\].
+    /// Total computing of its own actions so far, for traces without recorded times \[ps\].
     computed_ps: u64,
-    /// The number of the next communicator that is made.
+    /// Number of the next new communicator.
     comm: u32,
 }
 
 impl Translated {
-    /// Makes the writer of a rank that is at its first call.
+    /// Begins at the rank's first call.
     pub fn new(calls: Box<dyn RankCalls>) -> Translated {
         Translated { calls, computing: false, computed_ps: 0, comm: 2 }
     }
 
-    /// The next call, with the time of what is computed before it; `None` at the end. What is computed after the last
-    /// call is before one that does nothing.
+    /// Next call, with the computing before it in its gap; `None` at the end. Computing after the last call becomes
+    /// the gap of a call without effect.
     pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
             match self.list()? {
@@ -130,7 +131,7 @@ impl Translated {
         }
     }
 
-    /// The next call, or what is computed; `None` at the end.
+    /// Next call or computing; `None` at the end.
     pub fn list(&mut self) -> Result<Option<Listed>, TraceError> {
         let Some(step) = self.calls.next()? else { return Ok(None) };
         match step.op {
@@ -146,12 +147,12 @@ impl Translated {
         }
         let mut shape = shape(step.call.name, &step.op);
         if matches!(step.op, Op::Call(_, Duration::ZERO)) && step.call.end > step.call.begin {
-            // All that it did was to wait, for what a replay does not simulate: so it takes no time there, and this
+            // The call only waited for something that a replay does not simulate. It takes no time there, and its
             // recorded length must not be taken for work.
             shape.did = Did::Complete { requests: Vec::new(), matched: Vec::new() };
         }
         if let Did::NewComm(made) = &mut shape.did {
-            // Nothing is simulated here, so the simulation's numbers are ours to choose: those of the file.
+            // Nothing is simulated here, so the file's numbers serve as the simulation's.
             let outside = matches!(made.how, How::Split { colour: None, .. } | How::OutsideGraph);
             made.comm = (!outside).then_some(self.comm);
             self.comm += u32::from(!outside);

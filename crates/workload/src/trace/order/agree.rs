@@ -1,5 +1,5 @@
-//! Whether calls that meet go together: the same collective, with the same root, and as many bytes on both sides of what
-//! goes between two members.
+//! Agreement of calls that meet: the same collective, the same root, and equal sizes on both sides of each transfer
+//! between two members.
 //!
 //! | collective | what must agree |
 //! | --- | --- |
@@ -23,7 +23,7 @@ use mpi::operation::NewComm;
 use super::mail::Place;
 use super::meeting::{Entry, What};
 
-/// Why a call does not go with the first that came to its meeting; of two groups if `inter`.
+/// Difference of a call from the first one of its meeting, if they do not agree; `inter` for an inter-communicator.
 pub fn differs(entry: &Entry, first: &Entry, inter: bool) -> Option<String> {
     let by = first.by;
     match (&entry.what, &first.what) {
@@ -73,7 +73,7 @@ fn how_differs(one: &NewComm, other: &NewComm, by: Place) -> Option<String> {
     }
 }
 
-/// The first call that does not go with another one, where all have come: by what goes from one member to another.
+/// First call whose transfers do not agree with those of another member, once all have arrived.
 pub fn in_all(entries: &[Option<Entry>]) -> Option<(Place, String)> {
     let What::Collective(call) = &entries.first()?.as_ref()?.what else { return None };
     let (kind, root) = (call.kind, call.root as usize);
@@ -93,14 +93,14 @@ pub fn in_all(entries: &[Option<Entry>]) -> Option<(Place, String)> {
     }
 }
 
-/// Of a list of sizes by rank, that of the member at `place`.
+/// Size in the list of a collective with sizes by rank, for the member at `place`.
 fn block(entry: &Entry, place: usize) -> Option<u64> {
     let What::Collective(call) = &entry.what else { return None };
     let Sizes::ByRank(list) = &call.sizes else { return None };
     list.get(place).copied()
 }
 
-/// Where the member at `place` receives other sizes than the sender has.
+/// Place of a member at `place` whose receive sizes differ from what the senders send, and the difference.
 fn received_differs(entries: &[Option<Entry>], place: usize) -> Option<(Place, String)> {
     let own = entries.get(place)?.as_ref()?;
     let differs = |sender: &Entry, sent: &str, wanted: &str| {
@@ -131,7 +131,7 @@ enum Side {
     Received,
 }
 
-/// The size of the block at a place of a member's list.
+/// Size of a block in a member's list.
 fn size(entry: &Entry, at: usize, side: Side) -> Option<u64> {
     let What::Collective(call) = &entry.what else { return None };
     match (&call.sizes, side) {
@@ -143,8 +143,8 @@ fn size(entry: &Entry, at: usize, side: Side) -> Option<u64> {
     }
 }
 
-/// The sizes of all that goes between a member and its neighbour at `other`, which may be one on several sides: from
-/// small to large.
+/// Sizes of all transfers between a member and its neighbour at `other`, in ascending order; a neighbour may be one
+/// on several sides.
 fn between(entry: &Entry, other: usize, side: Side) -> Option<Vec<u64>> {
     let around = entry.around.as_ref()?;
     let peers = if let Side::Sent = side { &around.destinations } else { &around.sources };

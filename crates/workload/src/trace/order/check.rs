@@ -1,6 +1,6 @@
-//! What a call names that cannot be: a communicator, a root, a peer or a tag that is not there, a grid that does not fit.
+//! Checks of a call's arguments: communicator, root, peer, tag and grid must exist and fit.
 //!
-//! A replay ends with an error at such a call. The rules are those of the simulation (`mpi::world`).
+//! A replay ends with an error at a call that fails them. The rules are those of the simulation (`mpi::world`).
 
 use mpi::Rank;
 use mpi::collective::{Collective, Sizes};
@@ -11,10 +11,10 @@ use super::Order;
 use super::communicators::Comm;
 use super::meeting::What;
 
-/// The largest tag.
+/// Largest tag.
 const LARGEST_TAG: Tag = i32::MAX as Tag;
 
-/// What a message, sent or received by `rank`, names that is not there: its peer, if it has one, or its tag.
+/// Error in the peer or the tag of a message that `rank` sends or receives.
 pub fn of_message(
     order: &Order,
     rank: Rank,
@@ -34,7 +34,7 @@ pub fn of_message(
     }
 }
 
-/// What `rank` names that is not there, as it comes to a meeting of `comm`.
+/// Error in the arguments of a collective of `comm` that `rank` calls.
 pub fn of_meeting(order: &Order, rank: Rank, comm: CommId, what: &What) -> Option<String> {
     let alone;
     let of = if comm == CommId::SELF {
@@ -101,7 +101,7 @@ fn of_collective(call: &Collective, of: &Comm, place: usize) -> Option<String> {
     wrong.map(|given| format!("has a list of {given} sizes for {}", for_whom()))
 }
 
-/// The same of making a communicator out of `comm`.
+/// Error in the arguments of a new communicator that is made out of `comm`.
 fn of_new(how: &NewComm, comm: CommId, of: &Comm, place: u32) -> Option<String> {
     let members = of.members().len();
     let unknown = |list: &[u32]| {

@@ -1,4 +1,4 @@
-//! Who is in the communicators of a recording, as they are made.
+//! Members of a recording's communicators, as these are created.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mpi::group::Group;
 use mpi::operation::{CartGrid, Neighbours, NewComm};
 
-/// A communicator of ranks of the world.
+/// A communicator, in ranks of the world.
 #[derive(Clone)]
 pub struct Comm {
-    /// Its members; of an inter-communicator, the group whose first member is lower.
+    /// Members; the group with the lowest member first if there are two.
     local: Group,
     /// The other group of an inter-communicator.
     remote: Option<Group>,
@@ -22,17 +22,17 @@ pub struct Comm {
 enum Topology {
     None,
     Grid(Arc<CartGrid>),
-    /// By place.
+    /// Neighbours of each member of a graph topology, or a grid.
     Graph(Arc<[Arc<Neighbours>]>),
 }
 
 impl Comm {
-    /// All `ranks`.
+    /// Communicator of all `ranks`.
     pub fn world(ranks: u32) -> Comm {
         Comm::new(Group::world(ranks), None, Topology::None)
     }
 
-    /// These ranks, each once.
+    /// Communicator of these ranks, each named once.
     pub fn of(members: Vec<u32>) -> Comm {
         let group = Group::new(members).expect("each member is there once");
         Comm::new(group, None, Topology::None)
@@ -43,14 +43,14 @@ impl Comm {
         Comm { local, remote, members, topology }
     }
 
-    /// Two groups.
+    /// Inter-communicator of two groups.
     pub fn two(one: &Group, other: &Group) -> Comm {
         let swapped = other.member(0) < one.member(0);
         let (local, remote) = if swapped { (other, one) } else { (one, other) };
         Comm::new(local.clone(), Some(remote.clone()), Topology::None)
     }
 
-    /// The group of `me`, and the group in which its peers are.
+    /// Group of `me`, and the group that its peers are in.
     fn sides(&self, me: u32) -> (&Group, &Group) {
         match &self.remote {
             None => (&self.local, &self.local),
@@ -59,38 +59,38 @@ impl Comm {
         }
     }
 
-    /// The rank of `me` in it.
+    /// Rank of `me` in it.
     pub fn rank_of(&self, me: u32) -> Option<u32> {
         self.sides(me).0.rank_of(me)
     }
 
-    /// Whom `me` means by a rank.
+    /// World rank that `me` addresses as `rank`.
     pub fn peer(&self, me: u32, rank: u32) -> Option<u32> {
         self.sides(me).1.member(rank)
     }
 
-    /// How many ranks it can mean.
+    /// Number of ranks that `me` can address.
     pub fn peers(&self, me: u32) -> u32 {
         self.sides(me).1.size()
     }
 
-    /// All members, those of the first group first.
+    /// All members; those of the first group come first.
     pub fn members(&self) -> &Arc<[u32]> {
         &self.members
     }
 
-    /// Where a rank of the world stands among all members.
+    /// Index of a world rank among all members.
     pub fn place_of(&self, rank: u32) -> Option<usize> {
         let in_remote = || Some(self.local.size() + self.remote.as_ref()?.rank_of(rank)?);
         self.local.rank_of(rank).or_else(in_remote).map(|place| place as usize)
     }
 
-    /// Whether it is an inter-communicator.
+    /// True if it is an inter-communicator.
     pub fn is_inter(&self) -> bool {
         self.remote.is_some()
     }
 
-    /// The grid that it is, if it is one.
+    /// Its grid, if it has one.
     pub fn grid(&self) -> Option<&CartGrid> {
         match &self.topology {
             Topology::Grid(grid) => Some(grid),
@@ -98,7 +98,7 @@ impl Comm {
         }
     }
 
-    /// With whom the member at `place` talks in a collective over neighbours; `None` without a topology.
+    /// Neighbours of the member at `place` in a neighbourhood collective; `None` without a topology.
     pub fn around(&self, place: usize) -> Option<Arc<Neighbours>> {
         match &self.topology {
             Topology::None => None,
@@ -107,7 +107,8 @@ impl Comm {
         }
     }
 
-    /// What its members make together, who `asked` by place; nothing where `check::of_new` has something to say.
+    /// Communicators that the members create together; `asked` has the arguments by place. Empty if `check::of_new`
+    /// finds an error.
     pub fn make(&self, asked: &[NewComm], hosts: &[String]) -> Vec<Comm> {
         match asked {
             [NewComm::Dup, ..] => return vec![self.clone()],
@@ -131,7 +132,7 @@ impl Comm {
         parts.into_values().map(|part| self.made(part, asked)).collect()
     }
 
-    /// Which of the new communicators the member at `place` is in, and its order there.
+    /// Colour of the new communicator that the member at `place` joins, and its key there.
     fn part(&self, asked: &NewComm, place: u32, hosts: &[String]) -> Option<(i64, i64)> {
         let position = |list: &[u32]| {
             let at = list.iter().position(|&member| member == place)?;

@@ -1,4 +1,4 @@
-//! What is wrong with a recording: where, and what a replay makes of it.
+//! Findings of the check of a recording: each with its place, and its consequence for a replay.
 
 use std::fmt;
 
@@ -9,33 +9,33 @@ use super::Order;
 use super::mail::{BLOCKING, Place};
 use super::ranks::State;
 
-/// What can be wrong.
+/// Kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A call that names what is not there.
+    /// A call names a communicator, rank, tag or grid that does not exist.
     NotFollowed,
-    /// Calls of members of a communicator that do not go together.
+    /// Calls of members of a communicator do not agree.
     Mismatch,
-    /// A message that is longer than the room for it.
+    /// A message is longer than the receive buffer.
     Truncated,
-    /// A rank that cannot go on.
+    /// A rank cannot go on.
     Stuck,
-    /// Ranks that wait for each other in a circle.
+    /// Ranks wait for each other in a cycle.
     Cycle,
-    /// A message that nobody receives.
+    /// Nobody receives a message.
     UnmatchedSend,
-    /// A receive that gets no message.
+    /// A receive gets no message.
     UnmatchedReceive,
-    /// A message of another length than its receive says.
+    /// A message has another length than its receive states.
     OtherSize,
-    /// A message that was received before it was sent, by the clocks of two hosts.
+    /// A message was received before it was sent, by the clocks of two hosts.
     ClockInversion,
-    /// A call that begins before the one before it on its rank has ended, or ends before it begins.
+    /// A call begins before the previous one on its rank has ended, or ends before it begins.
     ClockBackwards,
 }
 
 impl Kind {
-    /// Each with its name, and what a replay makes of it.
+    /// All kinds, each with its name and its consequence for a replay.
     pub const ALL: &[(Kind, &str, &str)] = &[
         (Kind::NotFollowed, "not followed", "a replay ends there with an error"),
         (Kind::Mismatch, "mismatched collective", "a replay ends there as a failure"),
@@ -58,34 +58,34 @@ impl Kind {
     ];
 }
 
-/// One thing that is wrong.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What sort of thing.
+    /// Kind of the finding.
     pub kind: Kind,
-    /// On which rank.
+    /// Rank.
     pub rank: Rank,
-    /// In which call of that rank, from 1; of a graph, at which of its nodes, 0 for none of them.
+    /// Number of the call on that rank, from 1; in a graph the number of the node, 0 for none.
     pub number: u64,
-    /// Of which function.
+    /// Function of the call.
     pub call: &'static str,
-    /// What it is.
+    /// Description.
     pub cause: String,
 }
 
-/// All that is wrong: how often, and the first of each sort.
+/// All findings: counts, and the first ones of each kind.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// The first of each sort, in the order of [`Kind::ALL`].
+    /// First findings of each kind, in the order of [`Kind::ALL`].
     pub first: Vec<Finding>,
     counts: [u64; Kind::ALL.len()],
 }
 
-/// So many of a sort are kept.
+/// Limit of findings kept for each kind; the rest are only counted.
 const KEPT: u64 = 10;
 
 impl Findings {
-    /// How many there are of a sort.
+    /// Number of findings of a kind.
     pub fn count(&self, kind: Kind) -> u64 {
         self.counts[kind as usize]
     }
@@ -110,7 +110,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What shows when nobody can go on: who stands where, and what is left.
+/// Adds the findings that show when no rank can go on: stuck ranks, and unmatched messages and receives.
 pub(super) fn at_the_end(order: &mut Order) {
     let mut findings = std::mem::take(&mut order.findings);
     for (state, rank) in order.ranks.iter().zip((0..).map(Rank)) {
@@ -132,7 +132,7 @@ pub(super) fn at_the_end(order: &mut Order) {
             );
             findings.add(Kind::UnmatchedSend, message.by, cause);
         }
-        // The receive in which the rank is stuck was told.
+        // The receive that blocks the rank has been reported.
         let stands_in = (!state.over).then(|| state.place(rank).number);
         for posted in state.mail.posted() {
             if posted.request == BLOCKING && Some(posted.by.number) == stands_in {
@@ -183,7 +183,7 @@ fn circle(order: &Order) -> Option<Vec<Rank>> {
 }
 
 impl Order<'_> {
-    /// Where a rank stands that cannot go on: of a graph, the first of the nodes that it waits for.
+    /// Call that a stuck rank is in; in a graph the first node that it waits for.
     fn stands(&self, rank: Rank) -> Place {
         let state = &self.ranks[rank.0 as usize];
         let own = state.place(rank);
@@ -198,7 +198,7 @@ impl Order<'_> {
         nodes.min_by_key(|by| by.number).unwrap_or(own)
     }
 
-    /// Whom a rank waits for that cannot go on, as far as that is known.
+    /// Stuck ranks that a rank waits for, as far as known.
     fn waits_for(&self, rank: Rank) -> Vec<Rank> {
         let state = &self.ranks[rank.0 as usize];
         let requests: Vec<u32> = match state.standing.as_ref().map(|step| &step.op) {

@@ -1,8 +1,8 @@
-//! Messages of a recording on their way to one rank: those that have arrived, and receives that wait.
+//! Message matching of one rank of a recording: unexpected messages and posted receives.
 //!
-//! The rule is the standard's: a message goes to the first receive that takes it, a receive takes the first message of
-//! a sender that it may (no overtaking). A receive from anyone whose sender the recording does not know takes the
-//! message that arrived first here.
+//! The rule is the standard's: a message matches the first posted receive that accepts it, a receive matches the
+//! first message of a sender that it accepts (no overtaking). A wildcard receive whose source the recording does not
+//! know matches the message that arrived first here.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,69 +12,69 @@ use mpi::operation::{Peer, Receive, TagMatch};
 
 use super::By;
 
-/// The request of a call that blocks.
+/// Request number of a call that blocks.
 pub const BLOCKING: u32 = u32::MAX;
 
-/// A call of a rank: its number from 1, and its function.
+/// A call of a rank, and its function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Whose.
+    /// Rank.
     pub rank: Rank,
-    /// Which.
+    /// Number of the call, from 1.
     pub number: u64,
-    /// The function.
+    /// Function.
     pub call: &'static str,
-    /// Whether the number is that of a node of a graph; then 0 is that of none.
+    /// True if the number is that of a node of a graph, where 0 stands for none.
     pub of_graph: bool,
 }
 
 impl Place {
-    /// The operation that the call begins under this request.
+    /// Operation that the call begins under this request.
     pub fn beginning(self, request: u32) -> By {
         let request = (request != BLOCKING).then_some(request);
         By { rank: self.rank, number: self.number, request }
     }
 }
 
-/// A message that was sent.
+/// A message that has been sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
-    /// By which call.
+    /// Call that sent it.
     pub by: Place,
-    /// The logical clock of the sender.
+    /// Logical clock of the sender.
     pub clock: u64,
-    /// When the call began, on the clock of its host.
+    /// Begin of the call on the clock of its host.
     pub begin: Time,
-    /// Its length \[bytes\].
+    /// Length \[bytes\].
     pub bytes: u64,
-    /// The sender's request.
+    /// Request of the sender.
     pub request: u32,
-    /// The sender's request that is complete when the message is received.
+    /// Request of the sender that completes when the message is received.
     pub answer: Option<u32>,
 }
 
-/// A receive that waits.
+/// A posted receive.
 #[derive(Debug, Clone, Copy)]
 pub struct Posted {
-    /// What it takes.
+    /// Arguments of the receive.
     pub receive: Receive,
-    /// Its request.
+    /// Request.
     pub request: u32,
-    /// By which call.
+    /// Call that posted it.
     pub by: Place,
-    /// The logical clock of the receiver.
+    /// Logical clock of the receiver.
     pub clock: u64,
-    /// How long the message is said to be \[bytes\], where the trace says more than how much room there is.
+    /// Length of the expected message \[bytes\], if the trace states more than the size of the buffer.
     pub said: Option<u64>,
 }
 
-/// Communicator, sender's rank in it, tag.
+/// Communicator, rank of the sender in it, tag.
 type Key = (u32, u32, u32);
 
-/// What is on its way to one rank.
+/// Unexpected messages and posted receives of one rank.
 #[derive(Default)]
 pub struct Mailbox {
-    /// With the order of arrival.
+    /// Unexpected messages, numbered in the order of arrival.
     arrived: BTreeMap<Key, VecDeque<(u64, Message)>>,
     count: u64,
     posted: Vec<Posted>,
@@ -88,7 +88,7 @@ fn takes(receive: &Receive, (comm, from, tag): Key) -> bool {
 }
 
 impl Mailbox {
-    /// A message comes: the receive that takes it, or none yet.
+    /// Delivers a message: returns the posted receive that it matches, or keeps it.
     pub fn deliver(&mut self, key: Key, message: Message) -> Option<Posted> {
         if let Some(at) = self.posted.iter().position(|posted| takes(&posted.receive, key)) {
             return Some(self.posted.remove(at));
@@ -98,7 +98,7 @@ impl Mailbox {
         None
     }
 
-    /// A receive is posted: the message that it takes, or none yet.
+    /// Posts a receive: returns the message that it matches, or keeps it.
     pub fn post(&mut self, posted: Posted) -> Option<Message> {
         let Some(key) = self.find(&posted.receive) else {
             self.posted.push(posted);
@@ -112,7 +112,7 @@ impl Mailbox {
         Some(message)
     }
 
-    /// The message that a receive would take.
+    /// Message that a receive would match.
     pub fn look(&self, receive: &Receive) -> Option<&Message> {
         self.arrived.get(&self.find(receive)?)?.front().map(|(_, message)| message)
     }
@@ -127,18 +127,18 @@ impl Mailbox {
         may.min_by_key(|(_, waiting)| waiting.front().map(|(order, _)| *order)).map(|(key, _)| *key)
     }
 
-    /// Takes a receive back; whether it still waited.
+    /// Cancels a receive. Returns true if it was still posted.
     pub fn cancel(&mut self, request: u32) -> bool {
         let at = self.posted.iter().position(|posted| posted.request == request);
         at.map(|at| self.posted.remove(at)).is_some()
     }
 
-    /// Receives that wait.
+    /// Posted receives.
     pub fn posted(&self) -> &[Posted] {
         &self.posted
     }
 
-    /// Messages that nobody has received, with communicator, sender's rank and tag.
+    /// Unexpected messages, with communicator, sender's rank and tag.
     pub fn arrived(&self) -> impl Iterator<Item = (Key, &Message)> {
         self.arrived.iter().flat_map(|(key, waiting)| waiting.iter().map(|(_, message)| (*key, message)))
     }

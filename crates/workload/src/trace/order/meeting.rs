@@ -1,4 +1,4 @@
-//! Where the members of a communicator meet: collectives, and the making of communicators.
+//! Meetings of a communicator's members: collectives, and the creation of communicators.
 //!
 //! | collective | a member returns after the call of |
 //! | --- | --- |
@@ -8,7 +8,7 @@
 //! | scan; exscan | those before it |
 //! | over neighbours | those that send to it |
 //!
-//! That is what the data depends on. A library may make members wait for more, which no program may rely on.
+//! These are the dependencies of the data. A library may make members wait for more, but no program may rely on that.
 
 use std::sync::Arc;
 
@@ -20,33 +20,33 @@ use mpi::operation::{Neighbours, NewComm};
 use super::mail::Place;
 use super::{By, Purpose, agree};
 
-/// Who meets: the members of a communicator, or some of them.
+/// Identity of a meeting: its communicator, and its members if not all take part.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Meeting {
-    /// The communicator.
+    /// Communicator.
     pub comm: u32,
-    /// Ranks of the world, if not all members meet.
+    /// Ranks of the world that meet, if not all members do.
     pub part: Option<Arc<[u32]>>,
-    /// What keeps meetings of a part apart.
+    /// Tag that tells meetings of the same members apart.
     pub tag: u32,
 }
 
-/// Which of their meetings.
+/// Identity of a meeting, and its number among the meetings of the same identity.
 pub type Which = (Meeting, u64);
 
-/// What a member comes for.
+/// Purpose of a member's arrival, with its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
-    /// A collective.
+    /// Takes part in a collective.
     Collective(Arc<Collective>),
-    /// To make a communicator.
+    /// Takes part in the creation of a communicator.
     Make(NewComm),
-    /// MPI_Finalize.
+    /// Calls MPI_Finalize.
     Finalize,
 }
 
 impl What {
-    /// For whom a member waits, one of `members`. A root that is none of them has been found elsewhere.
+    /// Members that a member waits for, out of `members`. An invalid root is reported elsewhere.
     fn rooted(&self, members: usize) -> Rooted {
         let What::Collective(call) = self else { return Rooted::All };
         let root = call.root;
@@ -69,40 +69,40 @@ enum Rooted {
     Around,
 }
 
-/// One that came.
+/// A member that has arrived.
 #[derive(Clone)]
 pub struct Entry {
-    /// By which call.
+    /// Call that it arrived with.
     pub by: Place,
-    /// Its logical clock.
+    /// Logical clock.
     pub clock: u64,
-    /// For what.
+    /// Purpose and arguments.
     pub what: What,
-    /// With whom it talks in a collective over neighbours, by place.
+    /// Neighbours, by place, in a neighbourhood collective.
     pub around: Option<Arc<Neighbours>>,
-    /// Under which request.
+    /// Request.
     pub request: u32,
 }
 
-/// One meeting.
+/// State of one meeting.
 pub struct Instance {
-    /// Who is to come, ranks of the world.
+    /// Members that meet, as ranks of the world.
     pub members: Arc<[u32]>,
-    /// By place.
+    /// Arrivals, by place.
     pub entries: Vec<Option<Entry>>,
-    /// The place of who came first.
+    /// Place of the member that arrived first.
     first: usize,
     came: usize,
     left: usize,
     latest: u64,
-    /// Whether all that came so far go together.
+    /// True while all arrivals agree.
     agree: bool,
-    /// What all have made, by place.
+    /// Numbers of the communicators that the meeting has created, by place.
     pub made: Vec<u32>,
 }
 
 impl Instance {
-    /// Who came, for those who watch.
+    /// Purpose and operations of the meeting, for a [`Watch`].
     pub fn met(&self) -> (Purpose, impl Iterator<Item = By>) {
         let entries = || self.entries.iter().flatten();
         let first = entries().next().map(|entry| (&entry.what, entry.what.rooted(self.members.len())));
@@ -120,22 +120,22 @@ impl Instance {
     }
 }
 
-/// What came of an arrival.
+/// Effects of an arrival.
 pub struct Arrived {
-    /// Whether all are there.
+    /// True if all members have arrived.
     pub complete: bool,
-    /// Who may go on now.
+    /// Ranks that may go on now.
     pub wake: Vec<Rank>,
-    /// Which call does not go with another one, and why.
+    /// A call that does not agree with another one, and the reason.
     pub mismatch: Option<(Place, String)>,
 }
 
-/// All meetings that are going on.
+/// All meetings in progress.
 #[derive(Default)]
 pub struct Meetings(Map<Which, Instance>);
 
 impl Meetings {
-    /// A member comes to the meeting of `members`, in its `place`; of two groups if `inter`.
+    /// A member arrives at the meeting of `members`, at its `place`; `inter` for an inter-communicator.
     pub fn arrive(
         &mut self,
         which: &Which,
@@ -173,17 +173,17 @@ impl Meetings {
         Arrived { complete, wake: if wake { came.collect() } else { Vec::new() }, mismatch }
     }
 
-    /// One that has not ended.
+    /// Meeting in progress, if there is one.
     pub fn get_mut(&mut self, which: &Which) -> Option<&mut Instance> {
         self.0.get_mut(which)
     }
 
-    /// By which call the member in `place` has come.
+    /// Call with which the member at `place` arrived.
     pub fn by(&self, which: &Which, place: usize) -> Option<Place> {
         self.0.get(which)?.entries[place].as_ref().map(|entry| entry.by)
     }
 
-    /// Whether the member in `place` may go on: the latest clock that it has waited for, if any.
+    /// Latest clock that the member at `place` has waited for, if any; `None` while it must still wait.
     pub fn ready(&self, which: &Which, place: usize) -> Option<Option<u64>> {
         let instance = self.0.get(which)?;
         let own = instance.entries[place].as_ref()?;
@@ -210,7 +210,7 @@ impl Meetings {
         }
     }
 
-    /// The member has gone on; a meeting that all have left is forgotten.
+    /// Lets a member leave; the meeting ends when all have left.
     pub fn leave(&mut self, which: &Which) {
         if let Some(instance) = self.0.get_mut(which) {
             instance.left += 1;
@@ -220,7 +220,7 @@ impl Meetings {
         }
     }
 
-    /// Who has not come yet.
+    /// Members that have not arrived.
     pub fn absent(&self, which: &Which) -> Vec<Rank> {
         let Some(instance) = self.0.get(which) else { return Vec::new() };
         let all = instance.members.iter().zip(&instance.entries);

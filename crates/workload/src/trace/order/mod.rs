@@ -1,20 +1,20 @@
-//! What happened before what in a recorded run: its calls in an order that honours messages and collectives, with
-//! Lamport's logical clocks, and what is wrong with them.
+//! Happened-before order of a recorded run: replays its calls in an order that honours messages and collectives,
+//! assigns Lamport's logical clocks, and reports errors.
 //!
 //! ```text
 //! clock of a call = max(clock of the rank's call before, latest clock that the call has waited for) + 1
 //! ```
 //!
-//! A message carries the clock of the call that sent it; a receive (or the call that completes it) has waited for it; a
-//! synchronous send for its receive; a member of a collective for those in `meeting.rs`. Who sent what is recorded
-//! (wildcards with the source that matched), so the clocks are those that the run itself would have had; nothing had
-//! to be sent along with its messages. No time enters: clocks of hosts may stand as they like.
+//! A message carries the clock of the call that sent it; a receive (or the call that completes it) waits for that
+//! message; a synchronous send for its receive; a member of a collective for those in `meeting.rs`. The recording
+//! states which messages matched (wildcards with their source), so the clocks are those that the run itself would
+//! have had, although its messages carried no clocks. Time does not enter: clocks of hosts may differ.
 //!
-//! Sends are taken to be buffered, but for synchronous ones. Calls that only take time, one-sided ones among them, order
-//! nothing between ranks.
+//! Sends are assumed to be buffered, except for synchronous ones. Calls that only take time, one-sided ones among
+//! them, do not order ranks.
 //!
-//! Where calls stand in no order but in graphs, there are no clocks, but the same things can be wrong ([`lint`]): then the
-//! trace is replayed on a machine on which computing takes what was recorded, and nothing else any time.
+//! Traces of graphs have no order of calls and hence no clocks, but the same errors can occur ([`lint`]): such a
+//! trace is replayed on a machine on which computing takes the recorded time, and nothing else takes any.
 //!
 //! Source: Lamport, "Time, clocks, and the ordering of events in a distributed system" (CACM 21(7), 1978).
 
@@ -43,26 +43,26 @@ use ranks::RankState;
 
 pub use findings::{Finding, Findings, Kind};
 
-/// Who is told what happens in a recorded run. A function is told the clocks.
+/// Observer of a recorded run. A function is a `Watch` of the clocks.
 pub trait Watch {
-    /// The logical clock of each call, of each rank in order.
+    /// Called with the logical clock of each call, in order for each rank.
     fn call(&mut self, rank: Rank, clock: u64);
-    /// A message goes from the first to the second.
+    /// Called when a message goes from the first to the second operation.
     fn message(&mut self, _sent: By, _received: By) {}
-    /// A probe has found a message.
+    /// Called when a probe has found a message.
     fn probe(&mut self, _sent: By, _probe: By) {}
-    /// All members have come to a meeting.
+    /// Called when all members have arrived at a meeting.
     fn meeting(&mut self, _purpose: Purpose, _calls: &mut dyn Iterator<Item = By>) {}
-    /// What was made at a meeting of this purpose.
+    /// Called with the communicators that a meeting has created, by call.
     fn made(&mut self, _calls: &[(By, Option<Members>)]) {}
 }
 
-/// Who is in a communicator, ranks of the world.
+/// Members of a communicator, as ranks of the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Members {
-    /// In order; of two groups, those of the first first.
+    /// Ranks in order; those of the first of two groups come first.
     pub ranks: Arc<[u32]>,
-    /// Whether they are two groups.
+    /// True for an inter-communicator.
     pub inter: bool,
 }
 
@@ -75,42 +75,42 @@ impl<F: FnMut(Rank, u64)> Watch for F {
 /// One operation: a call, and the request under which it began it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct By {
-    /// Whose call.
+    /// Rank.
     pub rank: Rank,
-    /// Which, from 1.
+    /// Number of the call, from 1.
     pub number: u64,
-    /// The request; none for a call that waits itself.
+    /// Request; `None` for a call that blocks.
     pub request: Option<u32>,
 }
 
-/// What members of a communicator meet for.
+/// Purpose of a meeting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A collective in which nobody returns before all have come.
+    /// Collective from which nobody returns before all have called.
     Together,
-    /// A collective with a root.
+    /// Collective with a root.
     Rooted(Rank),
     /// A scan.
     Scan,
-    /// A collective over neighbours.
+    /// Neighbourhood collective.
     Around,
     /// A new communicator.
     Communicator,
-    /// The end.
+    /// MPI_Finalize.
     Finalize,
 }
 
-/// Goes through the calls of all ranks, and tells `watch`.
+/// Replays the calls of all ranks and reports to `watch`.
 pub fn order(set: &dyn TraceSet, watch: &mut dyn Watch) -> Result<Findings, TraceError> {
     Ok(order_first(set, u64::MAX, watch)?.unwrap_or_default())
 }
 
-/// What is wrong with a trace, whether or not its calls stand in an order.
+/// Findings in a trace, of calls or of graphs.
 pub fn lint(set: &dyn TraceSet) -> Result<Findings, TraceError> {
     Ok(go_through(set, u64::MAX, &mut |_, _| {})?.unwrap_or_default())
 }
 
-/// The same as [`order`], until more than `most` calls have returned: then there is nothing to be said.
+/// Like [`order`], but gives up with `None` after `most` calls have returned.
 pub fn order_first(
     set: &dyn TraceSet,
     most: u64,
@@ -153,26 +153,26 @@ fn go_through(set: &dyn TraceSet, most: u64, watch: &mut dyn Watch) -> Result<Op
     Ok(Some(order.findings))
 }
 
-/// Where the ranks stand.
+/// State of the replay.
 struct Order<'a> {
     hosts: Vec<String>,
-    /// Whether times of different ranks can be compared.
+    /// True if times of different ranks can be compared.
     common_time: bool,
     ranks: Vec<RankState>,
-    /// By number; 1 stands for each rank alone.
+    /// Communicators by number; number 1 is MPI_COMM_SELF of each rank.
     comms: Vec<Comm>,
     meetings: Meetings,
     /// Ranks that may be able to go on.
     queue: VecDeque<Rank>,
-    /// Whether ranks have graphs, not calls in order.
+    /// True if ranks have graphs instead of calls in order.
     of_graphs: bool,
-    /// Ranks that compute, and until when; only of graphs.
+    /// Ranks of a graph that compute, with the end of their computing.
     computing: BinaryHeap<Reverse<(Time, u32)>>,
     now: Time,
-    /// Whether a rank has come to what has no operation: there, a replay ends.
+    /// True if a rank has reached a call without an operation, where a replay ends.
     ended: bool,
     findings: Findings,
-    /// How many calls may return yet.
+    /// Number of calls that may still return.
     left: u64,
     watch: &'a mut dyn Watch,
 }
@@ -182,7 +182,7 @@ impl Order<'_> {
         &mut self.ranks[rank.0 as usize]
     }
 
-    /// The next rank that may go on: when there is no other, the one whose computing ends first.
+    /// Next rank that may go on; if there is none, the rank whose computing ends first.
     fn next(&mut self) -> Option<Rank> {
         if let Some(rank) = self.queue.pop_front() {
             self.state(rank).queued = false;
@@ -201,7 +201,7 @@ impl Order<'_> {
         }
     }
 
-    /// Whom a rank means by a rank of a communicator.
+    /// World rank that a rank addresses as `peer` in a communicator.
     fn peer(&self, rank: Rank, comm: CommId, peer: u32) -> Option<Rank> {
         if comm == CommId::SELF {
             return Some(rank);
@@ -209,7 +209,7 @@ impl Order<'_> {
         self.comms.get(comm.0 as usize)?.peer(rank.0, peer).map(Rank)
     }
 
-    /// How many ranks it can mean.
+    /// Number of ranks that a rank can address in a communicator.
     fn peers(&self, rank: Rank, comm: CommId) -> usize {
         if comm == CommId::SELF {
             return 1;
@@ -224,7 +224,7 @@ impl Order<'_> {
         self.comms.get(comm.0 as usize)?.rank_of(rank.0)
     }
 
-    /// Comes to a meeting; which, and in which place. None if there is no such meeting for the rank.
+    /// Arrives at a meeting; its identity, and the rank's place. `None` if the rank takes part in no such meeting.
     fn meet(
         &mut self,
         by: Place,
@@ -262,7 +262,7 @@ impl Order<'_> {
         Some((which, place))
     }
 
-    /// Who meets for a call, and in which place the rank is.
+    /// Meeting of a call, its members, and the place of the rank among them.
     fn meeting(&self, rank: Rank, comm: CommId, what: &What) -> Option<(Meeting, Arc<[u32]>, usize)> {
         let some = |members: Arc<[u32]>, tag| {
             let place = members.iter().position(|member| *member == rank.0)?;
@@ -289,7 +289,7 @@ impl Order<'_> {
         }
     }
 
-    /// All are there: what they asked for is made.
+    /// Creates the communicators that the members of a complete meeting have asked for.
     fn make(&mut self, comm: CommId, which: &Which) {
         let Some(instance) = self.meetings.get_mut(which) else { return };
         let asked = instance.entries.iter().flatten().filter_map(|entry| match &entry.what {
@@ -299,7 +299,7 @@ impl Order<'_> {
         let asked: Vec<NewComm> = asked.collect();
         let members = instance.members.clone();
         let made = match &asked[..] {
-            // Not all came to make one: that has been found already.
+            // Some members came for something else, which has been reported.
             few if few.len() < members.len() => Vec::new(),
             [NewComm::CreateGroup(..), ..] => vec![Comm::of(members.to_vec())],
             all if comm == CommId::SELF => Comm::of(members.to_vec()).make(all, &self.hosts),

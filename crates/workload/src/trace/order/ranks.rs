@@ -1,4 +1,4 @@
-//! Ranks of a recording, call by call, and when each may go on.
+//! Advance of the ranks of a recording, call by call.
 
 use std::cmp::Reverse;
 
@@ -19,43 +19,43 @@ use crate::trace::set::{RankCalls, Step};
 /// State of one rank.
 pub struct RankState {
     calls: Box<dyn RankCalls>,
-    /// The logical clock of its last call.
+    /// Logical clock of its last call.
     pub clock: u64,
     number: u64,
-    /// Number of a node of a graph.
+    /// Number of the current node of a graph.
     of_graph: bool,
-    /// How long the message is said to be that the call receives \[bytes\].
+    /// Length of the message that the call receives, according to the trace \[bytes\].
     said: Option<u64>,
-    /// True if it computes, until that is over.
+    /// True until its computing ends.
     pub computing: bool,
-    /// The call that it stands in.
+    /// Call that it is in.
     pub standing: Option<Step>,
-    /// Requests by number, and that of the call that blocks.
+    /// Requests by number, and that of a blocking call.
     pub slots: Map<u32, Slot>,
-    /// How many meetings of each sort it has come to.
+    /// Number of meetings of each identity that it has arrived at.
     meetings: Map<Meeting, u64>,
     pub mail: Mailbox,
-    /// True if it waits to be looked at again.
+    /// True if it is in the queue of ranks that may go on.
     pub queued: bool,
-    /// True if it has come to its end.
+    /// True if it has finished.
     pub over: bool,
     time: MonotonicClock,
 }
 
-/// A request, or what a blocking call waits for.
+/// A request, or the operation of a blocking call.
 pub struct Slot {
     pub state: State,
-    /// Operation that a persistent one starts.
+    /// Operation that a start of a persistent request begins.
     template: Option<Op>,
 }
 
-/// How far an operation is.
+/// Progress of an operation.
 pub enum State {
-    /// Not started, or complete and seen.
+    /// Not started, or complete and seen by the program.
     Idle,
-    /// Waits for a message from a rank, or for the receive of one that was sent there.
+    /// Waits for a message from a rank, or for the receive of a message to it.
     Waits(Option<Rank>),
-    /// Waits for others to meet it.
+    /// Waits at a meeting.
     Meets(Which, usize),
     /// Complete.
     Done(Waited),
@@ -64,9 +64,9 @@ pub enum State {
 /// Messages that an operation has waited for.
 #[derive(Clone, Copy, Default)]
 pub struct Waited {
-    /// The latest logical clock.
+    /// Latest logical clock.
     clock: Option<u64>,
-    /// Sender of a message, and its time, on the sender's host.
+    /// Call that sent a message, and its time on the sender's host.
     sent: Option<(Place, Time)>,
 }
 
@@ -81,7 +81,7 @@ impl Waited {
 }
 
 impl RankState {
-    /// At its first call, or before the first node of its graph.
+    /// Begins at the rank's first call, or before the first node of its graph.
     pub fn new(calls: Box<dyn RankCalls>, of_graph: bool) -> RankState {
         RankState {
             calls,
@@ -100,20 +100,20 @@ impl RankState {
         }
     }
 
-    /// The number of the next meeting of a sort.
+    /// Counts one more meeting of this identity and returns its number.
     pub fn count(&mut self, meeting: Meeting) -> u64 {
         let count = self.meetings.entry(meeting).or_default();
         *count += 1;
         *count
     }
 
-    /// The call that it stands in.
+    /// Call that it is in.
     pub fn place(&self, rank: Rank) -> Place {
         let call = self.standing.as_ref().map_or("", |step| step.call.name);
         Place { rank, number: self.number, call, of_graph: self.of_graph }
     }
 
-    /// Contradiction between an operation and its request.
+    /// Misuse of a request by an operation, if there is any.
     fn misused(&self, op: &Op) -> Option<String> {
         let slot = |request: &Request| self.slots.get(&request.0);
         let absent = |request: &Request| {
@@ -153,7 +153,7 @@ impl RankState {
 }
 
 impl Order<'_> {
-    /// Lets a rank go on as far as it can; whether no more calls have returned than may.
+    /// Lets a rank go on as far as it can. Returns false once the limit of calls that may return is reached.
     pub fn advance(&mut self, rank: Rank) -> Result<bool, TraceError> {
         while !self.state(rank).over && !self.state(rank).computing {
             if self.state(rank).standing.is_none() {
@@ -188,7 +188,8 @@ impl Order<'_> {
         Ok(true)
     }
 
-    /// The next step of a rank, if it has one. What of a graph has no operation is found, as a replay ends there.
+    /// Next step of a rank, if it has one. Reports a node of a graph that has no operation, since a replay ends
+    /// there.
     fn next_step(&mut self, rank: Rank) -> Result<Option<Step>, TraceError> {
         let state = self.state(rank);
         let step = match state.calls.next() {
@@ -205,7 +206,7 @@ impl Order<'_> {
         Ok(step)
     }
 
-    /// Nodes of a graph that are ready meanwhile depend on how long computing takes.
+    /// Starts the computing of a graph: nodes that become ready meanwhile depend on how long it takes.
     fn compute(&mut self, rank: Rank, op: &Op) {
         if let (true, Op::Compute(Work::Time(time))) = (self.of_graphs, op) {
             self.state(rank).computing = true;
@@ -213,7 +214,7 @@ impl Order<'_> {
         }
     }
 
-    /// Starts what a call does; its rank stands in it.
+    /// Starts the operation of a call, which becomes the rank's current one.
     fn begin(&mut self, rank: Rank, op: Op) {
         if let Some(cause) = self.state(rank).misused(&op) {
             let by = self.state(rank).place(rank);
@@ -306,7 +307,8 @@ impl Order<'_> {
         }
     }
 
-    /// Possible senders of what a call takes: anyone, or one; `None` for nobody, MPI_PROC_NULL or a rank that is not there.
+    /// Possible senders of a receive: `Some(None)` for any, one rank, or `None` for MPI_PROC_NULL and ranks that do
+    /// not exist.
     fn senders(&mut self, by: Place, receive: &Receive) -> Option<Option<Rank>> {
         let from = match receive.from {
             Peer::Null => return None,
@@ -323,7 +325,7 @@ impl Order<'_> {
         from.map_or(Some(None), |from| self.peer(by.rank, receive.comm, from).map(Some))
     }
 
-    /// A message and a receive of `rank` have met.
+    /// Matches a message and a receive of `rank`.
     fn matched(&mut self, rank: Rank, posted: Posted, message: Message) {
         let capacity = posted.receive.capacity.0;
         if message.bytes > capacity {
@@ -342,7 +344,7 @@ impl Order<'_> {
         }
     }
 
-    /// An operation is complete, unless its request has been freed.
+    /// Completes an operation, unless its request has been freed.
     fn complete(&mut self, rank: Rank, request: u32, waited: Waited) {
         if let Some(slot) = self.state(rank).slots.get_mut(&request) {
             slot.state = State::Done(waited);
@@ -359,7 +361,7 @@ impl Order<'_> {
         self.state(rank).set(request, state);
     }
 
-    /// Messages that the present call of a rank has waited for; `None` if it still waits.
+    /// Messages that the current call of a rank has waited for; `None` while it must still wait.
     fn waited(&self, rank: Rank) -> Option<Waited> {
         let state = &self.ranks[rank.0 as usize];
         let requests: &[Request] = match &state.standing.as_ref()?.op {
@@ -390,7 +392,8 @@ impl Order<'_> {
         requests.iter().try_fold(Waited::default(), |all, request| Some(all.and(self.done(rank, *request)?)))
     }
 
-    /// Messages that an operation has waited for, if it is complete; those that nobody has begun are.
+    /// Messages that a complete operation has waited for; `None` while it is not complete. A request that nobody has
+    /// begun counts as complete.
     fn done(&self, rank: Rank, request: Request) -> Option<Waited> {
         match self.ranks[rank.0 as usize].slots.get(&request.0).map(|slot| &slot.state) {
             None | Some(State::Idle) => Some(Waited::default()),
@@ -403,7 +406,7 @@ impl Order<'_> {
         }
     }
 
-    /// The call that a rank stands in returns.
+    /// Returns from the current call of a rank.
     fn finish(&mut self, rank: Rank, waited: Waited) {
         let by = self.state(rank).place(rank);
         let Some(step) = self.state(rank).standing.take() else { return };
@@ -426,7 +429,7 @@ impl Order<'_> {
             Op::WaitOne(request) => self.seen(rank, *request),
             Op::Wait(requests, Until::All) => requests.iter().for_each(|request| self.seen(rank, *request)),
             Op::Wait(requests, _) => self.some_seen(rank, requests),
-            // Where calls stand in order, those that say what was complete stand for a test that found it.
+            // In traces with an order of calls, successful tests have become waits for the requests that they found.
             Op::Test(requests, _) if self.of_graphs => self.some_seen(rank, requests),
             _ => {
                 if let Some(made) = self.made(rank) {
@@ -437,7 +440,7 @@ impl Order<'_> {
         }
     }
 
-    /// Those of the operations that are complete are forgotten, and a graph is told.
+    /// Removes the complete operations among these, and reports them to the graph.
     fn some_seen(&mut self, rank: Rank, requests: &[Request]) {
         let all = (0..).zip(requests);
         let done: Vec<(u32, Request)> =
@@ -449,7 +452,7 @@ impl Order<'_> {
         }
     }
 
-    /// The communicator that the call which returns has made.
+    /// Communicator that the returning call has created.
     fn made(&mut self, rank: Rank) -> Option<CommId> {
         let Some(Slot { state: State::Meets(which, place), .. }) = self.state(rank).slots.get(&BLOCKING)
         else {
@@ -461,7 +464,7 @@ impl Order<'_> {
         makes.then(|| CommId(instance.made.get(place).copied().unwrap_or(CommId::NULL.0)))
     }
 
-    /// A complete operation is forgotten, or its persistent request is idle again.
+    /// Removes a complete operation, or makes its persistent request idle again.
     fn seen(&mut self, rank: Rank, request: Request) {
         let Some(slot) = self.state(rank).slots.get_mut(&request.0) else { return };
         let state = std::mem::replace(&mut slot.state, State::Idle);
@@ -474,7 +477,7 @@ impl Order<'_> {
     }
 }
 
-/// The request of an operation that is not persistent.
+/// Request number of an operation that is not persistent.
 fn number(start: Start) -> u32 {
     match start {
         Start::Blocking => BLOCKING,

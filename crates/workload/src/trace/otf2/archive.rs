@@ -8,31 +8,31 @@ use super::stream::{Body, CHUNK_HEAD, Holds, Item, Stream, byte_order};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// The name at the begin of an anchor, after a chunk's head and the byte order.
+/// Magic of an anchor, after the head of a chunk and the byte order.
 const MAGIC: &[u8] = b"OTF2\0";
-/// No anchor is longer \[bytes\].
+/// Longest anchor \[bytes\].
 const LONGEST_ANCHOR: usize = 1 << 20;
 const POSIX: u8 = 1;
 const UNCOMPRESSED: u8 = 1;
-/// Chunks may be this large \[bytes\]: the library writes 256 KiB to 16 MiB.
+/// Range of sizes of chunks \[bytes\]: the library writes 256 KiB to 16 MiB.
 const CHUNKS: std::ops::RangeInclusive<u64> = 64..=1 << 30;
-/// A property: whether every message has both its ends in the archive.
+/// Property that is true if every message has both its ends in the archive.
 const COMPLETE: &str = "OTF2::MPI_COMMUNICATION_COMPLETE";
-/// The number of MPI among the paradigms.
+/// Number of MPI among the paradigms.
 const MPI: u8 = 4;
 
-/// What the anchor tells.
+/// Contents of the anchor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Anchor {
-    /// Chunks of events and of definitions \[bytes\].
+    /// Sizes of the chunks of events and of definitions \[bytes\].
     pub event_chunk: u64,
     pub definition_chunk: u64,
-    /// Whether the archive says that messages lack one of their ends.
+    /// True if the archive says that messages lack one of their ends.
     pub incomplete: bool,
 }
 
 impl Anchor {
-    /// Whether `file` is an anchor.
+    /// True if `file` is an anchor.
     pub(super) fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
         let begin = file.peek(0, 2 + MAGIC.len())?;
         Ok(begin.len() == 2 + MAGIC.len()
@@ -95,45 +95,45 @@ impl Anchor {
 /// A place where events are recorded: a thread, or a stream of an accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Location {
-    /// Whether it is a thread of a processor.
+    /// True for a thread of a processor.
     pub is_thread: bool,
-    /// How many events it has.
+    /// Number of its events.
     pub events: u64,
-    /// The process that it belongs to.
+    /// Process that it belongs to.
     pub process: u32,
 }
 
-/// The members of a communicator.
+/// Kind of the members of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupKind {
     /// Locations, in the order of MPI's ranks.
     Ranks,
     /// Processes, in the order of MPI's ranks.
     RankProcesses,
-    /// Some of the ranks.
+    /// A subset of the ranks.
     Some,
-    /// Each process alone.
+    /// Each process alone (MPI_COMM_SELF).
     Alone,
 }
 
-/// A group of MPI's.
+/// A group of MPI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
     pub kind: GroupKind,
     pub members: Vec<u64>,
-    /// Whether members are locations, not numbers in the group of all ranks.
+    /// True if members are locations; false if they are numbers in the group of all ranks.
     pub by_location: bool,
 }
 
-/// The definitions that replay needs, as they stand in the archive.
+/// Definitions that replay needs, unchanged from the archive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Definitions {
-    /// Ticks of the clock in a second; 1 or more.
+    /// Ticks of the clock per second; 1 or more.
     pub resolution: u64,
     pub strings: BTreeMap<u32, String>,
     /// Name of each node of the system tree (machines, hosts), by number.
     pub nodes: BTreeMap<u32, u32>,
-    /// Node that each process stands on.
+    /// Node that each process runs on.
     pub processes: BTreeMap<u32, u32>,
     pub locations: BTreeMap<u64, Location>,
     /// Name of each region.
@@ -236,7 +236,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// The text of string `number`; empty where there is none.
+    /// Text of string `number`; empty if there is none.
     pub(super) fn string(&self, number: u32) -> &str {
         self.strings.get(&number).map_or("", |text| text)
     }

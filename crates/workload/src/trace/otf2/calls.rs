@@ -1,7 +1,7 @@
-//! From events to calls: an MPI function that was entered and left, with what happened in it.
+//! Makes calls of events: an MPI function that was entered and left, with the events within it.
 //!
-//! What an archive has outside of MPI's functions (where these were filtered out of the recording) is a
-//! call by itself. Regions within an MPI function belong to it.
+//! An event outside of MPI's functions (where these were filtered out of the recording) is a call by itself. Regions
+//! within an MPI function belong to it.
 
 use std::sync::Arc;
 
@@ -13,26 +13,27 @@ use crate::trace::error::TraceError;
 /// One recorded call.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Call {
-    /// The MPI function.
+    /// MPI function.
     pub name: &'static str,
-    /// From when to when \[ticks\].
+    /// Begin and end \[ticks\].
     pub begin: u64,
     pub end: u64,
-    /// Where it begins in the file \[bytes\].
+    /// Offset of its begin in the file \[bytes\].
     pub offset: u64,
-    /// What happened in it: messages, collectives, requests; each with its place in the file.
+    /// Events within it: messages, collectives, requests; each with its offset in the file.
     pub events: Vec<(u64, Event)>,
 }
 
-/// Walks through the calls of a rank.
+/// Stream of the calls of a rank.
 pub(super) struct Calls {
     pub events: Events,
     functions: Arc<Map<u32, &'static str>>,
     call: Call,
-    /// When recording stopped, and for how long it had stopped between calls \[ticks\].
+    /// Begin of the current interruption of the recording, and total length of the interruptions between calls
+    /// \[ticks\].
     stopped: Option<u64>,
     unrecorded: u64,
-    /// When the first call began, and the last one returned.
+    /// Begin of the first call, and end of the last one.
     first: Option<u64>,
     returned: u64,
 }
@@ -50,10 +51,10 @@ impl Calls {
         }
     }
 
-    /// The next call; `None` at the end.
+    /// Next call; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&Call>, TraceError> {
         self.call.events.clear();
-        // How many regions deep, from MPI's function on.
+        // Nesting depth of regions, counted from MPI's function.
         let mut depth = 0_u32;
         let mut collective = None;
         while let Some((stamp, event)) = self.events.next()? {
@@ -77,7 +78,7 @@ impl Calls {
                 _ if depth > 0 => self.call.events.push((stamp.offset, event)),
                 _ => {
                     let (end, began) = (stamp.ticks, collective.unwrap_or(stamp));
-                    // It may have begun before the call before it, which then is within it.
+                    // An operation may begin before the previous call, which it then contains.
                     self.begin(name_of(&event), began, began.ticks.max(self.returned.min(end)));
                     (self.call.end, self.returned) = (end, end);
                     self.call.events.push((stamp.offset, event));
@@ -85,11 +86,11 @@ impl Calls {
                 }
             }
         }
-        // The archive ends within a call: what had happened in it by then has.
+        // The archive ends within a call: the events in it so far have happened.
         Ok((depth > 0 && !self.call.events.is_empty()).then_some(&self.call))
     }
 
-    /// For how long recording had stopped between calls, and the time from the first call on \[ticks\].
+    /// Total length of the interruptions between calls, and the time since the first call \[ticks\].
     pub(super) fn unrecorded_of(&self) -> (u64, u64) {
         (self.unrecorded, self.call.end.saturating_sub(self.first.unwrap_or(0)))
     }
@@ -111,7 +112,7 @@ impl Calls {
     }
 }
 
-/// The function that makes such an event.
+/// Function that causes such an event.
 fn name_of(event: &Event) -> &'static str {
     match event {
         Event::Send(_) => "MPI_Send",

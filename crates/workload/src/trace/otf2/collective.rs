@@ -22,7 +22,7 @@ use mpi::operation::CommId;
 
 use super::event::CollectiveCall;
 
-/// By OTF2's number of the operation.
+/// Kinds, indexed by OTF2's number of the operation.
 const KINDS: &[Kind] = &[
     Kind::Barrier,
     Kind::Bcast,
@@ -43,12 +43,12 @@ const KINDS: &[Kind] = &[
     Kind::ReduceScatterBlock,
 ];
 
-/// Which collective; `None` for those that make or free windows.
+/// Kind of a collective; `None` for operations that make or free windows.
 pub(super) fn kind(operation: u8) -> Option<Kind> {
     KINDS.get(usize::from(operation)).copied()
 }
 
-/// Whether its blocks differ by rank.
+/// True if its blocks differ by rank.
 pub(super) fn varies(kind: Kind) -> bool {
     matches!(
         kind,
@@ -61,7 +61,7 @@ pub(super) fn varies(kind: Kind) -> bool {
     )
 }
 
-/// The block of a call whose blocks are equal, by the rank in place `own` of `size`.
+/// Block size of a collective with equal blocks, derived from the sums of the rank at place `own` of `size`.
 pub(super) fn block(kind: Kind, call: &CollectiveCall, own: u32, size: u32) -> u64 {
     let (size, own, others) = (u64::from(size), u64::from(own), u64::from(size).max(2) - 1);
     let (sent, received) = (call.sent, call.received);
@@ -85,12 +85,12 @@ pub(super) fn block(kind: Kind, call: &CollectiveCall, own: u32, size: u32) -> u
     }
 }
 
-/// The operation.
+/// Makes the operation.
 pub(super) fn operation(kind: Kind, comm: CommId, root: u32, sizes: Sizes) -> Collective {
     Collective { kind, comm, root, sizes, element: 1, commutative: true, algorithm: None }
 }
 
-/// Blocks of `bytes` each.
+/// Sizes of blocks of `bytes` each.
 pub(super) fn equal(bytes: u64) -> Sizes {
     Sizes::Equal(Bytes(bytes))
 }

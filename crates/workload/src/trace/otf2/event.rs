@@ -9,35 +9,35 @@ use super::stream::{Body, Item, Stream};
 use crate::trace::error::TraceError;
 use crate::trace::set::Clocks;
 
-/// A message, as one of its ends has it.
+/// A message, as recorded at one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// The rank at the other end, in the communicator.
+    /// Rank of the other end, in the communicator.
     pub peer: u32,
-    /// The communicator's number in the archive.
+    /// Number of the communicator in the archive.
     pub comm: u32,
-    /// The tag.
+    /// Tag.
     pub tag: u32,
-    /// Its length \[bytes\].
+    /// Length \[bytes\].
     pub bytes: u64,
 }
 
-/// A collective, as one rank has it.
+/// A collective, as recorded on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectiveCall {
-    /// The number of the operation: 0 is a barrier.
+    /// Number of the operation: 0 is a barrier.
     pub operation: u8,
-    /// The communicator's number in the archive.
+    /// Number of the communicator in the archive.
     pub comm: u32,
-    /// The root in the communicator; `u32::MAX` if it has none.
+    /// Root in the communicator; `u32::MAX` if it has none.
     pub root: u32,
-    /// What the rank sent, its own block to each receiver \[bytes\].
+    /// Bytes that the rank sent, its own block to each receiver.
     pub sent: u64,
-    /// What it received \[bytes\].
+    /// Bytes that it received.
     pub received: u64,
 }
 
-/// What happened; requests have the numbers of the archive.
+/// An event; requests have the numbers of the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A region begins.
@@ -46,13 +46,13 @@ pub enum Event {
     Leave(u32),
     /// A blocking send.
     Send(Message),
-    /// A send begins.
+    /// A non-blocking send begins.
     SendBegins(Message, u64),
-    /// A send is complete.
+    /// A non-blocking send is complete.
     SendComplete(u64),
-    /// A receive begins.
+    /// A non-blocking receive begins.
     ReceiveBegins(u64),
-    /// A receive that had begun is complete.
+    /// A non-blocking receive is complete.
     ReceiveComplete(Message, u64),
     /// A blocking receive is complete.
     Receive(Message),
@@ -62,9 +62,9 @@ pub enum Event {
     CollectiveBegins,
     /// A blocking collective is complete.
     Collective(CollectiveCall),
-    /// A collective that does not block begins.
+    /// A non-blocking collective begins.
     CollectiveStarts(u64),
-    /// One that had begun is complete.
+    /// A non-blocking collective is complete.
     CollectiveComplete(CollectiveCall, u64),
     /// Recording goes on, or stops.
     Recording(bool),
@@ -72,16 +72,16 @@ pub enum Event {
     Other,
 }
 
-/// When and where an event stands.
+/// Time and place of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Time on the clock that was asked for \[ticks\].
     pub ticks: u64,
-    /// In the file \[bytes from its begin\].
+    /// Offset in the file \[bytes\].
     pub offset: u64,
 }
 
-/// Walks through the events of a location.
+/// Stream of the events of a location.
 pub struct Events {
     stream: Stream,
     location: Arc<Location>,
@@ -95,7 +95,7 @@ impl Events {
         Events { stream, location, clocks, ticks: 0, interval: 0 }
     }
 
-    /// The next event; `None` at the end.
+    /// Next event; `None` at the end.
     #[allow(clippy::should_implement_trait)] // it can fail
     pub fn next(&mut self) -> Result<Option<(Stamp, Event)>, TraceError> {
         loop {
@@ -120,7 +120,7 @@ impl Events {
         self.stream.file_name()
     }
 
-    /// How much of the file has been read \[0..1\].
+    /// Fraction of the file that has been read \[0..1\].
     pub(super) fn share_read(&self) -> f64 {
         self.stream.share_read()
     }

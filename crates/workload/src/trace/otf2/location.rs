@@ -1,7 +1,8 @@
-//! The definitions of one location (`NAME/LOCATION.def`): its own numbers, and how its clock goes.
+//! Definitions of one location (`NAME/LOCATION.def`): its own numbers, and the offset of its clock.
 //!
-//! A clock is compared with that of the first process some times in a run. Between two comparisons its
-//! offset grows evenly; before the first and after the last it goes on as beside them.
+//! A clock is compared with that of the first process several times in a run. Its offset is interpolated linearly
+//! between two comparisons, and extrapolated before the first and after the last.
+//!
 //! Source: OTF2 3.2, `OTF2_DefReader_inc.c`, `otf2_archive_location.c`, `OTF2_EvtReader.c`.
 
 use std::collections::BTreeMap;
@@ -11,16 +12,16 @@ use super::stream::{Body, Holds, Item, Stream};
 use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 
-/// The numbers of the archive for those of a location.
+/// Table from the numbers of a location to those of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Numbers {
-    /// By the location's number.
+    /// Indexed by the location's number.
     Dense(Vec<u64>),
     Sparse(BTreeMap<u64, u64>),
 }
 
 impl Numbers {
-    /// The archive's number; the location's own where it does not say.
+    /// Number in the archive; the location's own if the table does not list it.
     pub(super) fn of(&self, own: u32) -> u32 {
         let number = match self {
             Numbers::Dense(numbers) => numbers.get(own as usize),
@@ -31,7 +32,7 @@ impl Numbers {
 
     fn read(body: &mut Body<'_>) -> Result<Numbers, TraceError> {
         let at = body.clone();
-        // The count stands before the mode: a sparse table has two numbers for each.
+        // The count precedes the mode: a sparse table has two numbers for each entry.
         let count = body.u64("the length of a table of numbers")?;
         let dense = body.u8("whether the table is dense")? == 0;
         if !body.holds(count) {
@@ -46,7 +47,7 @@ impl Numbers {
     }
 }
 
-/// Between two comparisons of the clock.
+/// Interval between two comparisons of the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Interval {
     begin: u64,
@@ -64,7 +65,7 @@ pub(super) struct Location {
 }
 
 impl Location {
-    /// With the archive's numbers, and the clock of all.
+    /// Uses the archive's numbers and the common clock.
     pub(super) fn plain() -> Location {
         let none = || Numbers::Dense(Vec::new());
         Location { regions: none(), comms: none(), clock: Vec::new() }
@@ -102,12 +103,12 @@ impl Location {
         Ok(location)
     }
 
-    /// Whether the archive tells how the clock goes.
+    /// True if the archive has comparisons of the clock.
     pub(super) fn has_clock(&self) -> bool {
         !self.clock.is_empty()
     }
 
-    /// `time` on the clock of all; `from` is the interval it was in last, as times do not go back.
+    /// Time `time` on the common clock; `from` caches the last interval, as times do not decrease.
     pub(super) fn on_common_clock(&self, time: u64, from: &mut usize) -> u64 {
         let Some(last) = self.clock.len().checked_sub(1) else { return time };
         while *from < last && time > self.clock[*from].end {

@@ -1,10 +1,10 @@
-//! The names of MPI's functions, kept for as long as the process lives.
+//! Interned names of MPI's functions, which live as long as the process.
 
 use mpi::collective::Kind;
 
 use crate::trace::dumpi::calls::CALLS;
 
-/// What a function is called whose name is in no table.
+/// Name of functions that no table lists.
 const OTHER: &str = "MPI function";
 
 /// Functions newer than DUMPI's, beside the collectives.
@@ -46,7 +46,7 @@ const NEWER: &[&str] = &[
     "MPI_Win_unlock_all",
 ];
 
-/// The name as the tables have it.
+/// Name from the tables.
 pub(super) fn known(name: &str) -> &'static str {
     if let Some(call) = CALLS.iter().find(|call| call.name == name) {
         return call.name;

@@ -1,4 +1,4 @@
-//! What the definitions tell of the run: where the events of each rank lie, its host, its communicators.
+//! Ranks of the run, derived from the definitions: the location of each rank's events, its host, its communicators.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use crate::trace::error::TraceError;
 /// The members of a communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Members {
-    /// All ranks of the run, in their order, and it is the communicator that existed from the begin.
+    /// All ranks of the run, in order: MPI_COMM_WORLD.
     World,
-    /// Each process alone.
+    /// Each process alone (MPI_COMM_SELF).
     Alone,
-    /// These ranks of the world, in the order of the communicator's.
+    /// Members as ranks of the world, in the communicator's order.
     Ranks(Arc<[u32]>),
 }
 
-/// The run.
+/// Ranks, hosts and communicators of the run.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
-    /// The location with each rank's events.
+    /// Location with each rank's events.
     pub locations: Vec<u64>,
-    /// The name of each rank's host.
+    /// Name of each rank's host.
     pub hosts: Vec<String>,
-    /// By number.
+    /// Members of communicators, by number.
     pub comms: BTreeMap<u32, Members>,
-    /// The MPI functions among the regions.
+    /// MPI functions among the regions.
     pub functions: Arc<Map<u32, &'static str>>,
-    /// How many locations with events belong to no rank.
+    /// Number of locations with events that belong to no rank.
     pub others: usize,
 }
 
 impl Ranks {
-    /// Puts together what `definitions`, those of `file`, tell.
+    /// Derives the ranks from `definitions`, which are those of `file`.
     pub(super) fn new(definitions: &Definitions, file: &str) -> Result<Ranks, TraceError> {
         let error = |reason: String| TraceError::new(file, reason);
         let ranked = |group: &&Group| matches!(group.kind, GroupKind::Ranks | GroupKind::RankProcesses);
@@ -64,12 +64,12 @@ impl Ranks {
         Ok(Ranks { locations, hosts, comms, functions, others })
     }
 
-    /// How many ranks.
+    /// Number of ranks.
     pub(super) fn count(&self) -> u32 {
         self.locations.len() as u32
     }
 
-    /// The place of `rank` in a communicator, and how many members it has.
+    /// Place of `rank` in a communicator, and the communicator's size.
     pub(super) fn place(&self, members: &Members, rank: u32) -> Option<(u32, u32)> {
         match members {
             Members::World => Some((rank, self.count())),
@@ -82,12 +82,12 @@ impl Ranks {
     }
 }
 
-/// The location of each rank.
+/// Location of each rank.
 fn locations(definitions: &Definitions, all: &Group) -> Result<Vec<u64>, String> {
     if all.kind == GroupKind::Ranks {
         return Ok(all.members.clone());
     }
-    // A process's MPI calls are those of its first thread.
+    // The MPI calls of a process are those of its first thread.
     let mut first: BTreeMap<u64, u64> = BTreeMap::new();
     for (number, location) in definitions.locations.iter().filter(|(_, location)| location.is_thread) {
         first.entry(location.process.into()).or_insert(*number);

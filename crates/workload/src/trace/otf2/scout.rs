@@ -1,17 +1,17 @@
-//! Reads ahead of the replay to what operations that did not block had become when they were complete: a
-//! receive's source and tag, a collective's kind and sizes. It goes no farther than that, and not at all in
-//! archives without such operations.
+//! Reads ahead of the replay to find what non-blocking operations had become at their completion: a receive's source
+//! and tag, a collective's kind and sizes. Reads no farther than that, and nothing in archives without such
+//! operations.
 
 use engine::hash::Map;
 
 use super::event::{CollectiveCall, Event, Events, Message};
 use crate::trace::error::TraceError;
 
-/// Operations of one kind that were begun, by their numbers from 0.
+/// Operations of one kind, numbered from 0 in the order in which they begin.
 struct Ahead<T> {
-    /// Those not complete: request → number.
+    /// Operations in progress: request → number.
     open: Map<u64, u64>,
-    /// What was found, until it is asked for; `None` where it never was complete.
+    /// Results that the replay has not asked for yet; `None` for an operation that never completed.
     known: Map<u64, Option<T>>,
     seen: u64,
     asked: u64,
@@ -23,7 +23,7 @@ impl<T> Ahead<T> {
     }
 
     fn begins(&mut self, request: u64) {
-        // A request's number is used again: what it stood for has been lost to the archive.
+        // The request's number is used again: the archive lacks the completion of its previous operation.
         if let Some(lost) = self.open.insert(request, self.seen) {
             self.known.insert(lost, None);
         }
@@ -37,7 +37,7 @@ impl<T> Ahead<T> {
     }
 }
 
-/// Goes ahead of one rank.
+/// Reads ahead of one rank's replay.
 pub(super) struct Scout {
     events: Events,
     receives: Ahead<Message>,
@@ -46,12 +46,12 @@ pub(super) struct Scout {
 }
 
 impl Scout {
-    /// Begins with the first of `events`.
+    /// Starts at the first of `events`.
     pub(super) fn new(events: Events) -> Scout {
         Scout { events, receives: Ahead::new(), collectives: Ahead::new(), ended: false }
     }
 
-    /// What the next receive that began received; `None` if it never was complete.
+    /// Message of the next non-blocking receive; `None` if it never completed.
     pub(super) fn receive(&mut self) -> Result<Option<Message>, TraceError> {
         self.receives.asked += 1;
         loop {
@@ -65,7 +65,7 @@ impl Scout {
         }
     }
 
-    /// What the next collective that began was; `None` if it never was complete.
+    /// Arguments of the next non-blocking collective; `None` if it never completed.
     pub(super) fn collective(&mut self) -> Result<Option<CollectiveCall>, TraceError> {
         self.collectives.asked += 1;
         loop {

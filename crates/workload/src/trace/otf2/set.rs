@@ -1,4 +1,4 @@
-//! An OTF2 archive: the files of all ranks, and what they tell together.
+//! An OTF2 archive: the files of all ranks, and the facts about the run that they give together.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -31,30 +31,30 @@ pub const FORMAT: Entry<Format> = Entry {
     build: Format { recognise: Anchor::recognise, open: |files| Ok(Arc::new(Otf2Set::open(files)?)) },
 };
 
-/// Buffers of all ranks together, and the largest and the smallest of one \[bytes\].
+/// Buffers of all ranks together, and the largest and smallest buffer of one \[bytes\].
 const BUFFERS: usize = 256 << 20;
 const LARGEST_BUFFER: usize = 64 << 10;
 const SMALLEST_BUFFER: usize = 4 << 10;
 /// A run of more than 100 days is a damaged clock \[s\].
 const LONGEST_S: u64 = 100 * 24 * 3600;
 
-/// What is known of one rank.
+/// Files and clock of one rank.
 struct RankFiles {
-    /// Its events; none where the archive has none of it.
+    /// File of its events; `None` if the archive has none of it.
     events: Option<TraceFile>,
     location: Arc<Location>,
-    /// Its first call, on the common clock and on its own \[ticks\].
+    /// Begin of its first call, on the common clock and on its own \[ticks\].
     first: [u64; 2],
 }
 
-/// The run, shared by those who read from it.
+/// The run, shared by all that read from it.
 pub(super) struct Run {
     anchor: Anchor,
     pub ranks: Ranks,
     files: Vec<RankFiles>,
-    /// Ticks in a second.
+    /// Ticks per second.
     pub resolution: u64,
-    /// The first call of any rank, on the common clock and on their own \[ticks\].
+    /// Begin of the first call of any rank, on the common clock and on the ranks' own \[ticks\].
     origin: [u64; 2],
     sums: OnceLock<Result<AllSums, TraceError>>,
 }
@@ -66,12 +66,12 @@ impl Run {
         open_events(files.events.as_ref(), &files.location, &self.anchor, self.files.len(), clocks)
     }
 
-    /// The first call of `rank` \[ticks\].
+    /// Begin of the first call of `rank` \[ticks\].
     pub(super) fn first(&self, rank: u32, clocks: Clocks) -> u64 {
         self.files[rank as usize].first[clocks as usize]
     }
 
-    /// When in the run `ticks` of `rank` are; `offset` is where they stand.
+    /// Time in the run of `ticks` on the clock of `rank`; `offset` is their place in the file, for errors.
     pub(super) fn time(
         &self,
         ticks: u64,
@@ -88,7 +88,7 @@ impl Run {
         Ok(Time((u128::from(since) * 1_000_000_000_000 / u128::from(self.resolution)) as u64))
     }
 
-    /// The collectives whose blocks differ by rank, read when the first is met.
+    /// Sums of the collectives whose blocks differ by rank, read when the first such collective is met.
     pub(super) fn sums(&self) -> Result<&AllSums, TraceError> {
         let read = || {
             let mut sums = AllSums::default();
@@ -249,7 +249,7 @@ impl TraceSet for Otf2Set {
     }
 }
 
-/// What was recorded, one for one with what is translated.
+/// Recorded calls, one for each translated one.
 struct Recorded {
     calls: Option<Box<dyn RankCalls>>,
 }

@@ -28,41 +28,41 @@ const SINGLE: &[u8] = &[12, 13, 16, 17, 20, 21, 24, 28, 29, 30];
 /// A length byte that says that the length stands in eight more.
 const LONG: u8 = 0xff;
 
-/// What comes next in a file.
+/// Next item of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item {
-    /// The time of the records that follow \[ticks\].
+    /// Time of the following records \[ticks\].
     Time(u64),
-    /// A record of this number; [`Stream::body`] is its content.
+    /// A record of this kind, whose contents are [`Stream::body`].
     Record(u8),
 }
 
-/// What a file holds.
+/// Kind of the records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     Definitions,
     Events,
 }
 
-/// Walks through a file.
+/// Reads a file record by record.
 pub(super) struct Stream {
     file: TraceFile,
     holds: Holds,
     chunk_bytes: u64,
     buffer: usize,
     cursor: Cursor,
-    /// Where the chunk after this one begins.
+    /// Offset of the next chunk.
     next_chunk: u64,
     big: bool,
     body: Vec<u8>,
-    /// Where the record begins, and where its content does.
+    /// Offsets of the record and of its contents.
     record_at: u64,
     body_at: u64,
     ended: bool,
 }
 
 impl Stream {
-    /// Begins with the first record of `file`.
+    /// Starts at the first record of `file`.
     pub(super) fn new(
         file: TraceFile,
         holds: Holds,
@@ -74,7 +74,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Without records.
+    /// Makes a stream without records.
     pub(super) fn empty() -> Stream {
         let file = TraceFile::new("", Vec::new());
         let cursor = Cursor::new(file.clone(), 0, 0, 64);
@@ -93,7 +93,7 @@ impl Stream {
         }
     }
 
-    /// The next item; `None` at the end.
+    /// Next item; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Item>, TraceError> {
         while !self.ended {
             if self.cursor.left() == 0 {
@@ -124,12 +124,12 @@ impl Stream {
         Ok(None)
     }
 
-    /// The content of the record that [`Stream::next`] gave last.
+    /// Contents of the record that [`Stream::next`] returned last.
     pub(super) fn body(&self) -> Body<'_> {
         Body { bytes: &self.body, at: self.body_at, big: self.big, file: &self.file.name }
     }
 
-    /// Where that record begins \[bytes from the begin of the file\].
+    /// Offset of that record \[bytes from the begin of the file\].
     pub(super) fn record_at(&self) -> u64 {
         self.record_at
     }
@@ -139,7 +139,7 @@ impl Stream {
         &self.file.name
     }
 
-    /// How much of the file has been read \[0..1\].
+    /// Fraction of the file that has been read \[0..1\].
     pub(super) fn share_read(&self) -> f64 {
         self.cursor.position() as f64 / self.file.bytes.size().max(1) as f64
     }
@@ -165,7 +165,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Eight bytes in the order of the file.
+    /// Reads eight bytes in the byte order of the file.
     fn fixed(&mut self, what: &'static str) -> Result<u64, TraceError> {
         let number = self.cursor.u64(what)?;
         Ok(if self.big { number } else { number.swap_bytes() })
@@ -176,7 +176,7 @@ impl Stream {
         let width = self.cursor.u8("a number")?;
         self.body.clear();
         self.body.push(width);
-        // The content of wider numbers is refused where the number is read.
+        // The width of the number is checked where the number is read.
         let more = if width <= 8 { width.into() } else { 0 };
         self.cursor.bytes(more, &mut self.body, "a number")
     }
@@ -198,7 +198,7 @@ impl Stream {
     }
 }
 
-/// Whether numbers begin with their highest byte.
+/// Byte order of a mark: true for big-endian, `None` for an unknown mark.
 pub(super) fn byte_order(mark: u8) -> Option<bool> {
     match mark {
         BIG_ENDIAN => Some(true),
@@ -207,7 +207,7 @@ pub(super) fn byte_order(mark: u8) -> Option<bool> {
     }
 }
 
-/// The content of a record, taken from its begin.
+/// Contents of a record, read from the front.
 #[derive(Clone)]
 pub(super) struct Body<'a> {
     bytes: &'a [u8],
@@ -217,17 +217,17 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// `bytes` of `file`, which begin at `at`.
+    /// Wraps `bytes` of `file`, which begin at offset `at`.
     pub(super) fn new(bytes: &'a [u8], at: u64, big: bool, file: &'a str) -> Body<'a> {
         Body { bytes, at, big, file }
     }
 
-    /// Whether nothing is left: newer versions add to the end of records.
+    /// True if nothing is left. Newer versions of the format append fields to records.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// An error at this place.
+    /// Error at the current position.
     pub(super) fn error(&self, reason: impl Into<String>) -> TraceError {
         TraceError::at(self.file, self.at, reason)
     }
@@ -243,19 +243,19 @@ impl<'a> Body<'a> {
         Ok(taken)
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub(super) fn u8(&mut self, what: &str) -> Result<u8, TraceError> {
         Ok(self.take(1, what)?[0])
     }
 
-    /// A number of `width` bytes that is not compressed.
+    /// Reads an uncompressed number of `width` bytes.
     pub(super) fn fixed(&mut self, width: usize, what: &str) -> Result<u64, TraceError> {
         let bytes = self.take(width, what)?;
         let fold = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
         Ok(if self.big { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) })
     }
 
-    /// A compressed number of at most `widest` bytes.
+    /// Reads a compressed number of at most `widest` bytes.
     fn compressed(&mut self, widest: u8, what: &str) -> Result<u64, TraceError> {
         match self.u8(what)? {
             0 => Ok(0),
@@ -265,17 +265,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A compressed number of 32 bits; `u32::MAX` stands for none.
+    /// Reads a compressed number of 32 bits; `u32::MAX` stands for none.
     pub(super) fn u32(&mut self, what: &str) -> Result<u32, TraceError> {
         Ok(self.compressed(4, what)? as u32)
     }
 
-    /// A compressed number of 64 bits.
+    /// Reads a compressed number of 64 bits.
     pub(super) fn u64(&mut self, what: &str) -> Result<u64, TraceError> {
         self.compressed(8, what)
     }
 
-    /// Text up to a zero.
+    /// Reads text up to a zero byte.
     pub(super) fn text(&mut self, what: &str) -> Result<String, TraceError> {
         let length = self.bytes.iter().position(|byte| *byte == 0);
         let length = length.ok_or_else(|| self.error(format!("{what} has no end")))?;
@@ -284,7 +284,7 @@ impl<'a> Body<'a> {
         Ok(text)
     }
 
-    /// Whether that many numbers, each at least one byte, can follow: a damaged count asks for no memory.
+    /// True if `count` numbers of at least one byte each can follow, so that a damaged count allocates no memory.
     pub(super) fn holds(&self, count: u64) -> bool {
         count <= self.bytes.len() as u64
     }

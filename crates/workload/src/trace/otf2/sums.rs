@@ -1,10 +1,9 @@
-//! Collectives whose blocks differ by rank: their blocks, from what every rank sent and received.
+//! Collectives whose blocks differ by rank: derives the blocks from the totals that every rank sent and received.
 //!
-//! With own blocks b_i of n members, allgatherv: rank i sent n b_i, and received the sum of all; in place
-//! (n − 1) b_i, and the sum of the others'. Gatherv: rank i sent b_i (the root in place 0, which goes to
-//! nobody). Scatterv and reduce_scatter likewise by what was received. So these are exact.
-//! Of alltoallv the archive has only the sums of rows and columns, S_i and R_j: blocks S_i R_j / Σ R are
-//! assumed, which have these sums.
+//! With own blocks b_i of n members, allgatherv: rank i sent n b_i, and received the sum of all; in place (n − 1)
+//! b_i, and the sum of the others'. Gatherv: rank i sent b_i (the root in place 0, which goes to nobody). Scatterv
+//! and reduce_scatter likewise by the received totals. These are exact. Of alltoallv the archive has only the sums of
+//! rows and columns, S_i and R_j: blocks S_i R_j / Σ R are assumed, which have these sums.
 //!
 //! The n-th such call on a communicator is the same for all of its members, as MPI requires.
 
@@ -18,20 +17,20 @@ use super::event::{CollectiveCall, Event, Events};
 use super::ranks::Ranks;
 use crate::trace::error::TraceError;
 
-/// What each member of a call sent and received \[bytes\], by place.
+/// Totals that each member of a call sent and received \[bytes\], by place.
 type Sums = Vec<(u64, u64)>;
 
-/// Every call whose blocks differ: by communicator (with its first member, as each process has an own
-/// one of itself alone), then in order.
+/// Totals of all calls whose blocks differ: by communicator (with its first member, since each process has a
+/// communicator of itself alone), then in order.
 #[derive(Debug, Default)]
 pub(super) struct AllSums {
     calls: BTreeMap<u32, Vec<Sums>>,
 }
 
 impl AllSums {
-    /// Takes in the events of `rank`.
+    /// Adds the events of `rank`.
     pub(super) fn read(&mut self, ranks: &Ranks, rank: u32, mut events: Events) -> Result<(), TraceError> {
-        // In the order in which they began.
+        // Calls in the order in which they began.
         let mut order: Vec<Option<CollectiveCall>> = Vec::new();
         let mut open: BTreeMap<u64, usize> = BTreeMap::new();
         while let Some((_, event)) = events.next()? {
@@ -64,11 +63,11 @@ impl AllSums {
         Ok(())
     }
 
-    /// The sizes of the call with this `number` on its communicator, for the member in place `own`.
+    /// Sizes of call `number` on its communicator, for the member at place `own`.
     pub(super) fn sizes(&self, call: &CollectiveCall, kind: Kind, number: usize, own: u32) -> Option<Sizes> {
         let sums = self.calls.get(&call.comm)?.get(number)?;
         let size = sums.len() as u64;
-        // Whether the first column, taken `times`, has the second as its sum.
+        // True if `times` the first column has the second as its sum.
         let adds_up = |column: &dyn Fn(&(u64, u64)) -> u64, times: u64, total: u64| {
             sums.iter().map(|sum| u128::from(column(sum) / times)).sum::<u128>() == u128::from(total)
         };

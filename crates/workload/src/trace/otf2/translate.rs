@@ -1,14 +1,15 @@
-//! From calls to operations.
+//! Translates calls to operations.
 //!
-//! - Messages, requests and collectives become what they are. A receive that does not block becomes one
-//!   from the source and with the tag that it had when it was complete; one that never was is left out.
-//! - A call that started several operations (MPI_Startall) becomes as many, the later ones at its end; one
-//!   that completed several requests becomes one wait for them.
-//! - The archive tells the members of communicators, but not which call made which. All are made at the
-//!   begin of the replay, by MPI_Comm_create_group, in the order of their numbers; the program's own calls
-//!   that make them take no time.
-//! - Nor do MPI_Finalize, probes and waits that completed nothing: their recorded length is waiting.
-//! - All other functions, one-sided and file operations among them, are overheads of their recorded length.
+//! - Messages, requests and collectives keep their kind. A non-blocking receive gets the source and the tag that it
+//!   had at its completion; one that never completed is left out.
+//! - A call that started several operations (MPI_Startall) becomes as many, the later ones at its end; a call that
+//!   completed several requests becomes one wait for them.
+//! - The archive has the members of communicators, but not the calls that created them. All are created at the begin
+//!   of the replay, by MPI_Comm_create_group, in the order of their numbers; the program's own calls that create them
+//!   take no time.
+//! - MPI_Finalize, probes, and waits that completed nothing take no time either: their recorded length is waiting
+//!   time.
+//! - All other functions, one-sided and file operations among them, become overheads of their recorded length.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,16 +31,16 @@ use crate::trace::set::{Clocks, RankCalls, RecordedCall, Step};
 
 /// A larger message is a damaged length \[bytes\].
 const LARGEST_MESSAGE: u64 = 1 << 40;
-/// What a message or collective without a root has instead.
+/// Value of an absent peer of a message or root of a collective.
 const NONE: u32 = u32::MAX;
 
-/// The calls of one rank as operations.
+/// Yields the calls of one rank as operations.
 pub(super) struct Translator {
     calls: Calls,
     state: State,
-    /// Steps that are ready.
+    /// Steps that the next calls return.
     ready: VecDeque<Step>,
-    /// Communicators to be made, and the one that is being made.
+    /// Communicators that are still to be created, with the one in progress.
     making: VecDeque<u32>,
 }
 
@@ -50,12 +51,12 @@ struct State {
     comms: Map<u32, CommId>,
     requests: Requests,
     scout: Scout,
-    /// How many calls with differing blocks there were on each communicator.
+    /// Number of calls with differing blocks so far, by communicator.
     varied: Map<u32, usize>,
     lost_requests: u64,
 }
 
-/// Why a call cannot be translated.
+/// Reason why a call cannot be translated.
 type Reason = String;
 
 impl Translator {
@@ -147,14 +148,14 @@ impl RankCalls for Translator {
     }
 }
 
-/// What is wrong: at a place in the rank's events, or with the archive.
+/// Error at an offset of the rank's events, or in the archive.
 enum Wrong {
     Place(u64, Reason),
     Trace(TraceError),
 }
 
 impl State {
-    /// The operations of a call: at least one.
+    /// Operations of a call, at least one.
     fn translate(&mut self, call: &Call, begin: Time, end: Time) -> Result<Vec<Op>, Wrong> {
         let mut ops = Vec::with_capacity(1);
         let mut waits: Vec<Request> = Vec::new();
@@ -268,7 +269,7 @@ impl State {
         Ok(Receive { from: Peer::Rank(message.peer), tag: TagMatch::Tag(message.tag), comm, capacity })
     }
 
-    /// `None` for what makes or frees windows.
+    /// Operation of a collective; `None` for calls that make or free windows.
     fn collective(
         &mut self,
         call: &CollectiveCall,
@@ -301,7 +302,7 @@ impl State {
     }
 }
 
-/// Nothing moves between one rank and itself.
+/// Sizes for a communicator of one rank, which moves no data.
 fn alone(kind: mpi::collective::Kind) -> mpi::collective::Sizes {
     use mpi::collective::{Kind, Sizes};
     let none: Arc<[u64]> = Arc::new([0]);
@@ -311,7 +312,7 @@ fn alone(kind: mpi::collective::Kind) -> mpi::collective::Sizes {
     }
 }
 
-/// Whether the length of a call that did nothing is that of waiting for others.
+/// True for functions that only wait for other ranks, so that their recorded length must not be replayed.
 fn only_waits(name: &str) -> bool {
     const MAKERS: &[&str] = &[
         "MPI_Cart_create",

@@ -1,4 +1,4 @@
-//! Events of a file, as they are written.
+//! Events of a file, as written.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::trace::error::TraceError;
 use crate::trace::input::TraceFile;
 use crate::trace::lines::{Lines, Part};
 
-/// One event: a call that some ranks make, some times.
+/// One event: a call that some ranks make, once or several times.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// Ranks that make the call.
     pub ranks: Ranks,
-    /// The called function.
+    /// Function of the call.
     pub function: Function,
     /// Number of the call stack.
     pub stack: u32,
-    /// Computing before the call, and time in it.
+    /// Computing before the call, and the length of the call.
     pub times: [Times; 2],
-    /// Loops that begin with it, the outermost first.
+    /// Loops that begin with this event, the outermost first.
     pub loops: Vec<Loop>,
     /// Parameters by number.
     pub parameters: BTreeMap<u32, Values>,
@@ -41,7 +41,7 @@ pub struct Loop {
 pub struct Times(Vec<(u32, f64)>);
 
 impl Times {
-    /// Mean time after a call of `stack` \[µs\]; the mean over all stacks if there is none for this one.
+    /// Mean time after a call of `stack` \[µs\]; the mean over all stacks if this one has none.
     pub fn after(&self, stack: Option<u32>) -> f64 {
         let exact = self.0.iter().find(|(known, _)| Some(*known) == stack);
         let mean = || self.0.iter().map(|(_, us)| us).sum::<f64>() / self.0.len().max(1) as f64;
@@ -95,7 +95,7 @@ pub fn read(file: &TraceFile) -> Result<Vec<Event>, TraceError> {
     Ok(events)
 }
 
-/// `EVENT3: 1010 44fabd_44fcd1`
+/// Parses `EVENT3: 1010 44fabd_44fcd1`.
 fn head(text: &str, stacks: &mut Map<String, u32>) -> Result<(Function, u32), String> {
     let mut words = text.split_once(':').map_or("", |(_, rest)| rest).split_whitespace();
     let number = words.next().and_then(|word| word.parse().ok()).ok_or("names no function")?;
@@ -141,7 +141,7 @@ impl Event {
 }
 
 impl Values {
-    /// `1 2 3`, `( 1 2 )[ 1 -1 0 1 0 ]`, or `(9 41.30 0 36.00 0 63.00){…}…`.
+    /// Parses `1 2 3`, `( 1 2 )[ 1 -1 0 1 0 ]`, or `(9 41.30 0 36.00 0 63.00){…}…`.
     fn add(&mut self, text: &str) -> Result<(), String> {
         if text.contains('{') {
             *self = Values::Mean(mean(text.trim_start().trim_start_matches('('))?);
@@ -175,7 +175,7 @@ fn values_of(text: &str) -> &str {
     text.trim().split('[').next().unwrap_or_default().trim()
 }
 
-/// The mean of a histogram, whose text begins after the first bracket: that of its bins, whose means are exact.
+/// Mean of a histogram, whose text begins after the first bracket, from the exact means of its bins.
 fn mean(text: &str) -> Result<f64, String> {
     let error = || format!("'({}' is no histogram", text.chars().take(40).collect::<String>());
     let (head, bins) = text.split_once(')').ok_or_else(error)?;
@@ -194,5 +194,5 @@ fn mean(text: &str) -> Result<f64, String> {
     Ok(if count > 0.0 { sum / count } else { whole })
 }
 
-/// Longest time that is no damage: a hundred days \[µs\].
+/// Longest time that is not taken for damage: a hundred days \[µs\].
 const LONGEST_US: f64 = 100.0 * 24.0 * 3600.0 * 1e6;

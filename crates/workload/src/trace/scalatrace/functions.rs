@@ -9,7 +9,7 @@ pub enum Becomes {
     Overhead,
 }
 
-/// Functions that can be replayed: number, name, and how.
+/// Functions that can be replayed: number, name, and kind of replay.
 const FUNCTIONS: &[(u16, &str, Becomes)] = {
     use Becomes::{Operation, Overhead};
     &[

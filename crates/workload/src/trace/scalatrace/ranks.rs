@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Most ranks of a list that are no damage.
+/// Largest number of ranks of a list that is not taken for damage.
 pub const MOST_RANKS: u64 = 1 << 20;
-/// Most dimensions of a list that are no damage.
+/// Largest number of dimensions of a list that is not taken for damage.
 const MOST_DIMENSIONS: i64 = 16;
 
 /// Ranks of a run.
@@ -17,7 +17,7 @@ pub struct Ranks(Vec<Block>);
 struct Block {
     /// The first rank.
     first: i64,
-    /// Iterations and stride of each dimension, the longest stride first; one iteration where the stride is 0.
+    /// Iterations and stride of each dimension, the longest stride first; one iteration if the stride is 0.
     dimensions: Vec<[i64; 2]>,
 }
 
@@ -61,7 +61,7 @@ impl Ranks {
         self.0.iter().any(|block| among(i64::from(rank) - block.first, &block.dimensions))
     }
 
-    /// All of them, ascending.
+    /// All ranks in ascending order.
     pub fn all(&self) -> BTreeSet<u32> {
         self.0.iter().flat_map(Block::ranks).map(|rank| rank as u32).collect()
     }
@@ -89,14 +89,14 @@ fn spans(dimensions: &[[i64; 2]]) -> [i64; 2] {
     })
 }
 
-/// True if the dimensions lead from 0 to `left`.
+/// True if a multiple of the dimensions' strides, within their iterations, adds up to `left`.
 fn among(left: i64, dimensions: &[[i64; 2]]) -> bool {
     match dimensions {
         [] => left == 0,
         [[iterations, 0]] => left == 0 && *iterations > 0,
         [[iterations, stride]] => left % stride == 0 && (0..*iterations).contains(&(left / stride)),
         [[iterations, stride], rest @ ..] => {
-            // The distance that is left for the others lies within their span.
+            // The distance that is left for the other dimensions lies within their span.
             let [low, high] = spans(rest);
             let mut lefts = (0..*iterations).map(|at| left - at * stride);
             lefts.any(|left| (low..=high).contains(&left) && among(left, rest))

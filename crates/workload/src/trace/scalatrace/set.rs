@@ -125,7 +125,7 @@ impl TraceSet for ScalaTraceSet {
                         sum.messages += 1;
                         sum.bytes = sum.bytes.saturating_add(send.bytes.0);
                     }
-                    // No communicator is made here, but later calls may name it.
+                    // Nothing creates a communicator here, but later calls may name it.
                     Op::NewComm(..) => translator.made(mpi::operation::CommId::WORLD),
                     _ => {}
                 }

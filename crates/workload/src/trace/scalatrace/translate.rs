@@ -1,4 +1,4 @@
-//! From events to operations.
+//! Translates events to operations.
 
 use std::sync::Arc;
 
@@ -38,18 +38,18 @@ const RING: i64 = 10_000;
 const OWN: i64 = 1000;
 /// Number of MPI_ANY_SOURCE.
 const ANY_SOURCE: i64 = i32::MAX as i64;
-/// Largest message that is no damage \[bytes\].
+/// Largest message that is not taken for damage \[bytes\].
 const LARGEST_MESSAGE: u64 = 1 << 40;
-/// Most requests of a call that are no damage.
+/// Largest number of requests of a call that is not taken for damage.
 const MOST_AT_ONCE: i64 = 1 << 20;
 
-/// The calls of one rank.
+/// Yields the calls of one rank as operations.
 pub struct Translator {
     parsed: Arc<Parsed>,
     walk: Walk,
     rank: u32,
     ranks: u32,
-    /// Time at which the last call returned.
+    /// End of the last call.
     now: Time,
     /// Stack of the last call.
     stack: Option<u32>,
@@ -65,7 +65,7 @@ pub struct Translator {
 type Reason = String;
 
 impl Translator {
-    /// A translator before the first call of `rank`.
+    /// Begins before the first call of `rank`.
     pub fn new(parsed: Arc<Parsed>, rank: u32, ranks: u32) -> Translator {
         Translator {
             walk: Walk::new(parsed.events.clone(), rank),
@@ -159,7 +159,7 @@ impl Translator {
         value.ok_or_else(|| format!("lacks parameter {number:x} on rank {}", self.rank))
     }
 
-    /// The rank with a number relative to this one.
+    /// Rank at this distance from the own one.
     fn relative(&self, number: i64) -> u32 {
         (number + i64::from(self.rank)).rem_euclid(i64::from(self.ranks)) as u32
     }

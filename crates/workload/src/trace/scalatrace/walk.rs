@@ -1,4 +1,4 @@
-//! The events of one rank, one after the other, with loops unfolded.
+//! Events of one rank in order, with loops unfolded.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use engine::hash::Map;
 
 use super::event::{Event, Values};
 
-/// Most calls of one rank that are no damage.
+/// Largest number of calls of a rank that is not taken for damage.
 const MOST_CALLS: u64 = 1 << 24;
-/// Deepest nesting of loops that is no damage.
+/// Deepest nesting of loops that is not taken for damage.
 const DEEPEST: usize = 256;
 
 /// Position of a rank among its events.
@@ -39,19 +39,19 @@ struct Running {
 const OF_LOOPS: u32 = 1 << 16;
 
 impl Walk {
-    /// A walk before the first event of `rank`.
+    /// Begins before the first event of `rank`.
     pub fn new(events: Arc<[Event]>, rank: u32) -> Walk {
         let mut walk = Walk { events, rank, loops: Vec::new(), turns: Map::default(), steps: 0 };
         let first = walk.from(0);
         let last = walk.events.len().saturating_sub(1);
         if let Some(first) = first {
-            // All events, as a loop that begins with none of them.
+            // All events form a loop around the others.
             walk.loops.push(Running { first: usize::MAX, last, level: 0, left: 1, next: Some(first) });
         }
         walk
     }
 
-    /// Share of the events that are done \[0..1\], by those outside of all loops.
+    /// Fraction of the events that is done \[0..1\], counted outside of loops.
     pub fn share_done(&self) -> f64 {
         let at = self.loops.first().and_then(|whole| whole.next).unwrap_or(self.events.len());
         at as f64 / self.events.len().max(1) as f64

@@ -33,27 +33,27 @@ use super::hct::rank::Event;
 use super::hct::shape::Shape;
 use super::set::{Clocks, Events};
 
-/// A recording that stands for a larger one.
+/// A recording of few ranks that yields the calls of more.
 pub struct Scaled {
     of: SharedSet,
     plan: Plan,
 }
 
-/// From which grid to which.
+/// Recorded grid, larger grid, and reach of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Plan {
     from: CartGrid,
     to: CartGrid,
-    /// How far any rank talks along each dimension.
+    /// Largest distance of any message along each dimension.
     reach: Vec<u32>,
 }
 
-/// Why a recording is not regular on a grid.
+/// Reason why a recording is not regular on a grid.
 type Reason = String;
 
 impl Scaled {
-    /// `of` on a grid of `to`: its sizes, or one number of ranks to be divided as MPI_Dims_create does. The recorded
-    /// grid is the first one that MPI_Cart_create made of all ranks, if `grid` does not say; else a row.
+    /// Scales `of` to a grid `to`: its sizes, or one number of ranks to be divided as MPI_Dims_create does. The
+    /// recorded grid is `grid` if given, else the first one that MPI_Cart_create made of all ranks, else a row.
     pub fn new(of: SharedSet, grid: Option<Vec<u32>>, to: &[u32]) -> Result<Scaled, TraceError> {
         let error = |reason: Reason| TraceError::new(of.format(), format!("cannot be scaled: {reason}"));
         let mut why: Vec<Reason> = Vec::new();
@@ -73,22 +73,22 @@ impl Scaled {
         Err(error(why.join("; ")))
     }
 
-    /// The sizes of the grid that was recorded, and of the one that stands for it.
+    /// Sizes of the recorded grid and of the larger one.
     pub fn grids(&self) -> (&[u32], &[u32]) {
         (&self.plan.from.sizes, &self.plan.to.sizes)
     }
 
-    /// How many ranks it has now.
+    /// Number of ranks of the larger grid.
     pub fn ranks(&self) -> u32 {
         self.plan.to.size().expect("the grid has been checked")
     }
 
-    /// The recorded rank that `rank` repeats.
+    /// Recorded rank whose calls `rank` repeats.
     pub fn repeats(&self, rank: Rank) -> Rank {
         Rank(self.plan.repeats(rank.0))
     }
 
-    /// The calls of a rank, on its own clock. Ends after an error.
+    /// Calls of a rank, on its own clock. Ends after an error.
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
         let Plan { from, to, .. } = self.plan.clone();
         let recorded = self.repeats(rank);
@@ -140,7 +140,7 @@ impl From<Reason> for Failed {
     }
 }
 
-/// The grids that the recorded ranks may stand on.
+/// Possible grids of the recorded ranks.
 fn candidates(of: &SharedSet, grid: Option<Vec<u32>>) -> Result<Vec<CartGrid>, Failed> {
     let ranks = of.ranks();
     let both = |sizes: Vec<u32>| {
@@ -157,7 +157,7 @@ fn candidates(of: &SharedSet, grid: Option<Vec<u32>>) -> Result<Vec<CartGrid>, F
         let Some(made) = grids.made(&event?.shape) else { continue };
         match grid {
             None => return Ok(vec![made]),
-            // It tells which dimensions are periodic.
+            // The program's own grid tells which dimensions are periodic.
             Some(_) if made.sizes == asked => return Ok([vec![made], both(asked)].concat()),
             Some(_) => {}
         }
@@ -165,7 +165,7 @@ fn candidates(of: &SharedSet, grid: Option<Vec<u32>>) -> Result<Vec<CartGrid>, F
     Ok(both(asked))
 }
 
-/// The larger grid.
+/// Larger grid, checked against the recorded one.
 fn sizes(from: &CartGrid, to: &[u32]) -> Result<CartGrid, Reason> {
     let sizes = match to {
         [ranks] => dims_create(*ranks, &vec![0; from.sizes.len()])
@@ -188,7 +188,7 @@ fn sizes(from: &CartGrid, to: &[u32]) -> Result<CartGrid, Reason> {
     Ok(CartGrid { sizes, periodic: from.periodic.clone() })
 }
 
-/// `4 x 2`.
+/// Formats sizes as `4 x 2`.
 fn words(sizes: &[u32]) -> String {
     sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
 }
@@ -201,7 +201,7 @@ fn sum(place: &[i64], offset: &[i64]) -> Vec<i64> {
     place.iter().zip(offset).map(|(place, offset)| place + offset).collect()
 }
 
-/// Reads all ranks; gives the plan, or says where the recording is not regular.
+/// Reads all ranks and makes the plan, or says where the recording is not regular.
 fn plan(of: &SharedSet, from: CartGrid, to: CartGrid) -> Result<Plan, Failed> {
     let mut reach = vec![0; from.sizes.len()];
     let mut digests = Vec::new();
@@ -227,8 +227,8 @@ fn plan(of: &SharedSet, from: CartGrid, to: CartGrid) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Hands the calls of `rank` to `see` until it has enough, with offsets in the place of partners, and notes how far
-/// they reach.
+/// Passes the calls of `rank`, with offsets in the place of partners, to `see` until that returns false, and tracks
+/// the reach of the offsets.
 fn relative(
     of: &SharedSet,
     grid: &CartGrid,
@@ -241,7 +241,7 @@ fn relative(
         for (reach, offset) in reach.iter_mut().zip(offset) {
             *reach = (*reach).max(offset.unsigned_abs() as u32);
         }
-        // Any number that tells offsets apart will do: each is below the size of its dimension.
+        // Any code that tells offsets apart will do: each offset is below the size of its dimension.
         offset.iter().zip(&grid.sizes).fold(0, |code: u32, (offset, size)| {
             code.wrapping_mul(2 * size).wrapping_add((offset + i64::from(*size)) as u32)
         })
@@ -258,7 +258,7 @@ fn relative(
     Ok(())
 }
 
-/// Where two ranks of one place part.
+/// First difference between the calls of two ranks of one place.
 fn difference(of: &SharedSet, grid: &CartGrid, one: u32, other: u32) -> Result<Reason, Failed> {
     let mut shapes = Vec::new();
     let mut unused = vec![0; grid.sizes.len()];
@@ -291,7 +291,7 @@ fn difference(of: &SharedSet, grid: &CartGrid, one: u32, other: u32) -> Result<R
 }
 
 impl Plan {
-    /// Does the recording show every place that the larger grid has?
+    /// Checks that the recording has ranks at all places of the larger grid.
     fn check_sizes(&self) -> Result<(), Reason> {
         for (at, (from, to)) in self.from.sizes.iter().zip(&self.to.sizes).enumerate() {
             let needed = 2 * self.reach[at] + 1;
@@ -307,7 +307,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Where a recorded rank stands, in each dimension.
+    /// Place of a recorded rank in each dimension.
     fn class(&self, rank: u32) -> Vec<u32> {
         let place = self.from.coordinates(rank);
         (0..place.len())
@@ -317,12 +317,12 @@ impl Plan {
             .collect()
     }
 
-    /// Whether a dimension stays as it is.
+    /// True if a dimension keeps its size.
     fn keeps(&self, at: usize) -> bool {
         self.from.sizes[at] == self.to.sizes[at]
     }
 
-    /// The place in a dimension of so many ranks: the distance from the first, or `reach` and above.
+    /// Place in a dimension of `size` ranks: the distance from the first, or `reach` and above.
     fn stands(&self, at: usize, coordinate: u32, size: u32) -> u32 {
         let (reach, from_end) = (self.reach[at], size - 1 - coordinate);
         match self.from.periodic[at] {
@@ -333,7 +333,7 @@ impl Plan {
         }
     }
 
-    /// The recorded rank that a rank of the larger grid repeats; those of one place take turns.
+    /// Recorded rank that a rank of the larger grid repeats; recorded ranks of one place take turns.
     fn repeats(&self, rank: u32) -> u32 {
         let coordinates = self.to.coordinates(rank).into_iter().enumerate().map(|(at, coordinate)| {
             let (from, to, reach) = (self.from.sizes[at], self.to.sizes[at], self.reach[at]);

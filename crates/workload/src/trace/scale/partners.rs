@@ -1,4 +1,4 @@
-//! The partners in a rank's calls, as offsets on a grid, and those offsets as partners on another one.
+//! Converts the partners in a rank's calls to offsets on a grid, and offsets to partners on another grid.
 
 use engine::hash::Map;
 use mpi::operation::CartGrid;
@@ -8,23 +8,23 @@ use crate::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Matched, Received, Sent, Shape,
 };
 
-/// Gives the rank at an offset.
+/// Rank at an offset.
 pub type Partner<'a> = dyn FnMut(&[i64]) -> u32 + 'a;
 
-/// Finds the grids that one rank's calls make of all `ranks`.
+/// Finds the Cartesian grids of all `ranks` that one rank's calls create.
 pub struct Grids {
     ranks: u32,
-    /// Communicators of all ranks in their order.
+    /// Communicators of all ranks in world order.
     of_all: Vec<u32>,
 }
 
 impl Grids {
-    /// Before the first call.
+    /// Begins before the first call.
     pub fn new(ranks: u32) -> Grids {
         Grids { ranks, of_all: vec![0] }
     }
 
-    /// The grid that a call makes, if it is one.
+    /// Grid that a call creates, if it creates one.
     pub fn made(&mut self, shape: &Shape) -> Option<CartGrid> {
         let Did::NewComm(Made { parent, comm, how, members }) = &shape.did else { return None };
         if !self.of_all.contains(parent) {
@@ -40,34 +40,34 @@ impl Grids {
     }
 }
 
-/// Whose a communicator is.
+/// Members of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
-    /// All ranks, in their order.
+    /// All ranks, in world order.
     Everyone,
     /// The rank alone.
     Oneself,
-    /// Not this rank's.
+    /// No communicator of this rank.
     Nobody,
 }
 
-/// A way through the calls of one rank.
+/// Walks through the calls of one rank.
 pub struct Walk {
     grid: CartGrid,
     place: Vec<i64>,
     comms: Vec<Over>,
-    /// The communicator of each request's receive.
+    /// Communicator of each non-blocking receive, by request.
     received_in: Map<u32, u32>,
 }
 
 impl Walk {
-    /// Of the rank at `place` of the recorded grid.
+    /// Begins for the rank at `place` of the recorded grid.
     pub fn new(grid: CartGrid, place: Vec<i64>) -> Walk {
         Walk { grid, place, comms: vec![Over::Everyone, Over::Oneself], received_in: Map::default() }
     }
 
-    /// Whether equal calls may come to something else later: those that make communicators, receives under requests,
-    /// and those that complete them.
+    /// True for calls whose meaning depends on earlier ones, so that equal calls may differ: those that create
+    /// communicators, non-blocking receives, and completions of these.
     pub fn depends_on_order(&self, shape: &Shape) -> bool {
         match &shape.did {
             Did::NewComm(_) => true,
@@ -79,7 +79,7 @@ impl Walk {
         }
     }
 
-    /// The next call, with `partner` in the place of partners, on a grid of `to`.
+    /// Next call, on a grid of `to`; `partner` gives the rank at an offset.
     pub fn moved(&mut self, shape: &Shape, partner: &mut Partner, to: &CartGrid) -> Result<Shape, Reason> {
         let did = match &shape.did {
             Did::Access { to, bytes, answer } => {
@@ -140,7 +140,7 @@ impl Walk {
         Ok(partner(&offset))
     }
 
-    /// A partner in a communicator.
+    /// Partner in a communicator.
     fn partner_in(&self, comm: u32, rank: u32, partner: &mut Partner) -> Result<u32, Reason> {
         match self.over(comm) {
             Over::Everyone => self.partner(rank, partner),

@@ -1,10 +1,10 @@
-//! The words of one line: which action, and its numbers.
+//! Words of a line: the action and its arguments.
 
-/// What a rank does, with the call that it is in MPI.
+/// An action of a rank, and the MPI function that it stands for.
 pub struct Action {
-    /// The keyword, in small letters.
+    /// Keyword in lower case.
     pub keyword: &'static str,
-    /// The function, or what stands for it in reports.
+    /// Function, or another name for reports.
     pub call: &'static str,
 }
 
@@ -12,7 +12,7 @@ const fn action(keyword: &'static str, call: &'static str) -> Action {
     Action { keyword, call }
 }
 
-/// All of them. Older traces write some with capitals ("Isend", "allReduce").
+/// All actions. Older traces write some with capitals ("Isend", "allReduce").
 pub const ACTIONS: &[Action] = &[
     action("init", "MPI_Init"),
     action("finalize", "MPI_Finalize"),
@@ -46,7 +46,7 @@ pub const ACTIONS: &[Action] = &[
     action("exscan", "MPI_Exscan"),
 ];
 
-/// The action called `word`, or a reason that lists them.
+/// Action with the keyword `word`; the error lists the known ones.
 pub fn find(word: &str) -> Result<&'static Action, String> {
     ACTIONS.iter().find(|action| action.keyword.eq_ignore_ascii_case(word)).ok_or_else(|| {
         let known: Vec<_> = ACTIONS.iter().map(|action| action.keyword).collect();
@@ -54,7 +54,7 @@ pub fn find(word: &str) -> Result<&'static Action, String> {
     })
 }
 
-/// Bytes of SimGrid's datatypes, by their number: MPI_DOUBLE, MPI_INT, MPI_CHAR, …
+/// Sizes of SimGrid's datatypes \[bytes\], by number: MPI_DOUBLE, MPI_INT, MPI_CHAR, …
 const DATATYPES: [u8; 60] = [
     8, 4, 1, 2, 8, 4, 1, 8, 1,
     1, // DOUBLE INT CHAR SHORT LONG FLOAT BYTE LONG_LONG SIGNED_CHAR UNSIGNED_CHAR
@@ -67,33 +67,33 @@ const DATATYPES: [u8; 60] = [
     32, 1, 8, 16, 32, 0, 0, 1, 8, 8, // LONG_DOUBLE_INT, of C++, UB LB PACKED, a pointer, COUNT
 ];
 
-/// A larger message is a damaged number \[bytes\].
+/// Largest message that is not taken for damage \[bytes\].
 const LARGEST_MESSAGE: f64 = (1_u64 << 40) as f64;
 
-/// The words of a line behind the action.
+/// Arguments of an action.
 #[derive(Clone, Copy)]
 pub struct Words<'a> {
     /// The words.
     pub words: &'a [&'a str],
-    /// Bytes of an element where the line names no datatype.
+    /// Size of an element if the line names no datatype \[bytes\].
     pub element: u64,
 }
 
 impl Words<'_> {
-    /// The number at `at`, which is `what`.
+    /// Number at index `at`; `what` names it in errors.
     pub fn number(&self, at: usize, what: &str) -> Result<f64, String> {
         let word = self.words.get(at).ok_or_else(|| format!("has no {what}"))?;
         let number = word.parse().ok().filter(|number: &f64| number.is_finite());
         number.ok_or_else(|| format!("has '{word}' where {what} stands, which is no number"))
     }
 
-    /// A number that is none of below zero.
+    /// Nonnegative number.
     pub fn amount(&self, at: usize, what: &str) -> Result<f64, String> {
         let number = self.number(at, what)?;
         if number < 0.0 { Err(format!("has {number} where {what} stands, below zero")) } else { Ok(number) }
     }
 
-    /// A whole number with a sign, of 32 bits.
+    /// Signed integer of 32 bits.
     pub fn int(&self, at: usize, what: &str) -> Result<i32, String> {
         let number = self.number(at, what)?;
         let fits = number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number);
@@ -104,7 +104,7 @@ impl Words<'_> {
         }
     }
 
-    /// Bytes of the datatype at `at`, or of the default where there is none.
+    /// Size of the datatype at index `at`, or the default if there is none \[bytes\].
     pub fn element(&self, at: usize) -> Result<u64, String> {
         if self.words.len() <= at {
             return Ok(self.element);
@@ -116,7 +116,7 @@ impl Words<'_> {
         Ok(u64::from(*size))
     }
 
-    /// Bytes of the elements at `at`, each of `element` bytes.
+    /// Total size of the elements at index `at`, each of `element` bytes.
     pub fn bytes(&self, at: usize, what: &str, element: u64) -> Result<u64, String> {
         let bytes = self.amount(at, what)? * element as f64;
         if bytes > LARGEST_MESSAGE {
@@ -126,7 +126,7 @@ impl Words<'_> {
         }
     }
 
-    /// The same of `count` numbers from `at`.
+    /// Total sizes of the `count` numbers of elements from index `at` on.
     pub fn list(&self, at: usize, count: u32, what: &str, element: u64) -> Result<Vec<u64>, String> {
         let there = self.words.len().saturating_sub(at);
         if there < count as usize {

@@ -1,4 +1,4 @@
-//! The files of a run, and where in them the actions of each rank stand.
+//! Files of a run, and the parts of them that hold the actions of each rank.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,20 +28,20 @@ pub const FORMAT: Entry<Format> = Entry {
     build: Format { recognise, open: |files| Ok(Arc::new(SimgridSet::open(files)?)) },
 };
 
-/// What is looked at to know the format \[bytes\].
+/// Length of the beginning of a file that format detection looks at \[bytes\].
 const LOOK: usize = 4096;
 
 /// A recorded run.
 #[derive(Clone)]
 pub struct SimgridSet {
-    /// Of each rank: from its first to its last line.
+    /// Part of a file for each rank: from its first to its last line.
     parts: Vec<Part>,
     untagged: bool,
-    /// How fast operations are computed, if that is not the platform's to say.
+    /// Rate of computing; `None` for the platform's.
     rate: Option<FlopRate>,
 }
 
-/// Whether the first line with something in it is an action of a rank.
+/// True if the first line that is not empty is an action of a rank.
 fn recognise(file: &TraceFile) -> Result<bool, TraceError> {
     let begin = file.peek(0, LOOK)?;
     let begin = String::from_utf8_lossy(&begin);
@@ -70,12 +70,12 @@ impl SimgridSet {
         Ok(SimgridSet { parts: parts.into_values().collect(), untagged, rate: None })
     }
 
-    /// For a replay.
+    /// Translator for a replay.
     fn translator(&self, rank: Rank) -> Result<Translator, TraceError> {
         self.translator_that(rank, true)
     }
 
-    /// For another format.
+    /// Translator for a conversion to another format.
     fn translated(&self, rank: Rank) -> Result<Translated, TraceError> {
         Ok(Translated::new(Box::new(self.translator_that(rank, false)?)))
     }
@@ -90,8 +90,8 @@ impl SimgridSet {
     }
 }
 
-/// Finds what each rank has in `file`. Whether messages are named without tags: by two numbers instead of three, or
-/// by the capitals of the versions that had no tags.
+/// Finds the parts of the ranks in `file`. Returns true if messages have no tags: two arguments instead of three, or
+/// the capitals of the versions that had no tags.
 fn find_ranks(file: &TraceFile, parts: &mut BTreeMap<u32, Part>) -> Result<bool, TraceError> {
     let mut lines = Lines::new(Part::whole(file.clone()));
     let mut untagged = false;

@@ -1,4 +1,4 @@
-//! From actions to operations.
+//! Translates actions to operations.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use crate::trace::error::TraceError;
 use crate::trace::lines::Lines;
 use crate::trace::set::{RankCalls, RecordedCall, Step};
 
-/// What a rank knows of the run.
+/// Facts about the run that a rank's translation needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// Which rank.
+    /// The rank.
     pub rank: u32,
-    /// Of how many.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Whether messages are named without tags.
+    /// True if messages have no tags.
     pub untagged: bool,
-    /// Whether tests ask the simulation; where nothing is simulated they are calls that find nothing, and what they have
-    /// found is found by the wait after them.
+    /// True if tests are simulated. In a conversion, they are calls that find nothing, and the next wait completes
+    /// their request.
     pub asks: bool,
-    /// How fast operations are computed; the platform says where nothing is said.
+    /// Rate of computing; `None` for the platform's.
     pub rate: Option<FlopRate>,
 }
 
-/// A message under way; what a wildcard leaves open is `None`.
+/// A message in progress; `None` stands for a wildcard.
 struct Open {
     source: Option<i32>,
     destination: i32,
@@ -36,19 +36,19 @@ struct Open {
     request: Request,
 }
 
-/// The actions of one rank as operations.
+/// Yields the actions of one rank as operations.
 pub struct Translator {
     lines: Lines,
     run: Run,
-    /// Bytes of an element where none is named.
+    /// Size of an element if the line names no datatype \[bytes\].
     element: u64,
-    /// In the order in which they were begun.
+    /// Messages in progress, in the order in which they began.
     open: Vec<Open>,
     free: Vec<Request>,
     requests: u32,
-    /// What the last test asked for.
+    /// Request of the last test.
     tested: Option<Request>,
-    /// What the reduction before computes.
+    /// Computing of the previous reduction.
     after: Option<f64>,
     splits: u64,
 }
@@ -56,7 +56,7 @@ pub struct Translator {
 type Reason = String;
 
 impl Translator {
-    /// Begins with the first of `lines`, which may hold actions of other ranks.
+    /// Starts at the first of `lines`, which may hold actions of other ranks.
     pub fn new(lines: Lines, run: Run) -> Translator {
         Translator {
             lines,
@@ -88,7 +88,7 @@ impl Translator {
         let nothing = Op::Call(action.call, Duration::ZERO);
         Ok(Some(match action.keyword {
             "init" => {
-                // With a number behind it: elements are of MPI_DOUBLE, else of MPI_BYTE.
+                // With an argument, elements are of MPI_DOUBLE, else of MPI_BYTE.
                 self.element = if words.words.is_empty() { 1 } else { 8 };
                 nothing
             }
@@ -128,7 +128,7 @@ impl Translator {
         }))
     }
 
-    /// A message's peer, tag and bytes.
+    /// Operation of a message, with its peer, tag and bytes.
     fn message(&mut self, keyword: &str, words: Words) -> Result<Op, Reason> {
         let peer = words.int(0, "the other rank")?;
         if u32::try_from(peer).is_ok_and(|peer| peer >= self.run.ranks) {
@@ -168,8 +168,8 @@ impl Translator {
         Ok(Op::Send(send, start))
     }
 
-    /// Which of the open messages a wait or test means: by source, destination and tag, or the last one. None if a
-    /// test has found it complete.
+    /// Index of the message that a wait or test refers to: by source, destination and tag, or the last one. `None` if
+    /// a test has completed it.
     fn take(&self, words: Words) -> Result<Option<usize>, Reason> {
         if words.words.is_empty() {
             return Ok(self.open.len().checked_sub(1));
@@ -188,7 +188,7 @@ impl Translator {
     fn collective(&mut self, keyword: &str, words: Words) -> Result<Op, Reason> {
         let n = self.run.ranks;
         let many = n as usize;
-        // Where the root, the datatypes and the operations of the reduction stand.
+        // Positions of the root, the datatypes and the operations of the reduction.
         let (kind, root, datatypes, operations) = match keyword {
             "barrier" => (Kind::Barrier, None, [0, 0], None),
             "bcast" => (Kind::Bcast, Some(1), [2, 2], None),
@@ -204,7 +204,7 @@ impl Translator {
             "scatterv" => (Kind::Scatterv, Some(1 + many), [2 + many, 3 + many], None),
             "alltoallv" => (Kind::Alltoallv, None, [2 + 2 * many, 3 + 2 * many], None),
             "reducescatter" => (Kind::ReduceScatter, None, [1 + many, 1 + many], Some(many)),
-            // Behind the counts stand a datatype, or displacements, or a datatype and displacements.
+            // The counts are followed by a datatype, or displacements, or both.
             _ => match words.words.len().saturating_sub(1 + many) {
                 extra if extra > 2 && extra <= many => (Kind::Allgatherv, None, [usize::MAX; 2], None),
                 _ => (Kind::Allgatherv, None, [1 + many; 2], None),

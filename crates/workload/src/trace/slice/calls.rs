@@ -1,4 +1,4 @@
-//! The calls of one rank of a slice.
+//! Calls of one rank of a slice.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,32 +12,32 @@ use crate::trace::hct::rank::Event;
 use crate::trace::hct::shape::{Begun, Did, From, Received, Sent, Shape};
 use crate::trace::set::Events;
 
-/// A rank's calls, those of a slice left.
+/// Reads a rank's calls and keeps those of the slice.
 pub struct Cutting {
     events: Events,
     row: Row,
     origin_ns: u64,
     end_ns: u64,
     cuts: Cuts,
-    /// Numbers of ranks, if not all are kept.
+    /// Numbers of ranks, if not all ranks are kept.
     within: Option<Within>,
-    /// The number of the call before.
+    /// Number of the previous call.
     number: u64,
-    /// Requests under way that the slice has begun, and its persistent ones.
+    /// Requests in progress that began in the slice, and persistent ones.
     open: BTreeSet<u32>,
     persistent: BTreeSet<u32>,
-    /// Requests under way that it has not begun, with ranks that are not kept.
+    /// Requests in progress that the slice leaves out, as their peers are not kept.
     dropped: BTreeSet<u32>,
-    /// Calls before the window, until that begins.
+    /// Calls before the window, until it begins.
     before: VecDeque<Arc<Shape>>,
-    /// Time at which the slice's last call has returned.
+    /// End of the slice's last call.
     now_ns: u64,
-    /// Time at which the call before has returned, on the clock of the recording.
+    /// End of the previous call, on the clock of the recording.
     returned_ns: u64,
 }
 
 impl Cutting {
-    /// The calls of `row` among `events`, in a window from one time to another \[ns\].
+    /// Keeps the calls of `row` among `events`, in a window from one time to another \[ns\].
     pub fn new(
         events: Events,
         row: Row,
@@ -62,7 +62,7 @@ impl Cutting {
         }
     }
 
-    /// The next; `None` at the end.
+    /// Next call; `None` at the end.
     pub fn read(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
             if self.number + 1 >= self.row.first
@@ -89,7 +89,7 @@ impl Cutting {
                 self.now_ns = end_ns;
                 let (kept, mut between) = (self.kept(event.shape), event.between);
                 if returned_ns < self.origin_ns {
-                    // The part began while the rank computed.
+                    // The slice began while the rank was computing.
                     between.count_part(begin_ns, event.begin_ns.saturating_sub(returned_ns));
                 }
                 return Ok(Some(Event { shape: self.among_kept(kept)?, begin_ns, end_ns, between }));
@@ -100,7 +100,7 @@ impl Cutting {
         }
     }
 
-    /// The call with the numbers that ranks have among those that are kept.
+    /// Call with the numbers of the kept ranks.
     fn among_kept(&mut self, shape: Arc<Shape>) -> Result<Arc<Shape>, TraceError> {
         let Some(within) = &mut self.within else { return Ok(shape) };
         let call = shape.call.0;
@@ -109,7 +109,7 @@ impl Cutting {
             .map_err(|reason| TraceError::new("--ranks", format!("call #{} {call} {reason}", self.number)))
     }
 
-    /// A call without time.
+    /// Makes a call that takes no time.
     fn now(&self, shape: Arc<Shape>) -> Event {
         Event { shape, begin_ns: self.now_ns, end_ns: self.now_ns, between: Gap::default() }
     }
@@ -127,7 +127,7 @@ impl Cutting {
         }
     }
 
-    /// A call in the window, without what is cut.
+    /// Call in the window, without its cut operations.
     fn kept(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
         let number = self.number;
         if let Some(did) = self.outside(&shape.did) {
@@ -173,7 +173,7 @@ impl Cutting {
         Arc::new(Shape { call: shape.call, did })
     }
 
-    /// Replacement of a call that involves nobody but ranks that are not kept: it takes its time.
+    /// Replacement of a call that involves only ranks that are not kept: it takes its recorded time.
     fn outside(&mut self, did: &Did) -> Option<Did> {
         let begun = begun(did);
         if let Some(Begun::Persistent(_)) = begun {
@@ -196,13 +196,13 @@ impl Cutting {
         is_outside.then_some(Did::Overhead)
     }
 
-    /// True if an operation has to do with ranks that are not kept.
+    /// True if an operation involves ranks that are not kept.
     fn leaves(&self, operation: (u64, Option<u32>)) -> bool {
         let outside = &self.cuts.outside;
         [&outside.sends, &outside.receives, &outside.collectives].iter().any(|set| set.contains(&operation))
     }
 
-    /// Part of a call after the window that ends what began in it.
+    /// Part of a call after the window that completes operations begun in it.
     fn after(&mut self, shape: &Shape) -> Option<Shape> {
         let did = match &shape.did {
             Did::NewComm(_) if self.cuts.late.contains(&self.number) => shape.did.clone(),
@@ -214,7 +214,7 @@ impl Cutting {
         Some(Shape { call: shape.call, did })
     }
 
-    /// A wait for those of its requests that are under way.
+    /// Wait for those of the call's requests that are in progress.
     fn completed(&mut self, did: &Did) -> Option<Did> {
         let Did::Complete { requests, matched } = did else { return None };
         let requests: Vec<u32> =
@@ -257,7 +257,7 @@ impl Cutting {
     }
 }
 
-/// A call that does nothing.
+/// Effect of a call that does nothing.
 fn nothing() -> Did {
     Did::Complete { requests: Vec::new(), matched: Vec::new() }
 }

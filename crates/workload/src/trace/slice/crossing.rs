@@ -1,4 +1,5 @@
-//! What goes between a call inside a window and one outside, or between a rank that is kept and one that is not.
+//! Operations that cross the border of a slice: between calls inside and outside a window, or between kept ranks and
+//! others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,104 +8,104 @@ use mpi::Rank;
 use super::Row;
 use crate::trace::order::{By, Members, Purpose, Watch};
 
-/// How much was cut.
+/// Numbers of the operations that were cut.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// Messages that were sent in the window, and received outside.
     pub sends: u64,
     /// Messages that were received in the window, and sent outside.
     pub receives: u64,
-    /// Collectives of which some members' calls were outside.
+    /// Collectives with calls of some members outside.
     pub collectives: u64,
-    /// Messages that ranks exchanged with others that are not kept, and collectives whose root or neighbours are not.
+    /// Messages between kept ranks and others, and collectives whose root or neighbours are not kept.
     pub outside: u64,
-    /// Collectives that only the kept ranks do.
+    /// Collectives that only the kept ranks perform.
     pub restricted: u64,
 }
 
-/// An operation of a rank: its call, and the request under which it began.
+/// An operation of a rank: the number of its call, and its request.
 type Operation = (u64, Option<u32>);
 
-/// The operations of one rank that are cut.
+/// Cut operations of one rank.
 #[derive(Debug, Default, Clone)]
 pub struct Cuts {
-    /// Messages that it sends.
+    /// Cut sends.
     pub sends: BTreeSet<Operation>,
-    /// Messages that it receives.
+    /// Cut receives.
     pub receives: BTreeSet<Operation>,
-    /// Collectives.
+    /// Cut collectives.
     pub collectives: BTreeSet<Operation>,
-    /// Calls that probe.
+    /// Cut probes, by call.
     pub probes: BTreeSet<u64>,
-    /// Calls after the window that make communicators with members who make them in it.
+    /// Calls after the window that create communicators with members who create them in it.
     pub late: BTreeSet<u64>,
-    /// What it exchanges with ranks that are not kept.
+    /// Operations with ranks that are not kept.
     pub outside: Outside,
-    /// What its calls have made, where not all ranks are kept.
+    /// Communicators that its calls created, if not all ranks are kept.
     pub made: BTreeMap<u64, Made>,
 }
 
-/// What a rank exchanges with others that are not kept.
+/// Operations of a rank with others that are not kept.
 #[derive(Debug, Default, Clone)]
 pub struct Outside {
-    /// Messages that it sends.
+    /// Sends.
     pub sends: BTreeSet<Operation>,
-    /// Messages that it receives.
+    /// Receives.
     pub receives: BTreeSet<Operation>,
     /// Collectives whose root or neighbours are not kept.
     pub collectives: BTreeSet<Operation>,
-    /// Calls that probe.
+    /// Probes, by call.
     pub probes: BTreeSet<u64>,
 }
 
-/// What a call has made.
+/// Communicator that a call has created.
 #[derive(Debug, Clone)]
 pub struct Made {
-    /// The members of the rank's new communicator, if it is in one.
+    /// Members of the new communicator, if the rank is in one.
     pub members: Option<Members>,
-    /// Whether all ranks that made it are kept, and all that are in what they made.
+    /// True if all ranks that created it, and all of its members, are kept.
     pub by_kept: bool,
-    /// The second alone.
+    /// True if all of its members are kept.
     pub of_kept: bool,
 }
 
-/// Something between a rank that is kept and one that is not: the call of the former, and the other rank.
+/// An operation between a kept rank and another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leaving {
-    /// The call of the rank that is kept.
+    /// Call of the kept rank.
     pub by: By,
     /// The other rank.
     pub other: Rank,
-    /// What it is.
+    /// Kind of the operation.
     pub what: What,
 }
 
-/// What leaves the kept ranks.
+/// Kind of an operation with a rank that is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// A message to the other rank.
     Send,
-    /// A message from it.
+    /// A message from the other rank.
     Receive,
-    /// A collective with it as root or neighbour.
+    /// A collective with the other rank as root or neighbour.
     Collective,
-    /// An inter-communicator with it.
+    /// An inter-communicator with the other rank.
     Groups,
 }
 
-/// Looks at what goes from call to call.
+/// Observes the run and finds the operations that cross the border of a slice.
 pub struct Crossing {
     rows: Vec<Row>,
-    /// Whether each rank is kept; all are if there is none.
+    /// True for each kept rank; `None` if all are kept.
     kept: Option<Vec<bool>>,
-    /// What leaves the ranks that are kept: the first of the lowest, and the first that nothing can be made of.
+    /// First operation that leaves the kept ranks, by rank and call; and the first that cannot be dropped.
     leaving: Option<Leaving>,
     impossible: Option<Leaving>,
-    /// How many calls of each rank have returned.
+    /// Number of calls of each rank that have returned.
     seen: Vec<u64>,
     ranks: Vec<Cuts>,
     cut: Cut,
-    /// Probes in the window of messages sent in it, by the message.
+    /// Probes in the window of messages that were sent in it, by message.
     probed: BTreeMap<(Rank, Operation), Vec<By>>,
 }
 
@@ -113,7 +114,7 @@ fn operation(by: By) -> Operation {
 }
 
 impl Crossing {
-    /// Before the first call.
+    /// Begins before the first call.
     pub fn new(rows: Vec<Row>, kept: Option<Vec<bool>>) -> Crossing {
         let (seen, ranks) = (vec![0; rows.len()], vec![Cuts::default(); rows.len()]);
         let (cut, probed) = (Cut::default(), BTreeMap::new());
@@ -124,7 +125,7 @@ impl Crossing {
         self.kept.as_ref().is_none_or(|kept| kept[rank.0 as usize])
     }
 
-    /// What the call `by`, inside, has to do with another rank that is not kept.
+    /// Records the operation of the kept call `by` with another rank that is not kept.
     fn leaves(&mut self, by: By, other: Rank, what: What) {
         let leaving = Leaving { by, other, what };
         let first = |one: &Leaving| (one.by.rank, one.by.number);
@@ -133,12 +134,12 @@ impl Crossing {
         }
     }
 
-    /// What leaves the ranks that are kept first: the lowest rank's first call that does.
+    /// First operation that leaves the kept ranks: that of the lowest rank's first such call.
     pub fn leaving(&self) -> Option<Leaving> {
         self.leaving
     }
 
-    /// Something that leaves them of which nothing can be made.
+    /// First operation that leaves the kept ranks and cannot be dropped.
     pub fn impossible(&self) -> Option<Leaving> {
         self.impossible
     }
@@ -151,8 +152,8 @@ impl Crossing {
         &mut self.ranks[by.rank.0 as usize]
     }
 
-    /// Where all has been seen: probes of messages that are cut are cut. Gives the first rank that stands still within
-    /// its window, and the call.
+    /// Ends the observation: probes of cut messages are cut. Fails with the first rank that is stuck within its
+    /// window, and the call that it is in.
     pub fn close(&mut self) -> Result<(), (u32, u64)> {
         for ((rank, sent), probes) in std::mem::take(&mut self.probed) {
             if self.ranks[rank.0 as usize].sends.contains(&sent) {
@@ -166,12 +167,12 @@ impl Crossing {
             .map_or(Ok(()), |(rank, (_, seen))| Err((rank, seen + 1)))
     }
 
-    /// How much is cut.
+    /// Numbers of the cut operations.
     pub fn cut(&self) -> Cut {
         self.cut
     }
 
-    /// What is cut of one rank.
+    /// Cut operations of one rank.
     pub fn of_rank(&self, rank: Rank) -> &Cuts {
         &self.ranks[rank.0 as usize]
     }
@@ -206,7 +207,7 @@ impl Watch for Crossing {
                 self.cut.receives += 1;
                 self.cuts(received).receives.insert(operation(received));
             }
-            // Its probes, if there were any, stay as they are.
+            // Probes of the message, if there were any, stay unchanged.
             (true, true) => drop(self.probed.remove(&(sent.rank, operation(sent)))),
             (false, false) => {}
         }

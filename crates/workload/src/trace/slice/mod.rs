@@ -51,42 +51,43 @@ use within::Within;
 
 pub use crossing::Cut;
 
-/// What a slice is to have.
+/// Calls that a slice keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// All calls.
+    /// Keeps all calls.
     Whole,
-    /// Calls that begin at the first time or later, and before the second.
+    /// Keeps calls that begin at the first time or later, and before the second.
     Times(Time, Time),
-    /// Calls after that many calls in which all ranks meet, up to and with the one of the second number.
+    /// Keeps the calls after this number of meetings of all ranks, up to and including the meeting with the second
+    /// number.
     Meetings(u64, u64),
 }
 
-/// Some of the ranks.
+/// A subset of the ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Among {
-    /// Which, ascending, each once, at least one.
+    /// Ranks to keep: ascending, distinct, at least one.
     pub ranks: Vec<u32>,
-    /// What becomes of what they have to do with others.
+    /// Handling of their operations with other ranks.
     pub outside: Outside,
 }
 
-/// What becomes of what kept ranks have to do with others.
+/// Handling of operations between kept ranks and others.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
-    /// There may be none.
+    /// Refuses the slice if there are such operations.
     #[default]
     Refuse,
-    /// It is dropped.
+    /// Drops such operations.
     Drop,
 }
 
 impl Outside {
-    /// Each with its name.
+    /// All values, with their names.
     pub const ALL: &[(&str, Outside)] = &[("refuse", Outside::Refuse), ("drop", Outside::Drop)];
 }
 
-/// Which calls of a rank are kept: from the first number to the last, counted from 1.
+/// Calls of a rank that are kept: first and last number, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Row {
     first: u64,
@@ -103,27 +104,28 @@ impl Row {
 pub struct Slice {
     of: SharedSet,
     rows: Vec<Row>,
-    /// When the part begins \[ns\].
+    /// Begin of the window \[ns\].
     begin_ns: u64,
-    /// When each rank's part begins, on the clock of its calls \[ns\]: with its own clock, if that starts later.
+    /// Begin of each rank's part, on the clock of its calls \[ns\]: the begin of the rank's own clock, if that is
+    /// later.
     origins_ns: Vec<u64>,
-    /// When the window ends \[ns\].
+    /// End of the window \[ns\].
     end_ns: u64,
     crossing: Crossing,
-    /// Which ranks are kept, if that was asked for.
+    /// Kept ranks; `None` for all.
     kept: Option<Kept>,
-    /// Whether each recorded rank's part goes on to the end of its recording.
+    /// True for each recorded rank whose part extends to the end of its recording.
     to_the_end: Vec<bool>,
 }
 
-/// The ranks that are kept, ascending, and the new number of each recorded one.
+/// Kept ranks, ascending, and the new number of each recorded rank.
 struct Kept {
     ranks: Vec<u32>,
     numbers: Arc<[Option<u32>]>,
 }
 
 impl Slice {
-    /// The part of `of` in `window`, of all ranks or `among` some.
+    /// Cuts the part of `of` in `window`, of all ranks or of `among` some.
     pub fn new(of: SharedSet, window: Window, among: Option<&Among>) -> Result<Slice, TraceError> {
         let error = |reason: String| TraceError::new(of.format(), reason);
         let kept = among.map(|among| kept(&among.ranks, of.ranks()));
@@ -176,33 +178,33 @@ impl Slice {
         Ok(Slice { of, rows, begin_ns, origins_ns, end_ns, crossing, kept, to_the_end })
     }
 
-    /// How many ranks it has.
+    /// Number of its ranks.
     pub fn ranks(&self) -> u32 {
         self.kept.as_ref().map_or(self.of.ranks(), |kept| kept.ranks.len() as u32)
     }
 
-    /// The recorded rank that one of its ranks was.
+    /// Recorded number of one of its ranks.
     pub fn recorded(&self, rank: Rank) -> Rank {
         self.kept.as_ref().map_or(rank, |kept| Rank(kept.ranks[rank.0 as usize]))
     }
 
-    /// How many calls are in the window.
+    /// Number of calls in the window.
     pub fn calls(&self) -> u64 {
         self.rows.iter().map(|row| (row.last + 1).saturating_sub(row.first)).sum()
     }
 
-    /// When it begins, in the recorded run.
+    /// Begin of the window in the recorded run.
     pub fn begin(&self) -> Time {
         Time(self.begin_ns.saturating_mul(1000))
     }
 
-    /// How much later the clock of one of its ranks starts than that of the recorded one did \[ns\].
+    /// Delay of the begin of a rank's clock in the slice after that of the recorded rank \[ns\].
     pub fn clock_starts_later_ns(&self, rank: Rank) -> u64 {
         let recorded = self.recorded(rank);
         self.origins_ns[recorded.0 as usize].saturating_sub(self.of.starts_after(recorded).0 / 1000)
     }
 
-    /// Whether what one of its ranks did last in the window may not have been recorded.
+    /// End of a rank's recording, if its last operations in the window may be missing.
     pub fn ends_early(&self, rank: Rank) -> Option<EndsEarly> {
         let early = self.of.ends_early(self.recorded(rank))?;
         let since = |standing: Standing| {
@@ -213,12 +215,12 @@ impl Slice {
         self.to_the_end[self.recorded(rank).0 as usize].then_some(EndsEarly { standing })
     }
 
-    /// What was cut.
+    /// Numbers of the cut operations.
     pub fn cut(&self) -> Cut {
         self.crossing.cut()
     }
 
-    /// The calls of one of its ranks, on its own clock. Ends after an error.
+    /// Calls of one of its ranks, on its own clock. Ends after an error.
     pub fn events(&self, rank: Rank) -> Result<Events, TraceError> {
         let rank = self.recorded(rank);
         let at = rank.0 as usize;
@@ -236,7 +238,7 @@ const NO_COMMON_TIME: &str =
 const TALLIED: &str = "recorded with --times tallied, its calls have no recorded times, so a part of it lies between \
                        --meetings";
 
-/// These of `all` ranks.
+/// Keeps these of `all` ranks.
 fn kept(ranks: &[u32], all: u32) -> Result<Kept, String> {
     if let Some(unknown) = ranks.iter().find(|rank| **rank >= all) {
         return Err(format!("rank {unknown} is not there: it has {all} ranks"));
@@ -245,7 +247,7 @@ fn kept(ranks: &[u32], all: u32) -> Result<Kept, String> {
     Ok(Kept { ranks: ranks.to_vec(), numbers: (0..all).map(number).collect() })
 }
 
-/// Why what leaves the ranks that are kept is refused.
+/// Reason for refusing an operation that leaves the kept ranks.
 fn reason(of: &dyn TraceSet, leaving: Leaving) -> Result<String, TraceError> {
     let Leaving { by, other, what } = leaving;
     let event = of.events(by.rank, Clocks::Aligned)?.nth(by.number as usize - 1).transpose()?;
@@ -269,7 +271,7 @@ fn reason(of: &dyn TraceSet, leaving: Leaving) -> Result<String, TraceError> {
     ))
 }
 
-/// The calls of each rank that begin between two times, and whether those are its last ones.
+/// Rows of calls that begin between two times; true for the ranks whose last call is among them.
 fn times(of: &SharedSet, from: Time, to: Time) -> Result<(Vec<Row>, Vec<bool>), TraceError> {
     let row = |rank| {
         let mut row = Row { first: 1, last: 0 };
@@ -288,7 +290,7 @@ fn times(of: &SharedSet, from: Time, to: Time) -> Result<(Vec<Row>, Vec<bool>), 
     (0..of.ranks()).map(row).collect()
 }
 
-/// The calls of each rank in two of the meetings of all ranks.
+/// Calls of each rank at two of the meetings of all ranks.
 struct Meetings {
     wanted: [u64; 2],
     ranks: usize,
@@ -316,7 +318,8 @@ impl Watch for Meetings {
     }
 }
 
-/// The calls after one meeting of all ranks, up to another; and when each rank returned from the former \[ns\].
+/// Rows of calls after one meeting of all ranks, up to another; and the time at which each rank returned from the
+/// former \[ns\].
 fn meetings(of: &SharedSet, after: u64, last: u64) -> Result<(Vec<Row>, Vec<u64>), TraceError> {
     if after >= last {
         let reason = format!("no call is after meeting {after}, and at {last} or before");

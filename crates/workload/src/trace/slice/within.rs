@@ -19,27 +19,27 @@ use crate::trace::hct::shape::{
     Amount, Begun, Collected, Did, From, How, Made, Matched, Received, Sent, Shape,
 };
 
-/// One communicator of the rank.
+/// A communicator of the rank.
 #[derive(Clone)]
 struct Comm {
-    /// The new rank of each old one; none where all members are kept.
+    /// New rank of each old one; `None` if all members are kept.
     places: Option<Arc<[Option<u32>]>>,
-    /// Whether it has the topology that it had, if it had one.
+    /// True if it keeps its topology, if it had one.
     whole: bool,
 }
 
-/// What one rank needs to know of the others.
+/// Translates a rank's calls to the numbers of the kept ranks.
 pub struct Within {
-    /// The new rank of each old one.
+    /// New rank of each old one.
     ranks: Arc<[Option<u32>]>,
-    /// By number.
+    /// Communicators by number.
     comms: Vec<Option<Comm>>,
-    /// The communicator of requests of receives.
+    /// Communicators of non-blocking receives, by request.
     of_requests: BTreeMap<u32, u32>,
 }
 
 impl Within {
-    /// Among those of all ranks that have a new number.
+    /// Begins with the world; `ranks` has the new number of each kept rank.
     pub fn new(ranks: Arc<[Option<u32>]>) -> Within {
         let all: Vec<u32> = (0..ranks.len() as u32).collect();
         let itself = Comm { places: None, whole: true };
@@ -49,7 +49,7 @@ impl Within {
         within
     }
 
-    /// The new rank of each of these members; none if all are kept.
+    /// New rank of each of these members; `None` if all are kept.
     fn places(&self, members: &[u32]) -> Option<Arc<[Option<u32>]>> {
         let mut count = 0;
         let place = |member: &u32| {
@@ -63,7 +63,7 @@ impl Within {
         places.contains(&None).then_some(places)
     }
 
-    /// A rank of a communicator, if it is kept.
+    /// New number of a rank of a communicator, if it is kept.
     fn peer(&self, comm: u32, rank: u32) -> Option<u32> {
         match self.comms.get(comm as usize)?.as_ref()?.places.as_ref() {
             None => Some(rank),
@@ -71,13 +71,13 @@ impl Within {
         }
     }
 
-    /// Of a list by rank, what belongs to members that are kept.
+    /// Entries of a list by rank that belong to kept members.
     fn listed(&self, comm: u32, list: &[u64]) -> Vec<u64> {
         let kept = |place: &usize| self.peer(comm, *place as u32).is_some();
         (0..list.len()).filter(kept).map(|place| list[place]).collect()
     }
 
-    /// Of a list of ranks, those that are kept.
+    /// New numbers of the kept ranks in a list.
     fn all(&self, comm: u32, ranks: &[u32]) -> Vec<u32> {
         ranks.iter().filter_map(|rank| self.peer(comm, *rank)).collect()
     }
@@ -86,7 +86,7 @@ impl Within {
         ranks.iter().filter_map(|rank| self.ranks.get(*rank as usize).copied().flatten()).collect()
     }
 
-    /// A call, which has made `made`, if it has made a communicator; or why it cannot be.
+    /// Translates a call; `made` is the communicator that it has created. The error says why a call cannot be kept.
     pub fn shape(&mut self, shape: Arc<Shape>, made: Option<&crossing::Made>) -> Result<Arc<Shape>, String> {
         let did = match &shape.did {
             Did::Send(send) => Did::Send(self.sent(send)),
@@ -138,7 +138,7 @@ impl Within {
         let list = |list: &[u64]| self.listed(collected.comm, list);
         let sizes = match &collected.sizes {
             Amount::ByRank(sizes) => Amount::ByRank(list(sizes)),
-            // Of neighbours, who are all kept.
+            // Lists over neighbours stay, since all neighbours are kept.
             Amount::Own { send, receive } if !around => {
                 Amount::Own { send: list(send), receive: list(receive) }
             }
