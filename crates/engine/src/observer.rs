@@ -1,4 +1,4 @@
-//! Who watches a run: each layer reports its records, observers decide what to keep.
+//! Observers of a run: each layer reports its records, observers decide what to keep.
 
 use crate::units::Time;
 
@@ -8,7 +8,7 @@ pub trait Observer<R> {
     fn record(&mut self, now: Time, record: &R);
 }
 
-/// Keeps nothing; what a run costs nothing with.
+/// Keeps nothing. A run with this observer pays nothing for being observable.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Ignore;
 

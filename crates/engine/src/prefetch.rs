@@ -1,11 +1,11 @@
-//! Asks the processor for memory that will be needed soon: the one place outside `libmpi` with `unsafe`.
+//! Prefetches memory that will be needed soon: the one place outside `libmpi` and `recorder` with `unsafe`.
 //!
-//! The reason: large networks do not fit into the caches next to a core, an event touches some five lines
-//! of them, and the events of the next nanoseconds are known. A prefetch reads nothing, changes nothing and
-//! never faults, whatever the address, yet its intrinsic takes a pointer, so the language calls it unsafe.
+//! The reason: large networks do not fit into the caches next to a core, an event touches some five lines of them,
+//! and the events of the next nanoseconds are known. A prefetch reads nothing, changes nothing and never faults,
+//! whatever the address, yet its intrinsic takes a pointer, so the language calls it unsafe.
 
-/// Brings the element `index` of `all` towards the first-level cache, where there is one and the processor
-/// can. Without effect on what the program does.
+/// Prefetches the element `index` of `all` into the first-level cache, on processors that can. Has no effect on
+/// results.
 #[inline(always)]
 pub fn prefetch<T>(all: &[T], index: usize) {
     if let Some(element) = all.get(index) {
@@ -13,7 +13,7 @@ pub fn prefetch<T>(all: &[T], index: usize) {
     }
 }
 
-/// Likewise the first `bytes` of `value`, or all of it if it has no more.
+/// Prefetches the first `bytes` of `value`, or all of it if it is smaller.
 #[inline(always)]
 pub fn prefetch_start<T>(value: &T, bytes: usize) {
     const LINE: usize = 64;
@@ -22,7 +22,7 @@ pub fn prefetch_start<T>(value: &T, bytes: usize) {
     }
 }
 
-/// Likewise the line at `offset` \[bytes\] into `value`.
+/// Prefetches the cache line at `offset` \[bytes\] into `value`.
 #[inline(always)]
 fn prefetch_line<T>(value: &T, offset: usize) {
     #[cfg(target_arch = "x86_64")]

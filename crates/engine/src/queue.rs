@@ -1,23 +1,23 @@
 //! The event queue: a radix heap with one total order, `(time, key)`.
 //!
 //! A key is an owner with the owner's sequence number or, for a message that reaches its receiver, the number that
-//! its sender gave it and the sender ([`Key::of_message`]). Among the events of an instant, those of ranks come first,
-//! then those of the network, then messages in the order in which their senders sent them, and answers last. None of
-//! that depends on how a run was cut into domains, so neither does the order of events that can affect each other; and
-//! the order of messages does not depend on the hosts of their ranks.
+//! its sender gave it and the sender ([`Key::of_message`]). Among the events of an instant, those of ranks come
+//! first, then those of the network, then messages in the order in which their senders sent them, and answers last.
+//! None of this depends on how a run is cut into domains, so neither does the order of events that can affect each
+//! other; and the order of messages does not depend on the hosts of their ranks.
 //!
 //! Source: Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the shortest path problem" (JACM 37(2), 1990),
-//! with digits of ten bits: time is cut into blocks of 512 ps; events lie in buckets by the highest digit in which the
-//! number of their block differs from that of the open block, and by that digit. The next block to be opened is the
-//! earliest in the lowest bucket; the other events of that go to lower buckets. The events of a block are sorted when
-//! it is opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
+//! with digits of ten bits: time is cut into blocks of 512 ps; events lie in buckets by the highest digit in which
+//! the number of their block differs from that of the open block, and by that digit. The next block to open is the
+//! earliest in the lowest bucket; the other events of that bucket go to lower ones. The events of a block are sorted
+//! when it is opened, so each event moves once or twice without comparisons, and is then one of a few to be compared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::units::Time;
 
-/// Which layer an event is for; also keeps the owners of the layers apart.
+/// Layer that an event is for; it also separates the owners of the layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     /// MPI: the owner's index is a rank.
@@ -26,24 +26,24 @@ pub enum Lane {
     Network,
 }
 
-/// Scheduler of an event. Owners order events that happen at the same time.
+/// Scheduler of an event. Owners order the events of an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(u32);
 
 impl Owner {
-    /// The owner `index` of `lane`; `index` is below 2³¹.
+    /// Owner `index` of `lane`; `index` is below 2³¹.
     pub fn new(lane: Lane, index: u32) -> Owner {
         assert!(index < 1 << 31, "owners are numbered below 2^31");
         Owner(index << 1 | u32::from(lane == Lane::Network))
     }
 
-    /// Its place among the owners: all ranks before the network, so that numbers of hosts do not order ranks.
+    /// Rank in the order of owners: all ranks come before the network, so that numbers of hosts do not order ranks.
     fn place(self) -> u32 {
         self.0.rotate_right(1)
     }
 }
 
-/// The place of an event among those of the same time.
+/// Position of an event among those of the same time.
 ///
 /// ```text
 /// bit 63        0                      1
@@ -53,36 +53,36 @@ impl Owner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u64);
 
-/// Bits of a number within a key: of a sequence, of a message and of its sender.
+/// Bits of a number within a key: of a sequence, of a message, or of a sender.
 const NUMBER_BITS: u32 = 31;
 const NUMBERS: u32 = (1 << NUMBER_BITS) - 1;
 const MESSAGE: u64 = 1 << 63;
 const ANSWER: u64 = 1 << 62;
 
 impl Key {
-    /// The place of a message at its receiver: by `number`, then by `sender` (below 2³¹). Senders number their messages
-    /// one by one, so that messages are taken in the order of their sends, as if each took a moment to send.
+    /// Key of a message at its receiver, ordered by `number`, then by `sender` (below 2³¹). Senders number their
+    /// messages one by one, so messages are received in the order of their sends, as if each took a moment to send.
     pub fn of_message(number: u32, sender: u32) -> Key {
         assert!(sender <= NUMBERS, "senders are numbered below 2^31");
         Key(MESSAGE | u64::from(number & NUMBERS) << NUMBER_BITS | u64::from(sender))
     }
 
-    /// The place of the answer that `sender` gives to message `number` of its receiver: after all messages that ask,
-    /// since an answer may set off a long transfer, and in the order of the answered messages, whoever answers.
+    /// Key of the answer by `sender` to message `number` of its receiver. Answers come after all messages, since an
+    /// answer may start a long transfer, and in the order of the answered messages, whoever answers.
     pub fn of_answer(number: u32, sender: u32) -> Key {
         Key(Key::of_message(number, sender).0 | ANSWER)
     }
 
-    /// The number of the message with this key.
+    /// Number of the message with this key.
     pub fn number(self) -> u32 {
         (self.0 >> NUMBER_BITS) as u32 & NUMBERS
     }
 
-    /// As a word that [`Key::from_word`] reads, for messages between domains.
+    /// Encodes the key as a word that [`Key::from_word`] reads, for messages between domains.
     pub fn word(self) -> u64 {
         self.0
     }
-    /// The key that [`Key::word`] gave.
+    /// Decodes the word of [`Key::word`].
     pub fn from_word(word: u64) -> Key {
         Key(word)
     }
@@ -93,12 +93,12 @@ impl Key {
 pub struct Token(u64);
 
 impl Token {
-    /// A token of `lane` that carries `payload` (below 2⁶³).
+    /// Makes a token of `lane` that carries `payload` (below 2⁶³).
     pub fn new(lane: Lane, payload: u64) -> Token {
         debug_assert!(payload < 1 << 63);
         Token(payload << 1 | u64::from(lane == Lane::Network))
     }
-    /// The layer that the token is for.
+    /// Layer that the token is for.
     pub fn lane(self) -> Lane {
         if self.0 & 1 == 0 { Lane::Rank } else { Lane::Network }
     }
@@ -111,16 +111,16 @@ impl Token {
 /// One due event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// Time at which it is due.
+    /// Time of the event.
     pub time: Time,
-    /// The order among events of the same time.
+    /// Order among events of the same time.
     pub key: Key,
     /// Token that was scheduled.
     pub token: Token,
 }
 
 impl Event {
-    /// Time and key as one number.
+    /// Time and key as one number, for comparisons.
     #[inline]
     fn order(&self) -> u128 {
         u128::from(self.time.0) << 64 | u128::from(self.key.0)
@@ -138,42 +138,44 @@ impl Ord for Event {
     }
 }
 
-/// The bits of a time below the number of its block.
+/// Number of bits of a time below the number of its block.
 const BLOCK_BITS: u32 = 9;
-/// The bits of a digit of that number,
+/// Number of bits of a digit of a block's number.
 const DIGIT_BITS: usize = 10;
-/// the values of a digit,
+/// Number of values of a digit.
 const VALUES: usize = 1 << DIGIT_BITS;
-/// and how many digits there are.
+/// Number of digits of a block's number.
 const DIGITS: usize = (64 - BLOCK_BITS as usize).div_ceil(DIGIT_BITS);
 
-/// Earlier than every event in the buckets, so that later ones do not make it known.
+/// Value of an earliest time that is not known; it is earlier than every event in the buckets, so later events do not
+/// replace it.
 const UNKNOWN: Time = Time::ZERO;
 
 /// Pending events of one domain. Time never runs backwards: nothing is pushed before `now`.
 #[derive(Debug)]
 pub struct Queue {
-    /// The time of the last event popped.
+    /// Time of the event that was popped last.
     now: Time,
-    /// The number of the open block. Nothing is in a bucket of this block or an earlier one.
+    /// Number of the open block. No bucket holds events of this block or an earlier one.
     block: u64,
-    /// Bucket `1024 i + d`: events whose block differs from the open one first in digit `i`, where it has `d`.
+    /// Bucket `1024 i + d` holds the events whose block differs from the open one first in digit `i`, where it has
+    /// `d`.
     buckets: Vec<Vec<Event>>,
-    /// Which of the digits have buckets that hold something,
+    /// Bit mask of the digits that have events in their buckets.
     levels: u8,
-    /// which of the words of `filled` of each digit are not zero,
+    /// Bit mask, for each digit, of the words of `filled` that are not zero.
     words: [u16; DIGITS],
-    /// and which of their buckets, one bit each.
+    /// Bit mask, for each digit, of the buckets that hold events.
     filled: [[u64; VALUES / 64]; DIGITS],
-    /// Emptied buckets, whose memory is used again.
+    /// Emptied buckets, whose memory is reused.
     spare: Vec<Vec<Event>>,
-    /// The time of the earliest event in the buckets; [`UNKNOWN`] until someone asks.
+    /// Time of the earliest event in the buckets; [`UNKNOWN`] until it is needed.
     earliest: Time,
-    /// Events of the open block, the first last.
+    /// Events of the open block, the earliest last.
     due: Vec<Event>,
-    /// Those of them that came after the others were sorted.
+    /// Events of the open block that were pushed after the others were sorted.
     late: BinaryHeap<Reverse<Event>>,
-    /// The next sequence number of each owner.
+    /// Next sequence number of each owner.
     sequences: Vec<u32>,
     length: usize,
     popped: u64,
@@ -200,7 +202,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// An empty queue at time zero.
+    /// Makes an empty queue at time zero.
     pub fn new() -> Queue {
         Queue::default()
     }
@@ -212,8 +214,8 @@ impl Queue {
         self.place(at, key, token);
     }
 
-    /// The key of the next event of `owner`, for one that [`Queue::place`] puts elsewhere: into the queue
-    /// of the domain that it crosses to, where it is in the same order as if there were one queue.
+    /// Key of the next event of `owner`, for an event that [`Queue::place`] puts into another queue: that of the
+    /// domain that it crosses to, where it gets the same order as in a single queue.
     #[inline]
     pub fn stamp(&mut self, owner: Owner) -> Key {
         let index = owner.0 as usize;
@@ -225,7 +227,7 @@ impl Queue {
         Key(u64::from(owner.place()) << NUMBER_BITS | u64::from(sequence & NUMBERS))
     }
 
-    /// Schedules `token` at `at` under a key that this queue or another one has stamped.
+    /// Schedules `token` at `at` with a key that this queue or another one has stamped.
     #[inline]
     pub fn place(&mut self, at: Time, key: Key, token: Token) {
         assert!(at >= self.now, "an event at {at} was scheduled in the past of {}", self.now);
@@ -239,12 +241,12 @@ impl Queue {
         }
     }
 
-    /// Takes the first event, and moves time to it.
+    /// Removes the first event and advances time to it.
     pub fn pop(&mut self) -> Option<Event> {
         self.pop_before(Time::NEVER)
     }
 
-    /// Takes the first event if it is due before `end`, and moves time to it.
+    /// Removes the first event and advances time to it, if it is due before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Time) -> Option<Event> {
         if self.due.is_empty() && self.late.is_empty() {
@@ -269,7 +271,7 @@ impl Queue {
         Some(event)
     }
 
-    /// Time at which the first event is due; [`Time::NEVER`] without events. Time does not move.
+    /// Time of the first event; [`Time::NEVER`] without events. Does not advance time.
     pub fn next_time(&mut self) -> Time {
         if let Some(time) = self.next_open() {
             return time;
@@ -277,40 +279,40 @@ impl Queue {
         self.find_earliest()
     }
 
-    /// The time of the event last taken.
+    /// Time of the event that was popped last.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Has everything that was due at [`Queue::now`] been taken?
+    /// True if all events that are due at [`Queue::now`] have been popped.
     #[inline]
     pub fn instant_is_over(&self) -> bool {
         self.next_open().is_none_or(|time| time > self.now)
     }
 
-    /// Token that will most likely be taken `ahead` events after the next one, if that is known yet.
+    /// Token that will probably be popped `ahead` events after the next one, if that is known yet.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<Token> {
         let index = self.due.len().checked_sub(1 + ahead)?;
         Some(self.due[index].token)
     }
 
-    /// How many events wait.
+    /// Number of events in the queue.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Is nothing left to happen?
+    /// True if there are no more events.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// How many events have been taken since the start.
+    /// Number of events that have been popped since the start.
     pub fn popped(&self) -> u64 {
         self.popped
     }
 
-    /// The time of the first event in the open block.
+    /// Time of the first event in the open block.
     #[inline]
     fn next_open(&self) -> Option<Time> {
         let due = self.due.last().map(|event| event.time);
@@ -320,7 +322,7 @@ impl Queue {
         }
     }
 
-    /// Puts an event behind the open block into its bucket.
+    /// Puts an event of a later block into its bucket.
     #[inline]
     fn insert(&mut self, event: Event) {
         let block = event.time.0 >> BLOCK_BITS;
@@ -336,7 +338,7 @@ impl Queue {
         bucket.push(event);
     }
 
-    /// The lowest bucket that is filled: its digit, and the value of that.
+    /// Lowest bucket that holds events: its digit, and the digit's value.
     #[inline]
     fn lowest(&self) -> Option<(usize, usize)> {
         let level = self.levels.trailing_zeros() as usize;
@@ -345,7 +347,7 @@ impl Queue {
         Some((level, word * 64 + words[word].trailing_zeros() as usize))
     }
 
-    /// The time of the earliest event in the buckets: it is in the lowest that is filled.
+    /// Time of the earliest event in the buckets, which is in the lowest one that holds events.
     fn find_earliest(&mut self) -> Time {
         if self.earliest == UNKNOWN {
             let (level, digit) = self.lowest().expect("without an event it is known that there is none");
@@ -356,13 +358,13 @@ impl Queue {
         self.earliest
     }
 
-    /// Opens the block of the earliest event, if it begins before `end`: spreads the other events of its bucket
+    /// Opens the block of the earliest event, if it begins before `end`, and spreads the other events of its bucket
     /// over lower ones.
     fn open_before(&mut self, end: Time) -> Option<()> {
         let (level, digit) = self.lowest()?;
         let number = level * VALUES + digit;
         let first = match level {
-            // All that is in it is of one block.
+            // All events of this bucket are of one block.
             0 => self.buckets[number].first()?.time,
             _ => self.find_earliest(),
         };
@@ -392,7 +394,7 @@ impl Queue {
         Some(())
     }
 
-    /// Takes note that a bucket holds nothing any more.
+    /// Marks a bucket as empty.
     #[inline]
     fn empty(&mut self, level: usize, digit: usize) {
         let word = digit / 64;
@@ -420,8 +422,8 @@ mod tests {
         assert_eq!(order, [3, 1, 2, 0]);
     }
 
-    /// At one time ranks come first, then the network, whatever their numbers; then deliveries by their senders'
-    /// counts; then answers by the counts of the answered messages.
+    /// At one time events of ranks come first, then those of the network, whatever their numbers; then deliveries by
+    /// their senders' counts; then answers by the counts of the answered messages.
     #[test]
     fn messages_come_last_in_the_order_of_their_sends() {
         let mut queue = Queue::new();
@@ -440,7 +442,7 @@ mod tests {
         assert_eq!(Key::of_answer(12, (1 << 31) - 1).number(), 12);
     }
 
-    /// An event that crosses to another domain stands there where it would stand in one queue.
+    /// An event that crosses to another domain gets the position there that it would have in a single queue.
     #[test]
     fn what_crosses_keeps_its_place() {
         let owner = |index| Owner::new(Lane::Rank, index);
@@ -470,7 +472,7 @@ mod tests {
         assert_eq!((queue.next_time(), queue.len()), (Time(100), 1));
     }
 
-    /// The radix heap pops what a sorted list would, with pushes and pops mixed at random.
+    /// The radix heap pops in the order of a sorted list, with pushes and pops mixed at random.
     #[test]
     fn agrees_with_a_sorted_list() {
         let mut random = stream(7, "queue-test", 0);

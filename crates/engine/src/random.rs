@@ -24,7 +24,7 @@ pub fn stream(seed: u64, purpose: &str, owner: u64) -> Stream {
     stream
 }
 
-/// The number at `place` (below 2⁶⁰) of that stream, whatever has been drawn before.
+/// Number at position `place` (below 2⁶⁰) of that stream, whatever has been drawn before.
 pub fn at(seed: u64, purpose: &str, owner: u64, place: u64) -> u32 {
     let mut stream = stream(seed, purpose, owner);
     stream.set_word_pos(place.into());

@@ -9,39 +9,38 @@ use std::fmt;
 
 use crate::units::{Bandwidth, Bytes, Duration, FlopRate};
 
-/// One model under its name. `B` is the registry's type of build function.
+/// A model and its name. `B` is the registry's type of build function.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<B: 'static> {
-    /// What `kind = "…"` says in a platform file.
+    /// Name, which a platform file selects with `kind = "…"`.
     pub name: &'static str,
     /// One line for `hopcast list`.
     pub summary: &'static str,
-    /// The publication or product that the model is taken from.
+    /// Publication or product that the model is taken from.
     pub source: &'static str,
-    /// What a platform file may say about it.
+    /// Parameters that a platform file may set.
     pub parameters: &'static [Parameter],
-    /// Small configurations that it builds of, as TOML: the reference page shows the first, and property tests of
-    /// the registry run over all of them and over variations. `""` is the defaults alone.
+    /// Small configurations that it can be built of, as TOML: the reference page shows the first, and property tests
+    /// of the registry run over all of them and over variations. `""` stands for the defaults alone.
     pub examples: &'static [&'static str],
-    /// Makes the model of checked arguments.
+    /// Builds the model from checked arguments.
     pub build: B,
 }
 
 /// One parameter of an entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its key in the platform file.
+    /// Key in the platform file.
     pub name: &'static str,
-    /// What it takes.
+    /// Kind of its values.
     pub kind: Kind,
-    /// Its value where the file is silent, as TOML text; `None` means that the file must say it,
-    /// `Some("")` that it may be missing.
+    /// Default as TOML text; `None` for a parameter that the file must set, `Some("")` for one that may be absent.
     pub default: Option<&'static str>,
     /// One line, with the unit and the meaning.
     pub summary: &'static str,
 }
 
-/// What a parameter takes.
+/// Kind of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// A whole number in a closed range.
@@ -58,17 +57,17 @@ pub enum Kind {
     FlopRate,
     /// Any text.
     Text,
-    /// A file, named relative to the platform file; the value is its content (only `sim` reads files).
+    /// A file, named relative to the platform file; the value is its contents (only `sim` reads files).
     File,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
-    /// A list of values of one kind; where only one value is written, a list of that value.
+    /// A list of values of one kind; a single value stands for a list of one.
     List(&'static Kind),
 }
 
-/// A checked value of a parameter.
+/// Checked value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// See [`Kind::Integer`].
@@ -83,7 +82,7 @@ pub enum Value {
     Size(Bytes),
     /// See [`Kind::FlopRate`].
     FlopRate(FlopRate),
-    /// See [`Kind::Text`], [`Kind::File`] (its content) and [`Kind::Choice`].
+    /// See [`Kind::Text`], [`Kind::File`] (its contents) and [`Kind::Choice`].
     Text(String),
     /// See [`Kind::Flag`].
     Flag(bool),
@@ -91,21 +90,21 @@ pub enum Value {
     List(Vec<Value>),
 }
 
-/// The checked arguments of one entry: every parameter without a default of `""` is there.
+/// Checked arguments of one entry: values of all parameters but those with the default `""` that are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Arguments(pub BTreeMap<&'static str, Value>);
 
-/// A value that is well written but does not fit: says which parameter, and why.
+/// A value that is well formed but does not fit: names the parameter and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
-    /// The parameter that is wrong.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// Why, with the value and what would do.
+    /// Reason, with the value and the valid ones.
     pub reason: String,
 }
 
 impl BuildError {
-    /// `parameter` is wrong for `reason`.
+    /// Makes an error about `parameter`.
     pub fn new(parameter: &'static str, reason: impl Into<String>) -> BuildError {
         BuildError { parameter, reason: reason.into() }
     }
@@ -128,7 +127,7 @@ macro_rules! getters {
                     other => panic!("parameter '{name}' was declared otherwise: {other:?}"),
                 })
             }
-            /// The list of the same kind; empty where the parameter is missing.
+            /// List of values; empty if the parameter is absent.
             pub fn $list(&self, name: &str) -> Vec<$type> {
                 match self.0.get(name) {
                     None => Vec::new(),
@@ -145,26 +144,26 @@ macro_rules! getters {
 
 impl Arguments {
     getters! {
-        /// A whole number.
+        /// Integer.
         integer, integers, Integer, i64;
-        /// A number.
+        /// Number.
         number, numbers, Number, f64;
-        /// A length of time.
+        /// Duration.
         time, times, Time, Duration;
-        /// A bandwidth.
+        /// Bandwidth.
         bandwidth, bandwidths, Bandwidth, Bandwidth;
-        /// A size.
+        /// Size.
         size, sizes, Size, Bytes;
-        /// A compute rate.
+        /// Compute rate.
         flop_rate, flop_rates, FlopRate, FlopRate;
-        /// A text, choice or content of a file.
+        /// Text, choice or contents of a file.
         text, texts, Text, String;
-        /// A flag.
+        /// Flag.
         flag, flags, Flag, bool;
     }
 }
 
-/// The names of all entries of a table, for a parameter that chooses one of them.
+/// Names of all entries of a table, for a parameter that chooses one of them.
 pub const fn names<B, const COUNT: usize>(table: &[Entry<B>]) -> [&'static str; COUNT] {
     assert!(table.len() == COUNT, "as many names as entries");
     let (mut names, mut at) = ([""; COUNT], 0);
@@ -175,7 +174,7 @@ pub const fn names<B, const COUNT: usize>(table: &[Entry<B>]) -> [&'static str; 
     names
 }
 
-/// The entry called `name`, or an error that lists the choices.
+/// Finds the entry called `name`, or fails with a list of the choices.
 pub fn find<'a, B>(table: &'a [Entry<B>], what: &str, name: &str) -> Result<&'a Entry<B>, String> {
     table.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let known: Vec<_> = table.iter().map(|entry| entry.name).collect();

@@ -2,7 +2,8 @@
 
 use crate::units::Units;
 
-/// Endings of units with their other spellings. A small b is a bit and a large one a byte, as network vendors write them.
+/// Unit suffixes and their alternative spellings. A small b is a bit and a large one a byte, as network vendors write
+/// them.
 const SPELLINGS: &[(&str, &[&str])] = &[
     ("bit/s", &["bits/s", "b/s", "bps"]),
     (
@@ -45,7 +46,7 @@ pub fn factor(unit: &str, units: Units) -> Option<f64> {
 mod tests {
     use crate::units::{Bandwidth, Bytes, Duration, FlopRate};
 
-    /// As vendors, benchmarks and papers write them: 100 Gb/s are 12.5 GB/s.
+    /// Spellings of vendors, benchmarks and papers: 100 Gb/s are 12.5 GB/s.
     #[test]
     fn units_are_understood_in_the_spellings_of_the_field() {
         for text in
@@ -63,7 +64,7 @@ mod tests {
         for text in ["64 KiB", "65536 bytes", "65536 Byte", "65.536 KB"] {
             assert_eq!(text.parse(), Ok(Bytes(65_536)), "{text}");
         }
-        // Quantities that are no rates, and prefixes that nobody writes so, are refused.
+        // Quantities that are not rates, and unusual prefixes, are refused.
         for bad in ["100 Gb", "100 gb/s", "100 GB", "40 GFLOP", "100 ps"] {
             assert!(bad.parse::<Bandwidth>().is_err() && bad.parse::<FlopRate>().is_err(), "{bad}");
         }

@@ -1,8 +1,8 @@
 //! Quantities are types: `Time`, `Duration`, `Bytes`, `Bandwidth`, `FlopRate`, `EventRate`.
 //!
-//! Time is whole picoseconds. Sums that a type cannot hold stay at its largest value: a run that gets to
-//! [`Time::LAST`] (213 days) ends there with an error, and no event is ever in the past. In text every quantity carries its unit (`"635 ns"`, `"64 KiB"`,
-//! `"9.375 GB/s"`, `"40 Gbit/s"`); a bare number is an error that shows how to write it.
+//! Time is whole picoseconds. Sums saturate at the largest value of their type: a run that reaches [`Time::LAST`]
+//! (213 days) ends there with an error, and no event is ever in the past. In text every quantity carries its unit
+//! (`"635 ns"`, `"64 KiB"`, `"9.375 GB/s"`, `"40 Gbit/s"`); a bare number is an error that shows how to write it.
 
 use std::fmt;
 use std::iter::Sum;
@@ -34,7 +34,7 @@ pub struct Bandwidth(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlopRate(pub u64);
 
-/// A rate of anything that is counted \[1/s\], such as a processor's instructions.
+/// A rate of counted things \[1/s\], such as a processor's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventRate(pub u64);
 
@@ -43,15 +43,15 @@ const PS_PER_S: f64 = 1e12;
 impl Time {
     /// The start of a run.
     pub const ZERO: Time = Time(0);
-    /// The last moment that can be counted, 213 days: sums do not get beyond it.
+    /// Last representable moment, 213 days: sums do not exceed it.
     pub const LAST: Time = Time(u64::MAX - 1);
     /// Later than every event.
     pub const NEVER: Time = Time(u64::MAX);
-    /// \[s\]
+    /// Value in seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / PS_PER_S
     }
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// Time from `earlier` to this; zero if this is not later.
     #[inline]
     pub fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -59,28 +59,28 @@ impl Time {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Duration = Duration(0);
-    /// From seconds (≥ 0), rounded to the nearest picosecond; more than 213 days saturates.
+    /// Converts seconds (≥ 0), rounded to the nearest picosecond; more than 213 days saturates.
     pub fn from_seconds(seconds: f64) -> Duration {
         assert!(seconds >= 0.0, "a duration is not negative: {seconds}");
         Duration((seconds * PS_PER_S).round() as u64)
     }
-    /// From whole nanoseconds.
+    /// Converts whole nanoseconds.
     pub const fn from_ns(ns: u64) -> Duration {
         Duration(ns * 1_000)
     }
-    /// \[s\]
+    /// Value in seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / PS_PER_S
     }
-    /// This duration times `factor` (≥ 0), rounded to the nearest picosecond.
+    /// Multiplies by `factor` (≥ 0), rounded to the nearest picosecond.
     #[inline]
     pub fn scaled(self, factor: f64) -> Duration {
         assert!(factor >= 0.0, "a scale is not negative: {factor}");
         Duration((self.0 as f64 * factor).round() as u64)
     }
-    /// The difference, zero if `other` is longer.
+    /// Difference, or zero if `other` is longer.
     #[inline]
     pub fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
@@ -88,9 +88,9 @@ impl Duration {
 }
 
 impl Bandwidth {
-    /// Never the limit: transfers at this rate take no time.
+    /// Infinite rate: transfers take no time.
     pub const INFINITE: Bandwidth = Bandwidth(u64::MAX);
-    /// How long `size` takes at this rate, rounded up to a whole picosecond.
+    /// Time of a transfer of `size` at this rate, rounded up to a whole picosecond.
     #[inline]
     pub fn transfer(self, size: Bytes) -> Duration {
         if self == Bandwidth::INFINITE || size.0 == 0 {
@@ -104,22 +104,22 @@ impl Bandwidth {
         let ps = (u128::from(size.0) * 1_000_000_000_000).div_ceil(u128::from(self.0));
         Duration(u64::try_from(ps).unwrap_or(u64::MAX))
     }
-    /// \[B/s\], for sums and ratios; infinite is infinity.
+    /// Value in bytes per second, for sums and ratios; infinite is infinity.
     pub fn as_f64(self) -> f64 {
         if self == Bandwidth::INFINITE { f64::INFINITY } else { self.0 as f64 }
     }
-    /// From B/s (≥ 0), rounded; what is too large is infinite.
+    /// Converts bytes per second (≥ 0), rounded; too large a rate is infinite.
     pub fn from_f64(rate: f64) -> Bandwidth {
         assert!(rate >= 0.0, "a bandwidth is not negative: {rate}");
         Bandwidth(rate.round() as u64)
     }
-    /// This rate times `factor` (≥ 0), rounded; infinite stays infinite.
+    /// Multiplies by `factor` (≥ 0), rounded; infinite stays infinite.
     #[inline]
     pub fn scaled(self, factor: f64) -> Bandwidth {
         if self == Bandwidth::INFINITE {
             return self;
         }
-        // What `round` gives, without the call that it is on many processors.
+        // Same as `round`, without the function call that it is on many processors.
         let exact = self.0 as f64 * factor;
         let whole = exact as u64;
         Bandwidth(whole.saturating_add((exact - whole as f64 >= 0.5).into()))
@@ -127,7 +127,7 @@ impl Bandwidth {
 }
 
 impl FlopRate {
-    /// How long `flops` operations take at this rate.
+    /// Time of `flops` operations at this rate.
     pub fn compute(self, flops: f64) -> Duration {
         assert!(self.0 > 0, "computing needs a rate above zero");
         Duration::from_seconds(flops / self.0 as f64)
@@ -135,7 +135,7 @@ impl FlopRate {
 }
 
 impl EventRate {
-    /// How long `count` of them take at this rate, rounded to the nearest picosecond.
+    /// Time of `count` events at this rate, rounded to the nearest picosecond.
     pub fn time(self, count: u64) -> Duration {
         assert!(self.0 > 0, "what is counted needs a rate above zero");
         let rate = u128::from(self.0);
@@ -221,7 +221,7 @@ impl Sum for Bytes {
     }
 }
 
-/// Why a text is not a quantity: says what was wanted, and how to write it.
+/// Error for a text that is not a quantity: names the expected quantity, and shows how to write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError(pub String);
 
@@ -232,7 +232,7 @@ impl fmt::Display for QuantityError {
 }
 impl std::error::Error for QuantityError {}
 
-/// The units of a quantity: name and factor.
+/// Units of a quantity: names and factors.
 pub type Units = &'static [(&'static str, f64)];
 
 /// Units of time, in picoseconds.
@@ -286,10 +286,10 @@ pub const FLOP_UNITS: Units = &[
     ("Tflop/s", 1e12),
     ("Pflop/s", 1e15),
 ];
-/// Units of what is counted, per second.
+/// Units of counted things, per second.
 pub const EVENT_UNITS: Units = &[("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("G/s", 1e9)];
 
-/// Reads `"<number> <unit>"`, where the space may be missing.
+/// Parses `"<number> <unit>"`, where the space is optional.
 fn parse(text: &str, what: &str, units: Units, example: &str) -> Result<f64, QuantityError> {
     let text = text.trim();
     let split = text
@@ -321,7 +321,7 @@ fn parse(text: &str, what: &str, units: Units, example: &str) -> Result<f64, Qua
     Ok(value)
 }
 
-/// Is the letter at `at` the `e` of a number such as `1e9`?
+/// True if the letter at `at` is the `e` of a number such as `1e9`.
 fn exponent_at(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     matches!(bytes[at], b'e' | b'E')
@@ -356,7 +356,7 @@ impl FromStr for Bandwidth {
     }
 }
 
-/// The largest of `steps` that is not above `value`, with at most four significant digits.
+/// Writes `value` with the largest of `steps` that is not above it, with at most four significant digits.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, steps: &[(f64, &str)]) -> fmt::Result {
     let (factor, unit) = *steps.iter().rev().find(|(factor, _)| value >= *factor).unwrap_or(&steps[0]);
     let scaled = format!("{:.3}", value / factor);

@@ -1,4 +1,4 @@
-//! The functions that the wrappers call. Times are nanoseconds on the rank's clock.
+//! C interface for the wrappers. Times are nanoseconds on the rank's clock.
 
 use std::ffi::{CStr, c_char};
 
@@ -12,119 +12,120 @@ use workload::trace::hct::shape::{
 use crate::counts::Counting;
 use crate::recording;
 
-/// What a wrapper says of every call.
+/// Arguments of every wrapper: function and times of the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Call {
-    /// The function's name, a literal.
+    /// Name of the function, a literal.
     pub name: *const c_char,
-    /// When it began \[ns\].
+    /// Begin \[ns\].
     pub begin_ns: u64,
-    /// When it returned \[ns\].
+    /// End \[ns\].
     pub end_ns: u64,
-    /// How long the name is \[bytes\].
+    /// Length of the name \[bytes\].
     pub name_length: u64,
 }
 
-/// A request that a call leaves behind.
+/// Request of a non-blocking or persistent call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Left {
-    /// Its number, or -1 for none.
+    /// Number of the request, or -1 for none.
     pub number: i32,
-    /// Whether it is persistent.
+    /// Nonzero if the request is persistent.
     pub persistent: i32,
 }
 
-/// A message as the program gives it.
+/// A message, as the program sends or receives it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Message {
-    /// The other side; -1 any, -2 nobody.
+    /// Rank on the other side; -1 for any, -2 for MPI_PROC_NULL.
     pub peer: i32,
-    /// Its tag; -1 any.
+    /// Tag; -1 for any.
     pub tag: i32,
-    /// Its communicator.
+    /// Communicator.
     pub comm: u32,
     /// 0 standard, 1 buffered, 2 synchronous, 3 ready.
     pub mode: u32,
-    /// Its length, or the room for it.
+    /// Length of the message, or of the receive buffer \[bytes\].
     pub bytes: u64,
-    /// What it leaves behind.
+    /// Request.
     pub request: Left,
-    /// What came, where anything would have done and it is known; source -1 if not.
+    /// Match of a wildcard receive, if known; its source is -1 if not.
     pub came: Came,
 }
 
-/// What came.
+/// Message that a wildcard receive matched.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Came {
-    /// Under which request.
+    /// Request of the receive.
     pub request: u32,
-    /// From whom.
+    /// Source.
     pub source: i32,
-    /// With which tag.
+    /// Tag.
     pub tag: i32,
 }
 
-/// A collective as the program gives it.
+/// A collective, as the program calls it.
 #[repr(C)]
 pub struct Together {
-    /// Its short name: "allreduce".
+    /// Kind: "allreduce".
     pub kind: *const c_char,
-    /// Over whom.
+    /// Communicator.
     pub comm: u32,
-    /// Who starts or collects, or 0.
+    /// Root, or 0 for kinds without one.
     pub root: u32,
-    /// Bytes of one element.
+    /// Size of one element \[bytes\].
     pub element: u32,
-    /// Whether its reduction may be reordered.
+    /// Nonzero if the reduction is commutative.
     pub commutative: i32,
-    /// 0: all blocks have `sizes[0]` bytes; 1: by rank; 2: `sizes` to and `received` from each.
+    /// Meaning of the sizes. 0: all blocks have `sizes[0]` bytes; 1: by rank; 2: `sizes` to and `received` from each.
     pub amount: u32,
-    /// How many of each.
+    /// Number of elements of `sizes`.
     pub count: u32,
-    /// Bytes.
+    /// Sizes of blocks \[bytes\].
     pub sizes: *const u64,
-    /// How many of the second.
+    /// Number of elements of `received`.
     pub count_received: u32,
-    /// Bytes.
+    /// Sizes of received blocks \[bytes\].
     pub received: *const u64,
-    /// What it leaves behind.
+    /// Request.
     pub request: Left,
 }
 
-/// A communicator that was made.
+/// A new communicator.
 #[repr(C)]
 pub struct New {
-    /// Out of which.
+    /// Communicator that it is made of.
     pub parent: u32,
-    /// Its number; -1 where this rank is not in it.
+    /// Number of the new communicator; -1 if this rank is not in it.
     pub comm: i32,
-    /// 0 a copy; 1 a part (`key`: its place; `colour` -1 for none); 2 a grid; 3 a part of a grid; 4 a graph;
-    /// 5 two groups, with tag `key`; 6 made by its members alone, with tag `key`; 7 two groups made one, this one last if `key` is not 0.
+    /// Constructor. 0: duplicate; 1: split (`key`, and `colour` or -1 for none); 2: grid; 3: sub-grid; 4: graph; 5:
+    /// inter-communicator, with tag `key`; 6: made by its members alone, with tag `key`; 7: merge of two groups, this
+    /// one last if `key` is not 0.
     pub how: u32,
-    /// See `how`.
+    /// Colour of a split; see `how`.
     pub colour: i64,
-    /// See `how`.
+    /// Key or tag; see `how`.
     pub key: i64,
-    /// Sizes of a grid; what is kept of one; sources of a graph; the other group.
+    /// Number of elements of `first`.
     pub count: u32,
-    /// Its elements.
+    /// Sizes of a grid; kept dimensions of one; sources of a graph; members of the other group.
     pub first: *const i32,
-    /// Whether a grid's dimensions are periodic; destinations of a graph.
+    /// Number of elements of `second`.
     pub count_second: u32,
-    /// Its elements.
+    /// Nonzero for each periodic dimension of a grid; destinations of a graph.
     pub second: *const i32,
-    /// Its members, ranks of the world.
+    /// Number of members.
     pub count_members: u32,
-    /// Its elements.
+    /// Members, as ranks of the world.
     pub members: *const i32,
 }
 
-/// Begins the file of a rank in a folder; `block_ns` is how much of its time may be lost, and `cpu` is not 0 where that
-/// is the processor's time for it.
+/// Begins the file of a rank in a folder. At most `block_ns` of the rank's time may be lost if it is killed. `cpu` is
+/// not 0 if the clock is the processor's time of the rank.
 ///
 /// # Safety
 /// Texts end with 0.
@@ -149,8 +150,9 @@ pub unsafe extern "C" fn hct_open(
     recording::open(unsafe { text(folder) }, head, block_ns);
 }
 
-/// The recording that begins next counts this, names with commas, of the thread that calls; nothing if there are none. Not 0
-/// if that cannot be: then `why` says in no more than `room` bytes, the 0 at its end among them, what, and why.
+/// Selects the quantities that the next recording counts on the calling thread: `names`, separated by commas, or
+/// none. Returns 0, or nonzero if they cannot be counted; then `why` holds the reason, in at most `room` bytes with
+/// the final 0.
 ///
 /// # Safety
 /// The text ends with 0; there is such room.
@@ -169,43 +171,45 @@ pub unsafe extern "C" fn hct_count(names: *const c_char, why: *mut c_char, room:
     1
 }
 
-/// The thread that called [`hct_count`] comes to a call of MPI, if `polling` is not 0 after one that found nothing.
+/// Pauses counting: the thread that called [`hct_count`] enters a call of MPI. `polling` is not 0 after a call that
+/// found nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn hct_count_pause(polling: i32) {
     recording::counting(|counting| counting.pause(polling != 0));
 }
 
-/// It goes on.
+/// Resumes counting: the thread leaves a call of MPI.
 #[unsafe(no_mangle)]
 pub extern "C" fn hct_count_go_on() {
     recording::counting(Counting::go_on);
 }
 
-/// Ends the file; of a rank that ends without MPI_Finalize and MPI_Abort if `early` is not 0.
+/// Ends the file. `early` is not 0 for a rank that ends without MPI_Finalize or MPI_Abort.
 #[unsafe(no_mangle)]
 pub extern "C" fn hct_close(early: i32) {
     recording::close(early != 0);
 }
 
-/// The call in which a rank stands.
+/// Call that a rank is in.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// The function's name, a literal.
+    /// Name of the function, a literal.
     pub name: *const c_char,
-    /// How long that is \[bytes\].
+    /// Length of the name \[bytes\].
     pub name_length: u64,
-    /// When it began \[ns\]; 0 for no call.
+    /// Begin of the call \[ns\]; 0 for no call.
     pub begin_ns: u64,
-    /// The other side of its message; -1 any, -2 nobody, -3 if it has no message, -4 if it finds nothing again and again.
+    /// Rank on the other side of the message; -1 for any, -2 for MPI_PROC_NULL, -3 for a call without a message, -4
+    /// for a call that is repeated as it finds nothing.
     pub peer: i32,
-    /// Its tag; -1 any.
+    /// Tag; -1 for any.
     pub tag: i32,
-    /// Its communicator; all ones if that has no number.
+    /// Communicator; all ones for one without a number.
     pub comm: u32,
 }
 
-/// Looks at where the rank stands, once a second or so, from a thread of the recorder's own.
+/// Records the call that the rank is in. A thread of the recorder's own calls this about once a second.
 ///
 /// # Safety
 /// The name is a literal, of ASCII.
@@ -226,14 +230,14 @@ pub unsafe extern "C" fn hct_watch(place: Place) {
     recording::watch(standing);
 }
 
-/// What came before the next call: so many tests and probes that found nothing, `polled_ns` from the first one on, and so
-/// long \[ns\] in which the rank did nothing else, so that it waited, if that call finds something.
+/// Describes the polls before the next call: their number, the time \[ns\] in which the rank did nothing else
+/// (waiting, if that call finds something), and the time `polled_ns` since the first of them.
 #[unsafe(no_mangle)]
 pub extern "C" fn hct_polled(polls: u64, idle_ns: u64, polled_ns: u64) {
     recording::polled(polls, idle_ns, polled_ns);
 }
 
-/// A call that only took time.
+/// Records a call that only took time.
 ///
 /// # Safety
 /// The name is a literal.
@@ -243,7 +247,7 @@ pub unsafe extern "C" fn hct_overhead(call: Call) {
     unsafe { push(call, Did::Overhead) };
 }
 
-/// A one-sided operation on the memory of rank `to`, -1 for nobody.
+/// Records a one-sided operation on the memory of rank `to`, -1 for MPI_PROC_NULL.
 ///
 /// # Safety
 /// The name is a literal.
@@ -253,7 +257,7 @@ pub unsafe extern "C" fn hct_access(call: Call, to: i32, bytes: u64, answer: u64
     unsafe { push(call, Did::Access { to: u32::try_from(to).ok(), bytes, answer }) };
 }
 
-/// MPI_Finalize.
+/// Records MPI_Finalize.
 ///
 /// # Safety
 /// The name is a literal.
@@ -263,7 +267,7 @@ pub unsafe extern "C" fn hct_finalize(call: Call) {
     unsafe { push(call, Did::Finalize) };
 }
 
-/// MPI_Abort.
+/// Records MPI_Abort.
 ///
 /// # Safety
 /// The name is a literal.
@@ -273,7 +277,7 @@ pub unsafe extern "C" fn hct_abort(call: Call, code: i32) {
     unsafe { push(call, Did::Abort { code }) };
 }
 
-/// A send.
+/// Records a send.
 ///
 /// # Safety
 /// The name is a literal.
@@ -283,7 +287,7 @@ pub unsafe extern "C" fn hct_send(call: Call, send: Message) {
     unsafe { push(call, Did::Send(sent(send))) };
 }
 
-/// A receive.
+/// Records a receive.
 ///
 /// # Safety
 /// The name is a literal.
@@ -293,7 +297,7 @@ pub unsafe extern "C" fn hct_receive(call: Call, receive: Message) {
     unsafe { push(call, Did::Receive(received(receive))) };
 }
 
-/// Both.
+/// Records a combined send and receive.
 ///
 /// # Safety
 /// The name is a literal.
@@ -303,7 +307,7 @@ pub unsafe extern "C" fn hct_send_receive(call: Call, send: Message, receive: Me
     unsafe { push(call, Did::SendReceive { send: sent(send), receive: received(receive) }) };
 }
 
-/// A probe that found something.
+/// Records a probe that found a message.
 ///
 /// # Safety
 /// The name is a literal.
@@ -313,7 +317,7 @@ pub unsafe extern "C" fn hct_probe(call: Call, receive: Message) {
     unsafe { push(call, Did::Probe(received(receive))) };
 }
 
-/// Requests that were found complete.
+/// Records the completion of requests.
 ///
 /// # Safety
 /// The name is a literal; the lists have so many elements.
@@ -333,7 +337,7 @@ pub unsafe extern "C" fn hct_complete(
     unsafe { push(call, Did::Complete { requests, matched }) };
 }
 
-/// What was done with requests: 0 started, 1 cancelled, 2 forgotten.
+/// Records an operation on requests: 0 starts, 1 cancels, 2 frees them.
 ///
 /// # Safety
 /// The name is a literal; the list has so many elements, one if they are not started.
@@ -351,7 +355,7 @@ pub unsafe extern "C" fn hct_requests(call: Call, what: u32, count: u32, request
     unsafe { push(call, did) };
 }
 
-/// A collective.
+/// Records a collective.
 ///
 /// # Safety
 /// Names are literals; the lists have so many elements.
@@ -380,7 +384,7 @@ pub unsafe extern "C" fn hct_collective(call: Call, together: &Together) {
     unsafe { push(call, did) };
 }
 
-/// A new communicator.
+/// Records the creation of a communicator.
 ///
 /// # Safety
 /// The name is a literal; the lists have so many elements.
@@ -408,7 +412,7 @@ pub unsafe extern "C" fn hct_new_comm(call: Call, new: &New) {
     unsafe { push(call, Did::NewComm(Made { parent: new.parent, comm, how, members })) };
 }
 
-/// A communicator that was freed.
+/// Records the release of a communicator.
 ///
 /// # Safety
 /// The name is a literal.

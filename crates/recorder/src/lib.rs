@@ -1,4 +1,4 @@
-//! What is preloaded into a program that is recorded: it writes the calls that the wrappers of MPI's functions see into
+//! Library that is preloaded into a recorded program: writes the calls that the wrappers of MPI's functions see to
 //! the file of this rank (`workload::trace::hct`).
 //!
 //! It protects one thing: **a recording never changes its program**. It reads no buffer; it communicates in MPI_Init (a

@@ -1,4 +1,4 @@
-//! The one recording of a process.
+//! Recording of a process, of which there is one.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,38 +16,38 @@ struct Recording {
     writer: RankWriter<File>,
     /// Gap since the last call.
     between: Gap,
-    /// How long the rank has polled since then \[ns\].
+    /// Time that the rank has polled since then \[ns\].
     polled_ns: u64,
     /// Counters besides time.
     counting: Option<Counting>,
-    /// Times at which blocks are due, if the rank's clock stands still while others work.
+    /// Schedule of blocks by physical time, if the rank's clock stands still while others work.
     due: Option<Due>,
     watched: Watched,
 }
 
-/// State of the rank when it was looked at last.
+/// State of the rank at the last look.
 #[derive(Default)]
 struct Watched {
-    /// How many calls it had made.
+    /// Number of calls that it had made.
     calls: u64,
-    /// In which call it stood, if that has been written.
+    /// Standing that has been written, if any.
     told: Option<Option<Standing>>,
 }
 
-/// Blocks are written after so much physical time.
+/// Interval of physical time between blocks.
 struct Due {
     longest: Duration,
-    /// Time of the last one.
+    /// Time of the last block.
     since: Instant,
 }
 
 impl Due {
-    /// For a clock that says less of physical time; the writer itself goes by the others.
+    /// Makes a schedule for clocks that differ from physical time; for all others the writer itself keeps it.
     fn of(clock: Clock, block_ns: u64) -> Option<Due> {
         (clock == Clock::Cpu).then(|| Due { longest: Duration::from_nanos(block_ns), since: now() })
     }
 
-    /// Is a block due? Begins to count anew then.
+    /// True if a block is due; then the next interval begins.
     fn is_over(&mut self) -> bool {
         let over = self.since.elapsed() >= self.longest;
         if over {
@@ -66,7 +66,7 @@ static RECORDING: Mutex<Option<Recording>> = Mutex::new(None);
 /// Counters of the recording that begins next.
 static COUNTERS: Mutex<Option<Counters>> = Mutex::new(None);
 
-/// Sets what the next recording counts besides time: names with commas between them, or nothing.
+/// Selects the quantities that the next recording counts: names separated by commas, or none.
 pub fn count(names: &str) -> Result<(), String> {
     let opened = catch_unwind(|| (!names.is_empty()).then(|| Counters::open(names)).transpose());
     let opened = opened.unwrap_or_else(|_| Err(format!("{names}: opening the counters failed")))?;
@@ -76,7 +76,7 @@ pub fn count(names: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Begins the file of a rank, in `folder`; `head` says all but what is counted.
+/// Begins the file of a rank in `folder`; `head` has everything but the counted quantities.
 pub fn open(folder: &str, mut head: Head, block_ns: u64) {
     let path = format!("{folder}/{}", workload::trace::hct::write::file_name(head.rank));
     guarded(|recording| {
@@ -95,7 +95,8 @@ pub fn open(folder: &str, mut head: Head, block_ns: u64) {
     });
 }
 
-/// Before the next call, the rank has polled so often in vain, for so long, and did so long nothing else.
+/// Adds polls before the next call: their number, the time in which the rank did nothing else, and the time since the
+/// first of them.
 pub fn polled(polls: u64, idle_ns: u64, for_ns: u64) {
     guarded(|recording| {
         let Some(Recording { between, polled_ns, .. }) = recording else { return };
@@ -105,7 +106,7 @@ pub fn polled(polls: u64, idle_ns: u64, for_ns: u64) {
     });
 }
 
-/// Does `what` with what is counted, if anything is. Where nothing counts any more, the recording ends.
+/// Calls `what` with the counters, if there are any. Ends the recording if the counters are lost.
 pub fn counting(what: impl FnOnce(&mut Counting) -> Option<()>) {
     guarded(|recording| {
         let Some(Recording { path, counting: Some(counting), .. }) = recording else { return };
@@ -147,8 +148,8 @@ fn lost(path: &str, error: &std::io::Error) {
     eprintln!("hopcast trace: the recording of this rank ends here: {path}: {error}");
 }
 
-/// Looks at a rank that stands in a call, or in none. If no call has come since the last look, what has not been written
-/// is, and where the rank stands: it may stand there until it is killed.
+/// Looks at a rank that is in a call, or in none. If no call has returned since the last look, writes the buffered
+/// calls and the call that the rank is in, since it may stay there until it is killed.
 pub fn watch(standing: Option<Standing>) {
     guarded(|recording| {
         let Some(Recording { path, writer, watched, .. }) = recording else { return };
@@ -156,7 +157,7 @@ pub fn watch(standing: Option<Standing>) {
         if std::mem::replace(&mut watched.calls, so_far.calls) != so_far.calls {
             return;
         }
-        // One that has returned meanwhile is among the calls.
+        // A call that has returned meanwhile is among the recorded calls.
         let standing = standing.filter(|standing| standing.since_ns >= so_far.last_ns);
         if watched.told.as_ref() == Some(&standing) {
             return;
@@ -170,7 +171,7 @@ pub fn watch(standing: Option<Standing>) {
     });
 }
 
-/// Ends the file; of a rank that has not come to its MPI_Finalize if it is `early`.
+/// Ends the file; `early` for a rank that has not reached MPI_Finalize.
 pub fn close(early: bool) {
     guarded(|recording| {
         let Some(Recording { path, writer, .. }) = recording.take() else { return };
@@ -181,7 +182,7 @@ pub fn close(early: bool) {
     });
 }
 
-/// Runs `what`; a bug in it ends the recording.
+/// Runs `what`; a panic in it ends the recording.
 fn guarded(what: impl FnOnce(&mut Option<Recording>)) {
     let Ok(mut recording) = RECORDING.lock() else { return };
     let ended = catch_unwind(AssertUnwindSafe(|| what(&mut recording)));

@@ -1,4 +1,4 @@
-//! Counts of a thread while it is not in MPI.
+//! Counts of a thread while it is outside of MPI.
 
 use workload::trace::hct::gaps::{Gap, MOST_COUNTS};
 
@@ -7,26 +7,27 @@ use super::Counters;
 /// Counts between calls.
 pub struct Counting {
     counters: Counters,
-    /// How much there had been when the program went on.
+    /// Readings of the counters when the program last left MPI.
     since: [u64; MOST_COUNTS],
     sums: Sums,
 }
 
-/// Counts and polls since the last call that is recorded.
+/// Counts and polls since the last recorded call.
 #[derive(Default)]
 struct Sums {
-    /// Up to the first poll in vain, and among such polls.
+    /// Counts before the first poll in vain, and between such polls.
     before_polls: Gap,
     among_polls: Gap,
 }
 
 impl Counting {
-    /// In a call of MPI, at first.
+    /// Begins within a call of MPI.
     pub fn new(counters: Counters) -> Counting {
         Counting { counters, since: [0; MOST_COUNTS], sums: Sums::default() }
     }
 
-    /// The program comes to a call of MPI, if `polling` after one that found nothing. None if nothing counts any more.
+    /// Pauses counting at a call of MPI; `polling` is true after a call that found nothing. `None` once the counters
+    /// are lost.
     pub fn pause(&mut self, polling: bool) -> Option<()> {
         let now = self.counters.read()?;
         let sum = if polling { &mut self.sums.among_polls } else { &mut self.sums.before_polls };
@@ -37,20 +38,21 @@ impl Counting {
         Some(())
     }
 
-    /// The program goes on. None if nothing counts any more.
+    /// Resumes counting. `None` once the counters are lost.
     pub fn go_on(&mut self) -> Option<()> {
         self.since = self.counters.read()?;
         Some(())
     }
 
-    /// Says of the time before a call, of which the rank has polled for `polled_ns`, what was counted.
+    /// Stores the counts of the gap before a call, `polled_ns` of which the rank has polled.
     pub fn take(&mut self, between: &mut Gap, polled_ns: u64) {
         self.sums.take(between, polled_ns);
     }
 }
 
 impl Sums {
-    /// Counts among polls are waiting in the part of it in which the rank waited, as its time is.
+    /// Moves the sums into `between`. Counts between polls are split like the polling time: the share of waiting is
+    /// left out.
     fn take(&mut self, between: &mut Gap, polled_ns: u64) {
         let Sums { before_polls, mut among_polls } = std::mem::take(self);
         among_polls.count_part(polled_ns.saturating_sub(between.waited_ns), polled_ns);
@@ -63,7 +65,7 @@ impl Sums {
 mod tests {
     use super::*;
 
-    /// Before polling 70, in 1,000 ns of polling 500, of which 0, 400 or 1,000 ns were waiting.
+    /// Before polling 70, and in 1,000 ns of polling 500, of which 0, 400 or 1,000 ns were waiting.
     #[test]
     fn waiting_counts_nothing() {
         for (waited_ns, counted) in [(0, 70 + 500), (400, 70 + 300), (1000, 70)] {
@@ -72,7 +74,7 @@ mod tests {
             let mut between = Gap { waited_ns, ..Gap::default() };
             sums.take(&mut between, 1000);
             assert_eq!(between, Gap { waited_ns, ..of(counted) });
-            // What was taken is not there again.
+            // The sums are empty afterwards.
             sums.take(&mut between, 0);
             assert_eq!(between.counts, [0; MOST_COUNTS]);
         }

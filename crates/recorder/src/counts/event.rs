@@ -17,38 +17,38 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// Who counts an event.
+/// Counter of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The processor, under the kernel's name for it.
+    /// The processor, with the kernel's name for the event.
     Hardware,
-    /// The processor, under its own number for it.
+    /// The processor, with its own number for the event.
     Raw,
     /// The kernel.
     Software,
 }
 
-/// An event, as a part of what is counted.
+/// An event, with its weight in a counted quantity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Who counts it.
+    /// Counter of the event.
     pub source: Source,
-    /// Which one.
+    /// Number of the event at its counter.
     pub config: u64,
-    /// How many things each one is.
+    /// Weight of each event in the quantity.
     pub weight: u64,
-    /// Whether what the kernel does for the thread counts, too, and not the program alone.
+    /// True if events in the kernel on behalf of the thread count, too.
     pub kernel_too: bool,
 }
 
-/// No group has more events.
+/// Largest number of events in a group.
 pub const MOST_EVENTS: usize = 16;
 
 /// Events that are counted together, for the thread that has added the first.
 #[derive(Default)]
 pub struct Group {
     events: Vec<File>,
-    /// Where the thread may read the counters itself: one page for each event.
+    /// Pages through which the thread may read the counters itself, one for each event.
     pages: Vec<Page>,
 }
 
@@ -67,17 +67,17 @@ struct Attributes {
     config1: u64,
 }
 
-/// Values of a group together.
+/// Read format with the values of a whole group.
 const FORMAT_GROUP: u64 = 1 << 3;
 /// Bits of the flags.
 const PINNED: u64 = 1 << 2;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-/// A program that the process starts has none of its files.
+/// Flag that keeps the file out of programs that the process starts.
 const CLOSE_ON_EXEC: u64 = 1 << 3;
 
 impl Group {
-    /// Adds an event of the calling thread, or says why that cannot be.
+    /// Adds an event of the calling thread; the error explains a refusal.
     pub fn add(&mut self, event: &Event) -> Result<(), String> {
         if event.source != Source::Software && Path::new("/sys/bus/event_source/devices/cpu_atom").exists() {
             return Err(
@@ -103,7 +103,7 @@ impl Group {
             config1: 0,
         };
         let (this_thread, any_processor): (c_int, c_int) = (0, -1);
-        // SAFETY: the attributes say how long they are; what comes back is a new file, or -1.
+        // SAFETY: the attributes contain their length; the result is a new file, or -1.
         let file = unsafe {
             let call = libc::SYS_perf_event_open;
             libc::syscall(call, &raw const attributes, this_thread, any_processor, first, CLOSE_ON_EXEC)
@@ -112,7 +112,7 @@ impl Group {
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(0);
             return Err(why(error, event, self.events.len(), paranoid().as_deref()));
         }
-        // SAFETY: a file that nobody else has.
+        // SAFETY: a file that nobody else owns.
         let file = unsafe { File::from_raw_fd(file as c_int) };
         if event.source != Source::Software {
             self.pages.extend(Page::of(&file));
@@ -121,12 +121,12 @@ impl Group {
         Ok(())
     }
 
-    /// How often each has happened so far, in order; none if the processor's counters have been taken.
+    /// Counts of the events so far, in order; `None` if the processor's counters have been taken away.
     pub fn read(&self) -> Option<[u64; MOST_EVENTS]> {
         self.read_here().or_else(|| self.read_by_kernel())
     }
 
-    /// Without the kernel, if that is allowed for all of them at the moment.
+    /// Reads the counters without the kernel, if that is allowed for all of them at the moment.
     fn read_here(&self) -> Option<[u64; MOST_EVENTS]> {
         if self.pages.len() != self.events.len() {
             return None;
@@ -141,7 +141,7 @@ impl Group {
     fn read_by_kernel(&self) -> Option<[u64; MOST_EVENTS]> {
         let mut bytes = [0_u8; 8 * (MOST_EVENTS + 1)];
         let mut first: &File = self.events.first()?;
-        // A group that could not be kept on the processor has nothing to read.
+        // Reading gives nothing for a group that could not stay on the processor.
         let read = first.read(&mut bytes[..8 * (self.events.len() + 1)]).ok()?;
         let words: [u64; MOST_EVENTS + 1] = std::array::from_fn(|at| {
             u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().expect("eight bytes"))
@@ -150,13 +150,13 @@ impl Group {
     }
 }
 
-/// What keeps a program from counting itself, as the kernel has it.
+/// The kernel's setting that restricts programs from counting themselves.
 fn paranoid() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?;
     Some(text.trim().to_string())
 }
 
-/// Why an event that comes after `others` in its group is not counted.
+/// Reason why an event cannot be added to `others` in its group.
 fn why(error: c_int, event: &Event, others: usize, paranoid: Option<&str>) -> String {
     let most = if event.kernel_too { 1 } else { 2 };
     let level = paranoid.and_then(|text| text.parse::<i32>().ok());
@@ -186,25 +186,25 @@ fn why(error: c_int, event: &Event, others: usize, paranoid: Option<&str>) -> St
     }
 }
 
-/// What the kernel tells of one counter: `struct perf_event_mmap_page`.
+/// Page with the state of one counter: `struct perf_event_mmap_page`.
 struct Page(*const u8);
 
-// SAFETY: the page is only read, and is there as long as this is.
+// SAFETY: the page is only read, and stays mapped as long as this value lives.
 unsafe impl Send for Page {}
 
-/// A page of memory [bytes]; where it is larger, more of it is not there.
+/// Length of the mapping [bytes]; on systems with larger pages, the rest is not mapped.
 const PAGE: usize = 4096;
-/// Where its fields stand [bytes].
+/// Offsets of its fields [bytes].
 const LOCK: usize = 8;
 const INDEX: usize = 12;
 const OFFSET: usize = 16;
 const CAPABILITIES: usize = 40;
 const WIDTH: usize = 48;
-/// The thread may read the counter itself.
+/// Capability: the thread may read the counter itself.
 const MAY_READ: u64 = 1 << 2;
 
 impl Page {
-    /// Of an event, where there can be one.
+    /// Maps the page of an event, on processors that support it.
     fn of(event: &File) -> Option<Page> {
         if !cfg!(target_arch = "x86_64") {
             return None;
@@ -221,7 +221,7 @@ impl Page {
         unsafe { ptr::read_volatile(self.0.add(at).cast::<T>()) }
     }
 
-    /// What has been counted, if the thread may read it itself at the moment.
+    /// Count, if the thread may read it itself at the moment.
     fn read(&self) -> Option<u64> {
         loop {
             let lock: u32 = self.field(LOCK);
@@ -247,17 +247,17 @@ impl Drop for Page {
     }
 }
 
-/// A counter of so many bits as a number with its sign.
+/// Sign-extends a counter of `width` bits.
 fn extended(counter: u64, width: u16) -> i64 {
     let unused = 64_u32.saturating_sub(width.into()).min(63);
     (counter << unused) as i64 >> unused
 }
 
-/// The processor's counter of this number.
+/// Value of the processor's counter with this number.
 #[cfg(target_arch = "x86_64")]
 fn counter(number: u32) -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: the kernel has said that this thread may read that counter.
+    // SAFETY: the kernel has stated that this thread may read that counter.
     unsafe {
         std::arch::asm!("rdpmc", in("ecx") number, out("eax") low, out("edx") high, options(nomem, nostack));
     }
@@ -281,7 +281,7 @@ mod tests {
         let refused = |event, paranoid| why(libc::EACCES, event, 0, paranoid);
         assert!(refused(&OF_PROGRAM, Some("3")).contains("perf_event_paranoid is 3, and at most 2"));
         assert!(refused(&OF_KERNEL, Some("2")).contains("perf_event_paranoid is 2, and at most 1"));
-        // The level would allow it, or is not known: something else refuses.
+        // The level would allow it, or is unknown: something else refuses.
         assert!(refused(&OF_PROGRAM, Some("2")).contains("seccomp"));
         assert!(why(libc::EPERM, &OF_PROGRAM, 0, None).contains("seccomp"));
     }
@@ -294,7 +294,7 @@ mod tests {
         assert!(why(libc::EINVAL, &OF_PROGRAM, 0, None).contains("Invalid argument"));
     }
 
-    /// A counter of 48 bits that stands one below zero, one above, and at its half.
+    /// A counter of 48 bits at one below zero, at one above, and at half its range.
     #[test]
     fn counters_have_a_sign() {
         assert_eq!(extended((1 << 48) - 1, 48), -1);
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(extended(u64::MAX, 64), -1);
     }
 
-    /// A page as the kernel leaves it for an event that is not on the processor, or that may not be read.
+    /// A page in the state of an event that is not on the processor, or that may not be read.
     #[test]
     fn what_may_not_be_read_here_is_left_to_the_kernel() {
         #[repr(align(8))]
@@ -312,7 +312,7 @@ mod tests {
             let mut bytes = Bytes([0; 64]);
             bytes.0[INDEX..INDEX + 4].copy_from_slice(&index.to_ne_bytes());
             bytes.0[CAPABILITIES..CAPABILITIES + 8].copy_from_slice(&can.to_ne_bytes());
-            // Not a mapping: it is not to be unmapped.
+            // The page is not a mapping, so it must not be unmapped.
             std::mem::ManuallyDrop::new(Page(bytes.0.as_ptr())).read()
         };
         assert_eq!(read(0, MAY_READ), None);

@@ -5,20 +5,21 @@
 //! AMD    flops = RETIRED_SSE_AVX_FLOPS (event 0x03)
 //! ```
 //!
-//! Both count an instruction that multiplies and adds twice, and neither what the old x87 unit does, nor conversions and
-//! moves. Widths with the same number of lanes (four doubles, or eight singles in half of it) are one event, so that five
-//! counters suffice, four without AVX-512. That the processor counts so is not taken on trust: some operations whose number
-//! is known are counted before anything else ([`check`]).
+//! Both count an instruction that multiplies and adds twice; they omit the old x87 unit, conversions and moves.
+//! Widths with the same number of lanes (four doubles, or eight singles in half of it) are one event, so five
+//! counters suffice, four without AVX-512. The counters are verified first, with a known number of operations
+//! ([`check`]).
 //!
-//! Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, chapter on performance monitoring
-//! events (Broadwell and later); AMD's Processor Programming References of the families 17h, 19h and 1Ah, PMCx003.
+//! Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, chapter on performance
+//! monitoring events (Broadwell and later); AMD's Processor Programming References of the families 17h, 19h and 1Ah,
+//! PMCx003.
 
 use std::hint::black_box;
 
 use super::Counters;
 use super::event::{Event, Source};
 
-/// The events of this processor.
+/// Events of this processor.
 pub fn events() -> Result<Vec<Event>, String> {
     let (vendor, family, widest) = processor();
     events_of(&vendor, family, widest)
@@ -42,7 +43,7 @@ fn events_of(vendor: &str, family: u32, has_512_bits: bool) -> Result<Vec<Event>
             let masks = INTEL.iter().map(|(mask, lanes)| (mask & there, *lanes));
             Ok(masks.filter(|(mask, _)| *mask != 0).map(|(mask, lanes)| event(0xc7, mask, lanes)).collect())
         }
-        // Kinds of operations: on the first two generations, singles and doubles apart.
+        // Kinds of operations: the first two generations count singles and doubles separately.
         ("AuthenticAMD", 0x17) => Ok(vec![event(0x03, 0xff, 1)]),
         ("AuthenticAMD", 0x19) => Ok(vec![event(0x03, 0x1f, 1)]),
         ("AuthenticAMD", 0x1a) => Ok(vec![event(0x03, 0x0f, 1)]),
@@ -53,7 +54,7 @@ fn events_of(vendor: &str, family: u32, has_512_bits: bool) -> Result<Vec<Event>
     }
 }
 
-/// The vendor and the family of this processor, and whether it has vectors of 512 bits.
+/// Vendor and family of this processor; true if it has vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
 fn processor() -> (String, u32, bool) {
     use std::arch::x86_64::__cpuid;
@@ -71,12 +72,12 @@ fn processor() -> (String, u32, bool) {
     (std::env::consts::ARCH.to_string(), 0, false)
 }
 
-/// Additions, one after the other.
+/// Number of dependent additions.
 const ADDED: u64 = 4096;
-/// What else may be counted meanwhile.
+/// Tolerance for other operations that are counted meanwhile.
 const MORE: u64 = 64;
 
-/// Whether what is counted of flops is what is done.
+/// Checks that the counted number of operations is the executed one.
 pub fn check(counters: &Counters) -> Result<(), String> {
     let Some(at) = counters.counts.iter().position(|count| count.name == "flops") else { return Ok(()) };
     let counted = || counters.read().map(|counts| counts[at]);
@@ -100,7 +101,7 @@ pub fn check(counters: &Counters) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// By the manual, bit by bit: lanes of doubles, then of singles, for each width.
+    /// Lanes of doubles, then of singles, for each width, by the manual, bit by bit.
     #[test]
     fn each_width_counts_with_its_lanes() {
         let lanes = [1, 1, 2, 4, 4, 8, 8, 16];

@@ -15,17 +15,17 @@ use workload::trace::hct::gaps::{Count, MOST_COUNTS};
 
 use event::{Event, Group, Source};
 
-/// Something that can be counted.
+/// A quantity that can be counted.
 struct Countable {
-    /// As a user writes it, and as the recording's head has it.
+    /// Name, as the user writes it and the recording's head stores it.
     name: &'static str,
-    /// Name of one of it.
+    /// Unit, in the plural.
     unit: &'static str,
-    /// The events whose sum it is, or why this machine has none.
+    /// Events whose weighted sum it is, or the reason why this machine has none.
     events: fn() -> Result<Vec<Event>, String>,
 }
 
-/// Everything that can be counted.
+/// All quantities that can be counted.
 const COUNTABLE: [Countable; 5] = [
     Countable { name: "instructions", unit: "instructions", events: || of_program(Source::Hardware, 1) },
     Countable { name: "cycles", unit: "cycles", events: || of_program(Source::Hardware, 0) },
@@ -34,28 +34,28 @@ const COUNTABLE: [Countable; 5] = [
     Countable {
         name: "context_switches",
         unit: "context switches",
-        // They happen in the kernel, on behalf of the thread.
+        // They occur in the kernel, on behalf of the thread.
         events: || Ok(vec![Event { source: Source::Software, config: 3, weight: 1, kernel_too: true }]),
     },
 ];
 
-/// One event, while it is the program that runs, and not the kernel for it.
+/// One event, counted while the program runs, but not while the kernel works for it.
 fn of_program(source: Source, config: u64) -> Result<Vec<Event>, String> {
     Ok(vec![Event { source, config, weight: 1, kernel_too: false }])
 }
 
 /// The counters of one thread.
 pub struct Counters {
-    /// Kinds that they count, in order.
+    /// Quantities that they count, in order.
     pub counts: Vec<Count>,
     group: Group,
-    /// Which of the counts each event of the group is a part of, and how many of it each one is.
+    /// Index of the quantity that each event of the group belongs to, and the event's weight in it.
     parts: Vec<(usize, u64)>,
 }
 
 impl Counters {
-    /// Those of the calling thread for things whose names have commas between them, from now on; or what cannot be counted
-    /// here, and why.
+    /// Opens counters of the calling thread for the quantities `names`, separated by commas; the error names one that
+    /// cannot be counted here, and the reason.
     pub fn open(names: &str) -> Result<Counters, String> {
         let (mut counts, mut events) = (Vec::new(), Vec::new());
         for name in names.split(',').map(str::trim) {
@@ -70,7 +70,7 @@ impl Counters {
             events.extend(found.into_iter().map(|event| (name, counts.len(), event)));
             counts.push(Count { name: of.name.into(), unit: of.unit.into() });
         }
-        // The kernel's own events fit into a group of the processor's, and not the other way round.
+        // The kernel's own events fit into a group of the processor's, but not vice versa.
         events.sort_by_key(|(_, _, event)| event.source == Source::Software);
         let mut group = Group::default();
         for (name, _, event) in &events {
@@ -84,7 +84,7 @@ impl Counters {
         }
     }
 
-    /// How much there has been of each so far; none if others have taken the processor's counters.
+    /// Totals of each quantity so far; `None` if others have taken the processor's counters.
     pub fn read(&self) -> Option<[u64; MOST_COUNTS]> {
         let values = self.group.read()?;
         let mut counts = [0_u64; MOST_COUNTS];
@@ -95,7 +95,7 @@ impl Counters {
     }
 }
 
-/// Why a group that was opened does not count.
+/// Reason why a group that was opened does not count.
 pub const TAKEN: &str = "others use the processor's counters, so that the kernel has too few of them left";
 
 #[cfg(test)]
@@ -117,7 +117,8 @@ mod tests {
         assert!(COUNTABLE.len() <= MOST_COUNTS);
     }
 
-    /// Each page of fresh memory that is written to is a fault, where pages are not huge: so it is asked for those of 4 KiB.
+    /// Each fresh page of memory that is written to causes a fault, unless pages are huge, so pages of 4 KiB are
+    /// requested.
     #[test]
     fn fresh_pages_are_faults() {
         const PAGE: usize = 4096;
@@ -127,7 +128,7 @@ mod tests {
             Err(reason) if reason.contains("not allowed") => return println!("not tested: {reason}"),
             Err(reason) => panic!("{reason}"),
         };
-        // SAFETY: new memory of this length, which nobody else knows of, and which is written to within its bounds.
+        // SAFETY: new memory of this length, unknown to anyone else, and written within its bounds.
         let faults = unsafe {
             let all = libc::PROT_READ | libc::PROT_WRITE;
             let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
