@@ -30,6 +30,7 @@ _COMMANDS = {
     "topology": ("hopcast.cli.topology", "Count, measure and draw a network."),
     "trace": ("hopcast.cli.trace", "Record a run of an MPI program; look into recorded runs."),
     "platform": ("hopcast.cli.platform", "Show platforms and the format of their files."),
+    "calibrate": ("hopcast.cli.calibrate", "Fit a platform to measurements of a machine."),
 }
 
 

@@ -1,0 +1,228 @@
+"""Reader of raw campaigns of SimGrid's MPI calibration, in a directory or an archive, as they are.
+
+A campaign is a set of files `PREFIX_KIND.csv` of one folder, without header: function, bytes, start [s],
+duration [s]. `Recv` is a receive whose message has come; `Isend` the call alone; `PingPong` alternates
+MPI_Send and the MPI_Recv of the answer; `Iprobe` and `Test` are single polls; `Wtime` is the total of ten
+million calls. Beside them: `…breakpoints` (columns Limit, Name) and the benchmark's configuration in XML,
+with the limits of the protocols and the nominal latency and bandwidth.
+
+Source of the format: Cornebize et al., github.com/Ezibenroc/platform-calibration.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from hopcast.calibrate.series import Calls
+from hopcast.errors import InputError
+
+KINDS = ("Recv", "Isend", "PingPong", "Wtime", "Iprobe", "Test")
+WTIME_CALLS = 10_000_000
+"""Calls of MPI_Wtime in the one line of its file."""
+_RESULT = re.compile(rf"(?P<prefix>.*)_(?P<kind>{'|'.join(KINDS)})\.csv")
+_SETTINGS = {
+    "eager_threshold": "eager_limit",
+    "detached_threshold": "detached_limit",
+    "expected_latency": "latency",
+    "expected_bandwidth": "bandwidth",
+}
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Measurements between two processes."""
+
+    name: str
+    """Folder and prefix of its files."""
+    calls: Mapping[str, Calls]
+    """By what they are: recv, isend, send, round_trip, iprobe, test."""
+    wtime_s: float | None = None
+    """Time of one call of MPI_Wtime."""
+    breakpoints: tuple[float, ...] = ()
+    """Breakpoints that came with the campaign, in bytes."""
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """Of eager_limit [B], detached_limit [B], latency [s], bandwidth [B/s] those that its configuration
+    names."""
+    findings: tuple[str, ...] = ()
+    """What the reader had to leave out."""
+
+    @property
+    def within_a_host(self) -> bool:
+        """True where the name says that both processes were on one host."""
+        return "loopback" in self.name
+
+
+def read(place: Path) -> list[Campaign]:
+    """All campaigns of a directory, of an archive, or of the one whose file `place` is."""
+    texts = _texts(place)
+    groups: dict[str, dict[str, str]] = {}
+    for name, text in texts.items():
+        if match := _RESULT.fullmatch(name):
+            groups.setdefault(match["prefix"], {})[match["kind"]] = text
+    if not groups:
+        wanted = ", ".join(f"…_{kind}.csv" for kind in KINDS)
+        raise InputError(f"{place}: no campaign: none of {wanted}")
+    counts = {prefix: str(PurePosixPath(prefix).parent) for prefix in groups}
+    return [
+        _campaign(prefix, files, _beside(texts, prefix), alone=list(counts.values()).count(folder) == 1)
+        for (prefix, files), folder in zip(groups.items(), counts.values(), strict=True)
+    ]
+
+
+def choose(campaigns: Sequence[Campaign], name: str | None, place: str) -> Campaign:
+    """The campaign of that name, or the only one between hosts; two machines are never fitted as one."""
+    known = ", ".join(f"'{campaign.name}'" for campaign in campaigns)
+    if name is not None:
+        found = [campaign for campaign in campaigns if campaign.name == name]
+        if not found:
+            raise InputError(f"{place}: unknown campaign '{name}'; known: {known}")
+        return found[0]
+    found = [campaign for campaign in campaigns if not campaign.within_a_host] or list(campaigns)
+    if len(found) > 1:
+        raise InputError(
+            f"{place}: {len(found)} campaigns, which may be of different machines or conditions, and one is "
+            f"fitted: choose with --campaign; known: {known}"
+        )
+    return found[0]
+
+
+def _texts(place: Path) -> dict[str, str]:
+    """Contents of the files of campaigns below a place, by their paths in it."""
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if file.is_file() and _is_read(file.name))
+        return {file.relative_to(place).as_posix(): file.read_text(errors="replace") for file in files}
+    if _RESULT.fullmatch(place.name):
+        return {name: text for name, text in _texts(place.parent).items() if _same_campaign(name, place)}
+    try:
+        with tarfile.open(place) as archive:
+            members = [member for member in archive if member.isfile() and _is_read(member.name)]
+            return {
+                str(PurePosixPath(member.name)): archive.extractfile(member).read().decode(errors="replace")
+                for member in members
+            }
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise InputError(
+            f"{place}: neither a directory, an archive nor a file of a campaign: {error}"
+        ) from None
+
+
+def _same_campaign(name: str, place: Path) -> bool:
+    prefix = _RESULT.fullmatch(place.name)["prefix"]
+    match = _RESULT.fullmatch(name)
+    return "/" not in name and (match is None or match["prefix"] == prefix)
+
+
+def _is_read(name: str) -> bool:
+    return name.endswith((".csv", ".xml")) or "breakpoints" in name
+
+
+def _beside(texts: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Files of a campaign's folder that are not results."""
+    folder = PurePosixPath(prefix).parent
+    return {
+        PurePosixPath(name).name: text
+        for name, text in texts.items()
+        if PurePosixPath(name).parent == folder and not _RESULT.fullmatch(name)
+    }
+
+
+def _campaign(prefix: str, files: Mapping[str, str], beside: Mapping[str, str], alone: bool) -> Campaign:
+    findings: list[str] = []
+    rows = {kind: _rows(f"{prefix}_{kind}.csv", text, findings) for kind, text in files.items()}
+    calls: dict[str, Calls] = {}
+    for kind in ("Recv", "Isend", "Iprobe", "Test"):
+        if kind in rows and len(rows[kind].seconds):
+            calls[kind.lower()] = rows[kind]
+    if "PingPong" in rows:
+        calls.update(_ping_pong(prefix, rows["PingPong"], findings))
+    wtime = rows.get("Wtime")
+    path = PurePosixPath(prefix)
+    name = str(path.parent) if alone and str(path.parent) != "." else prefix
+    settings = _settings(beside)
+    own = {
+        key: text for key, text in beside.items() if alone or path.name.split("_")[0] in key or "eth" in key
+    }
+    return Campaign(
+        name,
+        calls,
+        float(wtime.seconds[0]) / WTIME_CALLS if wtime is not None and len(wtime.seconds) else None,
+        _breakpoints(own, path.name),
+        settings,
+        tuple(findings),
+    )
+
+
+def _rows(name: str, text: str, findings: list[str]) -> Calls:
+    """Lines of a file; what a run that was cut has left at its end is dropped, with a finding."""
+    lines = text.split("\n")
+    complete = [line for line in lines if line.count(",") == 3]
+    rest = [line for line in lines if line.strip() and line.count(",") != 3]
+    if complete and not text.endswith("\n") and len(complete[-1]) < len(complete[0]) - 8:
+        rest.append(complete.pop())
+    columns = list(zip(*(line.split(",") for line in complete), strict=True)) or [(), (), (), ()]
+    try:
+        sizes, starts, seconds = (np.array(column, dtype=float) for column in columns[1:])
+    except ValueError as error:
+        raise InputError(f"{name}: a line is not 'function,bytes,start,duration': {error}") from None
+    if rest:
+        findings.append(
+            f"{name}: {len(rest)} incomplete lines, the last '{rest[-1][:40]}': the run was cut; "
+            f"the fit takes the {len(complete)} complete ones"
+        )
+    return Calls(np.array([function.strip() for function in columns[0]]), sizes, starts, seconds)
+
+
+def _ping_pong(prefix: str, rows: Calls, findings: list[str]) -> dict[str, Calls]:
+    """Sends, and round trips: each send with the receive that follows it."""
+    sends, receives = rows.of("MPI_Send"), rows.of("MPI_Recv")
+    count = min(len(sends.seconds), len(receives.seconds))
+    if len(sends.seconds) != len(receives.seconds):
+        findings.append(
+            f"{prefix}_PingPong.csv: {len(sends.seconds)} MPI_Send and {len(receives.seconds)} "
+            f"MPI_Recv: the run "
+            f"was cut; the fit takes the first {count} of each"
+        )
+    sends, receives = sends.first(count), receives.first(count)
+    if not np.array_equal(sends.sizes, receives.sizes):
+        raise InputError(f"{prefix}_PingPong.csv: lines of MPI_Send and MPI_Recv do not alternate")
+    if not count:
+        return {}
+    return {
+        "send": sends,
+        "round_trip": Calls(sends.functions, sends.sizes, sends.starts, sends.seconds + receives.seconds),
+    }
+
+
+def _breakpoints(files: Mapping[str, str], prefix: str) -> tuple[float, ...]:
+    candidates = [name for name in files if "breakpoints" in name]
+    best = next(
+        (name for name in candidates if prefix.split("_")[0] in name), candidates[0] if candidates else None
+    )
+    if best is None:
+        return ()
+    limits = [line.split(",")[0] for line in io.StringIO(files[best]) if line[:1].isdigit()]
+    return tuple(float(limit) for limit in limits)
+
+
+def _settings(files: Mapping[str, str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, text in files.items():
+        if not name.endswith(".xml"):
+            continue
+        try:
+            root = ElementTree.fromstring(text)
+        except ElementTree.ParseError:
+            continue
+        for tag, key in _SETTINGS.items():
+            node = root.find(tag)
+            if node is not None and node.get("value"):
+                found[key] = float(node.get("value"))
+    return found

@@ -1,0 +1,59 @@
+"""A platform beside measurements: ping-pongs of every measured size are simulated on it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.series import Series
+
+
+@dataclass(frozen=True)
+class Row:
+    """Errors at the sizes of one regime."""
+
+    above: float
+    up_to: float | None
+    accuracy: Accuracy
+
+
+def ping_pong_s(platform: str, sizes: Sequence[float], *, within_a_host: bool = False) -> np.ndarray:
+    """Predicted round trips between two processes, of two hosts or of one."""
+    import hopcast
+
+    lengths = [int(size) for size in sizes]
+
+    def program(comm):
+        times = []
+        for nbytes in lengths:
+            start = comm.Wtime()
+            if comm.rank == 0:
+                comm.send(nbytes=nbytes, dest=1)
+                comm.recv(source=1)
+            else:
+                comm.recv(source=0)
+                comm.send(nbytes=nbytes, dest=0)
+            times.append(comm.Wtime() - start)
+        return times
+
+    report = hopcast.run(platform, program, 2, ppn=2 if within_a_host else 1)
+    return np.array(report.results[0])
+
+
+def check(
+    platform: str, measured: Series, breakpoints: Sequence[float], *, within_a_host: bool = False
+) -> list[Row]:
+    """Errors of the platform's round trips by regime, and over all sizes (the last row)."""
+    predicted = ping_pong_s(platform, measured.sizes, within_a_host=within_a_host)
+    edges = [0.0, *breakpoints, np.inf]
+    rows = []
+    for above, up_to in itertools.pairwise(edges):
+        inside = (measured.sizes > above) & (measured.sizes <= up_to)
+        if inside.any():
+            errors = accuracy(predicted[inside], measured.seconds[inside])
+            rows.append(Row(above, None if np.isinf(up_to) else up_to, errors))
+    return [*rows, Row(0.0, None, accuracy(predicted, measured.seconds))]

@@ -1,0 +1,249 @@
+"""From a campaign between two processes to regimes: what a message of each size costs, and whom.
+
+1. Each kind of measurement becomes one time for each size, the median of its repetitions.
+2. Breakpoints are learned for each kind (`piecewise`). Their union, with the limits of the protocols, is
+   thinned: the one whose loss costs least goes, while that lowers the sum of all objectives.
+3. In each regime, every kind gets a line a + b n, a and b not negative, by least squares of logarithms.
+
+Half a round trip is the time of a message from its send to the return of its receive. Up to the eager limit
+`MPI_Send` and a receive whose message has come are time of the processes, and the rest is the wire's:
+
+    wire = round trip / 2 − send − receive       up to the eager limit
+    wire = round trip / 2 − isend                above it: the measured receive holds the transfer itself
+
+Source: Cornebize, thesis, Université Grenoble Alpes 2021, 4.3; what it does by eye is done here by objective.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.calibrate import defects
+from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.calibrate.campaigns import Campaign
+from hopcast.calibrate.lines import Line, log_line
+from hopcast.calibrate.piecewise import ACCURACY, LEAST_POINTS, fit, learn, scatter_of
+from hopcast.calibrate.series import Series, by_size
+from hopcast.calibrate.smpi_factors import poll_s
+from hopcast.errors import InputError
+
+KINDS = ("round_trip", "send", "isend", "recv")
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A range of sizes: above `above`, up to `up_to` (None: the last)."""
+
+    above: float
+    up_to: float | None
+    lines: Mapping[str, Line]
+    """By kind; `one_way` is half a round trip."""
+    points: int
+    accuracy: Accuracy
+    """Of the one-way line beside the medians of its sizes."""
+    scatter: float
+    """Standard deviation of ln t between neighbouring sizes: no smooth curve comes closer than 0.67 of it."""
+
+
+@dataclass(frozen=True)
+class NetworkFit:
+    """Regimes of a campaign."""
+
+    campaign: str
+    regimes: tuple[Regime, ...]
+    eager_limit: float | None
+    iprobe_s: float | None
+    test_s: float | None
+    wtime_s: float | None
+    sizes: tuple[float, float]
+    """Smallest and longest message that was measured: beyond them the fit is an extrapolation."""
+    repetitions: int
+    """Median number of repetitions of a size."""
+    findings: tuple[str, ...]
+
+    def one_way_s(self, sizes: np.ndarray) -> np.ndarray:
+        """Predicted time of one message of each size."""
+        places = np.searchsorted([regime.up_to for regime in self.regimes[:-1]], sizes, side="left")
+        lines = [regime.lines["one_way"] for regime in self.regimes]
+        intercepts = np.array([line.intercept for line in lines])
+        slopes = np.array([line.slope for line in lines])
+        return intercepts[places] + slopes[places] * np.asarray(sizes, float)
+
+
+def fit_campaign(
+    campaign: Campaign,
+    *,
+    breakpoints: Sequence[float] | None = None,
+    eager_limit: float | None = None,
+    bandwidth_Bps: float | None = None,
+) -> NetworkFit:
+    """Fits a campaign; breakpoints that are not given are learned.
+
+    `bandwidth_Bps`, the link's nominal rate, shows measurements in another unit.
+    """
+    findings = list(campaign.findings)
+    if "round_trip" not in campaign.calls:
+        raise InputError(
+            f"campaign '{campaign.name}': no …_PingPong.csv: without round trips neither latency nor "
+            f"rate of the "
+            "network is known; nothing was fitted"
+        )
+    findings += defects.of_calls(campaign.calls["round_trip"], campaign.name)
+    series = {
+        kind: defects.usable(by_size(calls.sizes, calls.seconds), kind, calls.seconds, findings)
+        for kind in KINDS
+        if (calls := campaign.calls.get(kind)) is not None
+    }
+    for kind in (kind for kind in KINDS if kind not in series):
+        findings.append(f"no measurements of {kind}: its time is counted as the network's")
+    limit = eager_limit if eager_limit is not None else campaign.settings.get("eager_limit")
+    if limit is None:
+        findings.append("no eager limit is known: all sizes are taken as eager; name it with --eager-limit")
+    if breakpoints is None:
+        breakpoints = common_breakpoints(series, [] if limit is None else [limit])
+    trip = series["round_trip"]
+    one_way = Series(trip.sizes, trip.seconds / 2, trip.errors, trip.repetitions)
+    regimes = _regimes(series | {"one_way": one_way}, breakpoints, limit, findings)
+    limit = _believed_limit(regimes, limit, findings)
+    fastest = 1 / min(regime.lines["one_way"].slope for regime in regimes)
+    findings += defects.beside_nominal(fastest, bandwidth_Bps)
+    return NetworkFit(
+        campaign.name,
+        regimes,
+        limit,
+        *(poll_s(campaign.calls[kind]) if kind in campaign.calls else None for kind in ("iprobe", "test")),
+        campaign.wtime_s,
+        (float(trip.sizes.min()), float(trip.sizes.max())),
+        int(np.median(trip.repetitions)),
+        tuple(findings),
+    )
+
+
+def common_breakpoints(series: Mapping[str, Series], limits: Sequence[float]) -> list[float]:
+    """Breakpoints that all kinds share: those learned for each, with the protocols' limits, thinned."""
+    sizes = series["round_trip"].sizes
+    limits = [limit for limit in limits if sizes[0] <= limit < sizes[-1]]
+    learned = {
+        point
+        for kind in series.values()
+        for point in learn(kind.sizes, kind.seconds, errors=kind.believed_errors).breakpoints
+    }
+    rank = {point: int(np.searchsorted(sizes, point, side="right")) for point in [*learned, *limits]}
+    free = sorted(point for point in learned if all(abs(rank[point] - rank[limit]) > 1 for limit in limits))
+    misfits = {name: _Misfits(kind) for name, kind in series.items()}
+
+    def cost(points: Sequence[float]) -> float:
+        edges = [0.0, *sorted([*points, *limits]), np.inf]
+        ranges = list(itertools.pairwise(edges))
+        whole = sum(kind.of(above, up_to) for kind in misfits.values() for above, up_to in ranges)
+        return whole + (3 * len(series) + 1) * len(points) * np.log(len(sizes))
+
+    best = cost(free)
+    while free:
+        costs = [cost([other for other in free if other != point]) for point in free]
+        place = int(np.argmin(costs))
+        if costs[place] > best:
+            break
+        best = costs[place]
+        del free[place]
+    return sorted([*free, *limits])
+
+
+def _believed_limit(regimes: Sequence[Regime], limit: float | None, findings: list[str]) -> float | None:
+    """The eager limit, raised past regimes whose start-up leaves no time for a handshake of two messages."""
+    handshake = 2 * regimes[0].lines["one_way"].intercept
+    believed = limit
+    for regime in regimes:
+        start = regime.lines["one_way"].intercept
+        if (
+            believed is not None
+            and regime.up_to is not None
+            and regime.up_to > believed
+            and start < handshake
+        ):
+            believed = regime.up_to
+        elif believed is not None and (regime.up_to is None or regime.up_to > believed):
+            break
+    if believed != limit:
+        findings.append(
+            f"the eager limit of {limit:g} B is not in the times: up to {believed:g} B messages start "
+            f"sooner than a "
+            f"handshake of two messages, {1e6 * handshake:.3g} µs, would let them; the fit takes "
+            f"{believed:g} B"
+        )
+    return believed
+
+
+class _Misfits:
+    """Weighted residuals of the lines of one kind, each range computed once."""
+
+    def __init__(self, series: Series):
+        self._series = series
+        scatter = scatter_of(series.sizes, series.seconds)
+        self._weights = np.maximum(scatter, ACCURACY) ** -2.0
+        self._known: dict[tuple[int, int], float] = {}
+
+    def of(self, above: float, up_to: float) -> float:
+        """Residual of the line through the sizes in (above, up_to]."""
+        sizes = self._series.sizes
+        start, end = np.searchsorted(sizes, [above, up_to], side="right")
+        if (start, end) not in self._known:
+            part = slice(start, end)
+            line = (
+                log_line(sizes[part], self._series.seconds[part], self._weights[part])
+                if end > start
+                else None
+            )
+            self._known[start, end] = line.residual if line else 0.0
+        return self._known[start, end]
+
+
+def held_back(series: Series, breakpoints: Sequence[float] | None = None) -> tuple[Accuracy, Accuracy]:
+    """Errors at the sizes of a fit to every other size, and at the sizes between them."""
+    used = series.where(np.arange(len(series.sizes)) % 2 == 0)
+    rest = series.where(np.arange(len(series.sizes)) % 2 == 1)
+    if breakpoints is None:
+        model = learn(used.sizes, used.seconds, errors=used.believed_errors)
+    else:
+        model = fit(used.sizes, used.seconds, breakpoints)
+    return tuple(accuracy(model.at(part.sizes), part.seconds) for part in (used, rest))
+
+
+def _regimes(
+    series: Mapping[str, Series], breakpoints: Sequence[float], limit: float | None, findings: list[str]
+) -> tuple[Regime, ...]:
+    """Lines of every kind between the breakpoints; a regime whose line rises nowhere joins its neighbour."""
+    one_way = series["one_way"]
+    inner = defects.supported(one_way.sizes, breakpoints, LEAST_POINTS, findings)
+    while True:
+        edges = [0.0, *inner, np.inf]
+        regimes = [_regime(series, above, up_to) for above, up_to in itertools.pairwise(edges)]
+        flat = next(
+            (place for place, regime in enumerate(regimes) if regime.lines["one_way"].slope <= 0), None
+        )
+        if flat is None:
+            return tuple(regimes)
+        defects.no_slope(regimes[flat].above, regimes[flat].up_to, alone=len(regimes) == 1, findings=findings)
+        sides = [side for side in (flat, flat - 1) if 0 <= side < len(inner)]
+        del inner[next((side for side in sides if inner[side] != limit), sides[0])]
+
+
+def _regime(series: Mapping[str, Series], above: float, up_to: float) -> Regime:
+    inside = {kind: part.where((part.sizes > above) & (part.sizes <= up_to)) for kind, part in series.items()}
+    lines = {
+        kind: log_line(part.sizes, part.seconds) for kind, part in inside.items() if len(part.sizes) >= 2
+    }
+    one_way, part = series["one_way"], inside["one_way"]
+    scatter = scatter_of(one_way.sizes, one_way.seconds)[(one_way.sizes > above) & (one_way.sizes <= up_to)]
+    return Regime(
+        above,
+        None if np.isinf(up_to) else up_to,
+        lines,
+        len(part.sizes),
+        accuracy(lines["one_way"].at(part.sizes), part.seconds),
+        float(np.median(scatter)),
+    )

@@ -1,0 +1,41 @@
+"""Sizes and rates as people write them, into numbers."""
+
+from __future__ import annotations
+
+import re
+
+from hopcast.errors import InputError
+
+_PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_SIZE = re.compile(r"\s*(\d+\.?\d*(?:e\d+)?)\s*([kMGT]i?|Ki)?B?\s*", re.ASCII)
+_RATE = re.compile(r"\s*(\d+\.?\d*(?:e\d+)?)\s*([kMGT]i?|Ki)?B/s\s*", re.ASCII)
+
+
+def size(text: str, place: str) -> float:
+    """Bytes of a text such as "64 KiB" or "8192"."""
+    return _number(_SIZE, text, place, 'a size such as "64 KiB"')
+
+
+def rate(text: str, place: str) -> float:
+    """Bytes per second of a text such as "12.5 GB/s"."""
+    return _number(_RATE, text, place, 'a bandwidth such as "12.5 GB/s"')
+
+
+def sizes(text: str, place: str) -> list[float]:
+    """Sizes between commas, rising."""
+    found = [size(part, place) for part in text.split(",")]
+    if sorted(set(found)) != found:
+        raise InputError(f"{place}: '{text}': breakpoints rise from one to the next")
+    return found
+
+
+def _number(pattern: re.Pattern, text: str, place: str, wanted: str) -> float:
+    match = pattern.fullmatch(text)
+    if not match:
+        raise InputError(f"{place}: '{text}' is not {wanted}")
+    prefix = match[2] or ""
+    if prefix not in _PREFIXES:
+        raise InputError(
+            f"{place}: '{text}': unknown prefix '{prefix}'; known: {', '.join(filter(None, _PREFIXES))}"
+        )
+    return float(match[1]) * _PREFIXES[prefix]

@@ -1,0 +1,160 @@
+"""Laws of every regime of max-rate data: fits, the lines that show them, and regimes for a platform file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.calibrate import pair_times, rate_regimes, rates
+from hopcast.calibrate.accuracy import Accuracy, percent
+from hopcast.calibrate.pair_times import PairTimes
+from hopcast.calibrate.rates import Law
+from hopcast.errors import InputError
+
+POSTAL = "postal (1 pair)", "postal (all pairs)", "postal (1 to all)"
+
+
+@dataclass(frozen=True)
+class RegimeFit:
+    """A regime with its laws, the best of them by BIC first among equals."""
+
+    above: float
+    up_to: float | None
+    laws: dict[str, Law]
+    held_back: dict[str, Accuracy]
+    """Errors at even k of a fit to odd k; empty with one pair."""
+
+    @property
+    def best(self) -> str:
+        """The law of the least criterion."""
+        return min(self.laws, key=lambda name: self.laws[name].criterion)
+
+
+def choose(runs: Sequence[PairTimes], block: str | None, places: int) -> PairTimes:
+    """The block to fit; runs of several places are put together by their medians."""
+    names = [run.name.rpartition(", ")[2] if ", " in run.name else run.name for run in runs]
+    wanted = [run for run, name in zip(runs, names, strict=True) if block is None or name == block]
+    if not wanted:
+        raise InputError(f"unknown block '{block}'; known: {', '.join(dict.fromkeys(names))}")
+    kinds = dict.fromkeys(name for name, run in zip(names, runs, strict=True) if run in wanted)
+    if len(wanted) > places or (block is None and len(kinds) > 1 and places == 1):
+        raise InputError(
+            f"several blocks, which are not of the same kind: choose with --block: {', '.join(kinds)}"
+        )
+    if len({run.conversion for run in wanted}) > 1:
+        raise InputError("data of different formats or programs: fit them apart")
+    return wanted[0] if len(wanted) == 1 else pair_times.median(wanted)
+
+
+def fit_regimes(data: PairTimes, ends: Sequence[float] | None, models: Sequence[str]) -> list[RegimeFit]:
+    """Fits of every regime; ends that are not given are learned."""
+    if ends is None:
+        ends = rate_regimes.learn(data)
+    edges = [0.0, *ends, np.inf]
+    fits = []
+    for above, up_to in itertools.pairwise(edges):
+        part = data.where((data.sizes > above) & (data.sizes <= up_to))
+        if not len(part.seconds):
+            raise InputError(
+                f"{data.name}: no message from {above:g} B to {up_to:g} B was measured: name other regimes"
+            )
+        usable = [name for name in models if name == "postal" or part.pairs.max() > 1]
+        laws = {name: rates.fit(part, name) for name in usable}
+        held = {}
+        if part.pairs.max() > 2:
+            held = {name: rates.held_back(part, name)[1] for name in usable}
+        fits.append(RegimeFit(above, None if np.isinf(up_to) else up_to, laws, held))
+    return fits
+
+
+def postal_fits(data: PairTimes) -> dict[str, np.ndarray]:
+    """Predictions of three postal laws, from one pair, from all pairs at once, and from one to all."""
+    one, most = data.where(data.pairs == 1), data.where(data.pairs == data.pairs.max())
+    return {
+        name: rates.fit(part, "postal").at(data.pairs, data.sizes)
+        for name, part in zip(POSTAL, (one, most, data), strict=True)
+        if len(part.seconds) > 2
+    }
+
+
+def lines(fits: Sequence[RegimeFit]) -> list[str]:
+    """Screen lines."""
+    shown = []
+    for fit in fits:
+        end = (
+            f"{fit.above:,.0f} to {fit.up_to:,.0f} B"
+            if fit.up_to is not None
+            else f"above {fit.above:,.0f} B"
+        )
+        shown.append(f"{end}, {next(iter(fit.laws.values())).rows} times; best by BIC: {fit.best}")
+        for name, law in fit.laws.items():
+            values = ", ".join(_value(law, key) for key in law.values)
+            held = (
+                f"; held back: median {percent(fit.held_back[name].median)}" if name in fit.held_back else ""
+            )
+            shown.append(f"  {name:<9} {values}")
+            shown.append(f"            {law.accuracy}{held}")
+    return shown
+
+
+def findings(fits: Sequence[RegimeFit]) -> tuple[str, ...]:
+    """What the laws of all regimes do not say."""
+    return tuple(
+        f"{'up to ' + format(fit.up_to, ',.0f') + ' B' if fit.up_to else 'last regime'}, {name}: {note}"
+        for fit in fits
+        for name, law in fit.laws.items()
+        for note in law.notes
+    )
+
+
+def toml(data: PairTimes, fits: Sequence[RegimeFit]) -> str:
+    """Regimes for a platform file; the law that a platform can hold and whose criterion is least."""
+    parts = [
+        f"# Fitted by `hopcast calibrate rates` to {data.name}: up to {data.pairs.max():.0f} pairs of "
+        f"processes.",
+        f"# {data.conversion}. Times of a message hold its overheads and the network: where "
+        f"[mpi.regimes] of your",
+        "# platform have overheads and [nic] a latency, take them off `latency`.",
+    ]
+    for number, fit in enumerate(fits, 1):
+        held = [name for name in fit.laws if name != "modified"]
+        if not held:
+            raise InputError("a platform cannot hold the modified law yet: fit another with --models, too")
+        name = min(held, key=lambda law: fit.laws[law].criterion)
+        law = fit.laws[name]
+        parts += ["", f"[[mpi.regimes]]    # {name}; {law.accuracy}", f'name = "regime {number}"']
+        if fit.up_to is not None:
+            parts.append(f'up_to = "{fit.up_to:.0f} B"')
+        parts += _keys(law)
+    return "\n".join(parts) + "\n"
+
+
+_KEYS = {"s": "latency", "R_C": "process_rate", "R_Cb": "process_rate", "R_N": "nic_rate"}
+
+
+def _keys(law: Law) -> list[str]:
+    found = []
+    for name, value in law.values.items():
+        if value is None:
+            found += [f"# {note}" for note in law.notes if note.startswith(f"{name} ")]
+            continue
+        error = f"    # ± {percent(law.errors[name] / abs(value))}" if value else ""
+        if name == "R_Ci":
+            key = "further_process_rate" if value >= 0 else "further_process_loss"
+            found.append(f'{key} = "{abs(value) / 1e9:.6g} GB/s"{error}')
+        elif name == "s":
+            found.append(f'latency = "{1e6 * value:.6g} us"{error}')
+        else:
+            found.append(f'{_KEYS[name]} = "{value / 1e9:.6g} GB/s"{error}')
+    return found
+
+
+def _value(law: Law, name: str) -> str:
+    value = law.values[name]
+    if value is None:
+        return f"{name} not identified"
+    unit, scale = ("µs", 1e6) if name == "s" else ("GB/s", 1e-9)
+    return f"{name} {scale * value:.4g} ± {scale * law.errors[name]:.2g} {unit}"

@@ -1,0 +1,31 @@
+"""Measurements of any format that can be read, as campaigns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hopcast.calibrate import campaigns, tables
+from hopcast.calibrate.campaigns import Campaign
+from hopcast.errors import InputError
+
+
+def read(places: Sequence[Path], *, unit_bytes: float = 1.0, one_way: bool = False) -> list[Campaign]:
+    """Campaigns of all places; a name that two of them share is told apart by its place."""
+    found: list[Campaign] = []
+    for place in places:
+        if not place.exists():
+            raise InputError(f"{place}: no such file or directory")
+        if tables.is_table(place):
+            found += tables.read(place, unit_bytes=unit_bytes, one_way=one_way)
+            continue
+        if unit_bytes != 1 or one_way:
+            raise InputError(
+                f"{place}: --unit-bytes and --one-way are for tables: this format says both itself"
+            )
+        found += campaigns.read(place)
+    names = [campaign.name for campaign in found]
+    if len(set(names)) < len(names):
+        double = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two campaigns are named '{double}': fit one place at a time")
+    return found

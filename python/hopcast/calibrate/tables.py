@@ -1,0 +1,78 @@
+"""Reader of tables of times by size: CSV with a header, plain or compressed with xz or gzip.
+
+Columns are `size` or `msg_size` or `bytes`, `duration` or `seconds`, and, where a table holds several series,
+`experiment` (send, isend, recv, pingpong) and `cluster`. That a `pingpong` is a round trip, and that sizes
+are bytes, is an assumption, which the caller can replace.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from hopcast.calibrate.campaigns import Campaign
+from hopcast.calibrate.series import Calls
+from hopcast.errors import InputError
+
+SIZE = ("size", "msg_size", "bytes")
+DURATION = ("duration", "seconds")
+_KINDS = {"pingpong": "round_trip", "send": "send", "isend": "isend", "recv": "recv"}
+_OPENERS = {".xz": lzma.open, ".gz": gzip.open}
+
+
+def read(place: Path, *, unit_bytes: float = 1.0, one_way: bool = False) -> list[Campaign]:
+    """One campaign for each cluster of the table, or one for the whole."""
+    rows = list(_rows(place))
+    size, duration = (_column(place, rows[0], names) for names in (SIZE, DURATION))
+    groups: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for number, row in enumerate(rows, 2):
+        kind = row.get("experiment", "pingpong")
+        if kind not in _KINDS:
+            raise InputError(f"{place}:{number}: unknown experiment '{kind}'; known: {', '.join(_KINDS)}")
+        try:
+            pair = (
+                float(row[size]) * unit_bytes,
+                float(row[duration]) * (2 if one_way and kind == "pingpong" else 1),
+            )
+        except (TypeError, ValueError):
+            raise InputError(f"{place}:{number}: not a size and a duration: {list(row.values())}") from None
+        groups.setdefault(row.get("cluster", place.name), {}).setdefault(_KINDS[kind], []).append(pair)
+    return [
+        Campaign(name, {kind: _calls(kind, pairs) for kind, pairs in kinds.items()})
+        for name, kinds in groups.items()
+    ]
+
+
+def is_table(place: Path) -> bool:
+    """True for a file with a header that names a size and a duration."""
+    if not place.is_file() or ".csv" not in place.suffixes:
+        return False
+    with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
+        head = file.readline().strip().split(",")
+    return any(name in head for name in SIZE) and any(name in head for name in DURATION)
+
+
+def _rows(place: Path) -> Iterator[dict[str, str]]:
+    with _OPENERS.get(place.suffix, open)(place, "rt", errors="replace") as file:
+        rows = list(csv.DictReader(io.StringIO(file.read())))
+    if not rows:
+        raise InputError(f"{place}: a header and no line: nothing to fit")
+    return iter(rows)
+
+
+def _column(place: Path, row: dict[str, str], names: tuple[str, ...]) -> str:
+    found = [name for name in names if name in row]
+    if not found:
+        raise InputError(f"{place}: no column {' or '.join(names)}; columns: {', '.join(row)}")
+    return found[0]
+
+
+def _calls(kind: str, pairs: list[tuple[float, float]]) -> Calls:
+    sizes, seconds = (np.array(part, float) for part in zip(*pairs, strict=True))
+    return Calls(np.full(len(sizes), kind), sizes, np.zeros(len(sizes)), seconds)

@@ -1,0 +1,122 @@
+"""From a raw campaign to a platform file: a made-up machine comes back, and so does its ping-pong."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import made_up_campaign as machine
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hopcast.calibrate import campaigns, sources
+from hopcast.calibrate.network_fit import fit_campaign
+from hopcast.cli.calibrate import command
+from hopcast.errors import InputError
+
+
+def fitted(folder: Path, **options):
+    """The fit of the one campaign in a folder."""
+    (campaign,) = campaigns.read(folder)
+    return fit_campaign(campaign, **options)
+
+
+def calibrate(*arguments: object) -> str:
+    """Output of `hopcast calibrate`, standard error included."""
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_machine_comes_back(tmp_path: Path):
+    fit = fitted(machine.write(tmp_path))
+    below = machine.sizes()[machine.sizes() <= machine.LIMIT][-1]
+    assert len(fit.regimes) == 2 and below <= fit.regimes[0].up_to <= machine.LIMIT
+    assert fit.eager_limit == machine.LIMIT
+    for regime, (start, slope) in zip(fit.regimes, (machine.SHORT, machine.LONG), strict=True):
+        line = regime.lines["one_way"]
+        assert abs(line.intercept - start) < 4 * line.intercept_error
+        assert abs(line.slope - slope) < 4 * line.slope_error
+        assert regime.lines["send"].intercept == pytest.approx(machine.SEND[0], rel=0.02)
+        assert regime.accuracy.median < 0.01
+    assert (fit.iprobe_s, fit.test_s, fit.wtime_s) == pytest.approx((3e-7, 2e-7, 4e-8))
+    assert fit.findings == ()
+
+
+def test_a_platform_predicts_the_ping_pongs_that_it_was_fitted_to(tmp_path: Path):
+    data, platform, residuals = machine.write(tmp_path / "raw"), tmp_path / "m.toml", tmp_path / "r.csv"
+    calibrate("fit", data, "-o", platform, "--flop-rate", "1 Gflop/s", "--residuals", residuals)
+    checked = calibrate("check", platform, data)
+    assert "120 sizes" not in checked and f"{len(machine.sizes())} sizes" in checked
+    median = float(checked.split("median ")[1].split(" %")[0])
+    assert median < 1
+    rows = residuals.read_text().splitlines()
+    assert len(rows) == 1 + len(machine.sizes()) and rows[0].startswith("campaign,bytes,")
+    text = platform.read_text()
+    assert "half of the measured round trips; sizes are bytes" in text and "(± " in text
+    assert "messages within a host were not measured" in text
+
+
+def test_a_campaign_within_a_host_becomes_its_memory(tmp_path: Path):
+    machine.write(tmp_path / "raw" / "network")
+    near = machine.write(
+        tmp_path / "raw" / "loopback",
+        one_way=lambda n: np.where(n <= machine.LIMIT, 8e-7 + 5e-11 * n, 4e-6 + 5e-11 * n),
+    )
+    platform = tmp_path / "m.toml"
+    calibrate("fit", tmp_path / "raw", "-o", platform, "--flop-rate", "1 Gflop/s")
+    checked = calibrate("check", platform, near, "--within-a-host")
+    assert float(checked.split("median ")[1].split(" %")[0]) < 1
+    assert "unmeasured" not in platform.read_text()
+
+
+def test_archives_are_read_as_they_are(tmp_path: Path):
+    data = machine.write(tmp_path / "raw")
+    with tarfile.open(tmp_path / "raw.tar.xz", "w:xz") as archive:
+        archive.add(data, arcname="./calibration")
+    (packed,), (plain,) = campaigns.read(tmp_path / "raw.tar.xz"), campaigns.read(data)
+    assert packed.name == "calibration" and packed.settings == plain.settings
+    assert np.array_equal(packed.calls["round_trip"].seconds, plain.calls["round_trip"].seconds)
+
+
+def test_a_table_of_one_way_times_in_integers_is_what_the_flags_say(tmp_path: Path):
+    lengths = machine.sizes()
+    rows = [f"{n / 4},{t}" for n, t in zip(lengths, machine.one_way_s(lengths), strict=True)]
+    table = tmp_path / "pingpong.csv"
+    table.write_text("size,duration\n" + "\n".join(rows) + "\n")
+    (campaign,) = sources.read([table], unit_bytes=4, one_way=True)
+    fit = fit_campaign(campaign)
+    assert fit.one_way_s(lengths) == pytest.approx(machine.one_way_s(lengths), rel=1e-6)
+
+
+def test_given_breakpoints_are_taken(tmp_path: Path):
+    fit = fitted(machine.write(tmp_path), breakpoints=[100, 8192, 100_000])
+    assert [regime.up_to for regime in fit.regimes] == [100, 8192, 100_000, None]
+
+
+def test_several_campaigns_are_not_fitted_as_one(tmp_path: Path):
+    machine.write(tmp_path / "raw" / "old")
+    machine.write(tmp_path / "raw" / "new")
+    with pytest.raises(InputError, match=r"2 campaigns.*choose with --campaign; known: 'new', 'old'"):
+        calibrate("fit", tmp_path / "raw", "-o", tmp_path / "m.toml", "--flop-rate", "1 Gflop/s")
+    assert not (tmp_path / "m.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("fit", "nowhere"), "nowhere: no such file or directory"),
+        (("fit", "raw", "--campaign", "x"), "unknown campaign 'x'; known: 'machine'"),
+        (("fit", "raw", "--breakpoints", "8k,4k"), "rise from one to the next"),
+        (("fit", "raw", "--breakpoints", "given"), "no breakpoints came with it"),
+        (("fit", "raw", "--eager-limit", "8 furlongs"), "is not a size"),
+        (("fit", "raw", "--link-bandwidth", "10"), "is not a bandwidth"),
+        (("fit", "raw", "--unit-bytes", "4"), "are for tables"),
+    ],
+)
+def test_bad_arguments_name_place_and_choices(tmp_path: Path, monkeypatch, arguments, text):
+    machine.write(tmp_path / "raw")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=text):
+        calibrate(*arguments, "-o", "m.toml", "--flop-rate", "1 Gflop/s")
