@@ -1,6 +1,7 @@
 //! Spellings of units: those of the tables of `units`, and those of vendors, benchmarks and papers.
 
-use crate::units::Units;
+/// The units of a quantity: name and factor.
+pub type Units = &'static [(&'static str, f64)];
 
 /// Unit suffixes and their alternative spellings. A small b is a bit and a large one a byte, as network vendors write
 /// them.

@@ -10,7 +10,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
 use crate::unit_names::factor;
-pub use crate::unit_names::spellings;
+pub use crate::unit_names::{Units, spellings};
 
 use serde::{Deserialize, Serialize};
 
@@ -231,9 +231,6 @@ impl fmt::Display for QuantityError {
     }
 }
 impl std::error::Error for QuantityError {}
-
-/// Units of a quantity: names and factors.
-pub type Units = &'static [(&'static str, f64)];
 
 /// Units of time, in picoseconds.
 pub const TIME_UNITS: Units = &[

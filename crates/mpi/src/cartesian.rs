@@ -3,10 +3,26 @@
 //! Ranks are numbered in row-major order: the last dimension varies fastest.
 //! Source: MPI 4.0, section 8.5.
 
-use crate::operation::{CartGrid, Neighbours};
-
 /// A neighbour that is not there (MPI_PROC_NULL), in [`Neighbours`] and shifts.
 pub const NOBODY: u32 = u32::MAX;
+
+/// A Cartesian grid.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CartGrid {
+    /// Size of each dimension, 1 or more.
+    pub sizes: Vec<u32>,
+    /// Whether each dimension wraps around.
+    pub periodic: Vec<bool>,
+}
+
+/// The neighbours of one rank in a graph topology, ranks in the communicator.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Neighbours {
+    /// Who sends to this rank.
+    pub sources: Vec<u32>,
+    /// To whom this rank sends.
+    pub destinations: Vec<u32>,
+}
 
 impl CartGrid {
     /// How many ranks the grid holds; `None` if that is more than a `u32` counts, or the lists of

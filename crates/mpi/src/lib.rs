@@ -6,6 +6,7 @@
 pub mod cartesian;
 pub mod cause;
 pub mod collective;
+pub mod communicator;
 pub mod compute;
 pub mod file_system;
 pub mod group;

@@ -6,41 +6,15 @@ use engine::{Bytes, Duration, Time};
 pub use network::{NicPair, Nics};
 use serde::{Deserialize, Serialize};
 
+pub use crate::cartesian::{CartGrid, Neighbours};
 use crate::collective::Collective;
+pub use crate::communicator::CommId;
 use crate::file_system;
 use crate::group::Group;
 
 /// A process of the simulated program, numbered in the run from 0: in the world communicator, where there is one job.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rank(pub u32);
-
-/// A communicator. The number is the same on all of its members, and communicators without a common
-/// member may share one; `WORLD` and `SELF` always exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct CommId(pub u32);
-
-impl CommId {
-    /// All ranks of the job.
-    pub const WORLD: CommId = CommId(0);
-    /// The rank alone.
-    pub const SELF: CommId = CommId(1);
-    /// Not a communicator: what a split with an undefined colour gives.
-    pub const NULL: CommId = CommId(u32::MAX);
-
-    /// Set in the number of a communicator's second context.
-    const SIDE: u32 = 1 << 25;
-
-    /// Its second context, with the same members: messages in it and in the first do not match each other.
-    /// For messages that are the MPI library's own, such as those of partitioned communication.
-    pub const fn side(self) -> CommId {
-        CommId(self.0 | CommId::SIDE)
-    }
-
-    /// The communicator that a context belongs to.
-    pub(crate) const fn communicator(self) -> CommId {
-        if self.0 < 4 * CommId::SIDE { CommId(self.0 & !CommId::SIDE) } else { self }
-    }
-}
 
 /// A request of one rank. **The source chooses the number**: small and dense, unused while active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -298,24 +272,6 @@ pub struct TwoGroups {
     pub local: Group,
     /// The other one.
     pub remote: Group,
-}
-
-/// A Cartesian grid.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CartGrid {
-    /// Size of each dimension, 1 or more.
-    pub sizes: Vec<u32>,
-    /// Whether each dimension wraps around.
-    pub periodic: Vec<bool>,
-}
-
-/// The neighbours of one rank in a graph topology, ranks in the communicator.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Neighbours {
-    /// Who sends to this rank.
-    pub sources: Vec<u32>,
-    /// To whom this rank sends.
-    pub destinations: Vec<u32>,
 }
 
 /// One MPI call, or the computing between two.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use engine::Time;
 
+use crate::communicator::Communicator;
 use crate::operation::{CommId, Data, Op, Rank, Request, Tag};
-use crate::world::communicator::Communicator;
 
 /// What the operation before has given, told to the source when it is asked for the next.
 #[derive(Debug, Clone, PartialEq)]

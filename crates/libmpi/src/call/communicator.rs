@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mpi::Op;
+use mpi::communicator::Communicator as Made;
 use mpi::group::{Comparison, Group};
 use mpi::operation::CommId;
-use mpi::world::communicator::Communicator as Made;
 
 use super::attribute;
 use super::group::as_communicators;

@@ -20,8 +20,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mpi::cartesian::NOBODY;
+use mpi::communicator::{self as simulated, Topology as Simulated};
 use mpi::operation::{CartGrid, Neighbours};
-use mpi::world::communicator::{self as simulated, Topology as Simulated};
 
 use super::communicator::{self, Communicator};
 use crate::abi::UNDEFINED;

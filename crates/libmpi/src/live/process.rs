@@ -482,4 +482,4 @@ impl Process {
 }
 
 /// A communicator that the simulator has made.
-pub type Created = Option<Arc<mpi::world::communicator::Communicator>>;
+pub type Created = Option<Arc<mpi::communicator::Communicator>>;

@@ -31,7 +31,8 @@ use std::sync::Arc;
 use engine::Bytes;
 use engine::registry::Entry;
 
-use crate::operation::{CommId, Neighbours};
+use crate::cartesian::Neighbours;
+use crate::communicator::CommId;
 
 pub use cost::{Cost, Idle};
 pub use kind::Kind;

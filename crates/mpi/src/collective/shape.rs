@@ -12,7 +12,7 @@ pub struct Shape<'a> {
     /// The call.
     pub call: &'a Collective,
     /// For neighbourhood collectives: this rank's neighbours.
-    pub neighbours: Option<&'a crate::operation::Neighbours>,
+    pub neighbours: Option<&'a crate::cartesian::Neighbours>,
     /// Bytes of a segment for pipelined algorithms; 0 means that nothing is cut.
     pub segment: Bytes,
     /// Of an inter-communicator: how many of the members are in the group that comes first.

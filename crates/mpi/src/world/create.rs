@@ -13,10 +13,10 @@ use engine::Bytes;
 use engine::hash::Digest;
 
 use crate::collective::{Collective, Kind, Sizes};
+use crate::communicator::{Communicator, NASCENT, Topology, name};
 use crate::group::Group;
 use crate::operation::{CommId, NewComm, Op, Request, Start, Tag, TwoGroups};
 use crate::world::calls::Flow;
-use crate::world::communicator::{Communicator, NASCENT, Topology, name};
 use crate::world::deposit::Wish;
 use crate::world::{Context, Outcome, World, text};
 

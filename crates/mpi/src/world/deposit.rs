@@ -12,9 +12,9 @@ use std::sync::Arc;
 use engine::hash::{Digest, Map};
 use slab::Slab;
 
+use crate::communicator::{Communicator, LATER, Topology};
 use crate::group::Group;
 use crate::operation::{CommId, Neighbours, NewComm};
-use crate::world::communicator::{Communicator, LATER, Topology};
 use crate::world::create::drawn;
 use crate::world::{Letter, World};
 

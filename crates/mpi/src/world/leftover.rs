@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::communicator::name as comm_name;
 use crate::operation::{CommId, Rank};
 use crate::record::Failure;
-use crate::world::communicator::name as comm_name;
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::Process;
 use crate::world::{World, text};

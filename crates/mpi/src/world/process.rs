@@ -9,12 +9,12 @@ use network::{Arrival, NicPair};
 use slab::Slab;
 
 use crate::cause::{Causes, Path};
+use crate::communicator::Communicator;
 use crate::operation::{CommId, Data, Neighbours, Op};
 use crate::source::Status;
 use crate::world::cargo::Parcel;
 use crate::world::causes::Handshake;
 use crate::world::collective::{Awaited, Early, Instance};
-use crate::world::communicator::Communicator;
 use crate::world::matching::{Key, Lists};
 use crate::world::progress::Unanswered;
 use crate::world::request::Slot;

@@ -3,11 +3,11 @@
 use crate::collective::{Collective, Sizes};
 use engine::Bytes;
 
+use crate::communicator::name as comm_name;
 use crate::operation::{
     Access, Applied, CommId, Draining, NewComm, Op, Peer, Receive, Send, SendMode, Start, TagMatch,
     TwoGroups, Until,
 };
-use crate::world::communicator::name as comm_name;
 
 impl Op {
     /// Its MPI function.

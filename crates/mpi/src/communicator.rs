@@ -2,8 +2,38 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use crate::cartesian::{CartGrid, Neighbours};
 use crate::group::Group;
-use crate::operation::{CartGrid, CommId, Neighbours};
+
+/// Number of a communicator. It is the same on all of its members, and communicators without a common
+/// member may share one; `WORLD` and `SELF` always exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CommId(pub u32);
+
+impl CommId {
+    /// All ranks of the job.
+    pub const WORLD: CommId = CommId(0);
+    /// The rank alone.
+    pub const SELF: CommId = CommId(1);
+    /// Not a communicator: what a split with an undefined colour gives.
+    pub const NULL: CommId = CommId(u32::MAX);
+
+    /// Set in the number of a communicator's second context.
+    const SIDE: u32 = 1 << 25;
+
+    /// Its second context, with the same members: messages in it and in the first do not match each other.
+    /// For messages that are the MPI library's own, such as those of partitioned communication.
+    pub const fn side(self) -> CommId {
+        CommId(self.0 | CommId::SIDE)
+    }
+
+    /// The communicator that a context belongs to.
+    pub(crate) const fn communicator(self) -> CommId {
+        if self.0 < 4 * CommId::SIDE { CommId(self.0 & !CommId::SIDE) } else { self }
+    }
+}
 
 /// A communicator: an ordered group with contexts of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
