@@ -3,6 +3,8 @@
 mod blueprint;
 mod catalogue;
 pub mod config;
+pub mod feed;
+mod host_names;
 pub mod jobs;
 mod memory;
 pub mod observe;

@@ -2,12 +2,12 @@
 
 use engine::registry::{Arguments, Entry, find};
 use mpi::{Blocked, Failure};
+use network::Endpoint;
 use workload::pattern::{Build, PATTERNS, Setting, Steps};
 use workload::trace::{ReplayOptions, SharedSet};
 
-use crate::blueprint::Feed;
 use crate::config::{self, Disk, InputError};
-use crate::jobs::{Jobs, Placed};
+use crate::feed::{Feed, Jobs, PlacedJob};
 use crate::request::{Sources, Workload};
 use crate::run::{End, Ended, MOST_BEHIND, Stop};
 use crate::trace::{self, Flags};
@@ -21,7 +21,7 @@ pub(crate) enum Operations {
     },
     Replay(SharedSet, ReplayOptions),
     Made(Sources),
-    Jobs(Vec<(Placed, Operations)>),
+    Jobs(Vec<(PlacedJob, Operations)>),
     /// The caller brings them.
     Program,
 }
@@ -33,6 +33,15 @@ pub(crate) struct Opened {
     /// The name of each rank's host, where it was recorded.
     pub recorded: Option<Vec<String>>,
     pub warnings: Vec<String>,
+}
+
+/// A workload with its ranks in place.
+pub(crate) struct PlacedWorkload {
+    pub operations: Operations,
+    pub placement: Vec<Endpoint>,
+    pub placement_kind: String,
+    /// The jobs of a run of several.
+    pub jobs: Vec<PlacedJob>,
 }
 
 impl Opened {
@@ -159,7 +168,7 @@ impl Operations {
                 Feed::Pattern(Steps::new(pattern, setting.ranks))
             }
             Operations::Jobs(jobs) => {
-                let feed = |(job, operations): &(Placed, Operations)| {
+                let feed = |(job, operations): &(PlacedJob, Operations)| {
                     Ok((job.clone(), operations.feed()?.expect("a job brings its operations")))
                 };
                 Feed::Jobs(Jobs::new(jobs.iter().map(feed).collect::<Result<Vec<_>, InputError>>()?))

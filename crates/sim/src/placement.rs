@@ -8,7 +8,7 @@ use network::topology::grid::Grid;
 use network::{Endpoint, HostId};
 use rand_chacha::rand_core::RngCore;
 
-use crate::config::HostNames;
+use crate::host_names::HostNames;
 
 mod block;
 

@@ -11,12 +11,13 @@ use mpi::{Protocol, Source};
 use network::{Endpoint, Topology};
 use workload::trace::Replay;
 
-use crate::blueprint::{Blueprint, Feed};
+use crate::blueprint::Blueprint;
 use crate::config::{self, Disk, InputError, Override, PlacementChoice, Platform};
-use crate::jobs::{self, Machine, Placed};
+use crate::feed::{Feed, PlacedJob};
+use crate::jobs::{self, Machine};
 use crate::memory::{self, Size};
 use crate::observe::{restored, saved};
-use crate::operations::{Opened, Operations};
+use crate::operations::{Opened, Operations, PlacedWorkload};
 use crate::report::{Outcome, Title, report};
 use crate::request::{RunRequest, Workload};
 use crate::run::{
@@ -80,10 +81,10 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
         processes_per_host: request.ppn,
         topology: &*fabric.topology,
     };
-    let Settled { operations, placement, placement_kind, jobs } = match &request.workload {
+    let PlacedWorkload { operations, placement, placement_kind, jobs } = match &request.workload {
         Workload::Jobs { jobs, .. } => {
             let only = request.only.as_deref().unwrap_or_default();
-            jobs::settle(jobs, only, opened, &machine, seed)?
+            jobs::place(jobs, only, opened, &machine, seed)?
         }
         _ => alone(opened, &platform, &*fabric.topology, seed)?,
     };
@@ -144,25 +145,16 @@ fn sockets_of(platform: &Platform, placement: &[Endpoint]) -> (u16, Vec<u32>) {
     (sockets.count, placement.iter().map(socket).collect())
 }
 
-/// A workload with its ranks in place.
-pub(crate) struct Settled {
-    pub operations: Operations,
-    pub placement: Vec<Endpoint>,
-    pub placement_kind: String,
-    /// The jobs of a run of several.
-    pub jobs: Vec<Placed>,
-}
-
 /// A run of one workload.
 fn alone(
     mut opened: Vec<Opened>,
     platform: &Platform,
     topology: &dyn Topology,
     seed: u64,
-) -> Result<Settled, InputError> {
+) -> Result<PlacedWorkload, InputError> {
     let Opened { operations, ranks, recorded, .. } = opened.pop().expect("there is one workload");
     let placement = platform.place(topology, ranks, seed, recorded.as_deref())?;
-    Ok(Settled {
+    Ok(PlacedWorkload {
         operations,
         placement,
         placement_kind: platform.placement_kind().to_string(),
@@ -222,7 +214,7 @@ fn ranks(request: &RunRequest) -> Option<u32> {
 }
 
 /// What the report calls the workload: of several jobs, those that run.
-fn workload_title(request: &RunRequest, running: &[Placed]) -> String {
+fn workload_title(request: &RunRequest, running: &[PlacedJob]) -> String {
     if running.is_empty() {
         return request.workload.title();
     }

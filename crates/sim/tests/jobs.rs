@@ -5,8 +5,8 @@ mod cuts;
 use std::sync::LazyLock;
 
 use cuts::{CUTS, assert_same, is_cut};
-use sim::jobs::Job;
 use sim::report::Outcome;
+use sim::request::Job;
 use sim::request::Overrides;
 use sim::run::Unwatched;
 use sim::trace::Flags;

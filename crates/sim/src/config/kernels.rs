@@ -8,10 +8,10 @@ use mpi::compute::kernel::Noise;
 use network::Topology;
 
 use super::error::InputError;
-use super::hosts::{HostNames, expand};
 use super::platform::Platform;
 use super::read::Checked;
 use super::sections::{optional, required};
+use crate::host_names::{HostNames, expand};
 
 pub(super) const KERNELS: &[Parameter] = &[
     required(

@@ -17,9 +17,10 @@ use network::topology::{ATTACHMENTS, LinkDefaults, TOPOLOGIES};
 use network::{Endpoint, Fabric, HostParameters, LinkId, Network, Part, Topology};
 
 use super::error::{InputError, unknown};
+use super::faults;
 use super::read::Checked;
 use super::sections::{Content, section};
-use super::{HostNames, faults};
+use crate::host_names::HostNames;
 
 /// A platform file, checked.
 #[derive(Debug, Clone)]

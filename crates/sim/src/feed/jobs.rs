@@ -4,8 +4,24 @@ use engine::{Duration, Time};
 use mpi::{Completion, Issued, Op, Rank, Source};
 use workload::trace::Replay;
 
-use super::Placed;
-use crate::blueprint::Feed;
+use super::Feed;
+
+/// A job with its ranks in place.
+#[derive(Debug, Clone)]
+pub struct PlacedJob {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub workload: String,
+    /// How its ranks were placed.
+    pub placement: &'static str,
+    /// Its first rank in the run.
+    pub first: u32,
+    /// How many ranks.
+    pub ranks: u32,
+    /// When they begin.
+    pub start: Time,
+}
 
 /// The source of a run of several jobs: each rank asks that of its own job.
 pub struct Jobs(Vec<JobFeed>);
@@ -21,8 +37,8 @@ struct JobFeed {
 
 impl Jobs {
     /// Makes the feed of these jobs with their sources, in the order of their ranks.
-    pub fn new(jobs: Vec<(Placed, Feed)>) -> Jobs {
-        let feed = |(job, feed): (Placed, Feed)| JobFeed {
+    pub fn new(jobs: Vec<(PlacedJob, Feed)>) -> Jobs {
+        let feed = |(job, feed): (PlacedJob, Feed)| JobFeed {
             begun: if job.start == Time::ZERO { Vec::new() } else { vec![false; job.ranks as usize] },
             name: job.name,
             first: job.first,

@@ -1,17 +1,20 @@
 //! The report of a run: what `report.json` holds, and the tables beside it.
 
+mod jobs;
+
 use engine::{Bytes, Time};
 use mpi::Failure;
 use network::{Fabric, HostParameters};
 use serde::Serialize;
 
-use crate::jobs::{JobReport, Placed};
+use crate::feed::PlacedJob;
 use crate::observe::{
     AlgorithmUse, Balance, BusyLink, CausesReport, Contended, CriticalPath, FaultsReport, LatencyReport,
     LinkNames, NodeMemoryReport, RankTotals, StatisticsReport, Summary, Utilisation,
 };
 use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
+pub use jobs::JobReport;
 
 /// Everything that a run says about itself; its fields are the keys of `report.json`.
 #[derive(Debug, Clone, Serialize)]
@@ -220,7 +223,7 @@ pub struct Title {
     /// See `sockets`.
     pub socket_of_rank: Vec<u32>,
     /// The jobs of a run of several; none for a run of one.
-    pub jobs: Vec<Placed>,
+    pub jobs: Vec<PlacedJob>,
 }
 
 /// A finished run: the report and its tables.
@@ -328,7 +331,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
 }
 
 /// How the run failed, if it did.
-fn failure(fabric: &Fabric, ended: &Ended, jobs: &[Placed]) -> Option<FailureReport> {
+fn failure(fabric: &Fabric, ended: &Ended, jobs: &[PlacedJob]) -> Option<FailureReport> {
     Some(match &ended.end {
         End::Failed(failure) => failure_report(failure, ended.now, jobs),
         End::Gridlock { why, blocked } => FailureReport {
@@ -421,7 +424,7 @@ fn standings(ended: &Ended) -> [(&'static str, Column); 2] {
 fn jobs(ended: &Ended, title: &Title) -> Vec<JobReport> {
     let totals = ended.views.ranks.totals();
     let unfinished: Vec<u32> = ended.unfinished.iter().map(|standing| standing.rank.0).collect();
-    title.jobs.iter().map(|job| job.report(totals, &title.host_of_rank, &unfinished)).collect()
+    title.jobs.iter().map(|job| JobReport::of(job, totals, &title.host_of_rank, &unfinished)).collect()
 }
 
 fn call_totals(ended: &Ended) -> Vec<CallTotal> {
@@ -438,15 +441,15 @@ fn call_totals(ended: &Ended) -> Vec<CallTotal> {
 }
 
 /// A rank by its number, of its job where there are several.
-fn named(rank: mpi::Rank, jobs: &[Placed]) -> String {
-    let own = |job: &&Placed| (job.first..job.first + job.ranks).contains(&rank.0);
+fn named(rank: mpi::Rank, jobs: &[PlacedJob]) -> String {
+    let own = |job: &&PlacedJob| (job.first..job.first + job.ranks).contains(&rank.0);
     match jobs.iter().find(own) {
         Some(job) => format!("rank {} of job '{}'", rank.0 - job.first, job.name),
         None => format!("rank {}", rank.0),
     }
 }
 
-fn failure_report(failure: &Failure, now: Time, jobs: &[Placed]) -> FailureReport {
+fn failure_report(failure: &Failure, now: Time, jobs: &[PlacedJob]) -> FailureReport {
     let standing = |rank: mpi::Rank, call: String| StuckRank {
         rank: rank.0,
         call,

@@ -1,12 +1,16 @@
-//! Hosts for several jobs: none is shared.
+//! Several jobs in one run: programs that do not know of each other and share the network.
+//!
+//! Each job has ranks of its own, numbered from 0, a world communicator of its own, hosts of its own and a
+//! start. In the run, the ranks of the second job follow those of the first. What a job does is a recording or
+//! a pattern; its times count from its start.
 
 use engine::Time;
 use network::{Endpoint, Topology};
 
-use super::{Job, Placed};
 use crate::config::{self, Disk, InputError, Override, Platform, PlatformSource};
-use crate::operations::{Opened, Operations};
-use crate::prepare::Settled;
+use crate::feed::PlacedJob;
+use crate::operations::{Opened, Operations, PlacedWorkload};
+use crate::request::Job;
 use crate::request::Workload;
 
 /// Where jobs are placed.
@@ -45,25 +49,25 @@ pub(crate) fn open(jobs: &[Job], asked: Option<u32>, seed: u64) -> Result<Vec<Op
 }
 
 /// Places all jobs, and keeps those that run: `only` those, or all if it is empty.
-pub(crate) fn settle(
+pub(crate) fn place(
     jobs: &[Job],
     only: &[String],
     opened: Vec<Opened>,
     machine: &Machine,
     seed: u64,
-) -> Result<Settled, InputError> {
+) -> Result<PlacedWorkload, InputError> {
     if let Some(unknown) = only.iter().find(|name| jobs.iter().all(|job| job.name != **name)) {
         let known: Vec<_> = jobs.iter().map(|job| job.name.as_str()).collect();
         let reason = format!("no job is called so; known: {}", known.join(", "));
         return Err(InputError::whole(format!("--only {unknown}"), reason));
     }
-    let places = place(jobs, &opened, machine, seed)?;
+    let places = endpoints(jobs, &opened, machine, seed)?;
     let (mut placement, mut running) = (Vec::new(), Vec::new());
     for ((job, opened), (kind, endpoints)) in jobs.iter().zip(opened).zip(places) {
         if !only.is_empty() && !only.contains(&job.name) {
             continue;
         }
-        let placed = Placed {
+        let placed = PlacedJob {
             name: job.name.clone(),
             workload: job.workload.title(),
             placement: kind,
@@ -75,7 +79,7 @@ pub(crate) fn settle(
         running.push((placed, opened.operations));
     }
     let jobs = running.iter().map(|(placed, _)| placed.clone()).collect();
-    Ok(Settled {
+    Ok(PlacedWorkload {
         operations: Operations::Jobs(running),
         placement,
         placement_kind: "by job".to_string(),
@@ -85,7 +89,7 @@ pub(crate) fn settle(
 
 /// How each job is placed, and the place of each of its ranks. Jobs whose hosts are named choose first, then the
 /// others in their order.
-fn place(
+fn endpoints(
     jobs: &[Job],
     opened: &[Opened],
     machine: &Machine,
