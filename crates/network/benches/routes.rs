@@ -41,7 +41,7 @@ fn surveys() {
         let topology = support::topology(kind, text);
         let routing = support::try_routing(routings[0], "", &*topology).expect("it fits");
         let start = Instant::now();
-        let survey = network::topology::survey::survey(&network::Fabric { topology, routing });
+        let survey = network::survey::survey(&network::Fabric { topology, routing });
         println!("{kind:9} {:8} hosts survey {:6.2} s", survey.hosts, start.elapsed().as_secs_f64());
         println!("          {:?} {:?} {:?}", survey.mean_hops, survey.bisection, survey.diversity);
     }

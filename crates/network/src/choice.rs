@@ -4,7 +4,7 @@
 //! generators", OOPSLA 2014); one multiplication chain per number, where a cipher would cost more
 //! than the route.
 
-use crate::topology::HostId;
+use crate::ids::HostId;
 
 /// The numbers that `(seed, from, to, key)` names.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,8 @@
 //! A topology with the routing that was chosen for it: what a network model sees of the network.
 
-use engine::{Bandwidth, Duration};
-
-use crate::nics::NicPair;
+use crate::message::NicPair;
 use crate::routing::{Load, Routing, Sight};
-use crate::topology::{HostId, LinkId, Topology};
+use crate::topology::{HostId, Idle, LinkId, Topology};
 
 /// A network that messages can be routed over.
 pub struct Fabric {
@@ -12,15 +10,6 @@ pub struct Fabric {
     pub topology: Box<dyn Topology>,
     /// The way through them.
     pub routing: Box<dyn Routing>,
-}
-
-/// What an unloaded path offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Idle {
-    /// Sum over the links of the path.
-    pub latency: Duration,
-    /// Of the narrowest link of the path.
-    pub bandwidth: Bandwidth,
 }
 
 /// What is known of the links of a plane, under their numbers in the first.

@@ -10,11 +10,13 @@ pub mod deadlock;
 pub mod fabric;
 pub mod faults;
 pub mod host;
+pub mod ids;
 pub mod message;
 pub mod model;
 pub mod nics;
 pub mod routing;
 pub mod statistics;
+pub mod survey;
 pub mod topology;
 
 pub use cut::{Cut, Grain, Part};
@@ -23,7 +25,7 @@ pub use faults::Faults;
 pub use host::{HostParameters, Memory, MemoryRegime, Regime};
 pub use message::{
     Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Losses,
-    MOST_DELAYS, Message, Network, Shared,
+    MOST_DELAYS, Message, Network, NicPair, Shared,
 };
-pub use nics::{NicChoice, NicOrder, NicPair, Nics};
+pub use nics::{NicChoice, NicOrder, Nics};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

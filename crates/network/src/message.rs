@@ -4,7 +4,6 @@ use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
 use serde::{Deserialize, Serialize};
 
 use crate::faults::CutOff;
-use crate::nics::NicPair;
 use crate::statistics::{Options, Statistics};
 use crate::topology::{HOST_CLASSES, HostId, LinkId};
 
@@ -48,6 +47,35 @@ impl Message {
     /// Resource that it needs at its hosts.
     pub fn shared_by_hosts(&self) -> Shared {
         if self.from.host == self.to.host { Shared::Memory } else { Shared::Nic }
+    }
+
+    /// The NICs that it takes: the first ones, where hosts have no others.
+    pub(crate) fn nic_pair(&self) -> NicPair {
+        self.nics.unwrap_or(NicPair::FIRST)
+    }
+}
+
+/// The NICs of a message, each below the hosts' number of NICs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NicPair {
+    /// NIC of the source.
+    pub from: u8,
+    /// NIC of the destination.
+    pub to: u8,
+}
+
+impl NicPair {
+    /// The first NICs.
+    pub const FIRST: NicPair = NicPair { from: 0, to: 0 };
+
+    /// The same number at both ends.
+    pub fn same(nic: u8) -> NicPair {
+        NicPair { from: nic, to: nic }
+    }
+
+    /// Pair of NICs for the other direction.
+    pub fn reversed(self) -> NicPair {
+        NicPair { from: self.to, to: self.from }
     }
 }
 

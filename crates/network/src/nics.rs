@@ -37,7 +37,7 @@ use std::borrow::Cow;
 
 use engine::Duration;
 
-use crate::message::Message;
+use crate::message::{Message, NicPair};
 use crate::topology::HostId;
 
 /// The NICs of every host.
@@ -112,30 +112,6 @@ impl NicChoice {
     }
 }
 
-/// The NICs of a message, each below the hosts' number of NICs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NicPair {
-    /// NIC of the source.
-    pub from: u8,
-    /// NIC of the destination.
-    pub to: u8,
-}
-
-impl NicPair {
-    /// The first NICs.
-    pub const FIRST: NicPair = NicPair { from: 0, to: 0 };
-
-    /// The same number at both ends.
-    pub fn same(nic: u8) -> NicPair {
-        NicPair { from: nic, to: nic }
-    }
-
-    /// Pair of NICs for the other direction.
-    pub fn reversed(self) -> NicPair {
-        NicPair { from: self.to, to: self.from }
-    }
-}
-
 /// Chooses NICs.
 #[derive(Debug)]
 pub(crate) struct Chooser {
@@ -183,12 +159,5 @@ impl Chooser {
         let nic = *turn;
         *turn = if nic + 1 == self.nics.count { 0 } else { nic + 1 };
         nic
-    }
-}
-
-impl Message {
-    /// The NICs that it takes: the first ones, where hosts have no others.
-    pub(crate) fn nic_pair(&self) -> NicPair {
-        self.nics.unwrap_or(NicPair::FIRST)
     }
 }

@@ -171,7 +171,7 @@ fn a_ring_without_a_dateline_is_stuck() {
             topology: &dyn network::Topology,
             from: network::HostId,
             to: network::HostId,
-        ) -> network::fabric::Idle {
+        ) -> network::topology::Idle {
             self.0.routing.idle(topology, from, to)
         }
     }

@@ -5,8 +5,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use engine::registry::find;
-use network::fabric::Idle;
 use network::routing::{Load, ROUTINGS, Routing, Stop, Turn, Unloaded};
+use network::topology::Idle;
 use network::topology::TOPOLOGIES;
 use network::{HostId, LinkId, Node, RouterId, Topology};
 use support::{distances, topology, try_routing};

@@ -3,7 +3,7 @@
 mod support;
 
 use engine::Bandwidth;
-use network::topology::survey::{Found, Survey, survey};
+use network::survey::{Found, Survey, survey};
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{Fabric, Node, RouterId, Topology};
 use support::{distances, links, topology, try_routing};

@@ -1,7 +1,8 @@
 //! What `hopcast topology show` says of a platform's network.
 
+use network::survey::{Survey, Value as Measured, survey as survey_of};
 use network::topology::drawing::draw;
-use network::topology::survey::{ClassSurvey, Survey, Value as Measured, survey as survey_of};
+use network::topology::link_classes::ClassSurvey;
 use serde_json::{Value, json};
 
 use crate::config::{InputError, Platform};

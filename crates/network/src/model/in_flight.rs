@@ -7,10 +7,10 @@
 use engine::{Bytes, Duration, Key, Lane, Owner, Queue, Time, Token, prefetch_start};
 
 use crate::Part;
+use crate::message::NicPair;
 use crate::message::{
     Arrival, CARGO_WORDS, CROSSING_WORDS, Crossing, Endpoint, Happening, IdleTime, Message,
 };
-use crate::nics::NicPair;
 use crate::topology::HostId;
 
 /// Step that is due at a slot (or, where the model says so, at a host).

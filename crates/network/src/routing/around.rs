@@ -25,8 +25,8 @@
 use std::sync::Arc;
 
 use super::{Load, Routing, Sight, Stop, Turn};
-use crate::fabric::Idle;
 use crate::faults::{Elements, Faults};
+use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Node, Topology};
 
 /// So many other ways of the routing are tried.

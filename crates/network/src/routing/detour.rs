@@ -19,7 +19,7 @@ use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
 use super::{Load, Routing, Sight, Stop, Turn, Unloaded, decide_ahead, grid_channels};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// Number of all of them.

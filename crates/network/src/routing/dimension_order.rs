@@ -13,7 +13,7 @@ use strength_reduce::StrengthReducedU32;
 
 use super::{Build, Load, Routing, Stop, Turn, grid_channels};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::grid::{Connection, Dimension, Grid};
 use crate::topology::{HostId, LinkId, Topology};
 

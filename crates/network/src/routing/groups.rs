@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Load, Routing};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::grouped::{Aside, Grouped, Walk};
 use crate::topology::{HostId, LinkId, Topology};
 

@@ -26,7 +26,7 @@ mod valiant;
 
 use engine::registry::{Arguments, BuildError, Entry};
 
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// How loaded a link is, as far as the asking router may know: flows or bytes waiting for it.

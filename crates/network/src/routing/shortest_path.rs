@@ -21,7 +21,7 @@ use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 
 use super::{Build, Load, Routing};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::adjacency::Adjacency;
 use crate::topology::{HostId, LinkId, RouterId, Topology};
 

@@ -9,7 +9,7 @@ use strength_reduce::StrengthReducedU32;
 
 use super::{Load, Routing, Stop, Turn, Unloaded};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::fat_tree::{FatTree, Level, LevelLinks};
 use crate::topology::{HostId, LinkId, Topology};
 

@@ -14,7 +14,7 @@ use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
 use super::{Build, Load, Routing, Stop, Turn, grid_channels};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// The registry's line.

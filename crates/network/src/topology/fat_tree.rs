@@ -22,7 +22,7 @@ use super::{
     Build, Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Positions, Rates, RouterId,
     Topology,
 };
-use crate::fabric::Idle;
+use crate::topology::Idle;
 
 const LEVEL_LIST: Kind = Kind::List(&Kind::Integer(1, 1 << 20));
 

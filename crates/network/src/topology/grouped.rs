@@ -14,7 +14,7 @@ use engine::{Bandwidth, Duration};
 
 use super::{HostId, LinkId, Rates};
 use crate::choice::Choice;
-use crate::fabric::Idle;
+use crate::topology::Idle;
 
 /// Receiver of the links of a way, in order: keeps them, or only what an idle network offers on them.
 #[derive(Debug)]

@@ -16,13 +16,12 @@ pub mod grid;
 pub mod grouped;
 pub mod hypercube;
 pub mod hyperx;
+pub mod link_classes;
 pub mod mesh;
 pub mod planes;
-
 pub mod ring;
 pub mod several_nics;
 pub mod slim_fly;
-pub mod survey;
 pub mod torus;
 
 use std::ops::Range;
@@ -33,21 +32,8 @@ use engine::{Bandwidth, Duration};
 use fat_tree::FatTree;
 use grid::Grid;
 use grouped::Grouped;
-use serde::{Deserialize, Serialize};
 
-/// A host, numbered from 0.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct HostId(pub u32);
-
-/// A router (or switch), numbered from 0.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RouterId(pub u32);
-
-/// A directed link, numbered from 0: for h hosts, links `0..h` go up from the hosts to their
-/// routers, `h..2h` down to them, the rest run between routers; behind those are the links of further NICs.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct LinkId(pub u32);
-
+pub use crate::ids::{HostId, LinkId, RouterId};
 /// One end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
@@ -77,6 +63,15 @@ impl Link {
     pub fn is_between_routers(&self) -> bool {
         matches!((self.from, self.to), (Node::Router(_), Node::Router(_)))
     }
+}
+
+/// Latency and bandwidth of an unloaded path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Idle {
+    /// Latency, summed over the links of the path.
+    pub latency: Duration,
+    /// Bandwidth of the narrowest link of the path.
+    pub bandwidth: Bandwidth,
 }
 
 /// Bandwidth and latency of a kind of link where the topology's own parameters are silent

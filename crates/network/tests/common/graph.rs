@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Duration};
-use network::fabric::Idle;
 use network::routing::{Load, Routing};
 use network::topology::Formula;
+use network::topology::Idle;
 use network::topology::planes::with_planes;
 use network::topology::several_nics::with_nics;
 use network::{Fabric, HostId, Link, LinkId, Nics, Node, RouterId, Topology};

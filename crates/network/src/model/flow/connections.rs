@@ -8,9 +8,9 @@ use engine::hash::Map;
 use engine::{Duration, Time};
 
 use super::streams::NONE;
+use crate::message::NicPair;
 use crate::message::{Endpoint, Message};
 use crate::model::alone::Path;
-use crate::nics::NicPair;
 
 /// The ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -15,8 +15,8 @@ use super::transport::Transport;
 use super::waits::Waits;
 use super::{NONE, NOTHING, Packet, Step, token};
 use crate::Endpoint;
+use crate::message::NicPair;
 use crate::message::{Arrival, Happening, Losses, Message};
-use crate::nics::NicPair;
 
 /// What a transfer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

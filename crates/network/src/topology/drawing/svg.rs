@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{Layout, Line, Point, drawn_class, pair_name};
-use crate::topology::survey::{ClassSurvey, classes};
+use crate::topology::link_classes::{ClassSurvey, classes};
 use crate::topology::{HOST_CLASSES, Topology};
 
 const WIDTH: f64 = 1000.0;

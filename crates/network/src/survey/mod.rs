@@ -1,4 +1,4 @@
-//! What can be said of a network without simulating it: counts, distances, bisection, path diversity.
+//! Properties of a network that need no simulation: counts, distances, bisection, path diversity.
 //!
 //! Formulas answer where a topology has them. Otherwise the graph is searched: completely as long as
 //! that takes no more than a few hundred million steps, beyond that from a sample. Every value says
@@ -11,10 +11,11 @@ use std::fmt;
 
 use engine::{Bandwidth, Duration};
 
-use super::adjacency::Adjacency;
-use super::{HostId, LinkId, RouterId, Topology};
 use crate::Fabric;
 use crate::routing::Unloaded;
+use crate::topology::adjacency::Adjacency;
+use crate::topology::link_classes::{ClassSurvey, classes};
+use crate::topology::{HostId, RouterId};
 
 /// How a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,23 +54,6 @@ impl<T> Value<T> {
     fn known(value: T) -> Value<T> {
         Value { value, found: Found::Formula }
     }
-}
-
-/// The links of one class.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClassSurvey {
-    /// Its name, as [`super::Topology::classes`] gives it.
-    pub name: String,
-    /// How many directed links.
-    pub links: u64,
-    /// Of the narrowest link.
-    pub bandwidth_min: Bandwidth,
-    /// Of the widest link.
-    pub bandwidth_max: Bandwidth,
-    /// Of the quickest link.
-    pub latency_min: Duration,
-    /// Of the slowest link.
-    pub latency_max: Duration,
 }
 
 /// How many ways there are between two routers that have hosts.
@@ -160,30 +144,6 @@ pub fn survey(fabric: &Fabric) -> Survey {
         diversity: diversity::sample(&adjacency, WORK),
         routed: routed(fabric),
     }
-}
-
-/// The links by class, without classes that have none.
-pub fn classes(topology: &dyn Topology) -> Vec<ClassSurvey> {
-    let named = topology.classes().into_iter().map(|name| ClassSurvey {
-        name,
-        links: 0,
-        bandwidth_min: Bandwidth::INFINITE,
-        bandwidth_max: Bandwidth(0),
-        latency_min: Duration(u64::MAX),
-        latency_max: Duration::ZERO,
-    });
-    let mut classes: Vec<ClassSurvey> = named.collect();
-    for id in 0..topology.links() {
-        let link = topology.link(LinkId(id));
-        let class = &mut classes[usize::from(link.class)];
-        class.links += 1;
-        class.bandwidth_min = class.bandwidth_min.min(link.bandwidth);
-        class.bandwidth_max = class.bandwidth_max.max(link.bandwidth);
-        class.latency_min = class.latency_min.min(link.latency);
-        class.latency_max = class.latency_max.max(link.latency);
-    }
-    classes.retain(|class| class.links > 0);
-    classes
 }
 
 /// Hops between the routers of hosts, by search.
