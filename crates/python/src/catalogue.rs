@@ -1,4 +1,4 @@
-//! Catalogue of what hopcast has, without a run: registries, platforms and the format of their files.
+//! Catalogue of everything that hopcast offers without a run: registries, platforms and the format of their files.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub fn topology_survey(
     Ok(survey.map_err(crate::errors::input_error)?.to_string())
 }
 
-/// A picture of a platform's network, as SVG.
+/// Picture of a platform's network, as SVG.
 #[pyfunction]
 pub fn topology_picture(name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
     sim::picture(&load(name, &overrides)?).map_err(crate::errors::input_error)
@@ -72,28 +72,28 @@ pub fn trace_summary(py: Python<'_>, path: &str) -> PyResult<String> {
     Ok(summary.map_err(crate::errors::input_error)?.to_string())
 }
 
-/// Files of the recorded run at `path`, as it is read.
+/// Files of the recorded run at `path`, as the readers find them.
 #[pyfunction]
 pub fn trace_files(path: &str) -> PyResult<Vec<std::path::PathBuf>> {
     let files = sim::trace::files(path).map_err(crate::errors::input_error)?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// Summary of what a program that was just recorded has left in a folder, as JSON: see `sim::trace::recorded`.
+/// Summary of the recording that a program has just left in a folder, as JSON: see `sim::trace::recorded`.
 #[pyfunction]
 pub fn trace_recorded(py: Python<'_>, path: &str) -> PyResult<String> {
     let recorded = py.detach(|| sim::trace::recorded(path));
     Ok(recorded.map_err(crate::errors::input_error)?.to_string())
 }
 
-/// A time in words, such as "500 ms", in seconds; `place` is what an error names.
+/// Converts a time such as "500 ms" to seconds; errors name `place`.
 #[pyfunction]
 pub fn seconds(place: &str, text: &str) -> PyResult<f64> {
     let parsed = text.parse::<Time>().map(Time::seconds);
     parsed.map_err(|error| crate::errors::input_error(InputError::whole(place, error.to_string())))
 }
 
-/// Path of a recorded run, the folder for what is made of it, and how fast it computes operations.
+/// Path of a recorded run, folder for the result, and rate of computing for formats that count operations.
 #[derive(FromPyObject)]
 pub struct OneTask(String, String, Option<String>);
 
@@ -103,15 +103,14 @@ impl OneTask {
     }
 }
 
-/// Writes a recorded run into a folder in hopcast's own format, and says as JSON what was written: see
+/// Writes a recorded run into a folder in hopcast's own format, and returns a summary as JSON: see
 /// `sim::trace::convert`.
 #[pyfunction]
 pub fn trace_convert(py: Python<'_>, task: OneTask, tallied: Option<bool>) -> PyResult<String> {
     interruptible(py, |stop| Ok(sim::trace::convert(&task.task(), tallied, stop)?.to_string()))
 }
 
-/// Writes a larger run, which stands for a regular recorded one, and says as JSON what was written: see
-/// `sim::trace::scale`.
+/// Scales a regular recorded run to more ranks, and returns a summary as JSON: see `sim::trace::scale`.
 #[pyfunction]
 pub fn trace_scale(
     py: Python<'_>,
@@ -123,7 +122,7 @@ pub fn trace_scale(
     interruptible(py, |stop| Ok(sim::trace::scale(&task.task(), grid, &to, tallied, stop)?.to_string()))
 }
 
-/// Writes a part of a recorded run, and says as JSON what was written and cut: see `sim::trace::slice`.
+/// Writes a part of a recorded run, and returns a summary with the cut operations as JSON: see `sim::trace::slice`.
 #[pyfunction]
 pub fn trace_slice(
     py: Python<'_>,
@@ -138,10 +137,10 @@ pub fn trace_slice(
     interruptible(py, |stop| Ok(sim::trace::slice(&task.task(), &part, stop)?.to_string()))
 }
 
-/// How often signals are looked at meanwhile.
+/// Interval at which signals are checked meanwhile.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Does `work` in a thread of its own, which is told to stop when a signal raises an exception here.
+/// Runs `work` in a thread of its own, and stops it when a signal raises an exception here.
 fn interruptible(
     py: Python<'_>,
     work: impl FnOnce(&Stop) -> Result<String, InputError> + Send,
@@ -151,7 +150,7 @@ fn interruptible(
         let (over, mut ended) = std::sync::mpsc::channel::<()>();
         let stop = &stop;
         let thread = scope.spawn(move || {
-            // Closed when this thread ends, however it does.
+            // Dropped when this thread ends, in whatever way.
             let _over = over;
             work(stop)
         });
@@ -172,7 +171,7 @@ fn interruptible(
     done.map_err(crate::errors::input_error)
 }
 
-/// Hands the calls of a recorded run to `write`, some lines at a time: see `sim::trace::dump`.
+/// Passes the calls of a recorded run to `write`, some lines at a time: see `sim::trace::dump`.
 #[pyfunction]
 pub fn trace_dump(
     path: &str,
@@ -196,7 +195,7 @@ pub fn trace_dump(
     }
 }
 
-/// Findings of faults in a recorded run, as JSON: see `sim::trace::lint`.
+/// Findings in a recorded run, as JSON: see `sim::trace::lint`.
 #[pyfunction]
 pub fn trace_lint(py: Python<'_>, path: &str) -> PyResult<String> {
     let found = py.detach(|| sim::trace::lint(path));

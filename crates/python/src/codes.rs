@@ -1,4 +1,4 @@
-//! The numbers by which rank programs name operations: the first item of every operation's tuple.
+//! Numbers by which rank programs name operations: the first item of every operation's tuple.
 
 use mpi::collective::Kind;
 use mpi::operation::{SendMode, Until};
@@ -99,11 +99,11 @@ codes! {
     /// Send modes.
     READY = 3;
 
-    /// How many of several requests.
+    /// Number of requests to complete: all, any or some.
     ALL = 0;
-    /// How many of several requests.
+    /// Number of requests to complete: all, any or some.
     ANY = 1;
-    /// How many of several requests.
+    /// Number of requests to complete: all, any or some.
     SOME = 2;
 }
 
@@ -111,7 +111,7 @@ codes! {
 pub const MODES: [SendMode; 4] =
     [SendMode::Standard, SendMode::Buffered, SendMode::Synchronous, SendMode::Ready];
 
-/// How many of several requests, by code.
+/// Numbers of requests to complete, by code.
 pub const UNTILS: [Until; 3] = [Until::All, Until::Any, Until::Some];
 
 /// Collectives by code.

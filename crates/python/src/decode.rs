@@ -1,4 +1,4 @@
-//! From the tuple of an operation to `mpi::Op`.
+//! Decodes the tuple of an operation to an `mpi::Op`.
 
 use std::sync::Arc;
 
@@ -16,38 +16,38 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::codes::{self, KINDS, MODES, UNTILS};
 use crate::payloads::Payloads;
 
-/// What a rank gets when its operation has returned.
+/// Value that a rank's operation returns.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// Nothing.
     #[default]
     Nothing,
-    /// What was received.
+    /// Payload that was received.
     Payload,
-    /// What was received, and its status.
+    /// Payload that was received, and its status.
     PayloadAndStatus,
-    /// The status of a message that waits.
+    /// Status of a message that is still to be received.
     Status,
-    /// The same, or None.
+    /// Status of a message that is still to be received, or None.
     StatusIfAny,
-    /// The number of a matched message, and its status.
+    /// Number of a matched message, and its status.
     Matched,
-    /// The same, or None.
+    /// Number of a matched message and its status, or None.
     MatchedIfAny,
-    /// A list of what is complete.
+    /// List of completed requests.
     Set,
-    /// The same, or None.
+    /// List of completed requests, or None.
     SetIfAny,
-    /// A communicator's number.
+    /// Number of a communicator.
     Comm,
 }
 
-/// Reads operations; keeps what it can use again.
+/// Decodes operations; caches objects for reuse.
 #[derive(Default)]
 pub struct Decoder<'py> {
-    /// What the messages carry.
+    /// Payloads of messages.
     pub payloads: Payloads<'py>,
-    /// The list of lengths that was read last: members of a collective give equal ones.
+    /// Last list of lengths: members of a collective often pass equal ones.
     lengths: Option<Arc<[u64]>>,
 }
 
@@ -83,7 +83,7 @@ const NULL: i64 = -2;
 const MOST_TAG: i64 = i32::MAX as i64;
 
 impl<'py> Decoder<'py> {
-    /// The operation of a tuple, and what its rank is owed for it.
+    /// Decodes a tuple to an operation and the kind of its reply.
     pub fn decode(&mut self, tuple: &Bound<'py, PyTuple>) -> PyResult<(Op, Reply)> {
         let fields = Fields(tuple);
         Ok(match fields.get::<u8>(0)? {
@@ -182,7 +182,8 @@ impl<'py> Decoder<'py> {
         }))
     }
 
-    /// A number: one length for all; bytes: lengths by rank; a pair of bytes: what this rank sends and receives.
+    /// Decodes sizes. A number: one length for all; bytes: lengths by rank; a pair of bytes: lengths that this rank
+    /// sends and receives.
     fn sizes(&mut self, lengths: &Bound<'py, PyAny>) -> PyResult<Sizes> {
         if let Ok(bytes) = lengths.cast::<PyBytes>() {
             return Ok(Sizes::ByRank(self.shared_list(bytes.as_bytes())));
@@ -255,7 +256,7 @@ fn destination(rank: Option<i64>) -> PyResult<Peer> {
     }
 }
 
-/// None, or NICs and whether it is zero-copy.
+/// Decodes None, or NICs and the choice of zero-copy.
 fn via(value: Bound<'_, PyAny>) -> PyResult<Via> {
     if value.is_none() {
         return Ok(Via::PLATFORM);
@@ -294,7 +295,7 @@ fn receive_tag(tag: i64) -> PyResult<TagMatch> {
     if tag == ANY { Ok(TagMatch::Any) } else { send_tag(tag).map(TagMatch::Tag) }
 }
 
-/// Source, tag and room from field `first` on.
+/// Decodes source, tag and buffer size from field `first` on.
 fn receive(fields: &Fields, first: usize) -> PyResult<Receive> {
     let room: Option<u64> = fields.get(first + 2)?;
     Ok(Receive { capacity: Bytes(room.unwrap_or(u64::MAX)), ..probe_at(fields, first)? })

@@ -1,4 +1,4 @@
-//! Errors of `sim` as exceptions of `hopcast.errors`.
+//! Maps errors of `sim` to exceptions of `hopcast.errors`.
 
 use pyo3::PyErr;
 
@@ -11,7 +11,7 @@ pub fn input_error(error: sim::InputError) -> PyErr {
     exceptions::InputError::new_err(error.to_string())
 }
 
-/// The same, as another process of the run has told of it.
+/// Bad input that another process of the run has reported.
 pub fn told_error(text: &[u8]) -> PyErr {
     exceptions::InputError::new_err(String::from_utf8_lossy(text).into_owned())
 }

@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use super::source::Clock;
 
-    /// The numbers which Python and this crate agree on: codes of operations, wishes of a monitor.
+    /// Adds the numbers that Python and this crate agree on: codes of operations, answers of a monitor.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::run::add_to(module)?;

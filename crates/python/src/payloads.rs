@@ -1,4 +1,4 @@
-//! User data on its way: the simulator carries numbers, the objects wait here.
+//! Payloads of messages in flight: the simulator carries numbers, the objects are kept here.
 
 use mpi::operation::Data;
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ impl<'py> Payloads<'py> {
         self.held.len() as Data
     }
 
-    /// Hands over the object of a message that has been received.
+    /// Returns the object of a message that has been received.
     pub fn take(&mut self, py: Python<'py>, number: Data) -> Bound<'py, PyAny> {
         if number == 0 {
             return py.None().into_bound(py);

@@ -1,11 +1,11 @@
-//! The processes of a run: a Python object talks for this one, over a real MPI.
+//! Communication between the processes of a run, through a Python object that wraps a real MPI.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use sim::Peers;
 
-/// An object with `rank`, `count`, `exchange(list of bytes) -> list of bytes` and
-/// `share(bytes) -> list of bytes`.
+/// Python object with `rank`, `count`, `exchange(list of bytes) -> list of bytes` and `share(bytes) -> list of
+/// bytes`.
 pub struct Talker {
     object: Py<PyAny>,
     rank: u32,
@@ -13,7 +13,7 @@ pub struct Talker {
 }
 
 impl Talker {
-    /// Asks the object who it is.
+    /// Wraps `object` and reads its rank and the number of processes.
     pub fn new(object: Bound<'_, PyAny>) -> PyResult<Talker> {
         let (rank, count) = (object.getattr("rank")?.extract()?, object.getattr("count")?.extract()?);
         Ok(Talker { object: object.unbind(), rank, count })

@@ -1,4 +1,4 @@
-//! Runs: a request from Python, a report and its tables back.
+//! Runs: take a request from Python, and return a report and its tables.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use mpi::{Rank, Source};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use sim::request::{self, Spelling};
-use sim::run::Alone;
+use sim::run::SingleProcess;
 use sim::table::{Column, Table};
 use sim::{Control, InputError, Look, Monitor, Outcome, Peers, Prepared, Progress, RunRequest};
 
@@ -14,15 +14,15 @@ use crate::errors::{input_error, told_error};
 use crate::peers::Talker;
 use crate::source::Greenlets;
 
-/// Real time between two questions to Python, for which a run takes the interpreter's lock.
+/// Real time between two calls of the Python monitor, each of which takes the interpreter's lock.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
-/// A Python function that is told where the run stands, and gives a number of [`WISHES`].
+/// Monitor that calls a Python function with the progress of the run; the function returns a number of [`WISHES`].
 struct Watch {
     function: Py<PyAny>,
     ranks: u32,
     next: Option<Instant>,
-    /// What the function raised: it stops the run.
+    /// Exception that the function raised, which stops the run.
     error: Option<PyErr>,
 }
 
@@ -58,11 +58,11 @@ impl Monitor for Watch {
     }
 }
 
-/// What the function may want: the constants of the module that say so.
+/// Answers of the function: constants of the module.
 const WISHES: [(&str, Control); 3] =
     [("GO_ON", Control::Continue), ("STOP", Control::Stop), ("LOOK", Control::Look)];
 
-/// Puts the numbers of [`WISHES`] into the module.
+/// Adds the numbers of [`WISHES`] to the module.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     (0..).zip(WISHES).try_for_each(|(number, (name, _)): (u8, _)| module.add(name, number))
 }
@@ -79,7 +79,7 @@ pub fn request_schema() -> String {
     format!("{:#}", request::schema())
 }
 
-/// Says what is wrong with a request in JSON; `as_flags`: with options as the command line writes them.
+/// Checks a request in JSON; the error lists all mistakes. `as_flags`: with options as the command line spells them.
 #[pyfunction]
 pub fn check_request(request: &str, as_flags: bool) -> PyResult<()> {
     let spelling = if as_flags { Spelling::Flags } else { Spelling::Keys };
@@ -90,7 +90,8 @@ pub fn check_request(request: &str, as_flags: bool) -> PyResult<()> {
 type Ended<'py> = (String, Bound<'py, PyDict>, Option<(u32, f64, Bound<'py, PyAny>)>, Vec<Bound<'py, PyAny>>);
 
 /// Runs a request in JSON; the ranks of a rank function are those of `program`. Without one, the interpreter is free
-/// for others meanwhile. With `peers`, this is one of several processes that run it, and all but the first get `None`.
+/// for other threads meanwhile. With `peers`, this is one of several processes that run it, and all but the first get
+/// `None`.
 #[pyfunction]
 pub fn run<'py>(
     py: Python<'py>,
@@ -102,7 +103,7 @@ pub fn run<'py>(
     let request = RunRequest::from_json(request, Spelling::Keys).map_err(input_error)?;
     let mut peers: Box<dyn Peers + Send> = match peers {
         Some(object) => Box::new(Talker::new(object)?),
-        None => Box::new(Alone),
+        None => Box::new(SingleProcess),
     };
     let prepared = py.detach(|| prepare(&request, &mut *peers)).map_err(|refused| match refused {
         Refused::Here(error) => input_error(error),
@@ -125,13 +126,13 @@ pub fn run<'py>(
     outcome.map(|outcome| ended(py, outcome, greenlets)).transpose()
 }
 
-/// Why a request does not run: what is wrong here, or what another process has told of.
+/// Error in a request, found here or by another process.
 enum Refused {
     Here(InputError),
     Elsewhere(Vec<u8>),
 }
 
-/// Builds this process's share. What is wrong for one of them is wrong for all: nobody waits for who has given up.
+/// Builds this process's share. An error in one process ends all of them, so that nobody waits for it.
 fn prepare(request: &RunRequest, peers: &mut (dyn Peers + Send)) -> Result<Prepared, Refused> {
     let prepared = sim::prepare_share(request, peers);
     let told = prepared.as_ref().err().map_or(String::new(), |error| error.to_string());
@@ -143,7 +144,7 @@ fn prepare(request: &RunRequest, peers: &mut (dyn Peers + Send)) -> Result<Prepa
     }
 }
 
-/// A run that has ended, as Python takes it.
+/// Converts a run that has ended to Python objects.
 fn ended<'py>(
     py: Python<'py>,
     mut outcome: Outcome,
@@ -195,7 +196,7 @@ fn column_content<'py>(py: Python<'py>, column: &Column) -> PyResult<(&'static s
     })
 }
 
-/// The values as they lie in memory, little endian, as NumPy reads them.
+/// Bytes of the values in memory, little-endian, as NumPy reads them.
 fn bytes<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     values: &[T],

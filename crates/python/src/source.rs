@@ -13,7 +13,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::decode::{Decoder, Reply};
 
-/// Which rank runs, and its simulated time.
+/// Current rank, and its simulated time.
 #[pyclass(frozen, module = "hopcast._core")]
 #[derive(Default)]
 pub struct Clock {
@@ -27,12 +27,12 @@ impl Clock {
     fn new() -> Clock {
         Clock::default()
     }
-    /// The simulated time of the rank that runs \[s\].
+    /// Simulated time of the current rank \[s\].
     #[getter]
     fn now_s(&self) -> f64 {
         Time(self.now_ps.load(Ordering::Relaxed)).seconds()
     }
-    /// The rank that runs.
+    /// Current rank.
     #[getter]
     fn rank(&self) -> u32 {
         self.rank.load(Ordering::Relaxed)
@@ -42,17 +42,17 @@ impl Clock {
 /// A rank between two of its operations.
 #[derive(Default, Clone)]
 struct Waiting<'py> {
-    /// Switches to its greenlet; none before it begins and after it has finished.
+    /// Switches to its greenlet; `None` before it begins and after it has finished.
     switch: Option<Bound<'py, PyAny>>,
-    /// What it is owed for the operation before.
+    /// Reply to its last operation.
     reply: Reply,
 }
 
 /// An exception that left a rank function.
 pub struct RankError<'py> {
-    /// Whose.
+    /// Rank.
     pub rank: Rank,
-    /// When.
+    /// Simulated time of the exception.
     pub at: Time,
     /// The exception.
     pub error: Bound<'py, PyAny>,
@@ -66,12 +66,12 @@ pub struct Greenlets<'py> {
     clock: Bound<'py, Clock>,
     ranks: Vec<Waiting<'py>>,
     decoder: Decoder<'py>,
-    /// The exception that ended the program, if one did.
+    /// Exception that ended the program, if one did.
     pub error: Option<RankError<'py>>,
 }
 
 impl<'py> Greenlets<'py> {
-    /// The ranks of `program`: an object with `start(rank) -> greenlet`, `clock`, and `place(greenlet)`.
+    /// Creates the ranks of `program`: an object with `start(rank) -> greenlet`, `clock`, and `place(greenlet)`.
     pub fn new(program: &Bound<'py, PyAny>, ranks: u32) -> PyResult<Greenlets<'py>> {
         Ok(Greenlets {
             py: program.py(),
@@ -84,7 +84,7 @@ impl<'py> Greenlets<'py> {
         })
     }
 
-    /// The greenlets that have begun and not finished.
+    /// Greenlets that have begun and not finished.
     pub fn unfinished(&self) -> impl Iterator<Item = PyResult<Bound<'py, PyAny>>> {
         self.ranks.iter().filter_map(|rank| rank.switch.as_ref()).map(greenlet)
     }
@@ -110,7 +110,7 @@ impl<'py> Greenlets<'py> {
                     self.ranks[index].reply = reply;
                     return Ok(op);
                 }
-                // The rank's own mistake: it is raised in the rank, where the call stands.
+                // The mistake is the rank's own, so it is raised in the rank, at its call.
                 Err(mistake) => {
                     given = greenlet(&switch)?.call_method1("throw", (mistake.into_value(self.py),))?;
                 }
@@ -153,7 +153,7 @@ impl<'py> Greenlets<'py> {
     }
 }
 
-/// The greenlet whose `switch` method this is.
+/// Greenlet whose `switch` method this is.
 fn greenlet<'py>(switch: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     switch.getattr("__self__")
 }

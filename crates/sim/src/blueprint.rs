@@ -1,4 +1,4 @@
-//! Blueprint of a run: parts of its domains, and into how many it is cut.
+//! Blueprint of a run: builds its domains, any number of them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::config::{InputError, Platform};
 use crate::observe;
 use crate::run::Domain;
 
-/// A machine with its ranks in place, of which any part can be built any number of times.
+/// A machine with its ranks in place, any part of which can be built any number of times.
 pub struct Blueprint {
     /// The platform.
     pub platform: Platform,
@@ -24,7 +24,7 @@ pub struct Blueprint {
     pub fabric: Arc<Fabric>,
     /// Place of each rank.
     pub placement: Arc<[Endpoint]>,
-    /// The first rank of each job.
+    /// First rank of each job.
     pub jobs: Arc<[u32]>,
     /// Detail to keep.
     pub detail: observe::Detail,
@@ -45,7 +45,7 @@ impl Blueprint {
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
     }
 
-    /// Warning about the statistics that were asked for, if they do not hold everything.
+    /// Warning about the requested statistics, if the tables will not hold everything.
     pub fn statistics_warning(&self) -> Result<Option<String>, InputError> {
         let Some(options) = self.platform.statistics()? else { return Ok(None) };
         let (topology, channels) = (&*self.fabric.topology, self.fabric.routing.channel_count());
@@ -59,12 +59,12 @@ impl Blueprint {
         }))
     }
 
-    /// Builds all of it in one.
+    /// Builds the whole machine as one domain.
     pub fn whole(&self) -> Result<Domain, InputError> {
         self.domain(&Part::whole())
     }
 
-    /// Cuts it into up to `parts` parts, or says why it cannot be cut.
+    /// Cuts the machine into up to `parts` parts; the error says why it cannot be cut.
     pub fn cut(&self, parts: u32) -> Result<Cut, &'static str> {
         let entry = MODELS.iter().find(|entry| entry.name == self.model);
         let grain = match entry.map(|entry| entry.build.cut) {
@@ -85,7 +85,7 @@ impl Blueprint {
         Ok(cut)
     }
 
-    /// Builds those parts of `cut`, or says why they cannot run beside each other.
+    /// Builds these parts of `cut`; the error says why they cannot run side by side.
     pub fn domains(
         &self,
         cut: Cut,
@@ -101,5 +101,5 @@ impl Blueprint {
     }
 }
 
-/// More threads than that help nobody.
+/// Largest number of parts; more threads do not help.
 const MOST_PARTS: u32 = 1024;

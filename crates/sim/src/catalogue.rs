@@ -1,4 +1,4 @@
-//! The catalogue: every registry as data, for `hopcast list`, the reference pages and their tests.
+//! Catalogue of every registry as data, for `hopcast list`, the reference pages and their tests.
 
 use engine::registry::{Entry, Parameter};
 use mpi::collective::ALGORITHMS;
@@ -61,8 +61,8 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
-/// Many collectives have a `ring`: algorithms are listed as `collective/algorithm`, and also say all
-/// collectives that they do.
+/// Algorithms as `collective/algorithm`, since many collectives have a `ring`; each with all collectives that it
+/// implements.
 fn collectives() -> Vec<Value> {
     let with_kinds = |algorithm: &Entry<mpi::collective::Algorithm>| {
         let mut value = entry(algorithm);
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Property tests run over examples, and pages show them: each is TOML that says what is required and nothing else that
-    /// the entry does not know.
+    /// Property tests run over examples, and pages show them: each is TOML with all required keys and no unknown
+    /// ones.
     #[test]
     fn every_entry_has_examples_of_its_parameters() {
         fn check<B>(table: &[Entry<B>]) {
@@ -128,7 +128,7 @@ mod tests {
         check(FORMATS);
     }
 
-    /// One page per entry needs one name per entry, and a line that says what it is.
+    /// One page per entry needs one name per entry, and a summary.
     #[test]
     fn names_are_unique_within_a_registry_and_nothing_goes_without_a_summary() {
         for registry in catalogue().as_array().expect("an array") {

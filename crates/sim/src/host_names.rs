@@ -1,4 +1,4 @@
-//! What the hosts of a platform are called: `[hosts]`, for placements that name hosts.
+//! Names of a platform's hosts: `[hosts]`, for placements that name hosts.
 //!
 //! A host map is a text file. Each line names hosts and says where they are, by number or by the
 //! coordinates of their router and their slot on it (the numbers of the router's name, in order).
@@ -19,21 +19,21 @@ use std::collections::BTreeMap;
 
 use network::{HostId, RouterId, Topology};
 
-/// The names of hosts, both ways.
+/// Names of hosts, in both directions.
 #[derive(Debug, Clone, Default)]
 pub struct HostNames {
     by_name: BTreeMap<String, HostId>,
     by_host: BTreeMap<HostId, String>,
 }
 
-/// The most names that one pattern may stand for.
+/// Largest number of names that a pattern may expand to.
 const EXPANSION_MAX: usize = 1 << 24;
 
-/// The most braces in one pattern.
+/// Largest number of braces in a pattern.
 const BRACES_MAX: usize = 16;
 
 impl HostNames {
-    /// `pattern` names the hosts in order of their numbers.
+    /// Names of a `pattern`, in order of host numbers.
     pub fn of_pattern(pattern: &str, topology: &dyn Topology) -> Result<HostNames, String> {
         let mut names = HostNames::default();
         for (host, name) in expand(pattern)?.into_iter().enumerate() {
@@ -42,7 +42,7 @@ impl HostNames {
         Ok(names)
     }
 
-    /// Reads a host map; an error comes with its line, from 1.
+    /// Reads a host map; an error has its line, from 1.
     pub fn of_map(text: &str, topology: &dyn Topology) -> Result<HostNames, (u32, String)> {
         let mut names = HostNames::default();
         let mut routers = None;
@@ -65,7 +65,7 @@ impl HostNames {
         }
     }
 
-    /// The host called `name`, or an error that shows what names there are.
+    /// Host called `name`; the error shows what names there are.
     pub fn find(&self, name: &str) -> Result<HostId, String> {
         self.by_name.get(name).copied().ok_or_else(|| {
             let (first, last) = (self.by_name.keys().next(), self.by_name.keys().next_back());
@@ -81,12 +81,12 @@ impl HostNames {
         })
     }
 
-    /// What `host` is called, if it has a name.
+    /// Name of `host`, if it has one.
     pub fn name(&self, host: HostId) -> Option<&str> {
         self.by_host.get(&host).map(String::as_str)
     }
 
-    /// Whether no host has a name.
+    /// True if no host has a name.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -159,7 +159,7 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The routers by the numbers in their names: "(0,1,23)" stands at `[0, 1, 23]`.
+/// Routers by the numbers in their names: "(0,1,23)" is at `[0, 1, 23]`.
 fn routers_by_coordinates(topology: &dyn Topology) -> BTreeMap<Vec<u32>, RouterId> {
     let numbers = |name: String| {
         name.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
@@ -169,7 +169,7 @@ fn routers_by_coordinates(topology: &dyn Topology) -> BTreeMap<Vec<u32>, RouterI
         .collect()
 }
 
-/// What a text with `{1..32}`, `{00..31}`, `{9..0}` and `{a,b}` stands for, the last brace fastest.
+/// Expands a text with `{1..32}`, `{00..31}`, `{9..0}` and `{a,b}`, the last brace fastest.
 pub fn expand(pattern: &str) -> Result<Vec<String>, String> {
     if pattern.matches('{').count() > BRACES_MAX {
         return Err(format!("a line of more than {BRACES_MAX} braces is not a host map's"));
@@ -196,7 +196,7 @@ pub fn expand(pattern: &str) -> Result<Vec<String>, String> {
         .collect())
 }
 
-/// What stands in braces: `1..32`, or `a,b`.
+/// Alternatives in braces: `1..32`, or `a,b`.
 fn alternatives(inside: &str) -> Result<Vec<String>, String> {
     let Some((first, last)) = inside.split_once("..") else {
         return Ok(inside.split(',').map(str::to_string).collect());

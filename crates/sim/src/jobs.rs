@@ -1,8 +1,8 @@
-//! Several jobs in one run: programs that do not know of each other and share the network.
+//! Several jobs in one run: independent programs that share the network.
 //!
-//! Each job has ranks of its own, numbered from 0, a world communicator of its own, hosts of its own and a
-//! start. In the run, the ranks of the second job follow those of the first. What a job does is a recording or
-//! a pattern; its times count from its start.
+//! Each job has ranks of its own, numbered from 0, a world communicator of its own, hosts of its own and a start. In
+//! the run, the ranks of the second job follow those of the first. A job replays a recording or runs a pattern; its
+//! times count from its start.
 
 use engine::Time;
 use network::{Endpoint, Topology};
@@ -13,19 +13,19 @@ use crate::operations::{Opened, Operations, PlacedWorkload};
 use crate::request::Job;
 use crate::request::Workload;
 
-/// Where jobs are placed.
+/// Machine that jobs are placed on.
 pub(crate) struct Machine<'a> {
-    /// The platform as the user names it.
+    /// Platform as the user names it.
     pub name: &'a PlatformSource,
-    /// What flags lay over it.
+    /// Overrides of the platform by flags.
     pub overrides: &'a [Override],
-    /// Processes per host of jobs that do not say it themselves, if a flag does.
+    /// Processes per host from a flag, for jobs that do not set it themselves.
     pub processes_per_host: Option<u16>,
-    /// Its topology.
+    /// Topology.
     pub topology: &'a dyn Topology,
 }
 
-/// Opens what the jobs do. `asked` is a number of ranks for the whole run, which there is not.
+/// Opens the workloads of the jobs. `asked`, a number of ranks for the whole run, is refused.
 pub(crate) fn open(jobs: &[Job], asked: Option<u32>, seed: u64) -> Result<Vec<Opened>, InputError> {
     if let Some(asked) = asked {
         return Err(InputError::whole(format!("-n {asked}"), "each job has its own number of ranks"));
@@ -48,7 +48,7 @@ pub(crate) fn open(jobs: &[Job], asked: Option<u32>, seed: u64) -> Result<Vec<Op
     jobs.iter().map(open).collect()
 }
 
-/// Places all jobs, and keeps those that run: `only` those, or all if it is empty.
+/// Places all jobs, and keeps the jobs `only`, or all if it is empty.
 pub(crate) fn place(
     jobs: &[Job],
     only: &[String],
@@ -87,8 +87,8 @@ pub(crate) fn place(
     })
 }
 
-/// How each job is placed, and the place of each of its ranks. Jobs whose hosts are named choose first, then the
-/// others in their order.
+/// Placement kind of each job, and the place of each of its ranks. Jobs with named hosts choose first, then the
+/// others in order.
 fn endpoints(
     jobs: &[Job],
     opened: &[Opened],
@@ -130,22 +130,22 @@ fn endpoints(
     Ok(placed)
 }
 
-/// The platform with what `job` says of its placement.
+/// Platform with the placement of `job`.
 fn platform_for(job: &Job, machine: &Machine) -> Result<Platform, InputError> {
     let disk = Disk::new(".");
-    // A job's own placement replaces that of the platform with all that belongs to it.
+    // A job's own placement replaces the whole placement section of the platform.
     let each = job.ppn.or(machine.processes_per_host);
     let own = config::placement_overrides(job.placement.as_ref(), each, &disk)?;
     config::load_source(machine.name, &[machine.overrides, &own].concat(), &disk)
 }
 
-/// Time at which a job begins.
+/// Start of a job.
 fn start(job: &Job) -> Result<Time, InputError> {
     let time = job.start.as_deref().map_or(Ok(Time::ZERO), str::parse);
     time.map_err(|error| InputError::whole("start", error.to_string()).of_job(&job.name))
 }
 
-/// The hosts that a list such as `0-15,32,64-127:4` names, ascending; there are `hosts`.
+/// Host numbers of a list such as `0-15,32,64-127:4`, ascending, below `hosts`.
 fn hosts_of(list: &str, hosts: u32) -> Result<Vec<u32>, String> {
     let number = |word: &str| {
         let number = word.trim().parse::<u32>();

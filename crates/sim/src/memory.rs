@@ -16,7 +16,7 @@ use network::{HostId, HostParameters, Topology};
 
 use crate::config::InputError;
 
-/// The size of a run.
+/// Size of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Hosts of the platform.
@@ -25,7 +25,7 @@ pub struct Size {
     pub slots: u16,
     /// Links inside a host in the model `flow`.
     pub parts: u64,
-    /// NICs of a host.
+    /// Number of NICs of a host.
     pub nics: u8,
     /// Links of the platform, those of all NICs included.
     pub links: u64,
@@ -35,7 +35,7 @@ pub struct Size {
     pub source_per_rank: u64,
 }
 
-/// Memory of a model for each \[bytes\].
+/// Memory of a model for each element \[bytes\].
 struct Coefficients {
     model: &'static str,
     link: u64,
@@ -43,7 +43,7 @@ struct Coefficients {
     part: u64,
 }
 
-/// Memory of every model. A refusal proposes the first that fits well.
+/// Memory of every model. A refusal suggests the first one that fits easily.
 const COEFFICIENTS: &[Coefficients] = &[
     // A station with three times, and a memory with one.
     Coefficients { model: "loggp", link: 0, host: 32, part: 0 },
@@ -53,7 +53,7 @@ const COEFFICIENTS: &[Coefficients] = &[
     // A link with its buffers and credits.
     Coefficients { model: "packet", link: 150, host: 8, part: 0 },
     Coefficients { model: "infinite", link: 0, host: 0, part: 0 },
-    // A link with its flows, and what it has carried; those inside hosts have no record of that.
+    // A link with its flows and its counters; links inside hosts have no counters.
     Coefficients { model: "flow", link: 150, host: 0, part: 112 },
 ];
 
@@ -63,7 +63,7 @@ const PER_RANK: u64 = 1_000;
 pub const PER_PROGRAM: u64 = 7_000;
 
 impl Size {
-    /// The size of a run of `ranks` ranks on `topology`.
+    /// Size of a run of `ranks` ranks on `topology`.
     pub fn of(topology: &dyn Topology, hosts: &HostParameters, ranks: u32, source_per_rank: u64) -> Size {
         Size {
             hosts: topology.hosts(),
@@ -81,15 +81,15 @@ impl Size {
         }
     }
 
-    /// The least that the run needs in `model` \[bytes\].
+    /// Lower bound of the memory that the run needs in `model` \[bytes\].
     fn least(&self, model: &str) -> u64 {
         let ranks = u64::from(self.ranks) * (PER_RANK + self.source_per_rank);
         let Some(each) = COEFFICIENTS.iter().find(|each| each.model == model) else { return ranks };
         ranks + self.links * each.link + u64::from(self.hosts) * (each.host + self.parts * each.part)
     }
 
-    /// Refuses what does not fit into `memory` \[bytes\] in `model`, or cannot be numbered. `platform` is
-    /// what an error is about.
+    /// Refuses a run that does not fit into `memory` \[bytes\] in `model`, or whose elements cannot be numbered.
+    /// Errors are about `platform`.
     pub fn check(&self, model: &str, memory: u64, platform: &str) -> Result<(), InputError> {
         let Size { hosts, links, ranks, slots, nics, .. } = *self;
         let least = self.least(model);
@@ -121,8 +121,8 @@ impl Size {
     }
 }
 
-/// The memory that this process may use \[bytes\]: the machine's, or less where its control group says so;
-/// without a limit where the system does not tell.
+/// Memory that this process may use \[bytes\]: that of the machine, or less by its control group; no limit if the
+/// system does not tell.
 pub fn machine() -> u64 {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let meminfo = read("/proc/meminfo");
@@ -133,7 +133,7 @@ pub fn machine() -> u64 {
     limits.chain(total.map(|kib| kib * 1024)).min().unwrap_or(u64::MAX)
 }
 
-/// `bytes` as GiB, or TiB.
+/// Formats `bytes` as GiB or TiB.
 fn amount(bytes: u64) -> String {
     let gib = bytes as f64 / (1_u64 << 30) as f64;
     if gib < 1024.0 { format!("{gib:.1} GiB") } else { format!("{:.1} TiB", gib / 1024.0) }
@@ -203,13 +203,14 @@ mod tests {
         1024 * line.split_whitespace().next().unwrap().parse::<u64>().unwrap()
     }
 
-    /// The flow model takes what is estimated for its links, by what the process holds before and after it is built: on a
-    /// crossbar whose processes have ways to one NIC or to two, copies of their own, or both.
+    /// The flow model uses the estimated memory for its links, measured before and after it is built: on a crossbar
+    /// whose processes have links to one NIC or to two, copies of their own, or both.
     #[test]
     fn the_flow_model_takes_what_is_estimated() {
-        // All are kept: memory that one gives back would serve the next unseen.
+        // All models are kept: memory that one frees would serve the next one unnoticed.
         let mut models = Vec::new();
-        // NICs carry more than the way of a process, or less, and a copy more than half of the memory, or all.
+        // NICs are faster or slower than the link of a process, and a copy uses more than half of the memory's rate,
+        // or all of it.
         for (set, parts) in [
             (["nic.count=1", "nic.bandwidth=25 GB/s", "host.memory.bandwidth=9 GB/s"], 3 * 48 + 1),
             (["nic.count=2", "nic.bandwidth=25 GB/s", "host.memory.bandwidth=10 GB/s"], 4 * 48 + 1),
@@ -228,7 +229,7 @@ mod tests {
             let size = Size::of(&*platform.topology().unwrap(), &hosts, 0, 0);
             assert_eq!(size.parts, parts);
             let estimate = size.least("flow");
-            // Pages are counted, and what other tests take or give back meanwhile: so it is tried again.
+            // Resident pages are counted, and other tests allocate meanwhile, so several attempts are made.
             let taken = (0..8).map(|_| {
                 let (fabric, hosts, before) = (fabric.clone(), hosts.clone(), resident());
                 models.push(platform.model("flow", 1, fabric, hosts, &Part::whole()).unwrap());

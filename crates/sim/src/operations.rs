@@ -1,4 +1,4 @@
-//! From a workload in words to the operations of its ranks.
+//! Opens workloads, and makes the operations of their ranks.
 
 use engine::registry::{Arguments, Entry, find};
 use mpi::{Blocked, Failure};
@@ -12,7 +12,7 @@ use crate::request::{Sources, Workload};
 use crate::run::{End, Ended, MOST_BEHIND, Stop};
 use crate::trace::{self, Flags};
 
-/// Where the operations come from.
+/// Source of the operations.
 pub(crate) enum Operations {
     Pattern {
         build: Build,
@@ -22,15 +22,15 @@ pub(crate) enum Operations {
     Replay(SharedSet, ReplayOptions),
     Made(Sources),
     Jobs(Vec<(PlacedJob, Operations)>),
-    /// The caller brings them.
+    /// A program whose operations the caller provides.
     Program,
 }
 
-/// A workload that has been looked at: a recording is open, a pattern's arguments are read.
+/// A workload after its check: the recording is open, or the arguments of the pattern are read.
 pub(crate) struct Opened {
     pub operations: Operations,
     pub ranks: u32,
-    /// The name of each rank's host, where it was recorded.
+    /// Name of each rank's host in the recording.
     pub recorded: Option<Vec<String>>,
     pub warnings: Vec<String>,
 }
@@ -40,13 +40,12 @@ pub(crate) struct PlacedWorkload {
     pub operations: Operations,
     pub placement: Vec<Endpoint>,
     pub placement_kind: String,
-    /// The jobs of a run of several.
+    /// Jobs of a run of several.
     pub jobs: Vec<PlacedJob>,
 }
 
 impl Opened {
-    /// Opens `workload` for so many ranks, or as many as it has itself.
-    /// `replay` says how it is replayed, if it was recorded.
+    /// Opens `workload` for `ranks` ranks, or for its own number. `replay` has the options of a recording's replay.
     pub fn of(
         workload: &Workload,
         replay: &Flags,
@@ -55,7 +54,7 @@ impl Opened {
     ) -> Result<Opened, InputError> {
         let recording = match workload {
             Workload::Trace { path } => Some(trace::open(path)?),
-            // A name that is none matters more than what else is missing.
+            // An unknown name matters more than missing ranks.
             Workload::Pattern { name, .. } => pattern(name).map(|_| None)?,
             Workload::Function { .. }
             | Workload::Compiled { .. }
@@ -73,7 +72,7 @@ impl Opened {
     }
 }
 
-/// How many ranks: what the user says, and what a recording has.
+/// Number of ranks, from the user and the recording, which must agree.
 fn ranks(asked: Option<u32>, recording: Option<&SharedSet>) -> Result<u32, InputError> {
     match (asked, recording.map(|recording| recording.ranks())) {
         (Some(0), _) => Err(InputError::whole("-n 0", "a run has at least one rank")),
@@ -87,7 +86,7 @@ fn ranks(asked: Option<u32>, recording: Option<&SharedSet>) -> Result<u32, Input
     }
 }
 
-/// The pattern `name`; who writes a path or a suffix means a file, which would have been found.
+/// Pattern called `name`. The error for a name with a path or suffix says that there is no such file.
 fn pattern(name: &str) -> Result<&'static Entry<Build>, InputError> {
     if name.contains(['/', '.']) {
         return Err(InputError::whole(name, "there is no such file or folder"));
@@ -117,14 +116,14 @@ fn operations(
         | Workload::Mpi4py { .. }
         | Workload::Jobs { .. } => Operations::Program,
     };
-    // What is wrong with them shows when they are made.
+    // Making the pattern checks its arguments.
     operations.feed()?;
     Ok(operations)
 }
 
 impl Operations {
-    /// A run that has come to the end of a partial recording has stopped there: its ranks are done, or wait for what was
-    /// not recorded any more.
+    /// Marks a run that has reached the end of a partial recording as stopped there: its ranks have finished, or wait
+    /// for operations that were not recorded.
     pub fn end_of_recording(&self, ended: &mut Ended) {
         let partial = |rank: &Blocked| self.is_partial(Some(rank.rank.0));
         match &mut ended.end {
@@ -139,7 +138,7 @@ impl Operations {
         ended.end = End::Stopped(Stop::Recorded);
     }
 
-    /// Whether the recording is partial that `rank` replays, or that any does.
+    /// True if the recording that `rank` replays is partial, or any recording without a `rank`.
     fn is_partial(&self, rank: Option<u32>) -> bool {
         match self {
             Operations::Replay(recording, _) => recording.is_partial(),
@@ -151,7 +150,7 @@ impl Operations {
         }
     }
 
-    /// A source for one domain; `None` where the caller brings it.
+    /// Source for one domain; `None` if the caller provides it.
     pub fn feed(&self) -> Result<Option<Feed>, InputError> {
         Ok(Some(match self {
             Operations::Program => return Ok(None),

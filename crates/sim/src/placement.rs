@@ -1,4 +1,4 @@
-//! Placement: which rank runs in which process slot of which host.
+//! Placement: the process slot and host of each rank.
 //!
 //! Adding one is an entry in [`PLACEMENTS`] and its function here.
 
@@ -12,31 +12,31 @@ use crate::host_names::HostNames;
 
 mod block;
 
-/// Ranks to be placed, and the room for them.
+/// Ranks to be placed, and the hosts for them.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// How many hosts.
+    /// Number of hosts.
     pub hosts: u32,
-    /// The coordinates of the routers, if they have any.
+    /// Coordinates of the routers, if they have any.
     pub grid: Option<&'a Grid>,
     /// Process slots of a host.
     pub processes: u16,
-    /// The run's seed, for random placements.
+    /// Seed of the run, for random placements.
     pub seed: u64,
-    /// The hosts' names; may be empty.
+    /// Names of the hosts; may be empty.
     pub names: &'a HostNames,
-    /// The name of each rank's host, where the workload was recorded.
+    /// Name of each rank's host in the recording, if there is one.
     pub recorded: Option<&'a [String]>,
-    /// The hosts to choose from, ascending; all if `None`.
+    /// Hosts to choose from, ascending; all if `None`.
     pub among: Option<&'a [u32]>,
 }
 
-/// Name in errors that no parameter of `[placement]` could help: there are too many ranks.
+/// Parameter name in errors that no parameter of `[placement]` could avoid: there are too many ranks.
 pub const RANKS: &str = "ranks";
 
-/// Gives each rank its place, in order of ranks.
+/// Computes the place of each rank, in order of ranks.
 pub type Build = fn(&Arguments, &Request) -> Result<Vec<Endpoint>, BuildError>;
 
 const PROCESSES_PER_HOST: Parameter = Parameter {
@@ -46,7 +46,7 @@ const PROCESSES_PER_HOST: Parameter = Parameter {
     summary: "Ranks on each host before the next one is taken. Default: host.processes",
 };
 
-/// Every placement that a platform file or `--placement` can name.
+/// All placements, for platform files and `--placement`.
 pub const PLACEMENTS: &[Entry<Build>] = &[
     Entry {
         name: "linear",
@@ -128,12 +128,12 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
 ];
 
 impl Request<'_> {
-    /// How many hosts there are to choose from.
+    /// Number of hosts to choose from.
     fn choice(&self) -> u32 {
         self.among.map_or(self.hosts, |among| among.len() as u32)
     }
 
-    /// One of them, by its place among them.
+    /// Host with this index among those to choose from.
     fn host(&self, index: u32) -> HostId {
         HostId(self.among.map_or(index, |among| among[index as usize]))
     }
@@ -161,7 +161,7 @@ fn cyclic(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Bui
 }
 
 fn block(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, BuildError> {
-    // First without a box, which checks that there is room and tells how many hosts are needed.
+    // A first attempt without a box checks the number of slots, and counts the hosts needed.
     let filled = fill(arguments, request, |index| request.host(index))?;
     let needed = filled.iter().filter(|one| one.process == 0).count() as u32;
     match block::hosts(arguments, request, needed)? {
@@ -170,7 +170,7 @@ fn block(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Buil
     }
 }
 
-/// A number below `bound`, each as likely (Lemire, "Fast random integer generation in an interval", 2019).
+/// Random number below `bound`, uniform (Lemire, "Fast random integer generation in an interval", 2019).
 fn below(random: &mut Stream, bound: u64) -> u64 {
     loop {
         let product = u128::from(random.next_u64()) * u128::from(bound);
@@ -180,7 +180,7 @@ fn below(random: &mut Stream, bound: u64) -> u64 {
     }
 }
 
-/// Fills the hosts in the order that `host` gives.
+/// Fills the hosts in the order of `host`.
 fn fill(
     arguments: &Arguments,
     request: &Request,
@@ -252,7 +252,7 @@ fn file(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Build
             _ => return Err(error(format!("'{}' is not \"rank host[:slot]\"", line.trim()))),
         };
         let (host, slot) = place_in_words(place, request.names).map_err(error)?;
-        // A longer file may place more ranks than this run has.
+        // A longer file may place more ranks than the run has.
         if let Some(entry) = places.get_mut(rank as usize) {
             let endpoint = slots.take(host, slot).map_err(error)?;
             if entry.replace(endpoint).is_some() {
@@ -279,7 +279,7 @@ fn list(arguments: &Arguments, request: &Request) -> Result<Vec<Endpoint>, Build
     places.iter().enumerate().map(place).collect()
 }
 
-/// Host and slot of a place `host[:slot]`.
+/// Host and slot of a text `host[:slot]`.
 fn place_in_words(place: &str, names: &HostNames) -> Result<(HostId, Option<u16>), String> {
     let (host, slot) = match place.split_once(':') {
         Some((host, slot)) => {
@@ -295,7 +295,7 @@ fn place_in_words(place: &str, names: &HostNames) -> Result<(HostId, Option<u16>
     Ok((host, slot))
 }
 
-/// Which slots are taken.
+/// Slots that are taken.
 struct Slots<'a> {
     processes: u16,
     among: Option<&'a [u32]>,
@@ -308,7 +308,7 @@ impl<'a> Slots<'a> {
         Slots { processes: request.processes, among: request.among, taken }
     }
 
-    /// Takes `slot` of `host`, or its first free one.
+    /// Takes `slot` of `host`, or the first free one.
     fn take(&mut self, host: HostId, slot: Option<u16>) -> Result<Endpoint, String> {
         let (hosts, processes) = (self.taken.len(), self.processes);
         let taken = self

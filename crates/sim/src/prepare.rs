@@ -1,4 +1,4 @@
-//! From a request to a machine that is ready to run.
+//! Prepares a request: builds the machine that is ready to run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,19 +21,19 @@ use crate::operations::{Opened, Operations, PlacedWorkload};
 use crate::report::{Outcome, Title, report};
 use crate::request::{RunRequest, Workload};
 use crate::run::{
-    Alone, Domain, End, Ended, InWindows, Monitor, Peers, Until, domains_of, run, run_in_windows,
+    Domain, End, Ended, InWindows, Monitor, Peers, SingleProcess, Until, domains_of, run, run_in_windows,
 };
 use crate::trace;
 
-/// The model where neither the request nor the platform names one.
+/// Default model, if neither the request nor the platform names one.
 pub const DEFAULT_MODEL: &str = "flow";
 
-/// A request that has become a machine.
+/// A machine that is ready to run a request.
 pub struct Prepared {
     blueprint: Blueprint,
-    /// The domains of this process; none where another one runs all.
+    /// Domains of this process; none if another process runs all of them.
     domains: Vec<Domain>,
-    /// How many domains there are in all processes.
+    /// Number of domains in all processes.
     all: u32,
     operations: Operations,
     until: Until,
@@ -41,13 +41,12 @@ pub struct Prepared {
     kernels: Vec<Kernel>,
 }
 
-/// Builds what `request` asks for, or says what is wrong with it.
+/// Builds the machine of `request`; the error lists its mistakes.
 pub fn prepare(request: &RunRequest) -> Result<Prepared, InputError> {
-    prepare_share(request, &Alone)
+    prepare_share(request, &SingleProcess)
 }
 
-/// Builds this process's share of what `request` asks for, in all of its processes, or says what is wrong
-/// with it.
+/// Builds this process's share of `request` in a run of several processes; the error lists its mistakes.
 pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared, InputError> {
     #[expect(clippy::disallowed_methods, reason = "the time to build is part of the report")]
     let started = Instant::now();
@@ -65,7 +64,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     let per_rank = if is_program { memory::PER_PROGRAM } else { 0 };
     let fits = |topology: &dyn Topology| {
         if topology.hosts().saturating_mul(platform.host_parameters().processes.into()) < ranks {
-            // The placement says so, in better words.
+            // The placement reports this with a better message.
             return Ok(());
         }
         let size = Size::of(topology, platform.host_parameters(), ranks, per_rank);
@@ -86,7 +85,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
             let only = request.only.as_deref().unwrap_or_default();
             jobs::place(jobs, only, opened, &machine, seed)?
         }
-        _ => alone(opened, &platform, &*fabric.topology, seed)?,
+        _ => place_single(opened, &platform, &*fabric.topology, seed)?,
     };
     let host_of_rank = placement.iter().map(|endpoint| endpoint.host.0).collect();
     let (sockets, socket_of_rank) = sockets_of(&platform, &placement);
@@ -120,7 +119,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     Ok(Prepared { blueprint, domains, all, operations, until, title, kernels })
 }
 
-/// Ranks of all workloads of the run together.
+/// Total number of ranks of all workloads.
 fn ranks_of_all(opened: &[Opened]) -> Result<u32, InputError> {
     let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
     u32::try_from(ranks).map_err(|_| {
@@ -138,15 +137,15 @@ fn warnings_of(opened: &[Opened], platform: &Platform, model: &str) -> Vec<Strin
     warnings
 }
 
-/// Sockets of a host, and the socket on its host of each rank in these places.
+/// Number of sockets of a host, and the socket on its host of each rank in these places.
 fn sockets_of(platform: &Platform, placement: &[Endpoint]) -> (u16, Vec<u32>) {
     let (sockets, slots) = (platform.processor().sockets, platform.host_parameters().processes);
     let socket = |endpoint: &Endpoint| u32::from(sockets.of_slot(endpoint.process, slots));
     (sockets.count, placement.iter().map(socket).collect())
 }
 
-/// A run of one workload.
-fn alone(
+/// Places a run of one workload.
+fn place_single(
     mut opened: Vec<Opened>,
     platform: &Platform,
     topology: &dyn Topology,
@@ -162,8 +161,8 @@ fn alone(
     })
 }
 
-/// One domain for each thread of each process, where the run can be cut: those of this process, and how many
-/// there are. A warning says where it cannot; the first process runs it then.
+/// Domains of this process, and the number of all: one for each thread of each process, if the run can be cut. If
+/// not, the first process runs it, with a warning.
 fn domains(
     request: &RunRequest,
     blueprint: &Blueprint,
@@ -199,13 +198,13 @@ fn domains(
     Ok((if me == 0 { vec![blueprint.whole()?] } else { Vec::new() }, 1))
 }
 
-/// Time at which the run ends, if one is asked for.
+/// Requested end of the run, if there is one.
 fn stop_at(request: &RunRequest) -> Result<Option<Time>, InputError> {
     let time = request.stop_at.as_deref().map(str::parse).transpose();
     time.map_err(|error: QuantityError| InputError::whole("stop_at", error.to_string()))
 }
 
-/// Ranks that are asked for: as many as a placement lists, where no number is.
+/// Requested number of ranks: the length of a list of places, if no number is given.
 fn ranks(request: &RunRequest) -> Option<u32> {
     request.ranks.or(match &request.placement {
         Some(PlacementChoice::Listed(places)) => Some(places.len() as u32),
@@ -213,7 +212,7 @@ fn ranks(request: &RunRequest) -> Option<u32> {
     })
 }
 
-/// What the report calls the workload: of several jobs, those that run.
+/// Workload's name in the report, from the jobs that run if there are several.
 fn workload_title(request: &RunRequest, running: &[PlacedJob]) -> String {
     if running.is_empty() {
         return request.workload.title();
@@ -221,7 +220,7 @@ fn workload_title(request: &RunRequest, running: &[PlacedJob]) -> String {
     running.iter().map(|job| job.name.as_str()).collect::<Vec<_>>().join(" + ")
 }
 
-/// The request's own flags are overrides of the platform like any other.
+/// Overrides of the platform, with the request's own flags among them.
 fn overrides(request: &RunRequest) -> Result<Vec<Override>, InputError> {
     let set = request.set.iter().flat_map(|set| &set.0);
     let mut overrides: Vec<_> = set.map(|(key, value)| Override::set(key, value)).collect();
@@ -235,7 +234,7 @@ fn overrides(request: &RunRequest) -> Result<Vec<Override>, InputError> {
 }
 
 impl Prepared {
-    /// The host of each rank.
+    /// Host of each rank.
     pub fn host_of_rank(&self) -> &[u32] {
         &self.title.host_of_rank
     }
@@ -245,17 +244,17 @@ impl Prepared {
         self.title.sockets
     }
 
-    /// The socket of each rank on its host.
+    /// Socket of each rank on its host.
     pub fn socket_of_rank(&self) -> &[u32] {
         &self.title.socket_of_rank
     }
 
-    /// How messages will be sent.
+    /// Protocol of the messages.
     pub fn protocol(&self) -> Protocol {
         self.blueprint.platform.protocol()
     }
 
-    /// How fast ranks will compute.
+    /// Processor of a process.
     pub fn processor(&self) -> Processor {
         self.blueprint.platform.processor()
     }
@@ -265,23 +264,23 @@ impl Prepared {
         *self.blueprint.platform.file_system()
     }
 
-    /// The functions of compiled programs whose time the platform's formulas give.
+    /// Functions of compiled programs whose time the platform's formulas give.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// How many ranks will run.
+    /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         self.title.host_of_rank.len() as u32
     }
 
-    /// Runs it. `program` yields the operations where the caller brings the program of the workload.
+    /// Runs the machine. `program` provides the operations of workloads that the caller runs.
     pub fn run(
         self,
         program: Option<&mut dyn Source>,
         monitor: &mut dyn Monitor,
     ) -> Result<Outcome, InputError> {
-        let outcome = self.run_share(program, monitor, &mut Alone)?;
+        let outcome = self.run_share(program, monitor, &mut SingleProcess)?;
         Ok(outcome.expect("a process by itself reports"))
     }
 
@@ -311,10 +310,10 @@ impl Prepared {
             (None, Some(program)) => run(domain, program, monitor, self.until),
             (None, None) => panic!("a program workload needs its program"),
         };
-        self.close(Some(ended), &mut feeds, &mut Alone)
+        self.close(Some(ended), &mut feeds, &mut SingleProcess)
     }
 
-    /// The report of a run that has ended, in the process that knows how.
+    /// Report of a run that has ended, in the first process.
     fn close(
         mut self,
         ended: Option<Ended>,

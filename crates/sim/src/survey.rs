@@ -1,4 +1,4 @@
-//! What `hopcast topology show` says of a platform's network.
+//! Data of `hopcast topology show` about a platform's network.
 
 use network::survey::{Survey, Value as Measured, survey as survey_of};
 use network::topology::drawing::draw;
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::config::{InputError, Platform};
 
-/// Counts, distances, bisection and path diversity of the platform's network; units end the names. What
-/// is not always known exactly is `{value, found}`, and `null` where it has no meaning or is infinite.
+/// Counts, distances, bisection and path diversity of the platform's network; units end the names. A value that is
+/// not always exact is `{value, found}`, and `null` if it has no meaning or is infinite.
 pub fn survey(platform: &Platform, seed: u64) -> Result<Value, InputError> {
     let Survey {
         hosts,
@@ -51,7 +51,7 @@ pub fn survey(platform: &Platform, seed: u64) -> Result<Value, InputError> {
     }))
 }
 
-/// A picture of the platform's network, as SVG.
+/// Picture of the platform's network, as SVG.
 pub fn picture(platform: &Platform) -> Result<String, InputError> {
     Ok(draw(&*platform.topology()?, &format!("{}: {}", platform.name(), platform.topology_kind())))
 }

@@ -1,4 +1,4 @@
-//! Tables of typed columns: what observers leave behind, and what becomes Parquet.
+//! Tables of typed columns: the results of observers, which are written as Parquet.
 
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,12 +9,12 @@ pub enum Column {
     U64(Vec<u64>),
     /// Numbers: seconds, rates.
     F64(Vec<f64>),
-    /// Words.
+    /// Texts.
     Text(Vec<String>),
 }
 
 impl Column {
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Column::U32(values) => values.len(),
@@ -23,7 +23,7 @@ impl Column {
             Column::Text(values) => values.len(),
         }
     }
-    /// No rows?
+    /// True without rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -32,14 +32,14 @@ impl Column {
 /// A named table; all columns have the same number of rows. Units end the columns' names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Its name, and its file's.
+    /// Name of the table and its file.
     pub name: &'static str,
-    /// Its columns by name.
+    /// Columns by name.
     pub columns: Vec<(&'static str, Column)>,
 }
 
 impl Table {
-    /// A table of `columns`.
+    /// Makes a table of `columns`.
     pub fn new(name: &'static str, columns: Vec<(&'static str, Column)>) -> Table {
         let rows = columns.first().map_or(0, |(_, column)| column.len());
         for (column, values) in &columns {

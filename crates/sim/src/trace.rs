@@ -1,4 +1,5 @@
-//! Recorded runs on disk: finds the files of a trace and opens them for the readers; what was recorded, as a table.
+//! Recorded runs on disk: finds the files of a trace, opens them for the readers, and gives the recorded calls as a
+//! table.
 
 mod convert;
 mod inspect;
@@ -30,8 +31,8 @@ pub use convert::{Part, Task, convert, scale, slice};
 pub use inspect::{dump, lint, recorded};
 pub use stop::Stop;
 
-/// A file that is opened for each read of a block, so that a trace of any number of ranks fits under the
-/// limit of open files.
+/// A file that is opened for each read of a block, so that a trace with any number of ranks stays below the limit of
+/// open files.
 struct OnDisk {
     path: PathBuf,
     size: u64,
@@ -46,8 +47,8 @@ impl ReadAt for OnDisk {
     }
 }
 
-/// Files of the recorded run at `path`, with their sizes: all of a folder, those of the set to which one file
-/// belongs, or those that a file lists.
+/// Files of the recorded run at `path`, with their sizes: all of a folder, those of the set that one file belongs to,
+/// or those that a file lists.
 pub fn files(path: &str) -> Result<Vec<(PathBuf, u64)>, InputError> {
     let error = |reason: String| InputError::whole(path, reason);
     let at = Path::new(path);
@@ -88,28 +89,28 @@ pub fn open(path: &str) -> Result<SharedSet, InputError> {
     })
 }
 
-/// How a user asks for a replay: the flags of the command line, `None` where they are not given.
+/// Options of a replay, as flags of the command line; `None` for those that are not given.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flags {
-    /// A name of [`MODES`]; `dependencies` if there is none.
+    /// Name of a mode in [`MODES`]; `dependencies` by default.
     pub mode: Option<String>,
     /// True if delays move the recorded starts; for the mode `timestamps`.
     pub time_shift: Option<bool>,
     /// `dependencies`, `compute`, or both with a comma; for the mode `dependencies`.
     pub ignore: Option<String>,
-    /// True if receives from any source are matched anew.
+    /// True if wildcard receives are matched anew.
     pub rematch: Option<bool>,
-    /// True if the replay is held to the logical clocks of the recorded run; that of a short one if there is none.
+    /// True if the replay is checked against the logical clocks of the recorded run; by default only for short ones.
     pub check_clocks: Option<bool>,
-    /// Count by which computing between calls is scaled instead of its time: `NAME=RATE`, or `flops`.
+    /// Count that computing between calls is derived from instead of its time: `NAME=RATE`, or `flops`.
     pub compute_by: Option<String>,
-    /// Factor of recorded computing, 0 or more; where calls start by it.
+    /// Factor of recorded computing, 0 or more, in modes whose calls start by it.
     pub compute_scale: Option<f64>,
 }
 
 impl Flags {
-    /// Options that they mean, or an error that says which cannot be.
+    /// Options of the replay; the error says which flags do not go together.
     pub fn options(&self) -> Result<ReplayOptions, InputError> {
         let wildcards = if self.rematch == Some(true) { Wildcards::Anew } else { Wildcards::Recorded };
         let check = match self.check_clocks {
@@ -122,7 +123,7 @@ impl Flags {
         Ok(ReplayOptions { mode, clocks, wildcards, check, computing, scale: self.scale(mode)? })
     }
 
-    /// The factor on computing: of a replay that has any, and goes by its recorded amount.
+    /// Factor on computing, for a replay that computes the recorded amount.
     fn scale(&self, mode: Mode) -> Result<f64, InputError> {
         let Some(scale) = self.compute_scale else { return Ok(1.0) };
         let error = |reason: String| Err(InputError::whole("--compute-scale", reason));
@@ -165,7 +166,7 @@ impl Flags {
     }
 }
 
-/// Computing by what was counted: a name and its rate, which for floating-point operations may be the platform's.
+/// Computing by a count: its name and its rate, which for floating-point operations may be the platform's.
 fn counted(text: &str) -> Result<Computing, InputError> {
     let error = |reason: String| InputError::whole(format!("--compute-by {text}"), reason);
     let (name, rate) = text.split_once('=').map_or((text, None), |(name, rate)| (name, Some(rate)));
@@ -187,11 +188,11 @@ fn counted(text: &str) -> Result<Computing, InputError> {
     }
 }
 
-/// The modes that a user names; the time shift is a flag of its own.
+/// Modes by name; the time shift is a flag of its own.
 const MODES: &[(&str, Mode)] =
     &[("dependencies", Mode::Dependencies), ("timestamps", Mode::Timestamps), ("none", Mode::None)];
 
-/// A replay without these, names with commas.
+/// Mode of a replay without these, names separated by commas.
 fn without(ignored: &str) -> Result<Mode, InputError> {
     let (mut dependencies, mut compute) = (false, false);
     for name in ignored.split(',') {
@@ -211,7 +212,7 @@ fn without(ignored: &str) -> Result<Mode, InputError> {
     })
 }
 
-/// Every MPI call of the recorded run at `path`, by rank, with the columns of the table `call_records`. The
+/// Table of every MPI call of the recorded run at `path`, by rank, with the columns of the table `call_records`. The
 /// clocks of hosts are aligned as for replay.
 pub fn recorded_calls(path: &str) -> Result<Table, InputError> {
     let recording = open(path)?;
@@ -231,8 +232,8 @@ pub fn recorded_calls(path: &str) -> Result<Table, InputError> {
     Ok(Table::new("recorded_calls", columns))
 }
 
-/// Summary of the recorded run at `path`; reads all of it. Units end the names; `not_replayable` is `null`
-/// or says why not.
+/// Summary of the recorded run at `path`; reads all of it. Units end the names; `not_replayable` is `null` or the
+/// reason.
 pub fn summary(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
@@ -268,13 +269,13 @@ pub fn summary(path: &str) -> Result<Value, InputError> {
     }))
 }
 
-/// A damaged trace is bad input.
+/// Converts the error of a damaged trace to an input error.
 pub fn input_error(error: &TraceError) -> InputError {
     let place = error.offset.map_or(String::new(), |offset| format!("byte {offset}: "));
     InputError::whole(error.file.clone(), format!("{place}{}", error.reason))
 }
 
-/// The files of a folder with their sizes, by name; links that lead nowhere are none.
+/// Files of a folder with their sizes, by name, without broken links.
 fn files_of(folder: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -289,7 +290,7 @@ fn files_of(folder: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     Ok(files)
 }
 
-/// With the files in the folder of each OTF2 anchor: `NAME.otf2` has its events in `NAME`.
+/// Adds the files in the folder of each OTF2 anchor: `NAME.otf2` has its events in `NAME`.
 fn with_events(mut files: Vec<(PathBuf, u64)>) -> io::Result<Vec<(PathBuf, u64)>> {
     let folders: Vec<PathBuf> = files
         .iter()
@@ -302,11 +303,11 @@ fn with_events(mut files: Vec<(PathBuf, u64)>) -> io::Result<Vec<(PathBuf, u64)>
     Ok(files)
 }
 
-/// A longer list of files is none \[bytes\]: it would have a hundred thousand ranks.
+/// Largest list of files \[bytes\]: a longer one would have a hundred thousand ranks.
 const LONGEST_LIST: u64 = 8 << 20;
 
-/// The files with their sizes whose names `file`, of `length` bytes, lists, one a line: relative to its folder, to the
-/// folder above it, or to the working directory. `None` if it is no such list.
+/// Files with their sizes whose names `file`, of `length` bytes, lists, one per line: relative to its folder, to the
+/// folder above it, or to the working directory. `None` if it is not such a list.
 fn listed(file: &Path, length: u64) -> io::Result<Option<Vec<(PathBuf, u64)>>> {
     if length == 0 || length > LONGEST_LIST || !file.is_file() {
         return Ok(None);
@@ -329,7 +330,7 @@ fn listed(file: &Path, length: u64) -> io::Result<Option<Vec<(PathBuf, u64)>>> {
     Ok(None)
 }
 
-/// The files beside `file` that share its name up to the number of the rank or the ending.
+/// Files beside `file` that share its name up to the number of the rank or the ending.
 fn set_of(file: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = |name: &str| {

@@ -1,5 +1,5 @@
-//! A run that is stopped, at a time or by a monitor, leaves what had happened by then, and nothing else,
-//! however it is cut; and a monitor may look closer.
+//! A run that is stopped, at a time or by a monitor, reports exactly what had happened by then, however it is cut;
+//! and a monitor may take a closer look.
 
 mod cuts;
 
@@ -15,7 +15,7 @@ use sim::run::Unwatched;
 use sim::table::Column;
 use sim::{Control, Look, Monitor, Progress, RunRequest, Sources, Workload, prepare};
 
-/// 72 hosts.
+/// A machine of 72 hosts.
 const SMALL: [(&str, &str); 5] = [
     ("groups", "9"),
     ("routers_per_group", "4"),
@@ -98,8 +98,8 @@ fn a_time_to_stop_at_stops_every_cut_at_the_same() {
     }
 }
 
-/// What a partial run holds is what the whole run did until then: the calls that had ended, and for each rank
-/// when the last of them did.
+/// A partial run holds the same as the whole run until then: the calls that had ended, and the end of the last call
+/// of each rank.
 #[test]
 fn a_partial_run_is_the_beginning_of_the_whole() {
     for model in ["loggp", "flow", "packet"] {
@@ -127,8 +127,8 @@ fn a_partial_run_is_the_beginning_of_the_whole() {
     }
 }
 
-/// What is on a link when a run is stopped counts as far as it has come: no link was busy for longer than there
-/// was time, and periods and totals agree but for the bytes that are cut through.
+/// A transmission that is cut short counts up to the stop: no link was busy for longer than the run, and periods and
+/// totals agree except for the bytes that are cut through.
 #[test]
 fn a_transmission_that_is_cut_short_counts_up_to_then() {
     let request = request("packet", "alltoall", &[("bytes", "50 KB")]);
@@ -148,7 +148,7 @@ fn a_transmission_that_is_cut_short_counts_up_to_then() {
     }
 }
 
-/// A run whose ranks are all done in time is a whole one, even if the network has something left to do.
+/// A run whose ranks have all finished in time is complete, even if the network still has something to do.
 #[test]
 fn a_time_to_stop_at_that_is_late_changes_nothing() {
     for model in ["loggp", "packet"] {
@@ -182,7 +182,7 @@ impl Source for Stuck {
     }
 }
 
-/// A deadlock is a deadlock, before the time to stop and at it.
+/// A deadlock before or at the requested end is reported as a deadlock.
 #[test]
 fn a_deadlock_before_the_time_to_stop_at_is_told() {
     let sources = Sources(Arc::new(|| Box::new(Stuck(vec![false; 24]))));
@@ -204,7 +204,7 @@ fn a_deadlock_before_the_time_to_stop_at_is_told() {
     }
 }
 
-/// Does what it is told to when so many events have been handled; keeps what it is told.
+/// Monitor that gives an answer after a number of events, and keeps the progress that it sees.
 struct After<'a> {
     events: u64,
     wants: Control,
@@ -217,7 +217,7 @@ impl Monitor for After<'_> {
         if progress.events < self.events {
             return Control::Continue;
         }
-        // Asked for once.
+        // It asks only once.
         self.events = u64::MAX;
         self.wants
     }
@@ -255,7 +255,7 @@ fn a_run_that_is_stopped_is_one_up_to_that_time() {
     }
 }
 
-/// Every process hears of a closer look that one of them asks for, once, and that it is of all ranks.
+/// Every process gets the closer look that one of them asks for, once, and at all ranks.
 #[test]
 fn a_closer_look_is_at_all_ranks() {
     for (threads, processes) in [(1, 1), (3, 1), (1, 2), (2, 3)] {
@@ -276,7 +276,7 @@ fn a_closer_look_is_at_all_ranks() {
         assert_eq!(looked.len(), processes as usize, "{what}");
         for (now, look) in looked {
             assert_eq!(look.unfinished, 64, "{what}");
-            // Nobody sends more than its six halves of a halo ahead.
+            // No rank sends more than its six halves of a halo ahead.
             assert!((1..=64 * 6 * 2).contains(&look.in_flight), "{what}: {look:?}");
             let (reached, rank) = look.behind.expect(&what);
             assert!(reached > Time::ZERO && reached <= now && rank.0 < 64, "{what}: {look:?} at {now}");

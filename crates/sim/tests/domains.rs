@@ -40,7 +40,7 @@ fn run(request: &RunRequest) -> Outcome {
     prepared.run(None, &mut Unwatched).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs it whole and cut, and gives the whole.
+/// Runs it whole and cut, compares the outcomes, and returns the whole.
 fn same_for_every_cut(request: &RunRequest, what: &str) -> Outcome {
     let whole = run(&RunRequest { threads: Some(1), ..request.clone() });
     for threads in CUTS {
@@ -73,7 +73,7 @@ fn every_pattern_is_the_same_for_every_cut() {
     }
 }
 
-/// Packets that choose on the way choose the same wherever their network is cut.
+/// Adaptive routings make the same choices wherever the network is cut.
 #[test]
 fn adaptive_routings_are_the_same_for_every_cut() {
     let set = |values: &[(&str, &str)]| -> Vec<(String, String)> {
@@ -143,7 +143,7 @@ fn statistics_are_the_same_for_every_cut() {
         request.ppn = Some(if platform == "fat-tree" { 2 } else { 1 });
         let settings = settings.map(|(key, value)| (key.to_string(), value.to_string()));
         request.set = Some(Overrides(settings.collect()));
-        // How often the packet model looks at an output depends on when a credit's news crosses a cut.
+        // The number of times that the packet model checks an output depends on the arrival of credits across a cut.
         let no_events = |mut outcome: Outcome| {
             outcome.report.events = 0;
             outcome
@@ -177,7 +177,7 @@ fn statistics_are_the_same_for_every_cut() {
 /// Operations by rank, of which some make communicators that later ones are on.
 struct Program {
     ranks: Vec<VecDeque<Step>>,
-    /// The communicators that each rank has been given.
+    /// Communicators that each rank has received.
     comms: Vec<Vec<CommId>>,
     makes: Vec<bool>,
 }
@@ -275,7 +275,7 @@ fn makes_communicators(rank: u32) -> Vec<Step> {
         Step::Make(1, NewComm::Dup),
     ];
     if rank == 4 {
-        // It is in no group, and has nothing to copy.
+        // The rank is in no group, and has nothing to copy.
         steps.truncate(2);
     } else {
         steps.extend([Step::Call(2, Kind::Alltoall), Step::Free(1)]);
@@ -317,7 +317,7 @@ fn communicators_are_the_same_for_every_cut() {
     }
 }
 
-/// Rank 5 receives what is too long, while the others compute, talk and go on.
+/// Rank 5 receives a message that is too long, while the others compute, communicate and go on.
 fn truncates(rank: u32) -> Vec<Step> {
     let mut steps: Vec<Step> = (0..40).flat_map(|round| talk(rank, round)).collect();
     match rank {
@@ -407,7 +407,7 @@ impl Monitor for Impatient {
     }
 }
 
-/// A monitor hears of all domains, and stops all of them.
+/// A monitor sees all domains, and stops all of them.
 #[test]
 fn a_stopped_run_leaves_a_partial_report() {
     let arguments = vec![("iterations".to_string(), "10000".to_string())];
@@ -422,7 +422,7 @@ fn a_stopped_run_leaves_a_partial_report() {
     assert!(outcome.report.events >= last.events && outcome.report.events < 2 * last.events);
 }
 
-/// A run that cannot be cut runs on one thread, and says why.
+/// A run that cannot be cut runs on one thread, and warns with the reason.
 #[test]
 fn what_cannot_be_cut_says_why() {
     let ring = || Workload::pattern("ring", Vec::new());

@@ -1,5 +1,5 @@
-//! Runs in which links and routers fail: the same for every cut, under every routing, with what has failed and
-//! what it has cost in the report.
+//! Runs in which links and routers fail: the same for every cut, under every routing, with the failures and their
+//! cost in the report.
 
 mod cuts;
 
@@ -47,7 +47,7 @@ fn run(request: &RunRequest) -> Outcome {
     outcome
 }
 
-/// What these routings leave open is drawn, decided on the way by load, or fixed.
+/// Random, adaptive and deterministic choices of routings are the same for every cut.
 #[test]
 fn faults_are_the_same_for_every_cut() {
     for (platform, kind, protocol) in [
@@ -76,7 +76,7 @@ fn faults_are_the_same_for_every_cut() {
     }
 }
 
-/// What was planned stands in the report and its table, and what was back.
+/// Planned failures are in the report and its table, with their repairs.
 #[test]
 fn what_failed_is_reported() {
     let planned = "[{link = \"(0,0,0) <-> (1,0,0)\", fails_at = \"1 us\", returns_at = \"3 us\"}, \
@@ -102,7 +102,7 @@ fn what_failed_is_reported() {
     assert!(run(&request("nsim-torus", &[])).report.faults.is_none(), "nothing can fail");
 }
 
-/// Who is cut off is named, with the ranks that wait.
+/// The error names unreachable hosts, with the ranks that wait.
 #[test]
 fn who_cannot_be_reached_is_reported() {
     let planned = "[{router = \"(1,1,0)\", fails_at = \"0 s\"}]";

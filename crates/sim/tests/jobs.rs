@@ -1,4 +1,4 @@
-//! Several jobs in one run: each with its world, its hosts, its start and its times; what they share is the network.
+//! Several jobs in one run: each with its world, its hosts, its start and its times; they share the network.
 
 mod cuts;
 
@@ -35,7 +35,7 @@ eager_limit = "1 TiB"
 flop_rate = "1 Gflop/s"
 "#;
 
-/// The platform's file, written once: tests run at the same time, and none may read it half written.
+/// File of the platform, written once: tests run at the same time, and none may read it half written.
 fn mesh() -> String {
     static FILE: LazyLock<String> = LazyLock::new(|| {
         let path = format!("{}/mesh-of-jobs.toml", env!("CARGO_TARGET_TMPDIR"));
@@ -104,7 +104,7 @@ fn jobs_at_the_same_time_share_links() {
     );
 }
 
-/// What a job would take if it had the machine for itself, where it is.
+/// A job that runs alone, in the place that it has beside others.
 #[test]
 fn one_of_several_jobs_can_run_alone_in_its_place() {
     let mut request = request(&mesh(), "flow", &two_messages());
@@ -159,8 +159,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// What a flag says of all jobs holds for those that do not say it themselves, also where they have a placement of
-/// their own.
+/// A flag for all jobs applies to those without a setting of their own, even if they have a placement of their own.
 #[test]
 fn processes_per_host_are_those_of_the_job_or_of_the_run() {
     let own = Job { ppn: Some(2), ..job("own", "ring", 4, &[]) };

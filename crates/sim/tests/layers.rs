@@ -1,10 +1,10 @@
-//! The layers of the house: which crate may know which, and what none of them may contain.
+//! Layers of the house: the allowed dependencies of each crate, and forbidden contents.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each crate of the project, and the crates of the project that it may name.
+/// Each crate of the project, and the crates of the project that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("network", &["engine"]),
@@ -20,7 +20,7 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// The crates of the project that a manifest depends on outside its tests.
+/// Crates of the project that a manifest depends on outside its tests.
 fn project_dependencies(manifest: &str, known: &[&str]) -> Vec<String> {
     let manifest: toml::Table = manifest.parse().expect("a manifest is TOML");
     let dependencies = manifest.get("dependencies").and_then(|table| table.as_table());
@@ -74,7 +74,7 @@ fn layers_are_state_machines() {
     }
 }
 
-/// Every folder of sources is free of the names that say nothing.
+/// No folder of sources has a name that says nothing.
 #[test]
 fn no_room_is_called_utils() {
     let mut files = Vec::new();

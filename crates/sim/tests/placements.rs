@@ -1,11 +1,11 @@
-//! Which rank runs where, and what is said when it cannot.
+//! Places of ranks, and errors for placements that are impossible.
 
 use std::collections::BTreeSet;
 
 use network::{Endpoint, HostId};
 use sim::config::{self, Override, PlacementChoice, Texts};
 
-/// Four ranks or so on a ring of `nsim-torus`'s kind with 2 slots a host.
+/// Places `ranks` ranks on a ring like that of `nsim-torus` with 2 slots per host.
 fn place(ranks: u32, placement: &str, recorded: Option<&[String]>) -> Result<Vec<(u32, u16)>, String> {
     let mut files = Texts::default();
     for (name, text) in FILES {
@@ -156,7 +156,7 @@ fn a_file_places_ranks() {
     }
 }
 
-/// The 64 ranks of the LULESH recording: 16 on each of four nodes, at the coordinates that the recording names.
+/// Places of the 64 ranks of the LULESH recording: 16 on each of four nodes, at the recorded coordinates.
 #[test]
 fn the_recorded_run_on_hopper_finds_its_nodes() {
     let nodes = [
@@ -193,20 +193,20 @@ fn on_torus(sizes: &str, ranks: u32, placement: &str) -> Result<Vec<u32>, String
     Ok(placed.into_iter().map(|endpoint| endpoint.host.0).collect())
 }
 
-/// Five ranks on hosts of two slots take three hosts, in turns.
+/// Five ranks on hosts of two slots take three hosts, cyclically.
 #[test]
 fn cyclic_deals_ranks_out() {
     let placed = place(5, "{ kind = \"cyclic\" }", None).unwrap();
     assert_eq!(placed, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1)]);
 }
 
-/// Eight of a torus of 6 x 6 x 6: a cube of 2 x 2 x 2, 3 hops across where a line of 8 would have wrapped round an
-/// axis and begun a second. Router number x + 6 y + 36 z.
+/// Eight ranks on a torus of 6 x 6 x 6: a cube of 2 x 2 x 2 has a diameter of 3 hops, where a line of 8 would have
+/// wrapped around an axis and begun a second one. Router number x + 6 y + 36 z.
 #[test]
 fn a_block_is_the_box_of_least_diameter() {
     let cube: Vec<u32> = [0, 1, 6, 7].into_iter().chain([36, 37, 42, 43]).collect();
     assert_eq!(on_torus("[6, 6, 6]", 8, "{ kind = \"block\" }").unwrap(), cube);
-    // A ring of two or three is all neighbours: 2 x 3 of the last dimensions, 2 hops, before 6 of the first.
+    // In a ring of two or three all are neighbours: 2 x 3 of the last dimensions, 2 hops, before 6 of the first.
     let group: Vec<u32> = (0..6).map(|place| place * 8).collect();
     assert_eq!(on_torus("[8, 2, 3]", 6, "{ kind = \"block\" }").unwrap(), group);
     // As asked: 4 along the first axis, 2 along the second.

@@ -1,4 +1,4 @@
-//! Platform files right and wrong: `platform_errors.md`, the JSON schema, and overrides.
+//! Valid and invalid platform files: `platform_errors.md`, the JSON schema, and overrides.
 
 use engine::registry::Kind;
 use network::topology::TOPOLOGIES;
@@ -6,7 +6,7 @@ use sim::config::{self, Disk, InputError, Override, PRESETS, Texts};
 
 const CASES: &str = include_str!("platform_errors.md");
 
-/// One case of the Markdown file.
+/// A case of the Markdown file.
 struct Case {
     /// True if the schema refuses it, too.
     schema: bool,
@@ -15,7 +15,7 @@ struct Case {
     error: String,
 }
 
-/// The platform that the cases change, and the cases.
+/// Platform that the cases change, and the cases.
 fn cases() -> (String, Vec<Case>) {
     let block = |rest: &'static str| rest.split("\n```").next().unwrap();
     let base = block(CASES.split("```toml\n").nth(1).unwrap());
@@ -55,7 +55,7 @@ fn case(base: &str, block: &str) -> Case {
     case
 }
 
-/// Loads `text` and builds all that it describes.
+/// Loads `text` and builds everything that it describes.
 fn build(text: &str, set: &[Override]) -> Result<(), InputError> {
     let mut files = Texts::default();
     files.0.insert("small.toml".to_string(), text.to_string());
@@ -122,7 +122,7 @@ fn flags_replace_values() {
     assert_eq!(link.latency, "50 ns".parse().unwrap());
 }
 
-/// The preset says `ties`, which other routings do not know; a flag's own keys must still be right.
+/// The preset sets `ties`, which other routings do not have; keys of a flag must still be valid.
 #[test]
 fn another_kind_replaces_the_keys_of_the_old_one() {
     let kind = Override::set("routing.kind", "d-mod-k");
@@ -166,7 +166,7 @@ fn a_negative_r_ci_is_a_loss() {
 }
 
 /// k processes of a host that send together move no less than one alone, in any regime of any preset: a preset that
-/// copies a fit with a negative R_Ci makes many senders wait for nothing.
+/// copied a fit with a negative R_Ci would slow down several senders without a cause.
 #[test]
 fn no_preset_slows_down_with_more_senders() {
     for name in config::PRESETS.iter().map(|preset| preset.name) {

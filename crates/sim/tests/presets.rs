@@ -1,4 +1,4 @@
-//! Every preset loads, builds, is sourced, and is what its paper says.
+//! Every preset loads, builds, has sources, and agrees with its paper.
 
 use network::HostId;
 use sim::config::{self, Disk, Override, PRESETS};
@@ -52,7 +52,7 @@ fn every_number_has_a_source() {
             let numeric = code.contains('=') && !is_text && code.contains(|c: char| c.is_ascii_digit());
             let sourced = comment.len() > 3 || !above.is_empty();
             assert!(!numeric || sourced, "{}.toml:{number}: no source: {line}", preset.name);
-            // A comment above a list is about all its entries.
+            // A comment above a list applies to all its entries.
             if !line.starts_with("    ") {
                 above = "";
             }
@@ -98,8 +98,8 @@ fn hopper_has_the_latencies_of_its_paper() {
     }
 }
 
-/// Every preset has the time of MPI's software, memory between processes and reductions, or warns that what it has is
-/// of another kind of machine; one process to a node needs no memory.
+/// Every preset has the costs of MPI's software, memory between processes and reductions, or warns that its values
+/// come from another kind of machine; one process per node needs no memory.
 #[test]
 fn every_preset_has_the_software_of_mpi() {
     for each in PRESETS {
@@ -114,7 +114,8 @@ fn every_preset_has_the_software_of_mpi() {
         let receive = memory.receive_overhead.unwrap_or(first.receive_overhead);
         let within = memory.regimes[0].latency + send + receive;
         assert!(within >= engine::Duration::from_ns(200), "{}: {within:?} within a node", each.name);
-        // Those with one process to a node pay the network's; dahu's calibration has its overheads within nodes, too.
+        // Presets with one process per node pay the costs of the network; dahu's calibration has its overheads within
+        // nodes, too.
         let all_alike = host.processes == 1 || each.name == "dahu";
         let most = engine::Duration::from_ns(if all_alike { 2000 } else { 1000 });
         assert!(within <= most, "{}: {within:?} within a node", each.name);
@@ -178,7 +179,7 @@ fn start_ups_are_those_of_the_machines_that_presets_borrow_from() {
     }
 }
 
-/// A run on `hopper-max-rate` says which published value it does not take, and what it takes instead.
+/// A run on `hopper-max-rate` warns about the published value that it does not use, and the one that it uses instead.
 #[test]
 fn hopper_max_rate_says_what_it_took_instead_of_the_published_value() {
     let platform = preset("hopper-max-rate");
@@ -193,7 +194,7 @@ fn hopper_max_rate_says_what_it_took_instead_of_the_published_value() {
     assert_eq!(noted.collect::<Vec<_>>(), ["hopper-max-rate", "nsim-torus"]);
 }
 
-/// Cray's limits are where the next protocol begins: 512 and 8,192 bytes are no longer short and eager.
+/// Cray's limits begin the next protocol: messages of 512 and 8,192 bytes are no longer short and eager.
 #[test]
 fn crays_protocols_begin_at_their_limits() {
     for name in ["hopper", "hopper-max-rate", "aries"] {
@@ -216,7 +217,7 @@ fn tofu_has_six_interfaces() {
     assert_eq!(fabric.idle(HostId(0), HostId(7)).bandwidth.0, 6_800_000_000);
 }
 
-/// Sizes that the papers print: hosts, routers.
+/// Published sizes: hosts, routers.
 #[test]
 fn machines_have_their_published_sizes() {
     for (name, hosts, routers) in [

@@ -1,4 +1,4 @@
-//! Requests of runs: their JSON, its schema, and what is said of a wrong one.
+//! Requests of runs: their JSON, its schema, and errors in it.
 
 use serde_json::{Value, json};
 use sim::request::{OPTIONS, Overrides, Spelling, Takes, schema};
@@ -7,7 +7,7 @@ use sim::{RunRequest, Workload, prepare};
 
 const RING: &str = r#"{"platform": "crossbar", "workload": {"kind": "pattern", "name": "ring"}, "ranks": 4}"#;
 
-/// The request of a ring with other fields.
+/// Request of a ring with further fields.
 fn ring(fields: &Value) -> String {
     let mut request: Value = serde_json::from_str(RING).unwrap();
     request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -24,7 +24,7 @@ fn outcome(text: &str) -> String {
     prepared.run(None, &mut Unwatched).unwrap().report.outcome_hash
 }
 
-/// A value that each option takes, and one that it does not.
+/// A valid and an invalid value of each option.
 fn examples(takes: &Takes) -> (Value, Value) {
     match takes {
         Takes::Whole { least, .. } => (json!(least), json!("many")),
@@ -49,8 +49,8 @@ fn workload(kind: &str) -> Value {
     }
 }
 
-/// For each option: the schema and the reader take it beside its workloads alone, with a value of its kind alone, and
-/// writing it gives the same request.
+/// For each option, the schema and the reader agree on its workloads and on its values, and writing it gives the same
+/// request.
 #[test]
 fn the_schema_and_the_reader_agree_on_every_option() {
     let schema = schema();
@@ -115,7 +115,7 @@ fn what_is_wrong_is_said_with_key_value_and_choices() {
     assert!(flags.contains("--stop-at: ") && flags.contains("-n: "), "{flags}");
 }
 
-/// The later of two overrides holds, whatever their names: a key of another kind falls away with its kind.
+/// The later of two overrides applies, whatever their names: a key of another kind is dropped with its kind.
 #[test]
 fn overrides_hold_in_the_order_of_the_text() {
     let read = |set: &str| {
@@ -129,7 +129,8 @@ fn overrides_hold_in_the_order_of_the_text() {
     assert_eq!(read(written), Overrides(expected));
 }
 
-/// An inline platform is one in a file; a list of hosts is a file of them, and says how many ranks there are.
+/// An inline platform equals the same in a file; a list of hosts equals a file of them, and gives the number of
+/// ranks.
 #[test]
 fn platforms_and_placements_may_stand_in_the_request() {
     let toml = sim::config::PRESETS.iter().find(|preset| preset.name == "crossbar").unwrap().text;

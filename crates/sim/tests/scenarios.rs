@@ -1,7 +1,7 @@
-//! Literate scenarios: each Markdown file in `tests/scenarios` derives a closed form in its prose and
-//! gives the platform, the program and what to expect in fenced blocks. Every scenario runs under each
-//! model that it names, twice, with its hosts renumbered where it says that symmetry allows it, and cut into
-//! 1, 2, 3 and 8 domains, and into 2 and 3 processes: reports and tables are the same.
+//! Literate scenarios: each Markdown file in `tests/scenarios` derives a closed form in its prose and has the
+//! platform, the program and the expectations in fenced blocks. Every scenario runs under each model that it names,
+//! twice, with its hosts renumbered if it says that symmetry allows it, and cut into 1, 2, 3 and 8 domains, and into
+//! 2 and 3 processes: reports and tables are the same.
 
 mod cuts;
 mod script;
@@ -17,20 +17,20 @@ use sim::report::Outcome;
 use sim::run::Unwatched;
 use sim::{PlacementChoice, RunRequest, Sources, Workload, prepare};
 
-/// Expectation of the `toml expect` block.
+/// Expectations of a `toml expect` block.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expect {
-    /// The models that must all meet it.
+    /// Models that must meet them.
     models: Vec<String>,
-    /// The predicted time, with its unit.
+    /// Predicted time, with its unit.
     makespan: Option<String>,
-    /// How far off it may be; one nanosecond if missing.
+    /// Tolerance; one nanosecond by default.
     tolerance: Option<String>,
-    /// Times at which single ranks are done.
+    /// Times at which single ranks finish.
     #[serde(default)]
     finish: BTreeMap<String, String>,
-    /// Why single ranks are in MPI; causes that are not named are zero.
+    /// Causes of the time of single ranks in MPI; causes that are not named are zero.
     #[serde(default)]
     causes: BTreeMap<String, BTreeMap<String, String>>,
     /// Placements (host of each rank) that must give the same makespan.
@@ -40,12 +40,12 @@ struct Expect {
     ranks: Option<u32>,
     /// A pattern with its arguments instead of a program: `["allreduce", "--bytes", "8 B"]`.
     pattern: Option<Vec<String>>,
-    /// How the simulated program fails, if it must.
+    /// Kind of the failure that the program must have.
     failure: Option<String>,
-    /// All that the report warns of.
+    /// All warnings of the report.
     #[serde(default)]
     warnings: Vec<String>,
-    /// Text of the error, where there can be no result.
+    /// Text of the error, for a scenario without a result.
     error: Option<String>,
 }
 
@@ -113,7 +113,7 @@ impl Scenario {
         }
     }
 
-    /// Runs it cut into domains and processes, and gives how often it was.
+    /// Runs the scenario cut into domains and processes, and returns the number of runs that were cut.
     fn check_cuts(&self, model: &str) -> u32 {
         let Ok(whole) = self.try_run(model, None, 1) else { return 0 };
         let mut cut = 0;
@@ -146,7 +146,7 @@ impl Scenario {
         Workload::pattern(pattern[0].clone(), arguments.collect())
     }
 
-    /// To the picosecond.
+    /// Compares causes to the picosecond.
     fn check_causes(&self, outcome: &Outcome, rank: usize, causes: &BTreeMap<String, String>, what: &str) {
         let known: Vec<&str> = mpi::Cause::ALL.into_iter().map(mpi::Cause::name).collect();
         assert!(causes.keys().all(|name| known.contains(&name.as_str())), "{what}: the causes are {known:?}");
@@ -200,7 +200,7 @@ fn finish_of(outcome: &Outcome, rank: usize) -> f64 {
     seconds_of(outcome, rank, "finish_s")
 }
 
-/// A time of a rank, in a column of its table.
+/// Time of a rank, from a column of its table.
 fn seconds_of(outcome: &Outcome, rank: usize, column: &str) -> f64 {
     let ranks = outcome.tables.iter().find(|table| table.name == "ranks").unwrap();
     let times = ranks.columns.iter().find(|(name, _)| *name == column).unwrap();

@@ -1,12 +1,12 @@
-//! The share of a run that is done, from which the time left comes: it follows the simulated work, which is the share of
-//! events, whether calls are many small ones or a few that hold most of the work.
+//! The fraction of a run that is done, from which the remaining time is derived, follows the simulated work, which is
+//! the fraction of events, for many small calls as for a few that hold most of the work.
 
 use std::fmt::Write;
 
 use sim::run::{Control, Monitor, Progress};
 use sim::{RunRequest, Workload, prepare};
 
-/// Takes note of all that it is told.
+/// Monitor that keeps all progress that it sees.
 struct Notes(Vec<Progress>);
 
 impl Monitor for Notes {
@@ -16,7 +16,7 @@ impl Monitor for Notes {
     }
 }
 
-/// The most by which the share done differs from the share of events, over a run of at least 20 polls.
+/// Largest difference between the reported fraction and the fraction of events, over a run of at least 20 polls.
 fn error(workload: Workload, ranks: Option<u32>, model: &str, threads: u32) -> f64 {
     let request = RunRequest {
         ranks,
@@ -42,7 +42,7 @@ fn pattern(name: &str, arguments: &[(&str, &str)]) -> Workload {
     Workload::pattern(name, arguments.iter().map(own).collect())
 }
 
-/// One call is all of the work: by calls, none is done until all is.
+/// One call is all of the work, but its messages count one by one.
 #[test]
 fn a_single_all_to_all_is_done_as_its_messages_are() {
     for (bytes, model) in [("1 KiB", "loggp"), ("1 KiB", "flow"), ("64 KiB", "max_rate")] {
@@ -51,8 +51,8 @@ fn a_single_all_to_all_is_done_as_its_messages_are() {
     }
 }
 
-/// Ranks that send go ahead of the one that receives: all count. By the steps of the receiver alone, a twentieth of the
-/// work would be done after two fifths of it.
+/// Ranks that send go ahead of the one that receives, and all count. By the steps of the receiver alone, a twentieth
+/// of the work would be done after two fifths of it.
 #[test]
 fn ranks_that_go_ahead_count_as_much_as_those_behind() {
     let arguments = [("bytes", "8 B"), ("iterations", "300")];

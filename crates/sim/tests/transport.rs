@@ -1,5 +1,5 @@
-//! Transactions and lost packets in whole runs: rendezvous that wait for responses, counts in the report, and
-//! the same for every cut.
+//! Transactions and lost packets in whole runs: rendezvous that wait for responses, counts in the report, and equal
+//! outcomes for every cut.
 
 mod cuts;
 
@@ -31,7 +31,7 @@ fn run(request: &RunRequest) -> Outcome {
     outcome
 }
 
-/// Outcome of the ranks, the time at which the last was done, and counts of packets.
+/// Outcome of the ranks, finish of the last one, and counts of packets.
 fn facts(outcome: &Outcome) -> (String, String, [u64; 6]) {
     let report = &outcome.report;
     let (lost, resent) = (report.packets_lost, report.packets_resent);
@@ -74,7 +74,7 @@ fn hopper_has_the_latencies_of_its_paper() {
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("place.txt");
         std::fs::write(&file, hosts).unwrap();
-        // The paper has no time for MPI's software, which the preset has.
+        // The paper has no costs of MPI's software, which the preset has.
         let platform = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/platforms/hopper-2016.toml");
         let mut request = request(platform, "pingpong", "8 B", &[]);
         request.placement = Some(file.to_str().unwrap().into());

@@ -1,4 +1,4 @@
-//! Platform and placement as a request names them.
+//! Platform and placement, as a request names them.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PlatformSource {
-    /// A preset's name, or the path of a platform file.
+    /// Name of a preset, or path of a platform file.
     Named(String),
-    /// A platform file's text.
+    /// Text of a platform file.
     Inline {
         /// TOML.
         toml: String,
@@ -27,7 +27,7 @@ impl Default for PlatformSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PlacementChoice {
-    /// A placement's name, such as `block:4x3x2`, or the path of a file.
+    /// Name of a placement, such as `block:4x3x2`, or path of a file.
     Named(String),
     /// Place of each rank, in order of ranks.
     Listed(Vec<RankPlace>),

@@ -1,4 +1,4 @@
-//! A TOML document whose every key and value knows where it is written, with `--set` laid over it.
+//! A TOML document whose every key and value has its place in the file, with `--set` laid over it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,35 +12,35 @@ use super::error::{InputError, Place};
 /// A value that a flag lays over a platform file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
-    /// Which value: `section.key`.
+    /// Key of the value: `section.key`.
     pub key: String,
-    /// TOML; what is not TOML is taken as a text.
+    /// Value as TOML; anything else is taken as text.
     pub value: String,
-    /// The flag as the user wrote it, for errors: `--ppn 4`.
+    /// Flag as the user wrote it, for errors: `--ppn 4`.
     pub flag: String,
 }
 
 impl Override {
-    /// `--set key=value`
+    /// Override of `--set key=value`.
     pub fn set(key: &str, value: &str) -> Override {
         Override { key: key.to_string(), value: value.to_string(), flag: format!("--set {key}={value}") }
     }
 }
 
-/// A value and where it is written.
+/// A value and its place.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// The place of the value.
+    /// Place of the value.
     pub at: Place,
-    /// The place of its key; of the value itself within a list.
+    /// Place of the key; within a list, of the value itself.
     pub key_at: Place,
-    /// The value as written, as TOML.
+    /// Value as written, in TOML.
     pub text: String,
-    /// What it is.
+    /// Value.
     pub item: Item,
 }
 
-/// What a node is.
+/// Value of a node.
 #[derive(Debug, Clone)]
 pub enum Item {
     /// `"…"`
@@ -71,7 +71,7 @@ pub fn parse(file: &str, text: &str) -> Result<Node, InputError> {
     Ok(Node { at: start.clone(), key_at: start, text: String::new(), item })
 }
 
-/// Turns spans into places.
+/// Converts spans to places.
 struct Reader<'a> {
     file: Arc<str>,
     text: &'a str,
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A value that stands alone: TOML, or else a bare string (`--set link.latency=635 ns`).
+/// Parses a value that stands alone: TOML, or else a bare string (`--set link.latency=635 ns`).
 ///
 /// `origin` stands for the file in errors about it.
 pub fn value(origin: &str, text: &str) -> Node {
@@ -144,7 +144,7 @@ pub fn value(origin: &str, text: &str) -> Node {
     node
 }
 
-/// `text` as a TOML string.
+/// Quotes `text` as a TOML string.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -171,8 +171,8 @@ impl Node {
         }
     }
 
-    /// Lays an override over this document. Its key is `section.key`, and for lists of tables their number
-    /// from 0 or their `name` (`mpi.regimes.eager.up_to`).
+    /// Lays an override over this document. Its key is `section.key`; an entry of a list of tables is named by its
+    /// number from 0 or its `name` (`mpi.regimes.eager.up_to`).
     pub fn set(&mut self, by: &Override) -> Result<(), InputError> {
         let (key, origin) = (&by.key, by.flag.clone());
         let new = value(&origin, &by.value);

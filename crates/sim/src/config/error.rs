@@ -1,4 +1,4 @@
-//! Errors in an input, with their places.
+//! Errors in input files and flags, with their places.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 /// Bad input: names the file, the place, the value and the known choices. The command line exits with 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputError {
-    /// The file, or the flag that said it (`--set topology.kind=toros`).
+    /// File, or flag (`--set topology.kind=toros`).
     pub file: String,
-    /// Line from 1; 0 where the input has no lines (a flag, a file that cannot be read).
+    /// Line from 1; 0 for inputs without lines (a flag, a file that cannot be read).
     pub line: u32,
-    /// Column in characters from 1; 0 where `line` is.
+    /// Column in characters from 1; 0 if `line` is.
     pub column: u32,
-    /// Fault, with the key, the value as written, and what would do.
+    /// Message with the key, the value as written, and the valid values.
     pub message: String,
     /// Further mistakes in the same input.
     pub more: Vec<InputError>,
 }
 
 impl InputError {
-    /// About a whole file or flag.
+    /// Error about a whole file or flag.
     pub fn whole(file: impl Into<String>, message: impl Into<String>) -> InputError {
         InputError { file: file.into(), line: 0, column: 0, message: message.into(), more: Vec::new() }
     }
 
-    /// The same, about one of several jobs.
+    /// Same error, marked as one of the job `name`.
     pub fn of_job(self, name: &str) -> InputError {
         let more = self.more.into_iter().map(|error| error.of_job(name)).collect();
         InputError { file: format!("job '{name}': {}", self.file), more, ..self }
@@ -59,7 +59,7 @@ impl fmt::Display for InputError {
 }
 impl std::error::Error for InputError {}
 
-/// Place where something is written.
+/// Place in an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// See [`InputError::file`].
@@ -71,11 +71,11 @@ pub struct Place {
 }
 
 impl Place {
-    /// True if a flag says it, not a file.
+    /// True for a place in a flag, not in a file.
     pub fn is_flag(&self) -> bool {
         self.line == 0
     }
-    /// An error about what is written here.
+    /// Error about the text at this place.
     pub fn error(&self, message: impl Into<String>) -> InputError {
         let Place { file, line, column } = self;
         InputError {
@@ -88,13 +88,13 @@ impl Place {
     }
 }
 
-/// `unknown WHAT 'NAME'; did you mean 'NEAR'? known: A, B, …`
+/// Formats `unknown WHAT 'NAME'; did you mean 'NEAR'? known: A, B, …`.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     unknown_in(what, name, "", known, None)
 }
 
-/// Message as of [`unknown`] about a name at `place` (" in [link]"). A `hint` takes the place of a similar name, unless that
-/// is one character away.
+/// Formats a message like [`unknown`] about a name at `place` (" in [link]"). A `hint` replaces the similar name,
+/// unless that is one character away.
 pub fn unknown_in(what: &str, name: &str, place: &str, known: &[&str], hint: Option<&str>) -> String {
     let near = known
         .iter()
@@ -109,7 +109,7 @@ pub fn unknown_in(what: &str, name: &str, place: &str, known: &[&str], hint: Opt
     format!("unknown {what} '{name}'{place};{hint} {}", listed(known))
 }
 
-/// `known: A, B, …`
+/// Formats `known: A, B, …`.
 fn listed(known: &[&str]) -> String {
     format!("known: {}", if known.is_empty() { "none".to_string() } else { known.join(", ") })
 }

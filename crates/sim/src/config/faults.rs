@@ -1,4 +1,4 @@
-//! `[faults]` and `[[faults.planned]]`: what fails, and when.
+//! `[faults]` and `[[faults.planned]]`: random and planned failures.
 
 use engine::registry::{Kind, Parameter};
 use engine::{Duration, Time};
@@ -59,7 +59,7 @@ pub(super) const PLANNED: &[Parameter] = &[
     optional("returns_at", Kind::Time, "", "When it is back, after that. Default: never"),
 ];
 
-/// What the sections say; `seed` is that of all random streams.
+/// Faults of the sections; `seed` is that of all random streams.
 pub(super) fn faults(
     faults: &Checked,
     planned: &[&Checked],
@@ -75,7 +75,8 @@ pub(super) fn faults(
     })
 }
 
-/// That only the packet model knows faults, and not `model`; at what asks for them, if something does.
+/// Error for faults in a `model` without them (only the packet model has them), at the place that asks for faults, if
+/// one does.
 pub(super) fn refused(faults: &Checked, planned: &[&Checked], model: &str) -> Option<InputError> {
     let key = ["link_time_to_failure", "router_time_to_failure"];
     let key = key.into_iter().find(|key| faults.arguments.time(key).is_some());

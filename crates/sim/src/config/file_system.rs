@@ -1,4 +1,4 @@
-//! `[filesystem]`: what the files of compiled programs are on.
+//! `[filesystem]`: the file system under the files of compiled programs.
 
 use engine::Bytes;
 use engine::registry::{Kind, Parameter};
@@ -51,7 +51,7 @@ pub(super) const FILE_SYSTEM: &[Parameter] = &[
     ),
 ];
 
-/// The file system of the section; checks what spans several keys.
+/// File system of the section; checks constraints between keys.
 pub(super) fn file_system(section: &Checked) -> Result<FileSystem, InputError> {
     let keys = &section.arguments;
     let whole = |key| keys.integer(key).expect("has a default") as u32;

@@ -1,13 +1,13 @@
-//! Where the files come from that an input names: the disk, or the presets built in.
+//! Sources of the files that an input names: the disk, or the built-in presets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::error::Place;
 
-/// Reads files by the name under which an input mentions them.
+/// Reads files by name.
 pub trait Files {
-    /// The text of the file `name`, or why there is none.
+    /// Text of the file `name`; the error says why it cannot be read.
     fn read(&self, name: &str) -> Result<String, String>;
 }
 
@@ -18,7 +18,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Files are named relative to `folder`.
+    /// Reads files relative to `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Disk {
         Disk { folder: folder.into() }
     }
@@ -40,18 +40,18 @@ impl Files for Texts {
     }
 }
 
-/// The files that a platform may name: those beside it, and for `--set` those of its reader.
+/// Files that a platform may name: those beside it, and for `--set` those of the working directory.
 pub(crate) struct Lookup<'a> {
-    /// The folder of the platform file.
+    /// Folder of the platform file.
     pub(crate) folder: &'a str,
-    /// Where the platform file itself was found.
+    /// Files beside the platform file.
     pub(crate) beside: &'a dyn Files,
-    /// Where `--set` looks.
+    /// Files that `--set` names.
     pub(crate) base: &'a dyn Files,
 }
 
 impl Lookup<'_> {
-    /// The text of the file that is named `name` at `at`.
+    /// Text of the file that is named `name` at `at`.
     pub(crate) fn read(&self, name: &str, at: &Place) -> Result<String, String> {
         if at.is_flag() {
             return self.base.read(name);

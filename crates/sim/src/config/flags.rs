@@ -9,7 +9,7 @@ use super::value;
 
 /// Checks `flags` (name without dashes, value as written) against `parameters` and fills in defaults.
 ///
-/// A value of a list may be written as `10,10,4`. `owner` is whose flags they are, for messages.
+/// A value of a list may be written as `10,10,4`. `owner` names the entry that the flags belong to, for messages.
 pub fn arguments(
     owner: &str,
     parameters: &'static [Parameter],

@@ -7,7 +7,7 @@ use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, R
 use super::error::InputError;
 use super::read::Checked;
 
-/// Parameters of every host of the platform; checks what spans several keys.
+/// Parameters of every host of the platform; checks constraints between keys.
 pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameters, InputError> {
     let of = |name: &str| {
         let found = sections_read.iter().find(|checked| checked.name == name);
@@ -37,12 +37,12 @@ pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameter
     })
 }
 
-/// A bandwidth that is required or has a default.
+/// Bandwidth of a key that is required or has a default.
 fn rate(checked: &Checked, key: &str) -> Bandwidth {
     checked.arguments.bandwidth(key).expect("required, or with a default")
 }
 
-/// `[[host.memory.regimes]]` in order of size; longer messages go by the section `memory`.
+/// `[[host.memory.regimes]]` in order of size; the section `memory` itself is the last regime.
 fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputError> {
     let latency = memory.arguments.time("latency").expect("required");
     let mut all = Memory::uniform(latency, rate(memory, "bandwidth"), rate(memory, "total_bandwidth"));
@@ -69,7 +69,7 @@ fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputErr
     Ok(all)
 }
 
-/// `[[mpi.regimes]]` in order of size, the last without limit; one free regime where there are none.
+/// `[[mpi.regimes]]` in order of size, the last without limit; without any, one regime without cost.
 fn regimes(read: &[Checked]) -> Result<Vec<Regime>, InputError> {
     let written: Vec<_> = read.iter().filter(|checked| checked.name == "mpi.regimes").collect();
     let mut regimes: Vec<Regime> = Vec::new();

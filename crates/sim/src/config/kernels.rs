@@ -1,4 +1,4 @@
-//! `[[compute.kernels]]`: the functions of compiled programs whose time a formula gives.
+//! `[[compute.kernels]]`: functions of compiled programs whose time a formula gives.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ pub(super) const KERNELS: &[Parameter] = &[
 ];
 
 impl Platform {
-    /// The kernels, in order.
+    /// Kernels in order.
     pub fn kernels(&self, topology: &dyn Topology) -> Result<Vec<Kernel>, InputError> {
         let entries = self.all("compute.kernels");
         let mut kernels = Vec::new();

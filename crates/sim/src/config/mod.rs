@@ -33,10 +33,10 @@ pub use value::describe;
 pub(crate) use error::unknown;
 use files::Lookup;
 
-/// Loads the platform file `name`, or the preset of that name where there is no such file.
+/// Loads the platform file `name`, or the preset of that name if there is no such file.
 ///
-/// Files that the platform names lie beside it; files that an override names are looked up in `base`, as
-/// `name` is.
+/// Files that the platform names lie beside it; files that an override names are looked up in `base`, like `name`
+/// itself.
 pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Platform, InputError> {
     let (folder, _) = name.rsplit_once('/').unwrap_or_default();
     let reason = match base.read(name) {
@@ -56,7 +56,7 @@ pub fn load(name: &str, overrides: &[Override], base: &dyn Files) -> Result<Plat
     Err(InputError::whole(name, message))
 }
 
-/// Loads the platform that a request asks for; see [`load`]. An inline one finds in `base` the files that it names.
+/// Loads the platform of a request; see [`load`]. An inline one finds the files that it names in `base`.
 pub fn load_source(
     source: &PlatformSource,
     overrides: &[Override],
@@ -70,8 +70,7 @@ pub fn load_source(
     }
 }
 
-/// Overrides that `--placement CHOICE` and `--ppn N` stand for: a placement's name, a file in
-/// `base`, or a list.
+/// Overrides that stand for `--placement CHOICE` and `--ppn N`: the name of a placement, a file in `base`, or a list.
 pub fn placement_overrides(
     choice: Option<&PlacementChoice>,
     processes_per_host: Option<u16>,
@@ -95,7 +94,7 @@ pub fn placement_overrides(
     Ok(overrides)
 }
 
-/// The override that `--placement NAME` stands for.
+/// Override that stands for `--placement NAME`.
 fn placement_named(choice: &str, base: &dyn Files) -> Result<Override, InputError> {
     let flag = format!("--placement {choice}");
     let names = crate::placement::PLACEMENTS.iter().map(|entry| entry.name);

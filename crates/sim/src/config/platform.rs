@@ -1,4 +1,4 @@
-//! A platform as read: what the layers are built from.
+//! A platform as read: everything that the layers are built from.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -39,12 +39,12 @@ pub type Fits<'a> = &'a dyn Fn(&dyn Topology) -> Result<(), InputError>;
 const UNSET: Duration = Duration(u64::MAX >> 2);
 
 impl Platform {
-    /// The file, or what stands for it in error messages.
+    /// Name of the file, or its substitute in error messages.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The text of the file, comments included, as it is without overrides.
+    /// Text of the file with comments, without overrides.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -64,7 +64,7 @@ impl Platform {
         self.of("").arguments.text("source").unwrap_or_default()
     }
 
-    /// The name of its topology's kind.
+    /// Name of its topology's kind.
     pub fn topology_kind(&self) -> &'static str {
         self.of("topology").kind.expect("a topology has a kind")
     }
@@ -74,13 +74,13 @@ impl Platform {
         self.topology_that(&|_| Ok(()))
     }
 
-    /// Place that errors about the size of the topology point at: the flag that set some of it, else the file.
+    /// Place for errors about the size of the topology: the flag that set a part of it, else the file.
     pub fn topology_place(&self) -> &str {
         let flag = self.of("topology").written.values().find(|(_, at)| at.is_flag());
         flag.map_or(&self.file, |(_, at)| &at.file)
     }
 
-    /// The topology, if it `fits`: that is asked before anything is done for each of its links.
+    /// Topology, if it `fits`; checked before any work for each of its links.
     fn topology_that(&self, fits: Fits) -> Result<Box<dyn Topology>, InputError> {
         let checked = self.of("topology");
         let entry = entry(TOPOLOGIES, checked);
@@ -98,7 +98,7 @@ impl Platform {
         Ok(topology)
     }
 
-    /// Whatever `[link]` leaves open, the topology's own parameters must say.
+    /// Checks that the topology's own parameters set what `[link]` leaves open.
     fn check_links(&self, topology: &dyn Topology) -> Result<(), InputError> {
         let link = self.of("link");
         let open = |key: &str| !link.written.contains_key(key);
@@ -124,12 +124,12 @@ impl Platform {
         Ok(())
     }
 
-    /// The topology with its routing.
+    /// Topology with its routing.
     pub fn fabric(&self, seed: u64) -> Result<Fabric, InputError> {
         self.fabric_that(seed, &|_| Ok(()))
     }
 
-    /// The same, if the topology `fits`.
+    /// Topology with its routing, if the topology `fits`.
     pub fn fabric_that(&self, seed: u64, fits: Fits) -> Result<Fabric, InputError> {
         let nic = self.of("nic");
         let attachment = nic.arguments.text("attachment").expect("has a default");
@@ -191,13 +191,13 @@ impl Platform {
         &self.file_system
     }
 
-    /// The network model that the platform names, if it does.
+    /// Network model that the platform names, if it names one.
     pub fn model_name(&self) -> Option<String> {
         self.of("network").arguments.text("model")
     }
 
-    /// The network model `name` over one part of `fabric`, with the parameters of `[network.name]`; `seed`
-    /// is that of all random streams.
+    /// Network model `name` over one part of `fabric`, with the parameters of `[network.name]`; `seed` is that of all
+    /// random streams.
     pub fn model(
         &self,
         name: &str,
@@ -229,7 +229,7 @@ impl Platform {
         })
     }
 
-    /// Warnings about values of the platform that only other models than `model` simulate, and that change results.
+    /// Warnings about values of the platform that `model` ignores, other models simulate, and that change results.
     pub fn unheard(&self, model: &str) -> Vec<String> {
         let mut unheard = Vec::new();
         let loss = self.of("transport").arguments.number("loss").expect("has a default");
@@ -301,13 +301,13 @@ impl Platform {
         }))
     }
 
-    /// That `model` cannot keep the statistics that were asked for.
+    /// Error for requested statistics that `model` cannot keep.
     pub fn without_statistics(&self, model: &str) -> InputError {
         let reason = format!("only the network model 'packet' keeps statistics over time, not '{model}'");
         self.of("statistics").error("detail", reason)
     }
 
-    /// The processor of one process.
+    /// Processor of one process.
     pub fn processor(&self) -> Processor {
         let (compute, host) = (&self.of("compute").arguments, &self.of("host").arguments);
         let order = host.text("socket_order").and_then(|name| SocketOrder::named(&name));
@@ -337,12 +337,12 @@ impl Platform {
         })
     }
 
-    /// The values of `[mpi]`: library, limits, reduce rate, segment.
+    /// Values of `[mpi]`: library, limits, reduce rate, segment.
     pub fn mpi(&self) -> &engine::registry::Arguments {
         &self.of("mpi").arguments
     }
 
-    /// How MPI sends messages.
+    /// Protocol of MPI's messages.
     pub fn protocol(&self) -> Protocol {
         let mpi = self.mpi();
         Protocol {
@@ -357,7 +357,7 @@ impl Platform {
         }
     }
 
-    /// Parts of the world of the ranks in one domain.
+    /// Setup of the world of the ranks in one domain.
     pub fn world_setup(
         &self,
         placement: Arc<[Endpoint]>,
@@ -380,7 +380,7 @@ impl Platform {
         }
     }
 
-    /// The library's rules for collectives, below what `[mpi.collectives]` says.
+    /// Rules of the library for collectives, which `[mpi.collectives]` overrides.
     pub fn selection(&self) -> Selection {
         let library = self.mpi().text("library").expect("has a default");
         let rules = Selection::library(&library).expect("the choices are those of the registry");
@@ -389,7 +389,7 @@ impl Platform {
         })
     }
 
-    /// The algorithms of `[mpi.collectives]`, which replace the library's choice.
+    /// Algorithms of `[mpi.collectives]`, which replace the library's choice.
     pub fn collective_algorithms(&self) -> Vec<(Collective, String)> {
         let written = &self.of("mpi.collectives").arguments;
         Collective::all().filter_map(|kind| Some((kind, written.text(kind.name())?))).collect()
@@ -411,7 +411,7 @@ impl Platform {
         }
     }
 
-    /// The platform in full as TOML: overrides applied, defaults filled in and marked.
+    /// Full platform as TOML: overrides applied, defaults filled in and marked.
     pub fn to_toml(&self) -> String {
         let mut toml = String::new();
         for checked in &self.sections {

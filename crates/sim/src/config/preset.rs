@@ -1,13 +1,13 @@
-//! The platforms that come with hopcast. Adding one is a file in `data/platforms` and a line here.
+//! Platforms that come with hopcast. Adding one is a file in `data/platforms` and a line here.
 
 use super::files::Files;
 
 /// A platform that comes with hopcast.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// The name that `hopcast run` takes.
+    /// Name for `hopcast run`.
     pub name: &'static str,
-    /// The platform file, comments included.
+    /// Text of the platform file, with comments.
     pub text: &'static str,
 }
 
@@ -42,10 +42,10 @@ pub const PRESETS: &[Preset] = presets![
     "ethernet-100",
 ];
 
-/// The files that presets name.
+/// Files that presets name.
 const BESIDE: &[(&str, &str)] = &[("hopper.hosts", include_str!("../../../../data/platforms/hopper.hosts"))];
 
-/// [`BESIDE`] as a place to read from.
+/// [`BESIDE`] as a source of files.
 pub(super) struct Beside;
 
 impl Files for Beside {
@@ -55,7 +55,7 @@ impl Files for Beside {
     }
 }
 
-/// The files that presets name, beside which a copied preset must find them: names and texts.
+/// Files that presets name, which must lie beside a copied preset: names and texts.
 pub fn preset_files() -> &'static [(&'static str, &'static str)] {
     BESIDE
 }

@@ -1,4 +1,4 @@
-//! Places of ranks on a platform: `[placement]` carried out.
+//! Places of ranks on a platform, by `[placement]`.
 
 use network::{Endpoint, Topology};
 
@@ -24,7 +24,7 @@ impl Platform {
         self.place_among(topology, ranks, seed, recorded, None, &asked)
     }
 
-    /// Place of each rank on the hosts `among`, ascending; an error about the number of ranks calls it `asked`.
+    /// Place of each rank on the hosts `among`, ascending; errors name the source of the number of ranks as `asked`.
     pub fn place_among(
         &self,
         topology: &dyn Topology,

@@ -11,46 +11,46 @@ use super::files::Lookup;
 use super::sections::{Choice, Content, Section, below, sections};
 use super::value::{check, describe, fill};
 
-/// One section as written, checked, with the defaults filled in.
+/// A section as written, checked, with the defaults filled in.
 #[derive(Debug, Clone)]
 pub struct Checked {
-    /// Its dotted name.
+    /// Dotted name.
     pub name: &'static str,
-    /// The model that `kind` names.
+    /// Model that `kind` names.
     pub kind: Option<&'static str>,
-    /// The place of its header.
+    /// Place of the header.
     pub at: Place,
-    /// Its values.
+    /// Values.
     pub arguments: Arguments,
-    /// Values of the file, as TOML, and their places; defaults are not among them.
+    /// Values of the file, as TOML, and their places, without defaults.
     pub written: BTreeMap<&'static str, (String, Place)>,
 }
 
 impl Checked {
-    /// An error about the value of `key`, or about the section if the file is silent about it.
+    /// Error about the value of `key`, or about the section if the file does not set `key`.
     pub fn error(&self, key: &str, reason: impl std::fmt::Display) -> InputError {
         let at = self.written.get(key).map_or(&self.at, |(_, at)| at);
         at.error(format!("{}: {reason}", path(self.name, key)))
     }
 
-    /// A section `name` of which the file says nothing, told to stand where this one does.
+    /// Section `name` with defaults only, for a file that lacks it; errors point to this section's place.
     pub fn silent(&self, name: &'static str) -> Checked {
         let (arguments, written) = Default::default();
         Checked { name, kind: None, at: self.at.clone(), arguments, written }
     }
 
-    /// The place of what a builder complains about.
+    /// Error of a builder, with its place.
     pub fn build_error(&self, error: &BuildError) -> InputError {
         self.error(error.parameter, &error.reason)
     }
 }
 
-/// `section.key`
+/// Formats `section.key`.
 pub fn path(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_string() } else { format!("{section}.{key}") }
 }
 
-/// The sections of `root`, in the order of the table; or all mistakes in any of them.
+/// Sections of `root`, in the order of the table; the error lists all mistakes in any of them.
 pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     let (mut read, mut errors) = (Vec::new(), Vec::new());
     for section in sections() {
@@ -63,7 +63,7 @@ pub fn read(root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     Ok(read)
 }
 
-/// One section as it was read: each entry of a list, or the section itself, unless neither the file nor a default has it.
+/// Reads a section: each entry of a list, or the section itself, unless neither the file nor a default has it.
 fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Result<Vec<Checked>, InputError> {
     let read = match (&section.content, locate(root, &section.name)?) {
         (Content::Repeated(parameters), Some(node)) => {
@@ -99,7 +99,7 @@ fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Resul
     Ok(read.into_iter().collect())
 }
 
-/// The table `name` of the document, if it is there.
+/// Finds the table `name` of the document, if there is one.
 fn locate<'a>(root: &'a Node, name: &str) -> Result<Option<&'a Node>, InputError> {
     let mut node = root;
     for step in name.split('.').filter(|step| !step.is_empty()) {
@@ -128,8 +128,7 @@ fn empty(section: &'static Section, at: &Place) -> Checked {
     Checked { name: &section.name, kind: None, at: at.clone(), arguments, written }
 }
 
-/// Defaults of a section that the file leaves out. The parameters of network
-/// models wait until the model is chosen.
+/// Defaults of a section that the file leaves out. Parameters of network models wait until the model is chosen.
 fn absent(
     section: &'static Section,
     parameters: &'static [Parameter],
@@ -147,7 +146,7 @@ fn absent(
     }
 }
 
-/// The model that `kind` names, or the section's default where it names none.
+/// Model that `kind` names, or the section's default if it names none.
 fn chosen<'a>(
     section: &Section,
     choices: &'a [Choice],
@@ -174,7 +173,7 @@ fn not_a_section(section: &Section, node: &Node) -> InputError {
     node.key_at.error(format!("'{0}' is a section; write [{0}] and its keys below it", section.name))
 }
 
-/// Hint at where `key`, which `section` of this kind does not know, belongs.
+/// Hint at the section of `key`, which `section` of this kind does not know.
 fn belongs(section: &Section, kind: Option<&str>, key: &str) -> Option<String> {
     let is_inner = |one: &&Section| one.name.rsplit_once('.').is_some_and(|(_, name)| name == key);
     match &sections().iter().filter(is_inner).map(header).collect::<Vec<_>>()[..] {
@@ -259,7 +258,7 @@ fn keys(
             strangers = true;
         }
     }
-    // A key that is unknown is most likely the one that is missing, misspelled.
+    // An unknown key is probably the missing one, misspelled.
     let is_missing = |one: &&Parameter| !strangers && one.default.is_none() && !fields.contains_key(one.name);
     for parameter in parameters.iter().filter(is_missing) {
         let what = format!("lacks {} ({}): {}", parameter.name, parameter.summary, describe(&parameter.kind));
@@ -273,7 +272,7 @@ fn keys(
     Ok(checked)
 }
 
-/// Is `key` one that the file says for its own kind, in whose place an override has named another?
+/// True if the file sets `key` for its own kind, which an override has replaced by another kind.
 fn fell_away(section: &Section, fields: &BTreeMap<String, Node>, key: &str) -> bool {
     let Content::Model { choices, .. } = &section.content else { return false };
     let is_overridden = |key: &str| fields.get(key).is_some_and(|node| node.at.line == 0);
@@ -281,7 +280,7 @@ fn fell_away(section: &Section, fields: &BTreeMap<String, Node>, key: &str) -> b
     is_known && is_overridden("kind") && !is_overridden(key)
 }
 
-/// Times may be zero, rates may not: nothing would ever end. The few others that may not are named here.
+/// Refuses zero rates, with which nothing would ever end, and zeros of a few other keys. Times may be zero.
 fn refuse_zero(path: &str, value: &Value, node: &Node) -> Result<(), InputError> {
     let reason = match value {
         Value::List(values) => return values.iter().try_for_each(|value| refuse_zero(path, value, node)),

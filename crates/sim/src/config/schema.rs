@@ -1,4 +1,4 @@
-//! The JSON schema of platform files, for editors: generated, so that it never lags behind.
+//! JSON schema of platform files, for editors: generated, so that it never lags behind.
 
 use engine::registry::{Kind, Parameter};
 use engine::units;
@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::sections::{Choice, Content, below, section};
 
-/// The schema (JSON Schema, draft 2020-12). A file that it refuses, [`super::load`] refuses, too; what
-/// spans several keys (regimes in order, sizes that fit) only `load` checks.
+/// The schema (JSON Schema, draft 2020-12). [`super::load`] refuses every file that the schema refuses; only `load`
+/// checks constraints between keys (regimes in order, sizes that fit).
 pub fn schema() -> Value {
     let mut schema = table("");
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
@@ -15,7 +15,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The schema of the section called `name`, with those below it.
+/// Schema of the section called `name`, with its subsections.
 fn table(name: &str) -> Value {
     let section = section(name);
     match &section.content {
@@ -37,7 +37,7 @@ fn table(name: &str) -> Value {
     }
 }
 
-/// An object with `parameters`, and the sections below `name`.
+/// Schema of an object with `parameters`, and the sections below `name`.
 fn object(summary: &str, parameters: &[Parameter], name: &str, kind: Option<&str>) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -71,7 +71,7 @@ fn object(summary: &str, parameters: &[Parameter], name: &str, kind: Option<&str
     })
 }
 
-/// True if a file cannot leave the section out.
+/// True if a file must have the section.
 fn must_stand(name: &str) -> bool {
     match &section(name).content {
         Content::Keys(_) if name.starts_with("network.") => false,
@@ -84,7 +84,7 @@ fn must_stand(name: &str) -> bool {
     }
 }
 
-/// The schema of one value.
+/// Schema of one value.
 pub fn value(kind: &Kind) -> Value {
     match kind {
         Kind::Integer(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
@@ -112,7 +112,7 @@ pub fn value(kind: &Kind) -> Value {
     }
 }
 
-/// A number with one of the units.
+/// Schema of a number with one of the units.
 fn quantity(known: &[(&str, f64)], example: &str) -> Value {
     let units: Vec<_> = known.iter().flat_map(|(unit, _)| units::spellings(unit)).collect();
     let pattern = format!(

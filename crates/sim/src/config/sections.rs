@@ -1,5 +1,4 @@
-//! The sections of a platform file: one table from which reading, error messages, the JSON schema and
-//! the reference page come.
+//! Sections of a platform file: one table for reading, error messages, the JSON schema and the reference page.
 
 use std::sync::OnceLock;
 
@@ -21,44 +20,44 @@ use crate::placement::PLACEMENTS;
 /// One section.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Its dotted name in the file; empty for the keys above the first section.
+    /// Dotted name in the file; empty for the keys above the first section.
     pub name: String,
     /// One line for the reference page.
     pub summary: &'static str,
-    /// Its content.
+    /// Contents.
     pub content: Content,
 }
 
-/// Content of a section.
+/// Contents of a section.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// These keys.
+    /// A fixed set of keys.
     Keys(&'static [Parameter]),
-    /// `kind` names a model of a registry, whose own parameters follow.
+    /// A model of a registry, named by `kind`, with its own parameters.
     Model {
-        /// The registry.
+        /// Entries of the registry.
         choices: Vec<Choice>,
-        /// As in [`Parameter::default`].
+        /// Default of `kind`, as in [`Parameter::default`].
         default: Option<&'static str>,
     },
     /// Any number of `[[section]]` with these keys each.
     Repeated(&'static [Parameter]),
 }
 
-/// One model of a registry, without its build function.
+/// A model of a registry, without its build function.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
     /// Value of `kind`.
     pub name: &'static str,
-    /// One line.
+    /// One line of description.
     pub summary: &'static str,
-    /// Its publication.
+    /// Publication.
     pub source: &'static str,
-    /// Its parameters.
+    /// Parameters.
     pub parameters: &'static [Parameter],
 }
 
-/// The choices of a registry.
+/// Choices of a registry.
 pub fn choices<B>(table: &'static [Entry<B>]) -> Vec<Choice> {
     let strip = |entry: &'static Entry<B>| Choice {
         name: entry.name,
@@ -69,12 +68,12 @@ pub fn choices<B>(table: &'static [Entry<B>]) -> Vec<Choice> {
     table.iter().map(strip).collect()
 }
 
-/// A parameter that must be written.
+/// Makes a parameter that the file must set.
 pub(super) const fn required(name: &'static str, kind: Kind, summary: &'static str) -> Parameter {
     Parameter { name, kind, default: None, summary }
 }
 
-/// A parameter with a default, as TOML text; `""` means that it may be missing.
+/// Makes a parameter with a default, as TOML text; `""` means that it may be absent.
 pub(super) const fn optional(
     name: &'static str,
     kind: Kind,
@@ -401,7 +400,7 @@ const HOSTS: &[Parameter] = &[
     ),
 ];
 
-/// Every section, those that hold others before them.
+/// All sections; a section precedes its subsections.
 pub fn sections() -> &'static [Section] {
     static SECTIONS: OnceLock<Vec<Section>> = OnceLock::new();
     SECTIONS.get_or_init(|| {
@@ -462,7 +461,7 @@ pub fn sections() -> &'static [Section] {
     })
 }
 
-/// The sections directly below `name`, as keys.
+/// Sections directly below `name`, as keys.
 pub fn below(name: &str) -> Vec<&'static str> {
     let inside = |section: &'static Section| match name {
         "" => Some(&section.name[..]).filter(|name| !name.is_empty() && !name.contains('.')),
@@ -471,12 +470,12 @@ pub fn below(name: &str) -> Vec<&'static str> {
     sections().iter().filter_map(inside).collect()
 }
 
-/// The section called `name`.
+/// Section called `name`.
 pub fn section(name: &str) -> &'static Section {
     sections().iter().find(|section| section.name == name).expect("only declared sections are asked for")
 }
 
-/// A key for each collective, whose choices are the algorithms that do it. Called once.
+/// Keys for all collectives, whose choices are their algorithms. Called once.
 fn collective_keys() -> &'static [Parameter] {
     let key = |kind: Collective| {
         let fitting =
@@ -487,7 +486,7 @@ fn collective_keys() -> &'static [Parameter] {
     Collective::all().map(key).collect::<Vec<_>>().leak()
 }
 
-/// The key `model`, whose choices are the network models. Called once.
+/// Key `model`, whose choices are the network models. Called once.
 fn network_keys() -> &'static [Parameter] {
     let models: &'static [&'static str] = MODELS.iter().map(|entry| entry.name).collect::<Vec<_>>().leak();
     let default = if models.contains(&"flow") { "flow" } else { "" };

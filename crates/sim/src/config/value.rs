@@ -1,4 +1,4 @@
-//! Checks one written value against the kind that its parameter takes.
+//! Checks a written value against the kind of its parameter.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use super::document::{Item, Node};
 use super::error::{InputError, unknown};
 use super::files::{Lookup, Texts};
 
-/// The checked value of `node`, written at the key `path`; files are looked up in `files`.
+/// Checked value of `node`, written at the key `path`; files are looked up in `files`.
 pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Value, InputError> {
     if let Kind::List(inner) = kind {
         return Ok(Value::List(match &node.item {
@@ -48,7 +48,7 @@ pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Val
     }
 }
 
-/// A bare number goes to the quantity's own reader, which says how to write it with its unit.
+/// Parses a quantity. A bare number also goes to the quantity's own parser, whose error shows how to write the unit.
 fn quantity<T: FromStr<Err = engine::units::QuantityError>>(
     node: &Node,
     path: &str,
@@ -63,7 +63,7 @@ fn quantity<T: FromStr<Err = engine::units::QuantityError>>(
     text.parse().map(value).map_err(|reason| node.at.error(format!("{path}: {reason}")))
 }
 
-/// What a kind takes, in words, with an example for quantities.
+/// Describes the values of a kind, with an example for quantities.
 pub fn describe(kind: &Kind) -> String {
     match kind {
         Kind::Integer(low, i64::MAX) => format!("a whole number of at least {low}"),
@@ -84,7 +84,7 @@ pub fn describe(kind: &Kind) -> String {
     }
 }
 
-/// Fills in the defaults of `parameters` that `arguments` lacks, and says which one has neither.
+/// Fills in the defaults of `parameters` that `arguments` lacks; the error is a parameter that has neither.
 ///
 /// Files have no defaults.
 pub fn fill(parameters: &'static [Parameter], arguments: &mut Arguments) -> Result<(), &'static Parameter> {

@@ -1,4 +1,4 @@
-//! The operations of a run of several jobs.
+//! Operations of a run of several jobs.
 
 use engine::{Duration, Time};
 use mpi::{Completion, Issued, Op, Rank, Source};
@@ -9,28 +9,28 @@ use super::Feed;
 /// A job with its ranks in place.
 #[derive(Debug, Clone)]
 pub struct PlacedJob {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it does.
+    /// Workload.
     pub workload: String,
-    /// How its ranks were placed.
+    /// Kind of the placement.
     pub placement: &'static str,
-    /// Its first rank in the run.
+    /// First rank in the run.
     pub first: u32,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// When they begin.
+    /// Start of its ranks.
     pub start: Time,
 }
 
-/// The source of a run of several jobs: each rank asks that of its own job.
+/// Source of a run of several jobs: routes each rank to the source of its own job.
 pub struct Jobs(Vec<JobFeed>);
 
 struct JobFeed {
     name: String,
     first: u32,
     start: Time,
-    /// Flag of each rank that it has waited for the start; empty where that is time zero.
+    /// True for each rank that has waited for the job's start; empty if the start is time zero.
     begun: Vec<bool>,
     feed: Feed,
 }
@@ -48,7 +48,7 @@ impl Jobs {
         Jobs(jobs.into_iter().map(feed).collect())
     }
 
-    /// The replays among them, with their first ranks.
+    /// Replays among them, with their first ranks.
     pub fn replays(&mut self) -> impl Iterator<Item = (u32, &mut Replay)> {
         self.0.iter_mut().filter_map(|job| match &mut job.feed {
             Feed::Replay(replay) => Some((job.first, replay)),

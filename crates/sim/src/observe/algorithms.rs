@@ -1,4 +1,4 @@
-//! Algorithms that collectives used, with the number of calls by kind, members and size.
+//! Algorithms that collectives used: number of calls by kind, members and size.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use mpi::Record;
 use serde::{Deserialize, Serialize};
 
 use super::names::Name;
-use super::{Hears, Summary, View, of_kind, restored, saved};
+use super::{Interest, Summary, View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 /// Collectives by kind, members of the communicator, doubling of the size, and algorithm.
 #[derive(Debug, Default)]
 pub struct Algorithms(BTreeMap<Class, Uses>);
 
-/// The collective, its members, the doubling in which its size lies, and the algorithm.
+/// Collective, number of members, size class (power of two), and algorithm.
 type Class = (Name, u32, u32, Name);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ struct Uses {
     most: Bytes,
 }
 
-/// One class as another process reads it.
+/// One class, serialised for another process.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     #[serde(with = "super::names::one")]
@@ -45,15 +45,15 @@ pub struct AlgorithmUse {
     pub algorithm: Name,
     /// Members of the communicator.
     pub members: u32,
-    /// The smallest size that the calls state \[bytes\].
+    /// Smallest size of the calls \[bytes\].
     pub least_bytes: u64,
-    /// The largest size that the calls state; no power of two lies between both \[bytes\].
+    /// Largest size of the calls, with no power of two between both \[bytes\].
     pub most_bytes: u64,
     /// Number of calls; a call of all members together counts once.
     pub count: u64,
 }
 
-/// Number of the doubling in which a size lies: 0 for no byte, 1 for one, then one more for each power of two.
+/// Size class: 0 for no byte, 1 for one, then one more for each power of two.
 fn doubling(bytes: Bytes) -> u32 {
     bytes.0.checked_ilog2().map_or(0, |order| order + 1)
 }
@@ -91,8 +91,8 @@ impl Observer<Record> for Algorithms {
 }
 
 impl View for Algorithms {
-    fn hears(&self) -> Hears {
-        Hears::Messages
+    fn interest(&self) -> Interest {
+        Interest::Messages
     }
 
     fn absorb(&mut self, other: Box<dyn View>) {

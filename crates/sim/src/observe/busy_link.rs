@@ -1,4 +1,4 @@
-//! Busiest links of a run, as `report.json` has them.
+//! Busiest links of a run, for `report.json`.
 
 use engine::Time;
 use network::message::LinkUse;
@@ -11,29 +11,29 @@ const MOST_BUSIEST: usize = 10;
 /// One busy link.
 #[derive(Debug, Clone, Serialize)]
 pub struct BusyLink {
-    /// Its number.
+    /// Number of the link.
     pub link: u32,
     /// Router or host at which it starts.
     pub from: String,
     /// Router or host at which it ends.
     pub to: String,
-    /// Its class.
+    /// Class of the link.
     pub class: String,
-    /// Its number, from 1, among the parallel links from one router to the same other one.
+    /// Number, from 1, among the parallel links from one router to another.
     pub parallel: u32,
-    /// Number of those parallel links.
+    /// Number of these parallel links.
     pub parallel_of: u32,
-    /// Its traffic, headers included \[bytes\].
+    /// Traffic with headers \[bytes\].
     pub bytes: u64,
     /// Messages that crossed it; packets in a model that moves those.
     pub transfers: u64,
-    /// Time in which it carried something \[s\].
+    /// Time in which it transmitted \[s\].
     pub busy_s: f64,
-    /// Bytes over what it could have carried in the makespan \[0..1\].
+    /// Transmitted bytes over the link's capacity in the makespan \[0..1\].
     pub utilisation: f64,
 }
 
-/// The busiest links of a run of length `makespan`, the fullest first.
+/// Busiest links of a run of length `makespan`, the highest utilisation first.
 pub fn busiest_links(links: &Links, names: &LinkNames, makespan: Time) -> Vec<BusyLink> {
     let busiest = busiest(links.totals(), |link| names.rate(link), MOST_BUSIEST);
     let parallel = names.parallel(busiest.iter().map(|used| used.link));

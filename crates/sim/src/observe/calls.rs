@@ -1,4 +1,4 @@
-//! Totals by MPI call, by rank and call, and how long the calls took.
+//! Totals by MPI call, and by rank and call, and the distribution of call lengths.
 
 use engine::{Bytes, Duration, Observer, Time};
 use mpi::Record;
@@ -11,28 +11,28 @@ use crate::table::{Column, Table};
 /// Totals of one MPI function on one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSummary {
-    /// How often it was called.
+    /// Number of calls.
     pub count: u64,
-    /// All calls together.
+    /// Total time.
     pub total: Duration,
-    /// The longest.
+    /// Longest call.
     pub max: Duration,
-    /// For how long of `total` nothing was on its way to the caller.
+    /// Part of `total` during which nothing was on its way to the caller.
     pub waiting: Duration,
     /// Bytes that the calls themselves sent or received.
     pub bytes: Bytes,
 }
 
-/// Totals of one MPI function over all ranks: together they may last longer than a [`Duration`] holds.
+/// Totals of one MPI function over all ranks; their sum may exceed a [`Duration`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTotals {
-    /// How often it was called.
+    /// Number of calls.
     pub count: u64,
-    /// All calls together \[ps\].
+    /// Total time \[ps\].
     pub total_ps: u128,
-    /// The longest.
+    /// Longest call.
     pub max: Duration,
-    /// For how long of `total_ps` nothing was on its way to the caller \[ps\].
+    /// Part of `total_ps` during which nothing was on its way to the caller \[ps\].
     pub waiting_ps: u128,
     /// Bytes that the calls themselves sent or received.
     pub bytes: Bytes,
@@ -55,12 +55,12 @@ impl CallTotals {
         self.bytes += other.bytes;
     }
 
-    /// All calls together \[s\].
+    /// Total time \[s\].
     pub fn total_s(&self) -> f64 {
         self.total_ps as f64 / PS_PER_S
     }
 
-    /// For how long of that nothing was on its way to the caller \[s\].
+    /// Part of the total during which nothing was on its way to the caller \[s\].
     pub fn waiting_s(&self) -> f64 {
         self.waiting_ps as f64 / PS_PER_S
     }
@@ -78,33 +78,33 @@ impl CallSummary {
     }
 }
 
-/// Totals by call; by rank and call, with the distribution, where tables are kept.
+/// Totals by call; with tables also by rank and call, with the distribution.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Calls {
-    /// The functions seen so far; a call's index is its place here.
+    /// Functions seen so far; a call's index is its position here.
     #[serde(with = "super::names")]
     names: Vec<&'static str>,
     totals: Vec<CallTotals>,
-    /// By rank, then by call; empty where only the screen is served.
+    /// Totals by rank, then by call; empty without tables.
     by_rank: Vec<Vec<CallSummary>>,
     lengths: Vec<Histogram>,
 }
 
 impl Calls {
-    /// For this many ranks.
+    /// Makes empty totals for `ranks` ranks.
     pub fn new(ranks: u32, detail: Detail) -> Calls {
         let rows = if detail == Detail::Screen { 0 } else { ranks as usize };
         Calls { names: Vec::new(), totals: Vec::new(), by_rank: vec![Vec::new(); rows], lengths: Vec::new() }
     }
 
-    /// `(name, totals)`, the longest total first, ties by name.
+    /// `(name, totals)` in descending order of the total time, ties by name.
     pub fn totals(&self) -> Vec<(&'static str, CallTotals)> {
         let mut totals: Vec<_> = self.names.iter().copied().zip(self.totals.iter().copied()).collect();
         totals.sort_by(|a, b| b.1.total_ps.cmp(&a.1.total_ps).then(a.0.cmp(b.0)));
         totals
     }
 
-    /// The calls by name: in which order they were seen first depends on the domains.
+    /// Indices of the calls in order of names: the order of their first calls depends on the domains.
     fn by_name(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.names.len()).collect();
         order.sort_unstable_by_key(|call| self.names[*call]);
@@ -112,7 +112,7 @@ impl Calls {
     }
 
     fn index(&mut self, name: &'static str) -> usize {
-        // Mostly the very same text.
+        // Mostly the text at the same address.
         let same = self.names.iter().position(|known| std::ptr::eq(*known, name));
         same.unwrap_or_else(|| self.index_of_equal(name))
     }
@@ -155,7 +155,7 @@ impl View for Calls {
             self.totals[*place].absorb(totals);
             self.lengths[*place].absorb(lengths);
         }
-        // A rank calls in one domain.
+        // All calls of a rank are in one domain.
         let rows = self.by_rank.iter_mut().zip(&other.by_rank).filter(|(_, theirs)| !theirs.is_empty());
         for (row, theirs) in rows {
             row.resize(self.names.len(), CallSummary::default());

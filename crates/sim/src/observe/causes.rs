@@ -1,4 +1,5 @@
-//! Causes of the time in MPI, the critical path, and balance: the data for the sentence about the limit of a run.
+//! Causes of the time in MPI, the critical path, and balance: the data for the sentence about the bottleneck of a
+//! run.
 
 use engine::{Duration, Time};
 use mpi::Cause;
@@ -31,7 +32,7 @@ pub struct CausesReport {
 }
 
 impl CausesReport {
-    /// Sums of some ranks.
+    /// Sums the causes of some ranks.
     pub fn of(ranks: &[RankTotals]) -> CausesReport {
         let mut sums = [0.0; Cause::ALL.len()];
         for rank in ranks {
@@ -52,15 +53,15 @@ impl CausesReport {
     }
 }
 
-/// The critical path of a run: the chain of dependencies that ends with the rank that was done last. Its parts sum to the
+/// The critical path of a run: the chain of dependencies that ends with the last rank's finish. Its parts sum to the
 /// makespan.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CriticalPath {
-    /// The rank with which it ends: the lowest of those that were done last.
+    /// Rank that finished last, with which the path ends; the lowest of several.
     pub rank: u32,
     /// Computing, sleeping and the file system, on any rank \[s\].
     pub compute_s: f64,
-    /// Transfers that would have been over before, had a rank outside MPI made progress \[s\].
+    /// Transfers that would have been complete earlier, had a rank outside MPI made progress \[s\].
     pub no_progress_s: f64,
     /// See [`CausesReport`] \[s\].
     pub contention_s: f64,
@@ -73,7 +74,7 @@ pub struct CriticalPath {
 }
 
 impl CriticalPath {
-    /// The critical path of a run whose ranks are all done.
+    /// Critical path of a run whose ranks have all finished.
     pub fn of(ranks: &Ranks) -> Option<CriticalPath> {
         let Last { rank, finish, path } = ranks.last().filter(|last| last.finish > Time::ZERO)?;
         let of = |cause| path.of(cause).seconds();
@@ -117,7 +118,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// The balance of the ranks with these totals, one at least.
+    /// Balance of the ranks with these totals, at least one.
     pub fn of(ranks: &[RankTotals]) -> Balance {
         let seconds = |time: Duration| time.seconds();
         let mut computes: Vec<Duration> = ranks.iter().map(|rank| rank.compute).collect();
@@ -128,7 +129,7 @@ impl Balance {
         longest.select_nth_unstable(middle);
         stretches.select_nth_unstable(middle);
         let median = *computes.select_nth_unstable(middle).1;
-        // Behind the second highest stands the highest.
+        // The highest is behind the second highest.
         computes.select_nth_unstable(last.saturating_sub(1));
         let first_of = |is: &dyn Fn(&RankTotals) -> bool| ranks.iter().position(is).unwrap_or(0);
         let most = first_of(&|rank| rank.compute == computes[last]);

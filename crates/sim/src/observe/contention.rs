@@ -1,4 +1,4 @@
-//! Contention: resources at which messages delayed each other, as far as ranks waited for it.
+//! Contention: resources at which messages delayed each other, weighted by the time that ranks waited.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::table::Table;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Contention(BTreeMap<Shared, u128>);
 
-/// One line of the report.
+/// One shared resource in the report.
 #[derive(Debug, Clone, Serialize)]
 pub struct Contended {
     /// "memory", "NIC", "network", or a class of links.
@@ -24,7 +24,7 @@ pub struct Contended {
 }
 
 impl Contention {
-    /// The lines of the report, the most time first.
+    /// Lines of the report, in descending order of time.
     pub fn report(&self, fabric: &Fabric) -> Vec<Contended> {
         let classes = fabric.topology.classes();
         let name = |at: &Shared| match at {

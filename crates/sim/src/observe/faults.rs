@@ -1,4 +1,4 @@
-//! What failed during a run, and what that has cost.
+//! Failures during a run, and their cost.
 
 use engine::{Duration, Time};
 use network::faults::{CutOff, Failing, Outage};
@@ -8,29 +8,29 @@ use serde::Serialize;
 use super::links::LinkNames;
 use crate::table::{Column, Table};
 
-/// So many failures stand in `report.json`; the table holds all.
+/// Limit of failures in `report.json`; the table holds all.
 const LISTED: usize = 100;
-/// So many pairs of hosts are named that do not reach each other.
+/// Limit of pairs of hosts that an error about unreachable hosts names.
 const NAMED: usize = 4;
 
-/// Faults in short.
+/// Summary of faults.
 #[derive(Debug, Clone, Serialize)]
 pub struct FaultsReport {
-    /// How often a link or cable has failed by itself.
+    /// Number of failures of links and cables by themselves.
     pub links_failed: u64,
-    /// How often a router has.
+    /// Number of failures of routers.
     pub routers_failed: u64,
     /// Packets that were on a link or in a router that failed, or that had no way on.
     pub packets_lost: u64,
-    /// Packets sent again, whatever for, because nothing had answered them in time.
+    /// Packets sent again, for whatever reason, since no answer came in time.
     pub packets_resent: u64,
-    /// Packets that went another way than the routing's own.
+    /// Packets that took another route than the routing's own.
     pub packets_rerouted: u64,
     /// Messages with such packets.
     pub messages_rerouted: u64,
-    /// How often a message, or a packet to be sent again, had to wait until there was a way.
+    /// Number of times that a message, or a packet to be sent again, had to wait for a route.
     pub waits: u64,
-    /// The failures, first first: 100 at the most.
+    /// First failures in order of time, at most 100.
     pub outages: Vec<OutageReport>,
 }
 
@@ -39,17 +39,17 @@ pub struct FaultsReport {
 pub struct OutageReport {
     /// "link" or "router".
     pub kind: &'static str,
-    /// What failed.
+    /// Name of the failed element.
     pub name: String,
-    /// When \[s\].
+    /// Time of the failure \[s\].
     pub failed_s: f64,
-    /// When it was back \[s\]; `None` if that was not before the end.
+    /// Time of the repair \[s\]; `None` if it was not repaired before the end.
     pub returned_s: Option<f64>,
-    /// Whether the time was given, not drawn.
+    /// True if the time was given, false if drawn at random.
     pub planned: bool,
 }
 
-/// What failed up to `end`, and what it has cost; `None` where nothing can fail.
+/// Failures up to `end`, and their cost; `None` if nothing can fail.
 pub fn faults(fabric: &Fabric, end: Time, losses: &Losses) -> Option<(FaultsReport, Table)> {
     let outages = fabric.routing.around()?.elements().outages(end);
     let names = LinkNames::new(fabric);
@@ -86,7 +86,7 @@ fn describe(outage: &Outage, names: &LinkNames) -> OutageReport {
     }
 }
 
-/// All failures; what was not back at the `end` of the run has that as its end.
+/// Table of all failures; an element that is not repaired before the `end` of the run has that as its end.
 fn table(outages: &[OutageReport], end: Time) -> Table {
     let end = end.since(Time::ZERO).seconds();
     let flags =
@@ -104,7 +104,7 @@ fn table(outages: &[OutageReport], end: Time) -> Table {
     )
 }
 
-/// Who cannot reach whom, in words.
+/// Description of unreachable hosts.
 pub fn cut_off(fabric: &Fabric, who: &[CutOff]) -> String {
     let topology = &*fabric.topology;
     let mut pairs: Vec<&CutOff> = Vec::new();

@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 const BINS_PER_DECADE: f64 = 16.0;
 
-/// The first picosecond of bin 1, 2, …
+/// First picosecond of bin 1, 2, …
 static FIRST: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let exact = |bin: u32| 10f64.powf(f64::from(bin) / BINS_PER_DECADE).ceil();
     (0..).map(exact).take_while(|first| *first < u64::MAX as f64).map(|first| first as u64).collect()
 });
 
-/// Counts by duration. Bin 0 holds what took no time; bin i ≥ 1 holds `[10^((i-1)/16), 10^(i/16))` ps.
+/// Counts by duration. Bin 0 holds durations of zero; bin i ≥ 1 holds `[10^((i-1)/16), 10^(i/16))` ps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     counts: Vec<u64>,
-    /// The shortest and the longest duration, at which the outermost bins end.
+    /// Shortest and longest duration, which limit the outermost bins.
     range: Option<(Duration, Duration)>,
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Counts a duration.
     pub fn add(&mut self, duration: Duration) {
         let bin = bin_of(duration.0);
         if bin >= self.counts.len() {
@@ -48,8 +48,8 @@ impl Histogram {
         self.widen(other.range);
     }
 
-    /// `(low, high, count)` \[s\] of the bins that hold something. The outermost are cut to the shortest and the
-    /// longest duration: no percentile that is read from them lies outside.
+    /// Bounds and counts `(low, high, count)` \[s\] of the bins that are not empty. The outermost are cut to the
+    /// shortest and the longest duration, so percentiles lie within these.
     pub fn bins(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let (shortest, longest) = self.range.unwrap_or_default();
         let edge = |bin: usize| 10f64.powf(bin as f64 / BINS_PER_DECADE) * 1e-12;
@@ -60,10 +60,10 @@ impl Histogram {
     }
 }
 
-/// The bin of so many picoseconds.
+/// Bin of a duration \[ps\].
 fn bin_of(ps: u64) -> usize {
     let Some(octave) = ps.checked_ilog2() else { return 0 };
-    // No bin of this octave is before that of its beginning: 16 log10(2) = 4.8 bins for each.
+    // Bins of this octave are not below that of its beginning: 16 log10(2) = 4.8 bins for each octave.
     let mut bin = octave as usize * 4816 / 1000;
     let edges = FIRST.get(bin..).unwrap_or_default();
     bin += edges.iter().take_while(|first| **first <= ps).count();

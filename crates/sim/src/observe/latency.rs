@@ -5,10 +5,10 @@ use mpi::Record;
 use network::statistics::Latencies;
 use serde::{Deserialize, Serialize};
 
-use super::{Hears, Summary, View, of_kind, restored, saved};
+use super::{Interest, Summary, View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
-/// The distribution of message latency.
+/// Distribution of message latency.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Latency(Latencies);
 
@@ -37,7 +37,7 @@ impl Observer<Record> for Latency {
     }
 }
 
-/// A histogram as columns `low_s`, `high_s`, `count`; no bin ends above the longest duration.
+/// Columns `low_s`, `high_s`, `count` of a histogram; no bin ends above the longest duration.
 pub(super) fn columns(latencies: &Latencies) -> Vec<(&'static str, Column)> {
     let bins: Vec<_> = latencies.bins().collect();
     let high = |high: Duration| high.min(latencies.max).seconds();
@@ -49,8 +49,8 @@ pub(super) fn columns(latencies: &Latencies) -> Vec<(&'static str, Column)> {
 }
 
 impl View for Latency {
-    fn hears(&self) -> Hears {
-        Hears::Messages
+    fn interest(&self) -> Interest {
+        Interest::Messages
     }
 
     fn absorb(&mut self, other: Box<dyn View>) {

@@ -16,27 +16,27 @@ const MOST_PERIODS: usize = 128;
 const MOST_LINKS: usize = 4096;
 const FIRST_PERIOD: Duration = Duration(1_000_000);
 
-/// The use of all links.
+/// Use of all links.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Links {
-    /// At the last report: by link.
+    /// Totals by link at the last report.
     totals: Vec<LinkUse>,
-    /// Traffic of each link when the current period began.
+    /// Bytes that each link had carried when the current period began.
     carried: Vec<u64>,
     over_time: Option<OverTime>,
-    /// Statistics of the model, if it was asked to keep them.
+    /// Statistics of the model, if they were requested.
     statistics: Option<Statistics>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct OverTime {
     period: Duration,
-    /// By period: `(cell, bytes)`, ascending by cell, which is a link or a class of links.
+    /// Traffic by period: `(cell, bytes)`, ascending by cell, which is a link or a class of links.
     periods: Vec<Vec<(u32, u64)>>,
     by_class: bool,
 }
 
-/// Takes one report of all links.
+/// Collects one report of all links.
 struct Report<'a>(&'a mut Vec<LinkUse>);
 
 impl Observer<LinkUse> for Report<'_> {
@@ -46,7 +46,7 @@ impl Observer<LinkUse> for Report<'_> {
 }
 
 impl Links {
-    /// Over time as well, if asked for.
+    /// Keeps totals of `links` links, and traffic over time as well if `over_time`.
     pub fn new(links: u32, over_time: bool) -> Links {
         let over_time = over_time.then(|| OverTime {
             period: FIRST_PERIOD,
@@ -56,7 +56,7 @@ impl Links {
         Links { totals: Vec::new(), carried: Vec::new(), over_time, statistics: None }
     }
 
-    /// Time at which the next sample is due; never where only totals are kept.
+    /// Time at which the next sample is due; never if only totals are kept.
     pub fn next_sample(&self) -> Time {
         match &self.over_time {
             None => Time::NEVER,
@@ -64,7 +64,7 @@ impl Links {
         }
     }
 
-    /// Takes what the links have carried up to `now`, which is [`Links::next_sample`] or the end of the
+    /// Reads the bytes that the links have carried up to `now`, which is [`Links::next_sample`] or the end of the
     /// run. `class` gives the class of a link.
     pub fn sample(&mut self, now: Time, network: &mut dyn network::Network, class: &dyn Fn(LinkId) -> u16) {
         self.totals.clear();
@@ -88,12 +88,12 @@ impl Links {
         self.statistics = network.take_statistics(now).map(|statistics| *statistics);
     }
 
-    /// The statistics over time, if they were asked for.
+    /// Statistics over time, if they were requested.
     pub fn statistics(&self) -> Option<&Statistics> {
         self.statistics.as_ref()
     }
 
-    /// With what the links of another domain have carried, up to the same time.
+    /// Adds the traffic of the links of another domain, up to the same time.
     pub fn and(mut self, other: Links) -> Links {
         self.totals.extend(other.totals);
         self.totals.sort_unstable_by_key(|link| link.link);
@@ -119,12 +119,12 @@ impl Links {
         self
     }
 
-    /// The links' totals at the last sample.
+    /// Totals of the links at the last sample.
     pub fn totals(&self) -> &[LinkUse] {
         &self.totals
     }
 
-    /// The tables `links` (only those used) and `links_over_time`.
+    /// Tables `links` (only those used) and `links_over_time`.
     pub fn tables(&self, names: &LinkNames) -> Vec<Table> {
         let used: Vec<_> = self.totals.iter().filter(|link| link.transfers > 0).collect();
         let parallel = names.parallel(used.iter().map(|link| link.link));
@@ -155,7 +155,7 @@ impl Links {
 }
 
 impl OverTime {
-    /// Ends the current period with what it carried.
+    /// Ends the current period with its traffic.
     fn close(&mut self, cells: Vec<(u32, u64)>) {
         self.periods.push(cells);
         self.fold();
@@ -207,28 +207,28 @@ fn merged(mut cells: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
     cells
 }
 
-/// Links in words.
+/// Names of links.
 pub struct LinkNames<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) classes: Vec<String>,
 }
 
-/// The place of a link among those from one router to the same other one.
+/// Position of a link among the parallel ones from one router to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parallel {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: u32,
-    /// Number of links there.
+    /// Number of parallel links.
     pub of: u32,
 }
 
 impl LinkNames<'_> {
-    /// The names of a network's links.
+    /// Makes the names of a network's links.
     pub fn new(fabric: &Fabric) -> LinkNames<'_> {
         LinkNames { fabric, classes: fabric.topology.classes() }
     }
 
-    /// The names of both ends.
+    /// Names of both ends.
     pub fn ends(&self, link: LinkId) -> (String, String) {
         let topology = &self.fabric.topology;
         let nic = topology.nic_of(link);
@@ -241,7 +241,7 @@ impl LinkNames<'_> {
         (name(link.from), name(link.to))
     }
 
-    /// The places of `links` among those that run parallel to them, from one router to the same other one.
+    /// Positions of `links` among the links parallel to them, from one router to another.
     pub fn parallel(&self, links: impl Iterator<Item = LinkId>) -> Vec<Parallel> {
         let topology = &self.fabric.topology;
         let (mut router, mut ports) = (None, Vec::new());
@@ -263,12 +263,12 @@ impl LinkNames<'_> {
         links.map(place).collect()
     }
 
-    /// The link's class.
+    /// Class of the link.
     pub fn class(&self, link: LinkId) -> String {
         self.classes[self.fabric.topology.link(link).class as usize].clone()
     }
 
-    /// \[B/s\]; infinite where the link is never the limit.
+    /// Bandwidth \[B/s\]; infinite for a link that never limits.
     pub fn bandwidth(&self, link: LinkId) -> f64 {
         match self.rate(link) {
             Bandwidth::INFINITE => f64::INFINITY,
@@ -276,13 +276,14 @@ impl LinkNames<'_> {
         }
     }
 
-    /// Its rate.
+    /// Bandwidth of the link.
     pub fn rate(&self, link: LinkId) -> Bandwidth {
         self.fabric.topology.link(link).bandwidth
     }
 }
 
-/// The fullest link first: by the time that its bytes take at its `rate`, then busy time, bytes, and number.
+/// Busiest links, at most `most`: by the time that their bytes take at their `rate`, then busy time, bytes, and
+/// number.
 pub fn busiest(totals: &[LinkUse], rate: impl Fn(LinkId) -> Bandwidth, most: usize) -> Vec<LinkUse> {
     let mut used: Vec<_> = totals.iter().filter(|link| link.transfers > 0).copied().collect();
     used.sort_by_cached_key(|link| {
@@ -298,7 +299,7 @@ mod tests {
     use super::*;
     use engine::Bytes;
 
-    /// However long the run, periods stay bounded and no byte is lost.
+    /// Periods stay bounded in any run, and no byte is lost.
     #[test]
     fn periods_double_and_keep_every_byte() {
         let mut over_time = OverTime { period: FIRST_PERIOD, periods: Vec::new(), by_class: false };

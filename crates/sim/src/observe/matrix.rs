@@ -1,10 +1,10 @@
-//! Who sends how much to whom: exact up to 1,024 ranks, in equal bins of ranks beyond.
+//! Communication matrix: exact up to 1,024 ranks, in equal bins of ranks beyond.
 
 use engine::{Observer, Time};
 use mpi::Record;
 use serde::{Deserialize, Serialize};
 
-use super::{Hears, View, of_kind, restored, saved};
+use super::{Interest, View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 const MOST_BINS: u32 = 1024;
@@ -14,12 +14,12 @@ const MOST_BINS: u32 = 1024;
 pub struct Matrix {
     ranks_per_bin: u32,
     bins: u32,
-    /// `[messages, bytes]`, row by row of senders.
+    /// `[messages, bytes]`, in rows of senders.
     cells: Vec<[u64; 2]>,
 }
 
 impl Matrix {
-    /// For this many ranks.
+    /// Makes an empty matrix for `ranks` ranks.
     pub fn new(ranks: u32) -> Matrix {
         let ranks_per_bin = ranks.div_ceil(MOST_BINS).max(1);
         let bins = ranks.div_ceil(ranks_per_bin);
@@ -39,8 +39,8 @@ impl Observer<Record> for Matrix {
 }
 
 impl View for Matrix {
-    fn hears(&self) -> Hears {
-        Hears::Messages
+    fn interest(&self) -> Interest {
+        Interest::Messages
     }
 
     fn absorb(&mut self, other: Box<dyn View>) {

@@ -1,4 +1,4 @@
-//! Observers: each keeps one view of a run, bounded in memory, and leaves tables behind.
+//! Observers: each keeps one view of a run in bounded memory, and makes tables of it.
 //!
 //! Adding one is a file here and a line in [`OBSERVERS`].
 
@@ -42,42 +42,42 @@ pub use utilisation::Utilisation;
 
 use crate::table::Table;
 
-/// How much of a run is kept.
+/// Amount of detail that a run keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// As much as one screen shows.
+    /// Summary for one screen.
     Screen,
-    /// The tables of a report.
+    /// Tables of a report.
     Tables,
-    /// Also every single MPI call, up to this many.
+    /// Tables, and every single MPI call up to this number.
     Records(u32),
 }
 
-/// A view of what ranks do: of all ranks of a run, or of those in one domain.
+/// A view of the ranks' activity: of all ranks of a run, or of those in one domain.
 pub trait View: Observer<Record> + Any + Send {
-    /// The tables at the end. The order of their rows does not show the order in which ranks of equal
-    /// times were handled.
+    /// Tables at the end. Their order of rows must not depend on the order in which ranks of equal times were
+    /// handled.
     fn tables(&self) -> Vec<Table>;
     /// Adds its part to `report.json`.
     fn summarize(&self, summary: &mut Summary) {
         let _ = summary;
     }
-    /// Records that it takes note of.
-    fn hears(&self) -> Hears {
-        Hears::Everything
+    /// Records that it observes.
+    fn interest(&self) -> Interest {
+        Interest::Everything
     }
-    /// Warning about its tables, if they do not hold all that they seem to.
+    /// Warning about tables that are incomplete.
     fn warning(&self) -> Option<String> {
         None
     }
 
-    /// Adds what a view of the same kind has seen in another domain of the run.
+    /// Adds the contents of a view of the same kind in another domain of the run.
     fn absorb(&mut self, other: Box<dyn View>);
 
     /// Serialised state, for another process.
     fn save(&self) -> Vec<u8>;
 
-    /// Becomes what another process has saved.
+    /// Restores the state that another process has saved.
     fn restore(&mut self, saved: &[u8]);
 }
 
@@ -92,16 +92,16 @@ pub struct Summary {
     pub collectives: Vec<AlgorithmUse>,
 }
 
-/// Which records a view takes note of.
+/// Records that a view observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
-    /// Whatever happens to a rank.
+pub enum Interest {
+    /// All records of a rank.
     Everything,
-    /// [`Record::Message`] and [`Record::Collective`] alone.
+    /// Only [`Record::Message`] and [`Record::Collective`].
     Messages,
 }
 
-/// As bytes that [`restored`] reads.
+/// Serialises `what` to bytes that [`restored`] reads.
 pub fn saved<T: Serialize>(what: &T) -> Vec<u8> {
     postcard::to_stdvec(what).expect("everything observed can be written")
 }
@@ -111,26 +111,26 @@ pub fn restored<T: DeserializeOwned>(saved: &[u8]) -> T {
     postcard::from_bytes(saved).expect("processes of a run are of one version of hopcast")
 }
 
-/// The view of another domain, which is of the same kind.
+/// Downcasts the view of another domain, which is of the same kind.
 fn of_kind<V: View>(other: Box<dyn View>) -> V {
     let other: Box<dyn Any> = other;
     *other.downcast().expect("domains have views of the same kinds")
 }
 
-/// Makes a view for ranks in their places, if `Detail` asks for it.
+/// Makes a view for ranks in these places, if the `Detail` includes it.
 pub type Build = fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>;
 
-/// One view under its name.
+/// A view and its name.
 pub struct Entry {
-    /// For `hopcast list observers`.
+    /// Name in `hopcast list observers`.
     pub name: &'static str,
-    /// Content of its tables.
+    /// Contents of its tables.
     pub summary: &'static str,
-    /// Makes it.
+    /// Makes the view.
     pub build: Build,
 }
 
-/// Every optional view; totals by rank and by call are always kept.
+/// All optional views; totals by rank and by call are always kept.
 pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "matrix",
@@ -174,7 +174,7 @@ pub const OBSERVERS: &[Entry] = &[
     },
 ];
 
-/// All views of one run: what the MPI layer reports to.
+/// All views of one run, to which the MPI layer reports.
 pub struct Views {
     /// Totals by rank.
     pub ranks: Ranks,
@@ -185,19 +185,19 @@ pub struct Views {
     placement: Arc<[Endpoint]>,
     detail: Detail,
     others: Vec<Box<dyn View>>,
-    /// True if one of them hears of more than messages.
-    hear_everything: bool,
+    /// True if a view observes more than messages.
+    observe_everything: bool,
 }
 
 impl Views {
-    /// The views that `detail` asks for, of ranks in these places.
+    /// Views that `detail` includes, of ranks in these places.
     pub fn new(placement: Arc<[Endpoint]>, detail: Detail) -> Views {
         let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(&placement, detail));
         let others: Vec<Box<dyn View>> = others.collect();
-        let hear_everything = others.iter().any(|view| view.hears() == Hears::Everything);
+        let observe_everything = others.iter().any(|view| view.interest() == Interest::Everything);
         let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));
         let contention = Contention::default();
-        Views { ranks, calls, contention, placement, detail, others, hear_everything }
+        Views { ranks, calls, contention, placement, detail, others, observe_everything }
     }
 
     /// Parts of `report.json`.
@@ -218,7 +218,7 @@ impl Views {
         first.into_iter().chain(self.others.iter().map(|view| view.save())).collect()
     }
 
-    /// Views from the state that views of the same kinds in another process have saved.
+    /// Restores views from the state that views of the same kinds in another process have saved.
     pub fn restored(&self, saved: &[Vec<u8>]) -> Views {
         let mut views = Views::new(self.placement.clone(), self.detail);
         views.ranks.restore(&saved[0]);
@@ -228,7 +228,7 @@ impl Views {
         views
     }
 
-    /// With what was seen in another domain.
+    /// Adds the views of another domain.
     pub fn and(mut self, other: Views) -> Views {
         self.ranks.absorb(Box::new(other.ranks));
         self.calls.absorb(Box::new(other.calls));
@@ -239,7 +239,7 @@ impl Views {
         self
     }
 
-    /// The tables of all views.
+    /// Tables of all views.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = self.ranks.tables();
         tables.extend(self.calls.tables());
@@ -258,7 +258,7 @@ impl Observer<Record> for Views {
         if !is_for_all {
             self.calls.record(now, record);
         }
-        if is_for_all || self.hear_everything {
+        if is_for_all || self.observe_everything {
             self.others.iter_mut().for_each(|view| view.record(now, record));
         }
     }

@@ -1,4 +1,4 @@
-//! Names of calls on their way between processes: as text, and for good once they have come.
+//! Names of calls in serialised state: written as text, interned on reading.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A name; derived implementations may not see that it is a reference.
 pub type Name = &'static str;
 
-/// Names that have come: a few dozen, however long the run.
+/// Interned names: a few dozen in any run.
 static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 fn known(name: String) -> &'static str {
@@ -31,7 +31,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<&'static st
     Ok(Vec::<String>::deserialize(from)?.into_iter().map(known).collect())
 }
 
-/// The same for one name.
+/// Serialisation of a single name.
 pub mod one {
     use super::{Deserialize, Deserializer, Serialize, Serializer, known};
 

@@ -7,7 +7,7 @@ use mpi::Record;
 use network::Endpoint;
 use serde::{Deserialize, Serialize};
 
-use super::{Hears, Summary, View, of_kind, restored, saved};
+use super::{Interest, Summary, View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
 const MOST_BUSIEST: usize = 10;
@@ -29,23 +29,23 @@ pub struct NodeMemoryReport {
     pub messages: u64,
     /// Payload of those messages \[bytes\].
     pub bytes: u64,
-    /// The hosts with the most bytes, the most first.
+    /// Hosts with the most bytes, in descending order.
     pub busiest: Vec<BusyMemory>,
 }
 
 /// Messages within one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyMemory {
-    /// The host.
+    /// Host.
     pub host: u32,
     /// Messages between its ranks.
     pub messages: u64,
-    /// Their payload \[bytes\].
+    /// Payload of these messages \[bytes\].
     pub bytes: u64,
 }
 
 impl NodeMemory {
-    /// No messages yet, of ranks in these places.
+    /// Makes empty totals of ranks in these places.
     pub fn new(placement: &Arc<[Endpoint]>) -> NodeMemory {
         NodeMemory { placement: placement.clone(), hosts: Vec::new() }
     }
@@ -79,8 +79,8 @@ impl Observer<Record> for NodeMemory {
 }
 
 impl View for NodeMemory {
-    fn hears(&self) -> Hears {
-        Hears::Messages
+    fn interest(&self) -> Interest {
+        Interest::Messages
     }
 
     fn absorb(&mut self, other: Box<dyn View>) {

@@ -1,4 +1,4 @@
-//! Totals by rank: where its time went, and what it sent and received.
+//! Totals by rank: split of its time, and messages sent and received.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -11,50 +11,50 @@ use serde::{Deserialize, Serialize};
 use super::{View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
-/// One rank's totals.
+/// Totals of a rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankTotals {
-    /// Computing.
+    /// Time of computing.
     pub compute: Duration,
-    /// Its longest stretch of computing.
+    /// Longest stretch of computing.
     pub longest: Duration,
-    /// Number of its stretches of computing.
+    /// Number of stretches of computing.
     pub stretches: u64,
-    /// In MPI calls, by cause.
+    /// Time in MPI calls, by cause.
     pub causes: Causes,
-    /// Time at which it was done; zero if it never was.
+    /// Time at which it finished; zero if it never did.
     pub finish: Time,
     /// Messages sent, those of collectives included.
     pub messages_sent: u64,
-    /// Their bytes.
+    /// Payload of messages sent \[bytes\].
     pub bytes_sent: u64,
     /// Messages received.
     pub messages_received: u64,
-    /// Their bytes.
+    /// Payload of messages received \[bytes\].
     pub bytes_received: u64,
     /// Messages sent to other hosts.
     pub messages_out: u64,
-    /// Their bytes.
+    /// Payload of messages sent to other hosts \[bytes\].
     pub bytes_out: u64,
     /// Messages received from other hosts.
     pub messages_in: u64,
-    /// Their bytes.
+    /// Payload of messages received from other hosts \[bytes\].
     pub bytes_in: u64,
 }
 
 impl RankTotals {
-    /// In MPI calls with nothing on its way to it.
+    /// Time in MPI calls with nothing on its way to the rank.
     pub fn waiting(&self) -> Duration {
         self.causes.waiting()
     }
 
-    /// In MPI calls while something was on its way, overheads included.
+    /// Time in MPI calls while something was on its way, with overheads.
     pub fn transfer(&self) -> Duration {
         self.causes.total().saturating_sub(self.waiting())
     }
 }
 
-/// The totals of all ranks.
+/// Totals of all ranks.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ranks {
     totals: Vec<RankTotals>,
@@ -63,30 +63,30 @@ pub struct Ranks {
     placement: Arc<[Endpoint]>,
 }
 
-/// The rank that was done last; the lowest of several.
+/// Rank that finished last; the lowest of several.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Last {
-    /// The rank.
+    /// Rank.
     pub rank: u32,
-    /// Time at which it was done.
+    /// Time at which it finished.
     pub finish: Time,
-    /// The critical path up to then.
+    /// Critical path up to then.
     pub path: Path,
 }
 
 impl Ranks {
-    /// Zeros for ranks in these places.
+    /// Makes empty totals of ranks in these places.
     pub fn new(placement: &Arc<[Endpoint]>) -> Ranks {
         let totals = vec![RankTotals::default(); placement.len()];
         Ranks { totals, last: None, placement: placement.clone() }
     }
 
-    /// By rank.
+    /// Totals by rank.
     pub fn totals(&self) -> &[RankTotals] {
         &self.totals
     }
 
-    /// The rank that was done last, once one is done.
+    /// Rank that finished last, once one has finished.
     pub fn last(&self) -> Option<Last> {
         self.last
     }
@@ -154,7 +154,7 @@ impl RankTotals {
 }
 
 impl View for Ranks {
-    /// Adds totals of another domain: a rank's messages are counted where they were received.
+    /// Adds the totals of another domain: the messages of a rank are counted in the receiver's domain.
     fn absorb(&mut self, other: Box<dyn View>) {
         let other: Ranks = of_kind(other);
         self.totals.iter_mut().zip(&other.totals).for_each(|(totals, more)| totals.add(more));
@@ -171,7 +171,7 @@ impl View for Ranks {
     }
 
     fn tables(&self) -> Vec<Table> {
-        // One pass: the totals of a million ranks do not fit into a cache.
+        // A single pass, since the totals of a million ranks do not fit into a cache.
         let (mut seconds, mut counts) = (vec![Vec::new(); SECONDS.len()], vec![Vec::new(); COUNTS.len()]);
         for totals in &self.totals {
             seconds.iter_mut().zip(SECONDS).for_each(|(column, (_, of))| column.push(of(totals)));
@@ -204,7 +204,7 @@ const SECONDS: &[(&str, Of<f64>)] = &[
     ("storage_s", |totals| totals.causes.of(Cause::Storage).seconds()),
 ];
 
-/// Columns of counts, likewise.
+/// Columns of counts, each with its value for a rank.
 const COUNTS: &[(&str, Of<u64>)] = &[
     ("messages_sent", |totals| totals.messages_sent),
     ("bytes_sent", |totals| totals.bytes_sent),

@@ -1,5 +1,5 @@
-//! Every MPI call and stretch of computing, in the order in which they end, up to a limit; those that end
-//! at the same time in the order of ranks. Messages between them, in the order in which they are received.
+//! Every MPI call and stretch of computing, in the order of their ends (ties by rank), up to a limit. Messages
+//! between them, in the order in which they are received.
 
 use engine::{Observer, Time};
 use mpi::Record;
@@ -9,22 +9,22 @@ use super::names::Name;
 use super::{View, of_kind, restored, saved};
 use crate::table::{Column, Table};
 
-/// The first so many records.
+/// First records, up to a limit.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Records {
     limit: usize,
-    /// How many there were, those beyond the limit included.
+    /// Number of all records, with those beyond the limit.
     count: u64,
-    /// In the order of ends. Beyond the limit, those that end with the last: only in the order of ranks
-    /// is it known which of them are to be kept.
+    /// Records in the order of their ends. Beyond the limit, all records that end at the time of the last one: only
+    /// the final order by rank decides which of them are kept.
     rows: Vec<Row>,
-    /// Messages received; cut to the first ones in order when there are twice as many as are kept.
+    /// Messages received; truncated to the first ones in order when there are twice as many as are kept.
     messages: Vec<Received>,
     /// Number of all messages received.
     received: u64,
 }
 
-/// Messages that are kept for each call record of the limit: a collective sends several.
+/// Number of messages kept for each call record of the limit, since a collective sends several.
 const MESSAGES_PER_CALL: usize = 16;
 
 /// One message; its fields are in the order in which messages are sorted.
@@ -75,7 +75,7 @@ impl Records {
         }
     }
 
-    /// The first messages, up to the end of the last call that is kept.
+    /// First messages, up to the end of the last call that is kept.
     fn kept_messages(&self) -> Vec<Received> {
         let Some(last) = self.kept().last().map(|row| row.end) else { return Vec::new() };
         let mut messages = self.messages.clone();
@@ -85,10 +85,10 @@ impl Records {
         messages
     }
 
-    /// Those up to the limit.
+    /// Records up to the limit.
     fn kept(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
-        // Those of one rank stay in order.
+        // The sort is stable, so records of one rank stay in order.
         rows.sort_by_key(|row| (row.end, row.rank));
         rows.truncate(self.limit);
         rows

@@ -1,4 +1,4 @@
-//! Statistics over time as tables; what their columns mean stands in [`network::statistics`].
+//! Statistics over time as tables; [`network::statistics`] explains their columns.
 
 use engine::{Duration, Time};
 use network::statistics::{Places, Regions, Row, Statistics, Traffic};
@@ -8,39 +8,39 @@ use serde::Serialize;
 use super::links::LinkNames;
 use crate::table::{Column, Table};
 
-/// Statistics over time in short.
+/// Summary of statistics over time.
 #[derive(Debug, Clone, Serialize)]
 pub struct StatisticsReport {
-    /// The length of a period of the tables by class and of latency \[s\].
+    /// Length of a period of the tables by class and of latency \[s\].
     pub period_s: f64,
-    /// Times by region \[s\].
+    /// Length of a period of the table by region \[s\].
     pub region_period_s: f64,
-    /// The classes of links, in their order.
+    /// Classes of links, in order.
     pub classes: Vec<String>,
-    /// Times by place, where there are any \[s\].
+    /// Length of a period of the table by place, if there is one \[s\].
     pub place_period_s: Option<f64>,
-    /// Virtual channels of a link.
+    /// Number of virtual channels of a link.
     pub channels: u32,
-    /// By what places traffic is kept: "channels", "links", "routers" or "none".
+    /// Kind of place for which traffic is kept: "channels", "links", "routers" or "none".
     pub places: &'static str,
     /// Residence in a buffer beyond which a packet is slow \[s\], if any.
     pub residence_s: Option<f64>,
-    /// Packets that stayed longer.
+    /// Number of packets that stayed longer.
     pub slow_packets: u64,
     /// Messages between hosts.
     pub messages: u64,
     /// Median time from injection to delivery \[s\].
     pub latency_p50_s: f64,
-    /// Time that 90 of 100 took at the most \[s\].
+    /// 90th percentile of the time from injection to delivery \[s\].
     pub latency_p90_s: f64,
-    /// Time that 99 of 100 took at the most \[s\].
+    /// 99th percentile of the time from injection to delivery \[s\].
     pub latency_p99_s: f64,
-    /// The longest \[s\].
+    /// Longest time from injection to delivery \[s\].
     pub latency_max_s: f64,
 }
 
 impl StatisticsReport {
-    /// Report of these statistics.
+    /// Summarises these statistics.
     pub fn of(statistics: &Statistics, names: &LinkNames) -> StatisticsReport {
         let latencies = statistics.latencies();
         let threshold = statistics.slow.threshold();
@@ -67,18 +67,18 @@ impl StatisticsReport {
     }
 }
 
-/// Links of a group. Means are over those that the run used, so that idle ones do not dilute them.
+/// Capacity of a group of links. Means are over the links that the run used, so that idle ones do not dilute them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Extent {
     links: u32,
     used: u32,
-    /// Bandwidth of the used ones \[B/s\]; infinite where one is.
+    /// Bandwidth of the used links \[B/s\]; infinite if one of them is.
     bandwidth: f64,
-    /// Buffers at the ends of the used ones.
+    /// Number of buffers at the ends of the used links.
     buffers: u32,
 }
 
-/// All tables. `used` says of each link whether the run used it.
+/// All tables. `used` is true for each link that the run used.
 pub fn tables(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Vec<Table> {
     let mut tables = vec![class_periods(statistics, names, used), region_periods(statistics, names, used)];
     tables.extend(link_periods(statistics, names));
@@ -91,7 +91,7 @@ pub fn tables(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Vec<
     tables
 }
 
-/// The extents of `groups` groups, where each link sends in one and holds in one.
+/// Extents of `groups` groups; `of` gives the group that a link sends in, and the group that its buffers are in.
 fn extents(names: &LinkNames, used: &[bool], groups: u32, of: impl Fn(LinkId) -> [u32; 2]) -> Vec<Extent> {
     let topology = &*names.fabric.topology;
     let mut extents = vec![Extent::default(); groups as usize];
@@ -108,10 +108,10 @@ fn extents(names: &LinkNames, used: &[bool], groups: u32, of: impl Fn(LinkId) ->
     extents
 }
 
-/// Columns that tell the groups of rows apart.
+/// Columns that identify the groups of rows.
 type Keys = Vec<(&'static str, Column)>;
 
-/// A table of traffic: its periods, the `keys` of its rows, and what happened.
+/// Table of traffic: its periods, the `keys` of its rows, and the counters.
 fn periods(
     name: &'static str,
     (traffic, until): (&Traffic, Time),

@@ -1,4 +1,5 @@
-//! How full the NICs, processes' paths to them, links and memories of a run were: what else is the limit once one of them is widened.
+//! Utilisation of the NICs, processes' links to them, links and memories of a run: the candidates for the next
+//! bottleneck once one of them is widened.
 //!
 //! ```text
 //! utilisation = bytes / (rate · makespan), of the fullest of its kind
@@ -19,7 +20,7 @@ use serde::Serialize;
 
 use super::{LinkNames, Links, NodeMemoryReport, RankTotals};
 
-/// How full the fullest of each kind was, over the whole run.
+/// Highest utilisation of each kind of resource, over the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Utilisation of NICs with the links of their hosts \[0..1\].
@@ -28,14 +29,14 @@ pub struct Utilisation {
     pub process: f64,
     /// Utilisation of links between routers \[0..1\].
     pub links: f64,
-    /// The class of that link.
+    /// Class of that link.
     pub links_class: Option<String>,
     /// Utilisation of the memory of hosts, by messages between their ranks \[0..1\].
     pub memory: f64,
 }
 
 impl Utilisation {
-    /// Utilisation in a run that took so long, with messages of a mean length of `mean`.
+    /// Utilisation in a run of length `makespan`, with messages of a mean length of `mean`.
     pub fn of(
         (links, names, hosts): (&Links, &LinkNames, &HostParameters),
         memory: &NodeMemoryReport,
@@ -64,7 +65,7 @@ impl Utilisation {
         fullest
     }
 
-    /// Adds the fullest path of a process, of ranks with these totals on these hosts.
+    /// Adds the highest utilisation of a process's link, of ranks with these totals on these hosts.
     pub fn with_processes(
         mut self,
         (totals, host_of_rank): (&[RankTotals], &[u32]),
@@ -101,7 +102,7 @@ fn path_rate(regime: &Regime, active: u32) -> f64 {
     ((base + (active - 1.0) * further) / active).max(1.0)
 }
 
-/// \[B/s\]
+/// Value in bytes per second.
 fn rate(bandwidth: Bandwidth) -> f64 {
     if bandwidth == Bandwidth::INFINITE { f64::INFINITY } else { bandwidth.0 as f64 }
 }

@@ -14,7 +14,7 @@ use network::topology::grid::{Connection, Grid};
 
 use super::{RANKS, Request};
 
-/// The hosts of the block, in the order in which they are filled; `needed` of them or more.
+/// Hosts of the block in the order of filling, at least `needed` of them.
 pub(super) fn hosts(
     arguments: &Arguments,
     request: &Request,
@@ -57,7 +57,7 @@ pub(super) fn hosts(
     Ok(Some(hosts_at(origin).map(HostId).collect()))
 }
 
-/// Checks that a shape that the user wrote fits the network and the job.
+/// Checks that the user's shape fits the network and the job.
 fn check(shape: &[u32], sizes: &[u32], needed: u32, per_router: u32) -> Result<(), BuildError> {
     let wrong = |reason: String| Err(BuildError::new("shape", reason));
     if shape.len() != sizes.len() {
@@ -79,7 +79,7 @@ fn check(shape: &[u32], sizes: &[u32], needed: u32, per_router: u32) -> Result<(
     Ok(())
 }
 
-/// The box of least diameter that has `routers` routers or more; see above for equals.
+/// Box of least diameter with at least `routers` routers; the module explains ties.
 fn most_compact(grid: &Grid, sizes: &[u32], routers: u32) -> Option<Vec<u32>> {
     let reach = |number: usize, size: u32| {
         let shape = grid.dimensions()[number].shape;
@@ -100,7 +100,7 @@ fn most_compact(grid: &Grid, sizes: &[u32], routers: u32) -> Option<Vec<u32>> {
         })
 }
 
-/// All places of a box, the first dimension fastest.
+/// Cells of a box, the first dimension fastest.
 fn cells(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> + use<> {
     let sizes = sizes.to_vec();
     let count: u32 = sizes.iter().product();
@@ -116,7 +116,7 @@ fn cells(sizes: &[u32]) -> impl Iterator<Item = Vec<u32>> + use<> {
     })
 }
 
-/// The number of the router at `cell` of the box that begins at `origin`; boxes wrap around the ends of axes.
+/// Number of the router at `cell` of the box that begins at `origin`; boxes wrap around the ends of axes.
 fn router(sizes: &[u32], cell: &[u32], origin: &[u32]) -> u32 {
     let place = cell.iter().zip(origin).zip(sizes);
     place.rev().fold(0, |router, ((cell, origin), size)| router * size + (cell + origin) % size)

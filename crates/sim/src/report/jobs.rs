@@ -10,25 +10,25 @@ use crate::observe::RankTotals;
 /// Result of one of several jobs.
 #[derive(Debug, Clone, Serialize)]
 pub struct JobReport {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it did.
+    /// Workload.
     pub workload: String,
-    /// How its ranks were placed.
+    /// Kind of the placement.
     pub placement: &'static str,
-    /// Its first rank in the run.
+    /// First rank in the run.
     pub first_rank: u32,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Hosts that have one of them.
+    /// Number of hosts that have one of its ranks.
     pub hosts_used: u32,
-    /// When they began \[s\].
+    /// Start of its ranks \[s\].
     pub start_s: f64,
-    /// When the last was done; absent where not all are \[s\].
+    /// Finish of its last rank; absent unless all have finished \[s\].
     pub end_s: Option<f64>,
-    /// From its start to its end \[s\].
+    /// Time from its start to its end \[s\].
     pub makespan_s: Option<f64>,
-    /// Where its time went, summed over its ranks.
+    /// Split of its time, summed over ranks.
     pub time: TimeSplit,
 }
 

@@ -1,4 +1,4 @@
-//! The report of a run: what `report.json` holds, and the tables beside it.
+//! Report of a run: the contents of `report.json`, and the tables beside it.
 
 mod jobs;
 
@@ -16,26 +16,26 @@ use crate::run::{End, Ended, Stop};
 use crate::table::{Column, Table};
 pub use jobs::JobReport;
 
-/// Everything that a run says about itself; its fields are the keys of `report.json`.
+/// Facts about a run; the fields are the keys of `report.json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The version that made it.
+    /// Version of hopcast.
     pub hopcast_version: &'static str,
-    /// The platform in full: with overrides applied and defaults filled in.
+    /// Full platform: with overrides applied and defaults filled in.
     pub platform_toml: String,
-    /// The platform's name.
+    /// Name of the platform.
     pub platform: String,
     /// Workload that ran on it.
     pub workload: String,
-    /// The network model.
+    /// Network model.
     pub model: String,
-    /// How ranks were placed.
+    /// Kind of the placement.
     pub placement: String,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     pub seed: u64,
     /// Ranks of the workload.
     pub ranks: u32,
-    /// Ranks that were done at the end.
+    /// Ranks that had finished at the end.
     pub ranks_finished: u32,
     /// Hosts of the platform.
     pub hosts: u32,
@@ -43,9 +43,9 @@ pub struct Report {
     pub hosts_used: u32,
     /// Sockets of a host.
     pub sockets: u16,
-    /// The predicted time: when the last rank was done, or where a partial run stopped \[s\].
+    /// Predicted time: the finish of the last rank, or the end of a partial run \[s\].
     pub makespan_s: f64,
-    /// The same for every repeat, thread and process count.
+    /// Hash of the outcome, the same for every repeat, thread and process count.
     pub outcome_hash: String,
     /// Messages delivered between ranks, those of collectives included.
     pub messages: u64,
@@ -55,17 +55,17 @@ pub struct Report {
     pub packet_hops: u64,
     /// Packets that links have lost; 0 where they lose none.
     pub packets_lost: u64,
-    /// Packets sent again because nothing had answered them in time.
+    /// Packets sent again since no answer came in time.
     pub packets_resent: u64,
-    /// Packets that came although they had come before.
+    /// Packets that arrived more than once.
     pub packets_duplicate: u64,
     /// Events handled.
     pub events: u64,
-    /// Real time of the simulation alone \[s\].
+    /// Real time of the simulation without its setup \[s\].
     pub wall_s: f64,
-    /// Real time to build it \[s\].
+    /// Real time of the setup \[s\].
     pub setup_s: f64,
-    /// The most memory that the process has held \[bytes\].
+    /// High-water mark of the process's memory \[bytes\].
     #[serde(rename = "peak_rss_B")]
     pub peak_rss_bytes: u64,
     /// Threads that ran it, in all processes.
@@ -76,37 +76,38 @@ pub struct Report {
     pub time: TimeSplit,
     /// Causes of the time in MPI, summed over ranks.
     pub causes: CausesReport,
-    /// Resources at which messages delayed each other, with their parts of `causes.contention_s`, the most first.
+    /// Resources at which messages delayed each other, with their parts of `causes.contention_s`, in descending
+    /// order.
     pub contention: Vec<Contended>,
-    /// The critical path, which decides the makespan, if all ranks were done.
+    /// Critical path, which determines the makespan, if all ranks have finished.
     pub critical_path: Option<CriticalPath>,
     /// Balance of computing and of received bytes over ranks.
     pub balance: Balance,
-    /// The busiest links, most busy first.
+    /// Busiest links, the busiest first.
     pub busiest_links: Vec<BusyLink>,
-    /// How full the fullest NIC, link and memory were.
+    /// Highest utilisation of NICs, links and memories.
     pub utilisation: Utilisation,
     /// Messages between ranks of one host, which cross no link.
     pub node_memory: NodeMemoryReport,
-    /// Totals by MPI call, longest total first.
+    /// Totals by MPI call, in descending order of time.
     pub calls: Vec<CallTotal>,
     /// Algorithms that collectives used, by collective, members and size.
     pub collectives: Vec<AlgorithmUse>,
-    /// The time from a sender's call to the message in the receiver's buffer; none without messages.
+    /// Distribution of the time from a sender's call to the message in the receiver's buffer; none without messages.
     pub message_latency: Option<LatencyReport>,
-    /// The jobs of a run of several; empty for a run of one.
+    /// Jobs of a run of several; empty for a run of one.
     pub jobs: Vec<JobReport>,
-    /// Summary of statistics over time, if they were asked for.
+    /// Summary of statistics over time, if they were requested.
     pub statistics: Option<StatisticsReport>,
-    /// Failed parts of the network and their cost, where something can fail.
+    /// Failed parts of the network and their cost, if parts can fail.
     pub faults: Option<FaultsReport>,
-    /// How the simulated program failed, if it did.
+    /// Failure of the simulated program, if it failed.
     pub failure: Option<FailureReport>,
     /// True if the run was stopped before its end.
     pub partial: bool,
-    /// Why and where, if it was.
+    /// Cause and point of the stop, if it was stopped.
     pub stopped: Option<StopReport>,
-    /// Each means: check this before you trust the number.
+    /// Warnings: check these before you trust the prediction.
     pub warnings: Vec<String>,
 }
 
@@ -115,14 +116,14 @@ pub struct Report {
 pub struct TimeSplit {
     /// Computing \[s\].
     pub compute_s: f64,
-    /// In MPI calls with something on its way to the rank, overheads included \[s\].
+    /// Time in MPI calls with something on its way to the rank, with overheads \[s\].
     pub transfer_s: f64,
-    /// In MPI calls with nothing on its way yet: partners had not come \[s\].
+    /// Time in MPI calls with nothing on its way yet, as partners were late \[s\].
     pub waiting_s: f64,
 }
 
 impl TimeSplit {
-    /// That of some ranks together.
+    /// Sums the times of some ranks.
     pub fn of(ranks: &[RankTotals]) -> TimeSplit {
         let sum = |of: fn(&RankTotals) -> f64| ranks.iter().map(of).sum();
         TimeSplit {
@@ -136,66 +137,66 @@ impl TimeSplit {
 /// Totals of one MPI function.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallTotal {
-    /// The function.
+    /// Function.
     pub call: &'static str,
-    /// How often it was called.
+    /// Number of calls.
     pub count: u64,
-    /// All calls together \[s\].
+    /// Total time \[s\].
     pub total_s: f64,
-    /// The mean call \[s\].
+    /// Mean time of a call \[s\].
     pub mean_s: f64,
-    /// The longest call \[s\].
+    /// Longest call \[s\].
     pub max_s: f64,
-    /// For how long of `total_s` nothing was on its way \[s\].
+    /// Part of `total_s` during which nothing was on its way \[s\].
     pub waiting_s: f64,
     /// Bytes that the calls themselves sent or received.
     pub bytes: u64,
 }
 
-/// How the simulated program failed.
+/// Failure of the simulated program.
 #[derive(Debug, Clone, Serialize)]
 pub struct FailureReport {
-    /// "deadlock", "truncation", "mismatch", "abort", "misuse", or, of the
-    /// network, "gridlock" or "unreachable".
+    /// Kind of the failure: "deadlock", "truncation", "mismatch", "abort", "misuse", or, of the network, "gridlock"
+    /// or "unreachable".
     pub kind: &'static str,
-    /// In words.
+    /// Description.
     pub text: String,
-    /// The ranks that cannot go on, or that made the mistake.
+    /// Ranks that cannot go on, or that made the mistake.
     pub ranks: Vec<StuckRank>,
 }
 
 /// A rank that cannot go on.
 #[derive(Debug, Clone, Serialize)]
 pub struct StuckRank {
-    /// Which.
+    /// Number of the rank.
     pub rank: u32,
-    /// The call in which it stands; empty where only its text says what it is.
+    /// Call that it is in; empty if only the text describes it.
     pub call: String,
-    /// Since when \[s\].
+    /// Begin of the wait \[s\].
     pub since_s: f64,
     /// Description of what it waits for; empty if the failure is its own.
     pub waits_for: String,
-    /// The ranks that it waits for.
+    /// Ranks that it waits for.
     pub waits_for_ranks: Vec<u32>,
-    /// Place in the user's program, if that is known.
+    /// Place in the user's program, if known.
     pub place: Option<String>,
 }
 
 /// Point at which a run was stopped before its end.
 #[derive(Debug, Clone, Serialize)]
 pub struct StopReport {
-    /// "stop-at" for a time that was asked for, "interrupt" for a monitor, "recording" for the end of a partial one.
+    /// Cause: "stop-at" for a requested time, "interrupt" for a monitor, "recording" for the end of a partial one.
     pub by: &'static str,
-    /// The time of the last event, or that at which it was to stop \[s\].
+    /// Time of the last event, or the requested end \[s\].
     pub at_s: f64,
     /// Time before which all events were handled \[s\]; later ones, up to `at_s` inclusive, only in part. None if all events
     /// up to `at_s` were handled.
     pub whole_until_s: Option<f64>,
-    /// Some of the ranks that are not done, the one that is furthest behind first.
+    /// Some of the ranks that have not finished, the furthest behind first.
     pub behind: Vec<StuckRank>,
 }
 
-/// Facts that the builder of a run knows about it.
+/// Facts about a run that its builder knows.
 #[derive(Debug, Clone, Default)]
 pub struct Title {
     /// See [`Report::platform`].
@@ -222,27 +223,27 @@ pub struct Title {
     pub sockets: u16,
     /// See `sockets`.
     pub socket_of_rank: Vec<u32>,
-    /// The jobs of a run of several; none for a run of one.
+    /// Jobs of a run of several; none for a run of one.
     pub jobs: Vec<PlacedJob>,
 }
 
 /// A finished run: the report and its tables.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Content of `report.json`.
+    /// Contents of `report.json`.
     pub report: Report,
     /// Tables for Parquet.
     pub tables: Vec<Table>,
 }
 
 impl Outcome {
-    /// `report.json`, on one line.
+    /// Contents of `report.json`, on one line.
     pub fn json(&self) -> String {
         serde_json::to_string(&self.report).expect("a report has text keys and finite numbers")
     }
 }
 
-/// Number of packets sent again for each that is lost beyond which a warning says so.
+/// Ratio of packets sent again to packets lost above which a warning is given.
 const MOST_IN_VAIN: u64 = 2;
 
 /// Facts of a run that was stopped before its end.
@@ -330,7 +331,7 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     Outcome { report, tables }
 }
 
-/// How the run failed, if it did.
+/// Failure of the run, if it failed.
 fn failure(fabric: &Fabric, ended: &Ended, jobs: &[PlacedJob]) -> Option<FailureReport> {
     Some(match &ended.end {
         End::Failed(failure) => failure_report(failure, ended.now, jobs),
@@ -381,7 +382,7 @@ fn warnings(fabric: &Fabric, ended: &Ended, title: &Title, ranks_finished: u32) 
     warnings
 }
 
-/// Time at which the last rank was done; where not all are, the time of the last event.
+/// Finish of the last rank, or the time of the last event if not all have finished.
 fn makespan(ended: &Ended) -> Time {
     match ended.end {
         End::Stopped(Stop::Recorded) if !ended.unfinished.is_empty() => ended.now,
@@ -408,7 +409,7 @@ fn tables(ended: &Ended, names: &LinkNames, title: &Title) -> Vec<Table> {
     tables
 }
 
-/// How far each rank has come, and the call in which it stands if it is not done.
+/// Time that each rank has reached, and the call that it is in unless it has finished.
 fn standings(ended: &Ended) -> [(&'static str, Column); 2] {
     let totals = ended.views.ranks.totals();
     let mut reached: Vec<f64> = totals.iter().map(|totals| totals.finish.seconds()).collect();
@@ -440,7 +441,7 @@ fn call_totals(ended: &Ended) -> Vec<CallTotal> {
     ended.views.calls.totals().into_iter().map(describe).collect()
 }
 
-/// A rank by its number, of its job where there are several.
+/// Name of a rank: its number, with its job if there are several.
 fn named(rank: mpi::Rank, jobs: &[PlacedJob]) -> String {
     let own = |job: &&PlacedJob| (job.first..job.first + job.ranks).contains(&rank.0);
     match jobs.iter().find(own) {
@@ -481,7 +482,7 @@ fn stuck(blocked: &mpi::Blocked) -> StuckRank {
     }
 }
 
-/// The high-water mark of this process's memory; 0 where the system does not tell.
+/// High-water mark of this process's memory; 0 if the system does not tell.
 fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

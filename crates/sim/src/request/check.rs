@@ -1,4 +1,4 @@
-//! Checks of a request by the table of options: keys, values, and which workloads take an option.
+//! Checks of a request against the table of options: keys, values, and the workloads that take an option.
 
 use engine::{Bytes, Time};
 use serde_json::{Map, Value};
@@ -10,9 +10,9 @@ use crate::config::{InputError, unknown};
 /// Spelling of options in errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
-    /// As in requests and in Python: `stop_at`.
+    /// Keys of requests and keywords of Python: `stop_at`.
     Keys,
-    /// As on the command line: `--stop-at`.
+    /// Flags of the command line: `--stop-at`.
     Flags,
 }
 
@@ -26,10 +26,10 @@ impl Spelling {
     }
 }
 
-/// Keys of a request that are no options.
+/// Keys of a request that are not options.
 const OTHERS: [&str; 5] = ["version", "platform", "workload", "directory", "made_by"];
 
-/// Says everything that is wrong with a request.
+/// Reports all mistakes in a request.
 pub(super) fn check(request: &Value, spelling: Spelling) -> Result<(), InputError> {
     let wrong = |place: &str, reason: String| InputError::whole(place, reason);
     let Value::Object(request) = request else {
@@ -91,13 +91,13 @@ fn workload(value: Option<&Value>, errors: &mut Vec<InputError>) -> Option<(Work
     Some((kind, called(fields.expect("it has a kind"))))
 }
 
-/// What a workload is called.
+/// Name of a workload.
 fn called(fields: &Map<String, Value>) -> String {
     let names = ["path", "name"].iter().filter_map(|key| fields.get(*key)?.as_str());
     names.map(String::from).next().unwrap_or_else(|| "it".to_string())
 }
 
-/// Reason why an option is not for a workload.
+/// Reason why an option does not apply to a workload.
 fn misplaced(option: &RunOption, kind: WorkloadKind, what: &str) -> String {
     let kinds: Vec<_> = option.workloads.iter().map(|kind| kind.one()).collect();
     let takers = match kinds.split_last() {
@@ -115,7 +115,7 @@ fn but_is(wanted: &str, value: Option<&Value>) -> String {
     }
 }
 
-/// Says what would do instead of `value`.
+/// Fails with the valid values unless the option takes `value`.
 fn takes(takes: &Takes, value: &Value) -> Result<(), String> {
     let wanted = match (takes, value) {
         (Takes::Whole { least, most }, _) => {

@@ -166,16 +166,16 @@ run_request! {
 }
 
 impl RunRequest {
-    /// Request of this workload on a platform by name or file.
+    /// Request of this workload on a platform, by name or file.
     pub fn new(platform: impl Into<String>, workload: Workload) -> RunRequest {
         RunRequest { platform: PlatformSource::Named(platform.into()), workload, ..RunRequest::default() }
     }
 
-    /// Reads a request, or says what is wrong with it; errors name options in this spelling.
+    /// Reads a request; errors name options in this spelling.
     pub fn from_json(text: &str, spelling: Spelling) -> Result<RunRequest, InputError> {
         let wrong = |error: serde_json::Error| InputError::whole("request", format!("not JSON: {error}"));
         check::check(&serde_json::from_str(text).map_err(wrong)?, spelling)?;
-        // From the text, not from the value that was checked: overrides hold in the order of the text.
+        // From the text, not from the checked value: overrides apply in the order of the text.
         serde_json::from_str(text).map_err(|error| InputError::whole("request", error.to_string()))
     }
 
@@ -184,7 +184,7 @@ impl RunRequest {
         serde_json::to_string(self).expect("a request becomes JSON")
     }
 
-    /// How its trace is replayed, if it is one.
+    /// Options of its replay, if it replays a trace.
     pub(crate) fn replay(&self) -> Flags {
         Flags {
             mode: self.mode.clone(),
@@ -197,7 +197,7 @@ impl RunRequest {
         }
     }
 
-    /// Detail to keep.
+    /// Amount of detail to keep.
     pub(crate) fn detail(&self) -> Detail {
         match self.records() {
             0 => Detail::Tables,

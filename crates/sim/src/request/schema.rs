@@ -7,7 +7,8 @@ use super::table::{ANY, RunOption, Takes, WorkloadKind};
 use super::{OPTIONS, VERSION};
 use crate::config;
 
-/// The schema (JSON Schema, draft 2020-12). A request that it refuses, [`super::RunRequest::from_json`] refuses, too.
+/// The schema (JSON Schema, draft 2020-12). [`super::RunRequest::from_json`] refuses every request that the schema
+/// refuses.
 pub fn schema() -> Value {
     let mut properties = Map::new();
     properties.insert("version".into(), json!({"const": VERSION, "description": "Version of the format."}));
@@ -85,7 +86,7 @@ fn value(takes: &Takes) -> Value {
     }
 }
 
-/// An option stands beside the workloads that take it only.
+/// Rule that an option may be given only with the workloads that take it.
 fn rule(option: &RunOption) -> Value {
     let kinds: Vec<_> = option.workloads.iter().map(|kind| kind.name()).collect();
     json!({

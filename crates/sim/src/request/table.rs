@@ -10,26 +10,26 @@ pub struct RunOption {
     pub name: &'static str,
     /// Meaning, in sentences.
     pub text: &'static str,
-    /// Values that it takes.
+    /// Kind of its values.
     pub takes: Takes,
-    /// Value of a run that does not say it, as Rust writes it.
+    /// Default value, as Rust writes it.
     pub default: Option<&'static str>,
-    /// Words about a run that does not say it, where that is no fixed value.
+    /// Description of the default, if it is not a fixed value.
     pub otherwise: Option<&'static str>,
     /// Short flag of the command line.
     pub short: Option<&'static str>,
     /// Name of its value in the help of the command line.
     pub metavar: &'static str,
-    /// Registry of the names that it takes, for completion.
+    /// Registry of its valid names, for completion.
     pub registry: Option<&'static str>,
     /// Kinds of workload that take it.
     pub workloads: &'static [WorkloadKind],
-    /// True if each of several jobs may have its own.
+    /// True if each of several jobs may have its own value.
     pub of_jobs: bool,
 }
 
 impl RunOption {
-    /// An entry without anything that most entries lack.
+    /// Entry with the values that most entries have.
     pub(super) const PLAIN: RunOption = RunOption {
         name: "",
         text: "",
@@ -48,7 +48,7 @@ impl RunOption {
         self.default.map(|default| default.trim_matches('"'))
     }
 
-    /// All of it as JSON, for the command line, for Python and for the reference page.
+    /// Entry as JSON, for the command line, Python and the reference page.
     pub fn to_json(&self) -> Value {
         let default = self.default_text().map(|text| match self.takes {
             Takes::Whole { .. } | Takes::Number { .. } => text.parse().expect("a default is JSON"),
@@ -70,7 +70,7 @@ impl RunOption {
     }
 }
 
-/// Values that an option takes.
+/// Kind of an option's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Takes {
     /// A whole number in a closed range.
@@ -190,8 +190,8 @@ impl WorkloadKind {
     }
 }
 
-/// Declares the struct of a request and the table of its options by the same lines: the comment of an option is its text,
-/// its type is that of its value.
+/// Declares the struct of a request and the table of its options from the same lines: the comment of an option is its
+/// text, its type is that of its value.
 macro_rules! run_request {
     (
         $(#[$meta:meta])* pub struct $request:ident { $($(#[$field_meta:meta])* pub $field:ident: $field_type:ty,)* }
@@ -210,7 +210,7 @@ macro_rules! run_request {
             )*
         }
 
-        /// Every option of a run.
+        /// All options of a run.
         pub const OPTIONS: &[RunOption] = &[$(RunOption {
             name: stringify!($name),
             text: concat!($($text),+),

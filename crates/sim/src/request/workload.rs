@@ -1,4 +1,4 @@
-//! Workload of a request, and values of its platform.
+//! Workload of a request, and the overrides of its platform.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::WorkloadKind;
 use crate::config::PlacementChoice;
 use crate::trace::Flags;
 
-/// Values of a platform by `section.key`, in the order in which they are laid over it.
+/// Values of a platform by `section.key`, in the order in which they apply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides(pub Vec<(String, String)>);
 
@@ -66,34 +66,34 @@ fn toml_text(value: &Value) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Workload {
-    /// A synthetic pattern with its arguments as written.
+    /// Synthetic pattern with its arguments as written.
     Pattern {
-        /// Its name in the registry.
+        /// Name in the registry.
         name: String,
         /// Values by parameter, such as `"bytes": "64KiB"`.
         #[serde(default)]
         arguments: Overrides,
     },
-    /// A recorded run.
+    /// Recorded run.
     Trace {
-        /// Its folder, one of its files, or an archive, which whoever starts the run unpacks.
+        /// Folder of the run, one of its files, or an archive, which the starter of the run unpacks.
         path: String,
     },
-    /// Several at the same time, each on its hosts.
+    /// Several jobs at the same time, on disjoint hosts.
     Jobs {
-        /// File of jobs, which whoever starts the run reads.
+        /// File of jobs, which the starter of the run reads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// In the order of their ranks.
+        /// Jobs in the order of their ranks.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         jobs: Vec<Job>,
     },
-    /// A rank function in Python; the caller yields its operations. It runs on one thread.
+    /// Rank function in Python; the caller provides its operations. It runs on one thread.
     Function {
-        /// File that defines it, if one does.
+        /// File that defines it, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// Its name there.
+        /// Name in that file.
         name: String,
         /// Words of the command line of a program file; absent for a function that was passed as such.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,28 +105,28 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
         keywords: serde_json::Map<String, Value>,
     },
-    /// A compiled MPI program.
+    /// Compiled MPI program.
     Compiled {
-        /// Its file.
+        /// File of the program.
         path: String,
-        /// Words of its command line after its name.
+        /// Words of its command line after the name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         arguments: Vec<String>,
     },
-    /// A program in Python that imports mpi4py.
+    /// Program in Python that imports mpi4py.
     Mpi4py {
-        /// Its file.
+        /// File of the program.
         path: String,
-        /// Words of its command line after its name.
+        /// Words of its command line after the name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         arguments: Vec<String>,
     },
-    /// A program under this name, of which each thread gets its own source.
+    /// Program with this name, of which each thread gets its own source.
     #[serde(skip)]
     Sources {
-        /// Its name.
+        /// Name.
         name: String,
-        /// Makes its sources.
+        /// Makes the sources.
         make: Sources,
     },
 }
@@ -138,12 +138,12 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// A pattern with its arguments.
+    /// Makes the workload of a pattern with its arguments.
     pub fn pattern(name: impl Into<String>, arguments: Vec<(String, String)>) -> Workload {
         Workload::Pattern { name: name.into(), arguments: Overrides(arguments) }
     }
 
-    /// What a report calls it.
+    /// Name in reports.
     pub fn title(&self) -> String {
         let line = |first: &str, words: &[String]| [&[first.to_string()], words].concat().join(" ");
         match self {
@@ -166,7 +166,7 @@ impl Workload {
         }
     }
 
-    /// Its kind; none of what only Rust can make.
+    /// Kind of the workload; `None` for one that only Rust can make.
     pub fn kind(&self) -> Option<WorkloadKind> {
         Some(match self {
             Workload::Pattern { .. } => WorkloadKind::Pattern,
@@ -180,30 +180,30 @@ impl Workload {
     }
 }
 
-/// One of several jobs, as a user asks for it.
+/// One of several jobs, as a user requests it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// What it is called; no other job of the run is called so.
+    /// Name, unique among the jobs of the run.
     pub name: String,
-    /// What it does: a pattern or a recording.
+    /// Pattern or recording.
     pub workload: Workload,
-    /// How many ranks; a recording knows by itself.
+    /// Number of ranks; not needed for a recording.
     #[serde(default)]
     pub ranks: Option<u32>,
-    /// Time at which its ranks begin, such as "1 ms"; 0 s if there is none.
+    /// Start of its ranks, such as "1 ms"; 0 s by default.
     #[serde(default)]
     pub start: Option<String>,
-    /// Placement of its ranks, where it is not the platform's own.
+    /// Placement of its ranks; the platform's by default.
     #[serde(default)]
     pub placement: Option<PlacementChoice>,
-    /// The hosts that it may have, such as `0-15,32,64-127:4`; those of no other job if `None`.
+    /// Hosts that it may use, such as `0-15,32,64-127:4`; those of no other job if `None`.
     #[serde(default)]
     pub hosts: Option<String>,
-    /// Processes per host; as many as the platform says if `None`.
+    /// Processes per host; the platform's number if `None`.
     #[serde(default)]
     pub ppn: Option<u16>,
-    /// How its recording is replayed, if it is one.
+    /// Options of its replay, if it replays a recording.
     #[serde(default)]
     pub replay: Flags,
 }

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Lets threads go on when all of them have come. Can be broken, so that none waits for one that panics.
+/// Lets threads go on when all of them have arrived. It can be broken, so that none waits for one that panics.
 #[derive(Debug)]
 pub struct Barrier {
     threads: u32,
     waiting: AtomicU32,
-    /// How often all have met.
+    /// Number of rounds that are complete.
     round: AtomicU32,
     broken: AtomicBool,
 }
@@ -16,19 +16,19 @@ pub struct Barrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken;
 
-/// About a microsecond: most waits are shorter where each thread has a core.
+/// Number of spins before yielding, about a microsecond: most waits are shorter if each thread has a core.
 const SPINS: u32 = 200;
-/// Yields between two calls of `idly`: about a millisecond if no other thread wants to run.
+/// Number of yields between two calls of `idly`: about a millisecond if no other thread wants to run.
 const IDLY_EVERY: u32 = 1 << 12;
 
 impl Barrier {
-    /// For so many threads.
+    /// Makes a barrier for `threads` threads.
     pub fn new(threads: u32) -> Barrier {
         let (waiting, round, broken) = (AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false));
         Barrier { threads, waiting, round, broken }
     }
 
-    /// Waits until all threads have come. What each did before is visible to all behind it.
+    /// Waits until all threads have arrived. Writes of each before the barrier are visible to all after it.
     pub fn wait(&self) -> Result<(), Broken> {
         self.wait_with(&mut || ())
     }

@@ -1,4 +1,4 @@
-//! One domain of a run: takes events in order, hands each to its layer, and watches.
+//! One domain of a run: handles events in order, passes each to its layer, and observes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use mpi::{Failure, Letter, Source};
 use network::{Arrival, Crossing, Fabric, Network};
 
 use super::exchange::Note;
-use super::progress::{Heed, share_done};
+use super::progress::{NextStep, share_done};
 use super::{Look, Progress};
 use crate::observe::{Detail, Links, Views};
 
@@ -22,9 +22,9 @@ pub struct Domain {
     pub(super) links: Links,
     fabric: Arc<Fabric>,
     arrivals: Vec<Arrival>,
-    /// The place of the event that failed among those of its time.
+    /// Position of the event that failed among those of its time.
     failed_at: u64,
-    /// The work after which the next poll is due.
+    /// Amount of work after which the next poll is due.
     next_poll: u64,
     /// See [`Domain::whole_until`].
     left_at: Option<Time>,
@@ -33,23 +33,23 @@ pub struct Domain {
 /// Events and messages between two polls.
 pub(super) const POLL_EVERY: u64 = 1 << 14;
 
-/// Events ahead of the present one for which messages are prefetched,
+/// Number of events ahead of the current one for which messages are prefetched.
 const FAR: usize = 9;
-/// then their receivers,
+/// Number of events ahead for which the messages' receivers are prefetched.
 const MIDDLE: usize = 6;
-/// then the collectives of those.
+/// Number of events ahead for which the receivers' collectives are prefetched.
 const NEAR: usize = 3;
 
-/// The function that a domain asks now and then whether to go on.
+/// Function that decides now and then whether a domain goes on.
 pub(super) struct Poll<'a> {
-    /// Decides whether to go on; asked after each [`POLL_EVERY`] of work.
-    pub ask: &'a mut dyn FnMut(&Domain, &dyn Source) -> Heed,
-    /// While it is true, `ask` is asked after each event.
+    /// Decides whether to go on; called after each [`POLL_EVERY`] of work.
+    pub ask: &'a mut dyn FnMut(&Domain, &dyn Source) -> NextStep,
+    /// While true, `ask` is called after each event.
     pub bell: &'a AtomicBool,
 }
 
 impl Domain {
-    /// The ranks of `setup` on `network`, a model of `fabric`; both for the same part of it.
+    /// Places the ranks of `setup` on `network`, a model of `fabric`; both for the same part of it.
     pub fn new(setup: Setup, network: Box<dyn Network>, fabric: Arc<Fabric>, detail: Detail) -> Domain {
         let views = Views::new(setup.placement.clone(), detail);
         Domain {
@@ -66,20 +66,20 @@ impl Domain {
         }
     }
 
-    /// The least time between an event here and what it makes happen in another domain.
+    /// Least time between an event here and its effect in another domain.
     pub fn lookahead(&self) -> Duration {
         self.network.lookahead()
     }
 
-    /// Begins ranks at time zero until all have begun or `poll` says to stop; gives its last answer.
-    pub(super) fn start(&mut self, source: &mut dyn Source, poll: &mut Poll) -> Heed {
-        let (now, mut wanted) = (Time::ZERO, Heed::GoOn);
+    /// Begins all ranks at time zero, until `poll` says to stop; returns its last answer.
+    pub(super) fn start(&mut self, source: &mut dyn Source, poll: &mut Poll) -> NextStep {
+        let (now, mut wanted) = (Time::ZERO, NextStep::GoOn);
         for place in 0..self.world.ranks() {
             let Domain { world, network, queue, views, .. } = self;
             let network = &mut **network;
             world.start(place, &mut Context { now, queue, network, source, observer: views });
             wanted = self.poll(source, poll);
-            if wanted == Heed::Leave {
+            if wanted == NextStep::Leave {
                 self.left_at = Some(now);
                 return wanted;
             }
@@ -90,19 +90,19 @@ impl Domain {
         wanted
     }
 
-    /// Asks `poll` whether to go on, if that is due.
+    /// Calls `poll` if that is due.
     #[inline]
-    fn poll(&mut self, source: &dyn Source, poll: &mut Poll) -> Heed {
-        // An event may send any number of messages, each of which is work.
+    fn poll(&mut self, source: &dyn Source, poll: &mut Poll) -> NextStep {
+        // Messages count as work, too, since an event may send any number of them.
         let worked = self.queue.popped() + self.world.messages();
         if worked < self.next_poll && !poll.bell.load(Ordering::Relaxed) {
-            return Heed::GoOn;
+            return NextStep::GoOn;
         }
         self.next_poll = worked + POLL_EVERY;
         (poll.ask)(self, source)
     }
 
-    /// Handles events before `end`, up to a failure, or until `poll` says to stop: then gives true.
+    /// Handles events before `end`. Stops at a failure, or when `poll` says so, and then returns true.
     pub(super) fn advance(&mut self, mut end: Time, source: &mut dyn Source, poll: &mut Poll) -> bool {
         let (mut next_sample, mut asked) = (self.links.next_sample(), false);
         self.left_at = None;
@@ -142,9 +142,9 @@ impl Domain {
                 return asked;
             }
             match self.poll(source, poll) {
-                Heed::GoOn => {}
-                Heed::EndInstant => (end, asked) = (end.min(self.now() + Duration(1)), true),
-                Heed::Leave => {
+                NextStep::GoOn => {}
+                NextStep::EndInstant => (end, asked) = (end.min(self.now() + Duration(1)), true),
+                NextStep::Leave => {
                     self.left_at = Some(self.now());
                     return true;
                 }
@@ -153,7 +153,7 @@ impl Domain {
         asked
     }
 
-    /// Asks for what the next events need, the further ahead the more there is to be found on the way to it.
+    /// Prefetches the data of the next events: those further ahead first, as more indirections lead to their data.
     #[inline]
     fn prefetch(&self) {
         let Domain { world, network, queue, .. } = self;
@@ -175,12 +175,12 @@ impl Domain {
         }
     }
 
-    /// Time before which all events were handled, if the domain was left in the middle of an instant or a window.
+    /// Time before which all events were handled, if the domain stopped in the middle of an instant or a window.
     pub(super) fn whole_until(&self) -> Option<Time> {
         self.left_at
     }
 
-    /// The time of the last event.
+    /// Time of the last event.
     pub(super) fn now(&self) -> Time {
         self.queue.now()
     }
@@ -190,23 +190,23 @@ impl Domain {
         self.queue.popped()
     }
 
-    /// Time at which its next event is due.
+    /// Time of the next event.
     pub(super) fn next_time(&mut self) -> Time {
         self.queue.next_time()
     }
 
-    /// How many of its ranks are not done.
+    /// Number of its ranks that have not finished.
     pub(super) fn unfinished(&self) -> u32 {
         self.world.unfinished()
     }
 
-    /// Messages sent from here less those that have come to here: their sum over all domains is in flight.
+    /// Messages sent from here minus those received here: the sum over all domains is the number in flight.
     pub(super) fn in_flight(&self) -> u64 {
         self.world.messages().wrapping_sub(self.world.arrived())
     }
 
-    /// Note for other domains, where the first of what it has `sent` is due then; with the rank that
-    /// is furthest behind only if someone `looked`, because finding it takes time.
+    /// Note for other domains; `sent` is the time of the first message to them. It has the rank that is furthest
+    /// behind only if `looked`, since finding it takes time.
     pub(super) fn note(&mut self, source: &dyn Source, sent: Time, looked: bool) -> Note {
         Note {
             next: self.queue.next_time().min(sent),
@@ -222,40 +222,40 @@ impl Domain {
         }
     }
 
-    /// A closer look at it, if it is the whole machine.
+    /// A closer look at the run, if the domain is the whole machine.
     pub(super) fn look(&self) -> Look {
         let behind = self.world.furthest_behind();
         Look { unfinished: self.unfinished(), in_flight: self.in_flight(), behind }
     }
 
-    /// Its progress, if it is the whole machine.
+    /// Progress of the run, if the domain is the whole machine.
     pub(super) fn progress(&self, source: &dyn Source, look: Option<Look>) -> Progress {
         let share_done = share_done(source.issued(), self.world.announced(), self.world.moved());
         Progress { now: self.now(), events: self.events(), share_done, look }
     }
 
-    /// Is something due later than can be counted?
+    /// True if an event is due later than times can represent.
     pub(super) fn goes_beyond(&mut self) -> bool {
         (Time::LAST..Time::NEVER).contains(&self.queue.next_time())
     }
 
-    /// Has the simulated program failed here?
+    /// True if the simulated program has failed here.
     pub(super) fn failed(&self) -> bool {
         self.world.failed().is_some()
     }
 
-    /// Time of the failure, its place among the events of that time, and its cause.
+    /// Time of the failure, its position among the events of that time, and its cause.
     pub(super) fn failure(&self) -> Option<(Time, u64, &Failure)> {
         self.world.failed().map(|failure| (self.now(), self.failed_at, failure))
     }
 
-    /// Takes what has left for other domains.
+    /// Takes the messages for other domains.
     pub(super) fn take(&mut self, crossings: &mut Vec<Crossing>) -> Vec<Letter> {
         self.network.take_crossings(crossings);
         self.world.take_letters()
     }
 
-    /// Takes in what has come from another domain.
+    /// Receives a message from another domain.
     pub(super) fn import(&mut self, crossing: &Crossing) {
         self.network.import(crossing, &mut self.queue);
     }

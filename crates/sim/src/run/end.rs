@@ -1,4 +1,4 @@
-//! The end of a run: what its domains, in one or several processes, have come to.
+//! End of a run: gathers the outcomes of its domains, in one or several processes.
 
 use engine::Time;
 use mpi::{PartCall, Source};
@@ -8,8 +8,8 @@ use super::peers::Peers;
 use super::{Domain, Ended, Stop};
 use crate::observe::{Links, Views, restored, saved};
 
-/// The end of a run: of the domains of this process, whose sources are `sources`, and of those of others.
-/// `None` in all processes but the first, which reports.
+/// End of a run, from the domains of this process with their `sources`, and those of other processes. `None` in all
+/// processes but the first, which reports.
 pub fn ended(
     mut domains: Vec<Domain>,
     sources: &[&dyn Source],
@@ -20,7 +20,7 @@ pub fn ended(
     let sums =
         domains.iter_mut().zip(sources).map(|(domain, source)| Merged::of(domain, *source, stop.is_some()));
     let mut sum = sums.reduce(Merged::and).expect("a process has a domain");
-    // When all have come to their end, and what each asks the others about a mismatched collective.
+    // The end times of all processes, and their questions to others about mismatched collectives.
     let told = peers.share(saved(&(sum.now, sum.asked())));
     let told: Vec<(Time, Vec<PartCall>)> = told.iter().map(|told| restored(told)).collect();
     let mut last = told.iter().map(|(now, _)| *now).max().expect("a run has a process");
@@ -47,7 +47,7 @@ fn seen(domains: Vec<Domain>, last: Time) -> (Views, Links) {
         .expect("a process has a domain")
 }
 
-/// Brings everything to the first process.
+/// Sends everything to the first process.
 fn gather(
     mut sum: Merged,
     mut views: Views,

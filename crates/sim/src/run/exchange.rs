@@ -1,6 +1,6 @@
-//! Exchange of domains at the end of a window: mail, and a note of where each stands.
+//! Exchange between domains at the end of a window: mail, and a note with the progress of each.
 //!
-//! Mail and notes of two windows are kept apart, so that one barrier for each window is enough: who is
+//! Mail and notes of two windows are separate, so that one barrier for each window is enough: a domain that is
 //! already in the next window writes where nobody reads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,16 +16,16 @@ use super::progress::{Look, Progress, share_done};
 /// Words of a note.
 pub const NOTE_WORDS: usize = 10;
 
-/// From one domain to another.
+/// Mail from one domain to another.
 #[derive(Debug, Default)]
 pub struct Mail {
-    /// Mail of the network.
+    /// Messages of the network.
     pub crossings: Vec<Crossing>,
-    /// Mail of the ranks.
+    /// Messages of the ranks.
     pub letters: Vec<Arc<[u64]>>,
 }
 
-/// A number that cannot be told, and nobody, as words.
+/// Word that stands for an unknown number, or for no rank.
 const UNKNOWN: u64 = u64::MAX;
 const NOBODY: (Time, Rank) = (Time::NEVER, Rank(u32::MAX));
 /// Bits of the flags.
@@ -35,7 +35,7 @@ const LOOKS: u64 = 2;
 /// Progress of a domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Note {
-    /// Time at which its first event is due, or the first that it has sent to another domain.
+    /// Time of its first event, or of the first message that it has sent to another domain.
     pub next: Time,
     /// Events handled.
     pub events: u64,
@@ -45,15 +45,15 @@ pub struct Note {
     pub announced: u64,
     /// See [`mpi::world::World::moved`].
     pub moved: u64,
-    /// True if it cannot or may not go on.
+    /// True if it cannot or must not go on.
     pub ends: bool,
-    /// True if someone wants a closer look at all.
+    /// True if a monitor wants a closer look at all domains.
     pub looks: bool,
-    /// Ranks that are not done.
+    /// Number of ranks that have not finished.
     pub unfinished: u32,
-    /// Messages sent less those that have come, modulo 2⁶⁴: summed over all domains, those in flight.
+    /// Messages sent minus those received, modulo 2⁶⁴: the sum over all domains is the number in flight.
     pub in_flight: u64,
-    /// The rank that is furthest behind, and how far it has come, if that was asked for.
+    /// Rank that is furthest behind, and the time that it has reached, if requested.
     pub behind: Option<(Time, Rank)>,
 }
 
@@ -62,17 +62,17 @@ pub struct Note {
 #[repr(align(128))]
 struct Pinned([AtomicU64; NOTE_WORDS]);
 
-/// The mail and notes of the domains of this process.
+/// Mail and notes of the domains of this process.
 #[derive(Debug)]
 pub struct Exchange {
     domains: usize,
-    /// By window's parity, then sender and receiver; one more sender stands for all other processes. Locks
-    /// are never contended: windows keep users apart.
+    /// Mail by parity of the window, then sender and receiver; one more sender stands for all other processes. Locks
+    /// are never contended: windows separate their users.
     mail: [Vec<Mutex<Mail>>; 2],
     notes: [Vec<Pinned>; 2],
-    /// Notes of all processes, if there are others.
+    /// Sum of the notes of all processes, if there are others.
     total: [Pinned; 2],
-    /// By window's parity and process: what is to go there.
+    /// Outgoing bytes, by parity of the window and process.
     parcels: [Vec<Mutex<Parcel>>; 2],
 }
 
@@ -88,7 +88,7 @@ impl Pinned {
 }
 
 impl Note {
-    /// The note of no domain.
+    /// Neutral note, of no domain.
     pub const NOTHING: Note = Note {
         next: Time::NEVER,
         events: 0,
@@ -106,7 +106,7 @@ impl Note {
         (ENDS * u64::from(self.ends)) | (LOOKS * u64::from(self.looks))
     }
 
-    /// As words that [`Note::from_words`] reads.
+    /// Encodes the note as words that [`Note::from_words`] reads.
     pub fn words(&self) -> [u64; NOTE_WORDS] {
         let (reached, behind) = self.behind.unwrap_or(NOBODY);
         let [given, all] = self.issued.map_or([UNKNOWN; 2], |of| [of.given.to_bits(), of.all.to_bits()]);
@@ -116,7 +116,7 @@ impl Note {
         [next, self.events, given, all, announced, moved, self.flags(), in_flight, reached.0, ranks]
     }
 
-    /// The note of [`Note::words`].
+    /// Decodes the words of [`Note::words`].
     pub fn from_words(words: [u64; NOTE_WORDS]) -> Note {
         let [next, events, given, all, announced, moved, flags, in_flight, reached, ranks] = words;
         let behind = (Time(reached), Rank(ranks as u32));
@@ -135,7 +135,7 @@ impl Note {
         }
     }
 
-    /// Both as one: the first event, the sums of what is counted, what either wants.
+    /// Merges two notes: the earlier first event, the sums of the counts, and the wishes of both.
     fn and(self, other: Note) -> Note {
         Note {
             next: self.next.min(other.next),
@@ -151,8 +151,8 @@ impl Note {
         }
     }
 
-    /// Progress of the run at `now`, if this is the note of all of its domains; with a closer look if one
-    /// was asked for.
+    /// Progress of the run at `now`, if this is the sum over all of its domains; with a closer look if one was
+    /// requested.
     pub fn progress(&self, now: Time, looked: bool) -> Progress {
         let Note { events, issued, announced, moved, unfinished, in_flight, behind, .. } = *self;
         let look = looked.then_some(Look { unfinished, in_flight, behind });
@@ -161,7 +161,7 @@ impl Note {
 }
 
 impl Exchange {
-    /// For so many domains in this process, of so many.
+    /// Makes the exchange of `domains` domains in this process, one of `processes`.
     pub fn new(domains: usize, processes: usize) -> Exchange {
         let mail = || (0..(domains + 1) * domains).map(|_| Mutex::default()).collect();
         let notes = || (0..domains).map(|_| Pinned::default()).collect();
@@ -175,33 +175,34 @@ impl Exchange {
         }
     }
 
-    /// Lets `use_it` fill or empty the mail of one pair; `from` is the number of domains for other processes.
+    /// Calls `use_it` with the mail of a pair, to fill or empty it; `from` is the number of domains for other
+    /// processes.
     pub fn mail<R>(&self, parity: usize, from: usize, to: usize, use_it: impl FnOnce(&mut Mail) -> R) -> R {
         let mail = &self.mail[parity][from * self.domains + to];
         use_it(&mut mail.lock().expect("nobody panics with the mail in hand"))
     }
 
-    /// Lets `use_it` fill or empty the parcel for another process.
+    /// Calls `use_it` with the parcel for another process, to fill or empty it.
     pub fn parcel<R>(&self, parity: usize, process: usize, use_it: impl FnOnce(&mut Parcel) -> R) -> R {
         use_it(&mut self.parcels[parity][process].lock().expect("nobody panics with a parcel in hand"))
     }
 
-    /// Leaves the note of `domain`.
+    /// Stores the note of `domain`.
     pub fn post(&self, parity: usize, domain: usize, note: Note) {
         self.notes[parity][domain].set(note);
     }
 
-    /// All notes of this process as one.
+    /// Sum of all notes of this process.
     pub fn here(&self, parity: usize) -> Note {
         self.notes[parity].iter().map(Pinned::get).fold(Note::NOTHING, Note::and)
     }
 
-    /// Leaves what the notes of all processes come to.
+    /// Stores the sum of the notes of all processes.
     pub fn post_total(&self, parity: usize, notes: impl Iterator<Item = Note>) {
         self.total[parity].set(notes.fold(Note::NOTHING, Note::and));
     }
 
-    /// Notes that [`Exchange::post_total`] has left.
+    /// Sum that [`Exchange::post_total`] has stored.
     pub fn total(&self, parity: usize) -> Note {
         self.total[parity].get()
     }

@@ -1,4 +1,4 @@
-//! Outcomes of domains, merged so that nothing shows how the run was cut.
+//! Merges the outcomes of domains, so that the result does not depend on the cut.
 
 use engine::Time;
 use engine::hash::Digest;
@@ -12,47 +12,47 @@ use serde::{Deserialize, Serialize};
 use super::{Domain, End, Ended, Stop};
 use crate::observe::{Links, Views};
 
-/// One or more domains at their end.
+/// Outcome of one or more domains.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Merged {
-    /// The time of the last event.
+    /// Time of the last event.
     pub now: Time,
-    /// Calls that are asked for by others, in words.
+    /// Calls that failures of other domains ask about, with their descriptions.
     pub answers: Vec<(PartCall, String)>,
     events: u64,
     messages: u64,
     bytes: u64,
     packet_hops: u64,
     losses: network::Losses,
-    /// True if something is due later than can be counted.
+    /// True if an event is due later than times can represent.
     goes_beyond: bool,
-    /// True if all ranks are done.
+    /// True if all ranks have finished.
     finished: bool,
     digests: Vec<(Rank, u64)>,
     leftovers: Leftovers,
-    /// The first failure: when, its place among the events of that time, and why.
+    /// First failure: time, position among the events of that time, and cause.
     failed: Option<(Time, u64, Failure)>,
-    /// Mismatched collectives that show at the end, by rank: with all ranks done, and with some not.
+    /// Mismatched collectives that show at the end, by rank: if all ranks have finished, and if some have not.
     unmet: Vec<(Rank, Failure)>,
     hidden: Vec<(Rank, Failure)>,
-    /// The ranks that cannot go on.
+    /// Ranks that cannot go on.
     blocked: Vec<Blocked>,
-    /// The channels of the network that cannot.
+    /// Channels of the network that cannot go on.
     waits: Vec<Wait>,
-    /// The ranks that are not done.
+    /// Ranks that have not finished.
     unfinished: Vec<Standing>,
-    /// Ranks furthest behind, of a run that was stopped.
+    /// Ranks furthest behind, in a run that was stopped.
     behind: Vec<Blocked>,
-    /// Hosts to which messages find no way.
+    /// Pairs of hosts that messages find no route between.
     cut_off: Vec<CutOff>,
-    /// True if the work of a rank has stated memory traffic.
+    /// True if the work of a rank states memory traffic.
     names_memory: bool,
     domains: u32,
     /// See [`Domain::whole_until`].
     whole_until: Option<Time>,
 }
 
-/// More of the ranks that are furthest behind are in the table of ranks.
+/// Largest number of ranks furthest behind; the table of ranks has all.
 pub const MOST_BEHIND: usize = 8;
 
 impl Merged {
@@ -88,7 +88,7 @@ impl Merged {
         }
     }
 
-    /// With that of other domains.
+    /// Merges the outcome of other domains.
     pub fn and(mut self, other: Merged) -> Merged {
         self.now = self.now.max(other.now);
         self.answers.extend(other.answers);
@@ -116,7 +116,7 @@ impl Merged {
         self
     }
 
-    /// The calls of other domains that failures of these are about.
+    /// Calls of other domains that failures of these refer to.
     pub fn asked(&self) -> Vec<PartCall> {
         let failed = self.failed.iter().map(|(.., failure)| failure);
         let others = self.unmet.iter().chain(&self.hidden).map(|(_, failure)| failure);
@@ -127,7 +127,7 @@ impl Merged {
         failed.chain(others).filter_map(part).collect()
     }
 
-    /// The end of the run, if these are all of its domains.
+    /// End of the run, if these are all of its domains.
     pub fn close(
         mut self,
         stop: Option<Stop>,
@@ -194,7 +194,7 @@ impl Merged {
             let (who, blocked) = (self.cut_off.clone(), std::mem::take(&mut self.blocked));
             return End::CutOff { who, blocked };
         }
-        // That of the lowest rank, so that it does not depend on the cut.
+        // Mismatch of the lowest rank, which does not depend on the cut.
         let found = if self.finished { &self.unmet } else { &self.hidden };
         if let Some((_, mismatch)) = found.iter().min_by_key(|(rank, _)| *rank) {
             return End::Failed(self.in_full(mismatch));
@@ -205,7 +205,7 @@ impl Merged {
         End::Failed(Failure::Deadlock(std::mem::take(&mut self.blocked)))
     }
 
-    /// A mismatch with what another domain knows of it.
+    /// Completes a mismatch with the facts that another domain knows about it.
     fn in_full(&self, failure: &Failure) -> Failure {
         let mut failure = failure.clone();
         if let Failure::Mismatch { calls, elsewhere } = &mut failure
@@ -217,9 +217,9 @@ impl Merged {
         failure
     }
 
-    /// How the program failed, if it did, when the run was stopped, if it was, and per rank what happened to
-    /// it, in the order of ranks. Where it failed while other ranks went on, only the failure: how far they
-    /// have come is no part of the outcome.
+    /// Hash over the failure of the program, the time at which the run was stopped, and the events of each rank, in
+    /// the order of ranks. If the program failed while other ranks went on, only over the failure: the progress of
+    /// the others is no part of the outcome.
     fn outcome_hash(&self, end: &End) -> u64 {
         let mut all = Digest::default();
         if let End::Failed(failure) = end {

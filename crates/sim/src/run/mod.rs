@@ -1,10 +1,10 @@
-//! The run: one domain by itself, or several in windows, each on a thread of its own.
+//! A run: one domain, or several in windows, each on a thread of its own.
 //!
-//! A domain is a part of the network with its hosts and ranks (see [`network::Cut`]). Domains go on until
-//! the first event of any of them plus the least time that anything takes from one to another, then
-//! exchange what has left for others: conservative windows. Source: Nicol, "The cost of conservative
-//! synchronization in parallel discrete event simulations" (JACM 40(2), 1993), YAWNS. The order of events
-//! does not depend on the cut, so neither does the outcome.
+//! A domain is a part of the network with its hosts and ranks (see [`network::Cut`]). Domains advance until the first
+//! event of any of them plus the lookahead (the least time of any effect on another domain), then exchange their
+//! messages: conservative windows. Source: Nicol, "The cost of conservative synchronization in parallel discrete
+//! event simulations" (JACM 40(2), 1993), YAWNS. The order of events does not depend on the cut, so neither does the
+//! outcome.
 
 mod barrier;
 mod domain;
@@ -28,55 +28,55 @@ pub use domain::Domain;
 use domain::Poll;
 use end::ended;
 pub use merge::MOST_BEHIND;
-pub use peers::{Alone, Peers, domains_of};
+pub use peers::{Peers, SingleProcess, domains_of};
 pub use progress::{Control, Look, Monitor, Progress, Stop, Until, Unwatched};
-use progress::{Heed, Stopping};
+use progress::{NextStep, Stopping};
 use windows::Windows;
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
-    /// Every rank finished.
+    /// Every rank has finished.
     Finished,
     /// The simulated program failed.
     Failed(Failure),
-    /// The network itself is in a deadlock, and these ranks are not done.
+    /// The network itself is in a deadlock, and these ranks have not finished.
     Gridlock {
-        /// The cycle of channels.
+        /// Cycle of channels.
         why: String,
         /// See [`Failure::Deadlock`].
         blocked: Vec<Blocked>,
     },
-    /// Messages find no way to their hosts, and these ranks are not done.
+    /// Messages find no route to their hosts, and these ranks have not finished.
     CutOff {
-        /// From where to where, and since when.
+        /// Pairs of hosts, and the begin of their messages' waits.
         who: Vec<CutOff>,
         /// See [`Failure::Deadlock`].
         blocked: Vec<Blocked>,
     },
-    /// It was stopped before its end.
+    /// The run was stopped before its end.
     Stopped(Stop),
     /// It goes beyond what can be counted: time beyond [`Time::LAST`], or payload beyond 16 EiB.
     Uncountable,
 }
 
-/// A run that has ended, before it is made into a report.
+/// A run that has ended, before its report is made.
 pub struct Ended {
-    /// How.
+    /// End of the run.
     pub end: End,
-    /// The time of the last event, or that at which it was to stop.
+    /// Time of the last event, or the requested end.
     pub now: Time,
-    /// The ranks that are not done.
+    /// Ranks that have not finished.
     pub unfinished: Vec<Standing>,
-    /// Ranks that are furthest behind, of a run that was stopped; the last one first.
+    /// Ranks that are furthest behind, in a run that was stopped; the last one first.
     pub behind: Vec<Blocked>,
     /// Events handled.
     pub events: u64,
     /// Real time of the simulation alone \[s\].
     pub wall_s: f64,
-    /// The hash of what happened.
+    /// Hash of the outcome.
     pub outcome_hash: u64,
-    /// Messages with payload, those of collectives included.
+    /// Messages with payload, with those of collectives.
     pub messages: u64,
     /// Payload \[bytes\].
     pub bytes: u64,
@@ -84,13 +84,13 @@ pub struct Ended {
     pub packet_hops: u64,
     /// See [`network::Network::losses`].
     pub losses: network::Losses,
-    /// Hosts that messages still wait to reach.
+    /// Pairs of hosts between which messages still wait for a route.
     pub cut_off: Vec<CutOff>,
-    /// True if the work of a rank has stated memory traffic.
+    /// True if the work of a rank states memory traffic.
     pub names_memory: bool,
-    /// Warnings about what the program has left undone, and its end, in sentences.
+    /// Warnings about operations that the program left incomplete, and about its end.
     pub leftovers: Vec<String>,
-    /// Time before which all events were handled, if the run was left in the middle of an instant or a window.
+    /// Time before which all events were handled, if the run stopped in the middle of an instant or a window.
     pub whole_until: Option<Time>,
     /// Views of ranks.
     pub views: Views,
@@ -102,7 +102,7 @@ pub struct Ended {
     pub processes: u32,
 }
 
-/// Runs one domain that is the whole machine to its end, or as far as it is to go.
+/// Runs one domain that is the whole machine to its end, or until `until`.
 pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monitor, until: Until) -> Ended {
     let started = started();
     let (bell, mut stopping) = (monitor.bell(), Stopping::default());
@@ -117,25 +117,25 @@ pub fn run(mut domain: Domain, source: &mut dyn Source, monitor: &mut dyn Monito
                 stopping.begin();
             }
         }
-        stopping.heed()
+        stopping.next_step()
     };
     let mut poll = Poll { ask: &mut ask, bell };
     let stop = match domain.start(source, &mut poll) {
-        Heed::GoOn => go_on(&mut domain, source, &mut poll, until),
-        Heed::EndInstant => {
+        NextStep::GoOn => go_on(&mut domain, source, &mut poll, until),
+        NextStep::EndInstant => {
             domain.advance(Time::ZERO + Duration(1), source, &mut poll);
             Some(Stop::Asked)
         }
-        Heed::Leave => Some(Stop::Asked),
+        NextStep::Leave => Some(Stop::Asked),
     };
     let wall_s = started.elapsed().as_secs_f64();
-    let ended = ended(vec![domain], &[source], stop, wall_s, &mut Alone);
+    let ended = ended(vec![domain], &[source], stop, wall_s, &mut SingleProcess);
     ended.expect("a process by itself reports")
 }
 
-/// Runs a domain that has begun to its end; gives the reason if it was stopped before.
+/// Runs a domain that has begun to its end; returns the reason if it stopped earlier.
 fn go_on(domain: &mut Domain, source: &mut dyn Source, poll: &mut Poll, until: Until) -> Option<Stop> {
-    // Beyond the first end only what a run whose ranks are all done, or wait for each other, has left.
+    // Beyond the first end, only a run goes on whose ranks have all finished, or wait for each other.
     for end in [until.end(domain.unfinished()), Time::LAST] {
         let stop = match domain.advance(end, source, poll) {
             true => Some(Stop::Asked),
@@ -149,19 +149,19 @@ fn go_on(domain: &mut Domain, source: &mut dyn Source, poll: &mut Poll, until: U
     None
 }
 
-/// How several domains ended.
+/// Outcome of several domains.
 pub enum InWindows {
-    /// Ended run.
+    /// The run has ended.
     Ended(Box<Ended>),
-    /// The first process knows.
+    /// The first process has the outcome.
     Elsewhere,
-    /// The simulated program failed while others of its ranks went on. What they have done until then
-    /// depends on the cut, so the run is to be done again by one domain.
+    /// The simulated program failed while others of its ranks went on. Their progress until then depends on the cut,
+    /// so the run must be repeated in one domain.
     FailedAhead,
 }
 
-/// Runs several domains, each with its source on a thread of its own, to their end, or as far as they are to
-/// go: those of this process, of `all`.
+/// Runs several domains, each with its source on a thread of its own, to their end, or until `until`: those of this
+/// process, out of `all`.
 pub fn run_in_windows<S: Source + Send>(
     domains: Vec<Domain>,
     all: u32,

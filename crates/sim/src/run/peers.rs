@@ -1,4 +1,4 @@
-//! The processes of a run: what they say to each other, and how it is put into bytes.
+//! Communication between the processes of a run, and its encoding as bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use network::Crossing;
 
 use super::exchange::{NOTE_WORDS, Note};
 
-/// How the processes of a run talk, each with some of its domains. All of them make the same calls in the
-/// same order; a process that cannot go on ends all of them.
+/// Processes of a run, each with some of its domains. All of them make the same calls in the same order; a process
+/// that cannot go on ends all of them.
 pub trait Peers {
-    /// How many processes there are.
+    /// Number of processes.
     fn count(&self) -> u32;
-    /// Which of them this is.
+    /// Number of this process.
     fn rank(&self) -> u32;
-    /// Gives each process its bytes, by process, and gives those that each has for this one.
+    /// Sends each process its bytes, by process, and returns those that each has sent to this one.
     fn exchange(&mut self, to: &[Vec<u8>]) -> Vec<Vec<u8>>;
-    /// Gives all processes these bytes, and gives those of all, by process.
+    /// Sends these bytes to all processes, and returns those of all, by process.
     fn share(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>>;
 }
 
-/// A process by itself.
-pub struct Alone;
+/// A run in a single process.
+pub struct SingleProcess;
 
-impl Peers for Alone {
+impl Peers for SingleProcess {
     fn count(&self) -> u32 {
         1
     }
@@ -39,14 +39,13 @@ impl Peers for Alone {
     }
 }
 
-/// The domains of one process, of `domains` in `processes`: as many each as can be, at least one where
-/// there are enough.
+/// Range of the domains of one process, of `domains` in `processes`: sizes differ by at most one.
 pub fn domains_of(process: u32, processes: u32, domains: u32) -> Range<u32> {
     let first = |process: u32| (u64::from(process) * u64::from(domains) / u64::from(processes)) as u32;
     first(process)..first(process + 1)
 }
 
-/// Words on their way to another process.
+/// Words for another process.
 #[derive(Debug, Default, Clone)]
 pub struct Parcel(Vec<u8>);
 
@@ -66,14 +65,14 @@ impl Parcel {
         crossing.words.iter().for_each(|word| self.word(*word));
     }
 
-    /// Adds a letter to the domain `to`.
+    /// Adds a letter for the domain `to`.
     pub fn letter(&mut self, to: u32, words: &[u64]) {
         self.word(LETTER << 32 | u64::from(to));
         self.word(words.len() as u64);
         words.iter().for_each(|word| self.word(*word));
     }
 
-    /// With `note` in front, for the process that it goes to; leaves nothing behind.
+    /// Takes the bytes for the process, with `note` in front, and leaves the parcel empty.
     pub fn seal(&mut self, note: &Note) -> Vec<u8> {
         let mut sealed = Parcel(Vec::with_capacity(self.0.len() + 8 * NOTE_WORDS));
         note.words().into_iter().for_each(|word| sealed.word(word));
@@ -82,21 +81,21 @@ impl Parcel {
     }
 }
 
-/// Content of a sealed parcel, one item after the other.
+/// Contents of a sealed parcel, item by item.
 pub struct Opened<'a> {
     left: &'a [u8],
 }
 
-/// One thing out of a parcel.
+/// An item of a parcel.
 pub enum Item {
-    /// Mail of the network.
+    /// Message of the network.
     Crossing(Crossing),
-    /// Mail of the ranks, for that domain.
+    /// Message of the ranks, for this domain.
     Letter(u32, Arc<[u64]>),
 }
 
 impl<'a> Opened<'a> {
-    /// The note, and what follows.
+    /// Splits sealed bytes into the note and the items.
     pub fn new(sealed: &'a [u8]) -> (Note, Opened<'a>) {
         let mut opened = Opened { left: sealed };
         (Note::from_words(std::array::from_fn(|_| opened.word())), opened)

@@ -1,4 +1,4 @@
-//! Progress of a run, its monitors, and what may end it before its time.
+//! Progress of a run, its monitors, and reasons to end it early.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -13,9 +13,9 @@ pub struct Progress {
     pub now: Time,
     /// Events handled so far.
     pub events: u64,
-    /// Simulated work that is done, of all that the workload is \[0..1\], where it can tell.
+    /// Fraction of the simulated work that is done \[0..1\], if the workload can tell.
     pub share_done: Option<f64>,
-    /// More, once after a monitor has asked for it with [`Control::Look`].
+    /// A closer look, once after a monitor has asked for it with [`Control::Look`].
     pub look: Option<Look>,
 }
 
@@ -35,28 +35,28 @@ pub(super) fn share_done(issued: Option<Issued>, announced: u64, moved: u64) -> 
 /// A closer look at all ranks of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Ranks that are not done.
+    /// Number of ranks that have not finished.
     pub unfinished: u32,
-    /// Messages that were sent and have not come yet, those of collectives included.
+    /// Messages that have been sent and not received, with those of collectives.
     pub in_flight: u64,
-    /// Rank that is furthest behind of those that are not done, and how far it has come.
+    /// Rank that is furthest behind of those that have not finished, and the time that it has reached.
     pub behind: Option<(Time, Rank)>,
 }
 
-/// Wish of a monitor.
+/// Answer of a monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// Go on.
     Continue,
-    /// Go on, and tell more: the monitors of all processes get a [`Look`] soon.
+    /// Go on with more detail: the monitors of all processes get a [`Look`] soon.
     Look,
     /// Stop here, with a partial result.
     Stop,
 }
 
-/// Is told now and then where the run stands, and may stop it.
+/// Observes the progress of a run now and then, and may stop it.
 pub trait Monitor {
-    /// Called about every 2¹⁴ events or messages, however long they take; must not touch the simulation.
+    /// Called about every 2¹⁴ events or messages, whatever time they take; must not touch the simulation.
     fn poll(&mut self, progress: Progress) -> Control;
 
     /// Flag that lets the monitor be polled after each event while it is set: for workloads that compute between events.
@@ -66,14 +66,14 @@ pub trait Monitor {
     }
 }
 
-/// Next step of a run.
+/// Decision about the next step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heed {
+pub(super) enum NextStep {
     /// Goes on.
     GoOn,
-    /// Handles the other events of the present time, and stops then.
+    /// Handles the other events of the current time, and then stops.
     EndInstant,
-    /// Stops at once, in the middle of the present time.
+    /// Stops at once, in the middle of the current time.
     Leave,
 }
 
@@ -81,11 +81,11 @@ pub(super) enum Heed {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stopping(Option<Instant>);
 
-/// Real time that a run which is asked to stop has to end its instant or window.
+/// Real time in which a run that is asked to stop may end its instant or window.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(300);
 
 impl Stopping {
-    /// Notes that a monitor asks to stop, unless one has before.
+    /// Records that a monitor asks to stop, unless one has before.
     pub fn begin(&mut self) {
         #[expect(
             clippy::disallowed_methods,
@@ -100,16 +100,16 @@ impl Stopping {
     }
 
     /// Next step of the run.
-    pub fn heed(&self) -> Heed {
+    pub fn next_step(&self) -> NextStep {
         match self.0 {
-            None => Heed::GoOn,
-            Some(asked) if asked.elapsed() < PATIENCE => Heed::EndInstant,
-            Some(_) => Heed::Leave,
+            None => NextStep::GoOn,
+            Some(asked) if asked.elapsed() < PATIENCE => NextStep::EndInstant,
+            Some(_) => NextStep::Leave,
         }
     }
 }
 
-/// Lets every run go on.
+/// Monitor that lets every run go on.
 pub struct Unwatched;
 
 impl Monitor for Unwatched {
@@ -118,24 +118,24 @@ impl Monitor for Unwatched {
     }
 }
 
-/// Why a run was stopped before its end.
+/// Reason why a run was stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// A monitor asked for it.
     Asked,
-    /// It has come to the time up to which it was to go.
+    /// It has reached its requested end.
     At(Time),
-    /// The ranks have done what was recorded of them, or wait for what was not.
+    /// The ranks have finished the recorded operations, or wait for operations that were not recorded.
     Recorded,
 }
 
-/// Up to when a run goes that has ranks which are not done; `None` for no such time. What is due at that
-/// time itself still happens.
+/// Time up to which a run goes while ranks have not finished; `None` for no limit. Events at that time itself still
+/// happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Until(pub Option<Time>);
 
 impl Until {
-    /// Only what is due before that may happen now.
+    /// Exclusive end of the events that may happen now.
     pub(super) fn end(self, unfinished: u32) -> Time {
         match self.0 {
             Some(at) if unfinished > 0 => at + Duration(1),

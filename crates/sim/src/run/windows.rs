@@ -1,4 +1,4 @@
-//! Domains on threads of one or several processes, in windows.
+//! Domains on threads of one or several processes, which advance in windows.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,28 +11,28 @@ use super::barrier::{Barrier, Broken};
 use super::domain::{POLL_EVERY, Poll};
 use super::exchange::{Exchange, Note};
 use super::peers::{Item, Opened, Peers, domains_of};
-use super::progress::{Heed, Stopping};
+use super::progress::{NextStep, Stopping};
 use super::{Control, Domain, Monitor, Progress, Stop, Until, Unwatched};
 
-/// A run in windows: the side of one process.
+/// Run in windows, in one process.
 pub struct Windows {
     barrier: Barrier,
     exchange: Exchange,
-    /// The domains of this process, of all.
+    /// Domains of this process, by their numbers among all.
     here: Range<u32>,
     /// The process of each domain.
     process_of: Vec<u32>,
     me: u32,
     lookahead: Duration,
     until: Until,
-    /// True if the window is to be left in the middle: whoever has asked for a stop has waited for long enough.
+    /// True if the window is to be left in the middle, since a requested stop has waited for long enough.
     leaves: AtomicBool,
 }
 
-/// Is asked between windows, and within long ones, what to do; knows the events of all domains.
+/// Function that decides between windows, and within long ones, how to go on; it gets the progress of all domains.
 type Ask<'a> = &'a mut dyn FnMut(Progress) -> Control;
 
-/// The user's requests, as the thread of one domain learns them.
+/// Requests of the user, as seen by the thread of one domain.
 struct User<'a> {
     ask: Ask<'a>,
     stopping: Stopping,
@@ -43,28 +43,28 @@ struct User<'a> {
 }
 
 impl User<'_> {
-    /// Reports the progress of the run, and gives its next step.
-    fn heed(&mut self, progress: Progress) -> Heed {
+    /// Reports the progress of the run, and returns its next step.
+    fn next_step(&mut self, progress: Progress) -> NextStep {
         match (self.ask)(progress) {
             Control::Continue => {}
             Control::Look => self.looks = true,
             Control::Stop => self.stopping.begin(),
         }
-        if self.stopping.heed() == Heed::Leave {
+        if self.stopping.next_step() == NextStep::Leave {
             self.leaves.store(true, Ordering::Relaxed);
         }
-        if self.leaves.load(Ordering::Relaxed) { Heed::Leave } else { Heed::GoOn }
+        if self.leaves.load(Ordering::Relaxed) { NextStep::Leave } else { NextStep::GoOn }
     }
 
-    /// Like `heed`, after the last window, before which `all` was noted; other domains had then handled `others`
-    /// events. This domain's events are counted up to now, so that progress never runs backwards.
-    fn heed_since(&mut self, domain: &Domain, all: &Note, others: u64, looked: bool) -> Heed {
-        self.heed(Progress { events: others + domain.events(), ..all.progress(domain.now(), looked) })
+    /// Like `next_step`, within a window; `all` is the note before it, and other domains had then handled `others` events.
+    /// Events of this domain are counted up to now, so that progress never runs backwards.
+    fn next_step_since(&mut self, domain: &Domain, all: &Note, others: u64, looked: bool) -> NextStep {
+        self.next_step(Progress { events: others + domain.events(), ..all.progress(domain.now(), looked) })
     }
 }
 
 impl Windows {
-    /// For `domains` of this process, of so many. Between them everything takes time.
+    /// Makes the windows of the `domains` of this process, out of `all`. Their lookahead is positive.
     pub fn new(domains: &[Domain], all: u32, until: Until, peers: &dyn Peers) -> Windows {
         let lookahead = domains.iter().map(Domain::lookahead).min().expect("a process has a domain");
         assert!(lookahead > Duration::ZERO, "nothing gets from one domain to another in no time");
@@ -83,8 +83,8 @@ impl Windows {
         }
     }
 
-    /// Runs them to their end; the first on this thread, where the monitor is. Says whether they were made
-    /// to end before, by the time that was set, or by a monitor or a failure of this process or another.
+    /// Runs the domains to their end; the first on this thread, where the monitor is. Returns true if they were
+    /// stopped early, by the requested end, or by a monitor or a failure of any process.
     pub fn run<S: Source + Send>(
         &self,
         domains: Vec<Domain>,
@@ -101,7 +101,7 @@ impl Windows {
             let others: Vec<_> = pairs
                 .map(|(me, (mut domain, source))| {
                     scope.spawn(move || {
-                        // A broken barrier is told of by the thread that broke it.
+                        // The thread that broke the barrier reports the reason.
                         let (ask, bell) = (&mut |_| Control::Continue, Unwatched.bell());
                         let _ = self.run_one(me, &mut domain, source, ask, bell, None);
                         domain
@@ -119,9 +119,9 @@ impl Windows {
         (all, stop)
     }
 
-    /// One domain's side of the run. Says why it ended before its time, if it did.
+    /// Runs one domain. Returns the reason if it ended early.
     ///
-    /// A window that was begun is ended, so that all domains stop at the same time, unless that takes too long.
+    /// A window that has begun is completed, so that all domains stop at the same time, unless that takes too long.
     fn run_one(
         &self,
         me: usize,
@@ -136,18 +136,18 @@ impl Windows {
         let mut user = User { ask, stopping: Stopping::default(), looks: false, leaves: &self.leaves };
         let (mut parity, mut looked, mut polled) = (0, false, 0);
         let (mut all, mut others) = (Note::NOTHING, 0);
-        let mut ask = |domain: &Domain, _: &dyn Source| user.heed_since(domain, &all, 0, false);
+        let mut ask = |domain: &Domain, _: &dyn Source| user.next_step_since(domain, &all, 0, false);
         domain.start(source, &mut Poll { ask: &mut ask, bell });
         let mut ends = false;
         loop {
             let sent = self.send(parity, me, domain, &mut crossings);
             let note = domain.note(source, sent, looked);
             let looks = std::mem::take(&mut user.looks);
-            // A window that was left in the middle is the last.
+            // A window that was left in the middle is the last one.
             let ends_now = ends || domain.whole_until().is_some();
             self.exchange.post(parity, me, Note { looks, ends: ends_now || note.ends, ..note });
             self.barrier.wait_with(&mut || {
-                user.heed_since(domain, &all, others, false);
+                user.next_step_since(domain, &all, others, false);
             })?;
             all = self.meet(parity, &mut peers)?;
             if all.ends {
@@ -160,20 +160,20 @@ impl Windows {
             self.receive(parity, me, domain);
             let end = (all.next + self.lookahead).min(self.until.end(all.unfinished));
             others = all.events - note.events;
-            let mut ask = |domain: &Domain, _: &dyn Source| user.heed_since(domain, &all, others, false);
+            let mut ask = |domain: &Domain, _: &dyn Source| user.next_step_since(domain, &all, others, false);
             domain.advance(end, source, &mut Poll { ask: &mut ask, bell });
             if looked || all.events >= polled + POLL_EVERY {
                 polled = all.events;
-                user.heed_since(domain, &all, others, looked);
+                user.next_step_since(domain, &all, others, looked);
             }
-            // What is due at time zero happens before a stop that was asked for while the ranks began.
+            // Events at time zero happen before a stop that was requested while the ranks began.
             ends = user.stopping.has_begun();
             looked = all.looks;
             parity = 1 - parity;
         }
     }
 
-    /// Notes of all domains; with other processes, the first domain's thread talks to them.
+    /// Sums the notes of all domains; the thread of the first domain communicates with other processes.
     fn meet(&self, parity: usize, peers: &mut Option<&mut dyn Peers>) -> Result<Note, Broken> {
         if self.process_of.last() == Some(&0) {
             return Ok(self.exchange.here(parity));
@@ -192,7 +192,7 @@ impl Windows {
         Ok(self.exchange.total(parity))
     }
 
-    /// Puts what another process has sent into the mail.
+    /// Moves an item from another process to the mail.
     fn hand_out(&self, parity: usize, item: Item) {
         let others = self.here.len();
         let place = |to: u32| (to - self.here.start) as usize;
@@ -206,7 +206,7 @@ impl Windows {
         }
     }
 
-    /// Puts what has left the domain into the mail; gives when the first of it is due.
+    /// Moves the domain's messages for others to the mail; returns the time of the first of them.
     fn send(&self, parity: usize, me: usize, domain: &mut Domain, crossings: &mut Vec<Crossing>) -> Time {
         for letter in domain.take(crossings) {
             match self.place(letter.to) {
@@ -217,7 +217,7 @@ impl Windows {
             }
         }
         let first = crossings.iter().map(|crossing| crossing.at).min().unwrap_or(Time::NEVER);
-        // Stable: models rely on the order in which one part sends.
+        // A stable sort: models rely on the order in which one part sends.
         crossings.sort_by_key(|crossing| crossing.to);
         for to_one in crossings.chunk_by(|one, other| one.to == other.to) {
             match self.place(to_one[0].to) {
@@ -231,7 +231,7 @@ impl Windows {
         first
     }
 
-    /// Which of the domains here that is, or in which process it is.
+    /// Index of a domain in this process, or else the number of its process.
     fn place(&self, domain: u32) -> Result<usize, usize> {
         match self.process_of[domain as usize] {
             process if process == self.me => Ok((domain - self.here.start) as usize),
@@ -239,7 +239,7 @@ impl Windows {
         }
     }
 
-    /// Takes what others have sent.
+    /// Receives the messages of other domains.
     fn receive(&self, parity: usize, me: usize, domain: &mut Domain) {
         for from in (0..=self.here.len()).filter(|from| *from != me) {
             self.exchange.mail(parity, from, me, |mail| {

@@ -1,4 +1,5 @@
-//! Makes recorded runs in hopcast's own format of others: converted, grown to more ranks, or a part of one.
+//! Makes recorded runs in hopcast's own format from others: converts them, scales them to more ranks, or cuts a part
+//! out.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,14 +21,14 @@ use super::stop::Stop;
 use super::{input_error, open};
 use crate::config::InputError;
 
-/// Source and target of a conversion into hopcast's own format.
+/// Source and target of a conversion to hopcast's own format.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// A recorded run.
+    /// Path of the recorded run.
     pub path: &'a str,
-    /// A folder, which is there.
+    /// Folder, which exists.
     pub out: &'a str,
-    /// How fast it computes, such as "1 Gflop/s", where a run has operations instead of times.
+    /// Rate of computing, such as "1 Gflop/s", for formats that count operations.
     pub flop_rate: Option<&'a str>,
 }
 
@@ -50,8 +51,8 @@ impl Task<'_> {
     }
 }
 
-/// Writes the recorded run in hopcast's own format; with times tallied by place if `tallied`, or as they are. Gives
-/// `ranks`, `calls`, `messages`, `bytes`.
+/// Writes the recorded run in hopcast's own format, with times tallied by place if `tallied`, else as they are.
+/// Returns `ranks`, `calls`, `messages`, `bytes`.
 pub fn convert(task: &Task, tallied: Option<bool>, stop: &Stop) -> Result<Value, InputError> {
     let recording = task.open(stop)?;
     in_order(task.path, &recording)?;
@@ -64,7 +65,7 @@ pub fn convert(task: &Task, tallied: Option<bool>, stop: &Stop) -> Result<Value,
     })
 }
 
-/// Checks that the calls of each rank have one order, as they must to be written.
+/// Checks that the recording has an order of calls, without which it cannot be written.
 fn in_order(path: &str, recording: &SharedSet) -> Result<(), InputError> {
     if recording.ordered() {
         return Ok(());
@@ -77,8 +78,8 @@ fn in_order(path: &str, recording: &SharedSet) -> Result<(), InputError> {
     Err(InputError::whole(path, reason))
 }
 
-/// Writes a run of more ranks, which stands for the regular recorded one: `to` has the sizes of the larger grid, or its
-/// number of ranks; `grid` the sizes of the recorded one, where no MPI_Cart_create tells.
+/// Scales the regular recorded run to more ranks: `to` has the sizes of the larger grid, or its number of ranks;
+/// `grid` the sizes of the recorded one, if no MPI_Cart_create tells.
 pub fn scale(
     task: &Task,
     grid: Option<Vec<u32>>,
@@ -106,7 +107,7 @@ pub fn scale(
     Ok(written)
 }
 
-/// Writes the part of the recorded run that lies in the window of `part`, and says what was `cut`.
+/// Writes the part of the recorded run in the window of `part`, and returns a summary with what was `cut`.
 pub fn slice(task: &Task, part: &Part, stop: &Stop) -> Result<Value, InputError> {
     let window = part.window()?;
     let recording = task.open(stop)?;
@@ -135,18 +136,18 @@ pub fn slice(task: &Task, part: &Part, stop: &Stop) -> Result<Value, InputError>
     Ok(written)
 }
 
-/// Which part of a run a user wants: between times or meetings of all ranks, not both; of all ranks, or some.
+/// Part of a run that a user selects: between times or meetings of all ranks, not both; of all ranks, or some.
 #[derive(Debug, Default, Clone)]
 pub struct Part {
-    /// From this time on, such as "1.5 s".
+    /// Begin, such as "1.5 s".
     pub from: Option<String>,
-    /// Until that one.
+    /// End.
     pub to: Option<String>,
-    /// After so many meetings, up to and with the one of that number.
+    /// Numbers of two meetings: the part begins after the first and ends with the second.
     pub meetings: Option<(u64, u64)>,
-    /// Ranks to keep, from the first to the last of each pair, in any order.
+    /// Ranks to keep, as ranges from the first to the last of each pair, in any order.
     pub ranks: Option<Vec<(u32, u32)>>,
-    /// Treatment of their calls that involve others: a name of [`Outside::ALL`]; the first if there is none.
+    /// Treatment of their calls that involve others: a name of [`Outside::ALL`]; the first by default.
     pub outside: Option<String>,
 }
 
@@ -175,7 +176,7 @@ impl Part {
         }
     }
 
-    /// Ranks to keep of a run of `count` ranks.
+    /// Ranks to keep, out of `count`.
     fn among(&self, count: u32) -> Result<Option<Among>, InputError> {
         let name = self.outside.as_deref().unwrap_or("refuse");
         let Some((_, outside)) = Outside::ALL.iter().find(|(known, _)| *known == name) else {
@@ -187,7 +188,7 @@ impl Part {
             let alone = || InputError::whole("--outside", "is for --ranks, of which none are given");
             return self.outside.as_ref().map_or(Ok(None), |_| Err(alone()));
         };
-        // Before they are listed: a slip of the finger names a billion.
+        // The check precedes the expansion, since a typing error may name a billion ranks.
         if let Some((_, last)) = spans.iter().find(|(_, last)| *last >= count) {
             let reason = format!("rank {last} is not there: it has {count} ranks");
             return Err(InputError::whole("--ranks", reason));
@@ -202,7 +203,7 @@ impl Part {
 
 type WriteRank<'a> = dyn Fn(u32, &mut BufWriter<File>) -> Result<End, ConvertError> + Sync + 'a;
 
-/// Writes the files of all ranks, several at once.
+/// Writes the files of all ranks, several at a time.
 fn write_all(ranks: u32, out: &str, write: &WriteRank) -> Result<Value, InputError> {
     let next = AtomicU32::new(0);
     let work = || {

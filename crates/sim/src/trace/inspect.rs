@@ -1,4 +1,4 @@
-//! Looks into recorded runs: lists their calls, and says what is wrong.
+//! Inspects recorded runs: lists their calls, and reports errors.
 
 use mpi::Rank;
 use mpi::operation::Work;
@@ -16,7 +16,7 @@ use workload::trace::{Alone, Clocks, SharedSet, Summary, TraceError};
 use super::{input_error, nodes, open};
 use crate::config::InputError;
 
-/// One call, as `dump` gives it in JSON.
+/// One call, in the JSON of `dump`.
 #[derive(Serialize)]
 struct Line<'a> {
     rank: u32,
@@ -40,8 +40,8 @@ struct Polled {
     waited_ns: u64,
 }
 
-/// Lists the calls of `ranks` (of all if there are none) at `path`, with their logical clocks if `clocks`, or, where they
-/// stand in no order, the nodes of their graphs: lines of text, or of JSON, some at a time, until `write` has enough.
+/// Lists the calls of `ranks` (of all if there are none) at `path`, with their logical clocks if `clocks`, or, for
+/// traces of graphs, the nodes: lines of text or of JSON, some at a time, until `write` returns false.
 pub fn dump(
     path: &str,
     ranks: &[u32],
@@ -51,7 +51,7 @@ pub fn dump(
 ) -> Result<(), InputError> {
     let recording = open(path)?;
     let alone = recording.alone();
-    // Ranks as the run numbers them: the only rank of a set may be any of the run's.
+    // Numbers of ranks in the run: the only rank of a set may be any of the run's.
     let number = |rank: u32| alone.map_or(rank, |alone| alone.rank);
     let there = (0..recording.ranks()).map(number);
     let all: Vec<u32> = if ranks.is_empty() { there.collect() } else { ranks.to_vec() };
@@ -69,7 +69,7 @@ pub fn dump(
         ));
     }
     let mut times: Vec<Vec<u64>> = vec![Vec::new(); recording.ranks() as usize];
-    // Logical clocks of one rank depend on those of the ranks from which it receives.
+    // The logical clocks of a rank depend on those of the ranks that it receives from.
     if clocks && recording.ordered() && alone.is_none() {
         recording.replayable().map_err(|error| input_error(&error))?;
         let asked = |rank: Rank| ranks.is_empty() || ranks.contains(&rank.0);
@@ -98,7 +98,7 @@ pub fn dump(
     Ok(())
 }
 
-/// Writes the calls of a rank, given by its numbers in the set and in the run. True if more may be written.
+/// Writes the calls of a rank, given by its numbers in the set and in the run. Returns true if more may be written.
 fn dump_rank(
     recording: &SharedSet,
     [of, rank]: [u32; 2],
@@ -157,7 +157,7 @@ fn dump_rank(
     Ok(write(&text))
 }
 
-/// The call in which a rank stood when its recording ended early. Whether there is more to be written.
+/// Writes the call that a rank was in when its recording ended early. Returns true if more may be written.
 fn dump_standing(
     recording: &SharedSet,
     [of, rank]: [u32; 2],
@@ -174,7 +174,7 @@ fn dump_standing(
     write(&format!("       - {:>17} {:>17}  {standing}\n", seconds(begin_ns), "not returned"))
 }
 
-/// One action that computes.
+/// Writes an action that computes.
 fn computing(text: &mut String, rank: u32, what: &str, work: Work, as_json: bool) {
     let (key, amount, unit) = match work {
         Work::Time(time) | Work::Polled(time) | Work::Moving { time, .. } => ("seconds", time.seconds(), "s"),
@@ -187,12 +187,12 @@ fn computing(text: &mut String, rank: u32, what: &str, work: Work, as_json: bool
     };
 }
 
-/// Nanoseconds as seconds, all digits.
+/// Formats nanoseconds as seconds, with all digits.
 fn seconds(ns: u64) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// Faults of the recorded run at `path`, and their effect on a replay.
+/// Findings in the recorded run at `path`, and their effect on a replay.
 pub fn lint(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;
     let summary = recording.summary(Clocks::default()).map_err(|error| input_error(&error))?;
@@ -205,7 +205,7 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
         let of_kind = findings.first.iter().filter(|finding| finding.kind == *kind);
         let first = of_kind.map(|finding| one(&recording, finding)).collect::<Result<Vec<_>, _>>()?;
         let replay = match kind {
-            // All that a graph has begun must end.
+            // Operations that a graph has begun must end.
             Kind::UnmatchedReceive if !recording.ordered() => "a replay ends there as a deadlock",
             Kind::Stuck | Kind::Cycle if recording.is_partial() => PARTIAL,
             _ => replay,
@@ -227,10 +227,10 @@ pub fn lint(path: &str) -> Result<Value, InputError> {
     }))
 }
 
-/// Effect on a replay of ranks that cannot go on, perhaps because what they wait for was not recorded.
+/// Effect on a replay of stuck ranks, perhaps as the operations that they wait for were not recorded.
 const PARTIAL: &str = "a replay stops there, with a partial result";
 
-/// The finding of ranks that have no MPI_Finalize, if there are some.
+/// Finding for ranks without MPI_Finalize, if there are some.
 fn ends_early(recording: &SharedSet, summary: &Summary) -> Option<Value> {
     let ranks = (0..).zip(&summary.ranks);
     let early: Vec<Value> = ranks
@@ -257,8 +257,8 @@ fn ends_early(recording: &SharedSet, summary: &Summary) -> Option<Value> {
 /// Limit of findings named for each kind.
 const FEW: usize = 10;
 
-/// Summary of what a program that was just recorded into the folder `path` has left there: whether any call is in it, and what to
-/// check before it is trusted. Reads no more than the first block of a rank.
+/// Summary of the recording that a program has just left in the folder `path`: the presence of any call, and
+/// warnings. Reads no more than the first block of a rank.
 pub fn recorded(path: &str) -> Result<Value, InputError> {
     let recording = open(path)?;
     let mut calls =
@@ -268,7 +268,8 @@ pub fn recorded(path: &str) -> Result<Value, InputError> {
     Ok(json!({"ranks": recording.ranks(), "has_calls": first.is_some(), "warnings": recording.warnings()}))
 }
 
-/// One finding. Where calls stand in no order, its number is that of a node, or none, and `name` how the trace names it.
+/// Converts a finding to JSON. In traces of graphs, its number is that of a node, or none, and `name` is the node's
+/// name in the trace.
 fn one(recording: &SharedSet, finding: &Finding) -> Result<Value, TraceError> {
     let Finding { rank, call, number, cause, .. } = finding;
     if recording.ordered() {
@@ -281,7 +282,7 @@ fn one(recording: &SharedSet, finding: &Finding) -> Result<Value, TraceError> {
     Ok(json!({"rank": rank.0, "call": call, "number": number, "name": name, "cause": cause}))
 }
 
-/// Functions that move data or wait for others, of which a replay keeps the recorded time only.
+/// True for functions that move data or wait for others, of which a replay keeps only the recorded time.
 fn moves_data_unseen(call: &str) -> bool {
     let starts = [
         "MPI_Win_",

@@ -1,4 +1,4 @@
-//! Lists the nodes of a rank that has a graph instead of an order of calls: what each does, and after what.
+//! Lists the nodes of a rank's graph: the work of each, and its dependencies.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use mpi::operation::{CommId, Peer, TagMatch};
 use serde_json::{Value, json};
 use workload::trace::graph::{After, Graph, Work};
 
-/// Lists the nodes of `rank`: lines of text, or of JSON, some at a time. Whether `write` wants more.
+/// Lists the nodes of `rank`: lines of text or of JSON, some at a time. Returns true if `write` wants more.
 pub fn dump(graph: &Graph, rank: u32, as_json: bool, write: &mut dyn FnMut(&str) -> bool) -> bool {
     let mut text = String::new();
     if !as_json {
@@ -39,7 +39,7 @@ pub fn dump(graph: &Graph, rank: u32, as_json: bool, write: &mut dyn FnMut(&str)
     write(&text)
 }
 
-/// The function with which a replay begins it.
+/// Function with which a replay begins the node.
 fn name(graph: &Graph, node: &Work) -> &'static str {
     match node {
         Work::Send { .. } => "MPI_Isend",
@@ -66,7 +66,7 @@ fn fields(graph: &Graph, node: &Work) -> Value {
     }
 }
 
-/// The same for people.
+/// Text about the node, for people.
 fn said(graph: &Graph, node: &Work) -> String {
     match node {
         Work::Send { to, tag, bytes } => format!("to {to}, tag {tag}, {} B", bytes.0),
@@ -91,7 +91,7 @@ fn said(graph: &Graph, node: &Work) -> String {
     }
 }
 
-/// The numbers of the nodes that must have ended, and of those that must have begun.
+/// Numbers of the nodes that must have ended, and of those that must have begun.
 fn split(after: &[(u32, After)]) -> [Vec<u32>; 2] {
     [After::Finish, After::Start]
         .map(|kind| after.iter().filter(|(_, after)| *after == kind).map(|(node, _)| node + 1).collect())

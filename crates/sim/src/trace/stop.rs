@@ -1,4 +1,4 @@
-//! Recorded runs that can be told to stop being read, from another thread.
+//! Recorded runs whose reading another thread can stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,17 +16,17 @@ use workload::trace::set::{
 };
 use workload::trace::{SharedSet, TraceError};
 
-/// Flag that stops readers of recorded runs. Clones are the same one.
+/// Flag that stops readers of recorded runs. Clones share the flag.
 #[derive(Debug, Default, Clone)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// From now on.
+    /// Stops all readers from now on.
     pub fn now(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// `of`, each of whose calls is an error from then on.
+    /// Wraps `of`: each of its calls is an error once the flag is set.
     pub fn stopping(&self, of: SharedSet) -> SharedSet {
         Arc::new(Stoppable { of, stop: self.clone() })
     }

@@ -1,4 +1,4 @@
-//! What must not show how a run was cut.
+//! Comparison of runs that are cut differently, and must not differ.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -7,7 +7,7 @@ use sim::report::Outcome;
 use sim::run::Unwatched;
 use sim::{InputError, Monitor, Peers, RunRequest, prepare_share};
 
-/// The numbers of domains that runs are compared on, besides one.
+/// Numbers of domains that runs are compared on, besides one.
 pub const CUTS: [u32; 3] = [2, 3, 8];
 
 /// The report without real times, memory and threads, as text.
@@ -16,14 +16,14 @@ pub fn comparable(outcome: &Outcome) -> String {
     (report.wall_s, report.setup_s, report.peak_rss_bytes) = (0.0, 0.0, 0);
     (report.threads, report.processes) = (0, 0);
     if report.model == "packet" {
-        // An output that hears later of credits on their way to it looks more often in vain.
+        // An output that learns later of credits on their way to it checks in vain more often.
         report.events = 0;
     }
     report.warnings.retain(|warning| !warning.contains("one thread is used"));
     serde_json::to_string_pretty(&report).unwrap()
 }
 
-/// Are report and tables the same?
+/// Asserts that report and tables are the same.
 pub fn assert_same(parts: &Outcome, whole: &Outcome, what: &str) {
     assert_eq!(comparable(parts), comparable(whole), "{what}");
     assert_eq!(parts.tables.len(), whole.tables.len(), "{what}");
@@ -32,8 +32,8 @@ pub fn assert_same(parts: &Outcome, whole: &Outcome, what: &str) {
     }
 }
 
-/// Are they the same as far as they can be in several processes? Where the program failed while other ranks
-/// went on, that is the failure.
+/// Asserts that report and tables are the same, as far as several processes allow: if the program failed while other
+/// ranks went on, only the failure is.
 pub fn assert_same_in_processes(parts: &Outcome, whole: &Outcome, what: &str) {
     let goes_on = |warning: &String| warning.starts_with("other ranks went on");
     if !parts.report.warnings.iter().any(goes_on) {
@@ -45,7 +45,7 @@ pub fn assert_same_in_processes(parts: &Outcome, whole: &Outcome, what: &str) {
     assert_eq!(failure(parts), failure(whole), "{what}");
 }
 
-/// Was the run cut at all?
+/// True if the run was cut at all.
 pub fn is_cut(outcome: &Outcome) -> bool {
     outcome.report.threads > 1
 }
@@ -67,7 +67,7 @@ impl Linked {
                 receiver.from.push(from);
                 receiver.to.push(to);
             }
-            // Every receiver holds its sender's end; the sender is to hold it.
+            // Every receiver holds its sender's end, which belongs to the sender.
             let ends: Vec<_> = all.iter_mut().map(|receiver| receiver.to.pop().unwrap()).collect();
             all[sender].to = ends;
         }
@@ -93,12 +93,12 @@ impl Peers for Linked {
     }
 }
 
-/// Runs `request` in so many processes; the first reports.
+/// Runs `request` in `count` processes; the first reports.
 pub fn run_in_processes(request: &RunRequest, count: u32) -> Result<Outcome, InputError> {
     watch_in_processes(request, count, |_| Unwatched)
 }
 
-/// The same, each process with its own monitor.
+/// Runs `request` like [`run_in_processes`], each process with its own monitor.
 pub fn watch_in_processes<M: Monitor>(
     request: &RunRequest,
     count: u32,

@@ -17,7 +17,7 @@ use mpi::operation::{
 };
 use mpi::{Completion, Op, Rank, Source};
 
-/// The remaining operations of each rank.
+/// Remaining operations of each rank.
 pub struct Script(Vec<VecDeque<Op>>);
 
 impl Source for Script {
@@ -42,7 +42,7 @@ impl Script {
         Script(ranks)
     }
 
-    /// How many ranks it lists.
+    /// Number of ranks that it lists.
     pub fn ranks(&self) -> u32 {
         self.0.len() as u32
     }
@@ -156,7 +156,7 @@ fn write(words: &[&str]) -> Option<file_system::Access> {
     Some(file_system::Access { name: "MPI_File_write_at", work })
 }
 
-/// `SIZE [UNIT] [ALGORITHM]`; a barrier has no size.
+/// Parses `SIZE [UNIT] [ALGORITHM]`; a barrier has no size.
 fn collective_call(kind: Kind, words: &[&str]) -> Option<Op> {
     let (bytes, rest) = match words {
         [number, unit, rest @ ..] if kind != Kind::Barrier => {
