@@ -18,7 +18,7 @@ fn cpu_s() -> f64 {
     fields.skip(11).map(|ticks| ticks.parse::<f64>().expect("ticks")).next().expect("utime") / 100.0
 }
 
-/// What `[statistics]` says by default.
+/// Options of `[statistics]` by default.
 fn statistics(detail: Detail) -> Options {
     Options {
         detail,

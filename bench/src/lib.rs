@@ -1,4 +1,4 @@
-//! What the benches share: networks by name, and traffic that drives a network model by itself.
+//! Shared parts of the benches: networks by name, and traffic that drives a network model without MPI.
 //!
 //! Rates are per core: everything runs on one thread.
 

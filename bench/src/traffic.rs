@@ -17,7 +17,7 @@ pub struct Traffic {
     places: Vec<u32>,
 }
 
-/// Whom a host sends to.
+/// Receivers of a host's messages.
 #[derive(Debug, Clone, Copy)]
 enum Pattern {
     /// Its neighbours in a periodic grid of this many hosts along each side.
@@ -33,7 +33,7 @@ enum Pattern {
 }
 
 impl Pattern {
-    /// How many messages each host sends in a round.
+    /// Number of messages that each host sends in a round.
     fn degree(self) -> u8 {
         if let Pattern::Halo(_) = self { 6 } else { 1 }
     }
@@ -115,7 +115,7 @@ impl Traffic {
         self
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub fn messages(&self) -> u64 {
         u64::from(self.hosts) * u64::from(self.rounds) * u64::from(self.pattern.degree())
     }

@@ -14,7 +14,7 @@ class Accuracy:
     count: int
     median: float
     most_of: float
-    """What 90 % do not exceed."""
+    """90th percentile."""
     worst: float
 
     def __str__(self) -> str:

@@ -43,16 +43,15 @@ class Campaign:
     name: str
     """Folder and prefix of its files."""
     calls: Mapping[str, Calls]
-    """By what they are: recv, isend, send, round_trip, iprobe, test."""
+    """Calls by kind: recv, isend, send, round_trip, iprobe, test."""
     wtime_s: float | None = None
     """Time of one call of MPI_Wtime."""
     breakpoints: tuple[float, ...] = ()
     """Breakpoints that came with the campaign, in bytes."""
     settings: Mapping[str, float] = field(default_factory=dict)
-    """Of eager_limit [B], detached_limit [B], latency [s], bandwidth [B/s] those that its configuration
-    names."""
+    """Configured ones of: eager_limit [B], detached_limit [B], latency [s], bandwidth [B/s]."""
     findings: tuple[str, ...] = ()
-    """What the reader had to leave out."""
+    """Notes of the reader about data that it left out."""
 
     @property
     def within_a_host(self) -> bool:

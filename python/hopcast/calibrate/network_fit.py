@@ -41,10 +41,10 @@ class Regime:
     above: float
     up_to: float | None
     lines: Mapping[str, Line]
-    """By kind; `one_way` is half a round trip."""
+    """Lines by kind; `one_way` is half a round trip."""
     points: int
     accuracy: Accuracy
-    """Of the one-way line beside the medians of its sizes."""
+    """Errors of the one-way line against the medians of its sizes."""
     scatter: float
     """Standard deviation of ln t between neighbouring sizes: no smooth curve comes closer than 0.67 of it."""
 

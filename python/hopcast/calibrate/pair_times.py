@@ -39,9 +39,9 @@ class PairTimes:
     sizes: np.ndarray
     """Bytes of each process's message."""
     seconds: np.ndarray
-    """One way."""
+    """Times of one way."""
     conversion: str
-    """What the reader took the file's numbers for, in words."""
+    """Meaning that the reader gave the file's numbers, in words."""
     rounding: float = 0.0
     """Largest relative error of the printed digits."""
     findings: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Machine:
-    """What no measurement of messages says."""
+    """Properties of a machine that measurements of messages do not give."""
 
     name: str
     source: str

@@ -17,7 +17,7 @@ from hopcast.calibrate.piecewise import ACCURACY
 
 LEAST_SIZES = 3
 PARAMETERS = 4
-"""Of a regime: three of its law, and its end."""
+"""Number of parameters of a regime: three of its law, and its end."""
 
 
 def learn(data: PairTimes, least: int = LEAST_SIZES) -> list[float]:

@@ -101,7 +101,7 @@ def lines(fits: Sequence[RegimeFit]) -> list[str]:
 
 
 def findings(fits: Sequence[RegimeFit]) -> tuple[str, ...]:
-    """What the laws of all regimes do not say."""
+    """Notes of all laws about what they leave out, by regime."""
     return tuple(
         f"{'up to ' + format(fit.up_to, ',.0f') + ' B' if fit.up_to else 'last regime'}, {name}: {note}"
         for fit in fits
