@@ -36,6 +36,9 @@ SCRIPTS = (
     "applications",
     "recorded_here",
     "node_memory",
+    "calibration_network",
+    "calibration_rates",
+    "calibration_kernels",
 )
 PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")

@@ -162,3 +162,22 @@ def test_benchmarks_of_four_nodes_are_predicted_from_two(out):
     )
     # What is predicted comes nearer to the measurements than a machine without a network does.
     assert ours < null < 1
+
+
+def test_raw_campaigns_give_the_published_parameters_and_predict_what_was_held_back(out):
+    compared = compare("calibration_network", out)
+    options = [result for result in compared if result.what.startswith("Taurus, smpi/")]
+    assert len(options) == 8 and all(abs(result.error) < 1e-6 for result in options)
+    copies = [result for result in compared if result.what.startswith("copy by those lines")]
+    assert len(copies) == 6 and all(result.ours == 3 for result in copies)
+    assert sum(result.published == Range(high=1.5) for result in compared) == 3
+
+
+def test_processes_of_summit_and_lassen_share_their_nic(out):
+    compared = compare("calibration_rates", out)
+    assert sum("best by BIC" in result.what for result in compared) == 2
+
+
+def test_calls_of_dgemm_give_the_printed_coefficients(out):
+    compared = compare("calibration_kernels", out)
+    assert sum(result.allowed == 1e-9 for result in compared) == 8

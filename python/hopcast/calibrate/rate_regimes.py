@@ -15,7 +15,9 @@ from hopcast.calibrate.pair_sums import Sums
 from hopcast.calibrate.pair_times import PairTimes
 from hopcast.calibrate.piecewise import ACCURACY
 
-LEAST_SIZES = 3
+LEAST_SIZES = 2
+LEAST_TIMES = 8
+"""Fewest times of a regime, over all its sizes and numbers of pairs: two for each parameter."""
 PARAMETERS = 4
 """Number of parameters of a regime: three of its law, and its end."""
 
@@ -32,6 +34,8 @@ def learn(data: PairTimes, least: int = LEAST_SIZES) -> list[float]:
             if math.isinf(best[start]):
                 continue
             inside = (data.sizes >= sizes[start]) & (data.sizes <= sizes[end - 1])
+            if inside.sum() < min(LEAST_TIMES, len(data.sizes)):
+                continue
             cost = best[start] + Sums(data.where(inside)).best(0.0, alone=True)[1] / ACCURACY**2 + price
             if cost < best[end]:
                 best[end], before[end] = cost, start

@@ -70,13 +70,13 @@ def fit_regimes(data: PairTimes, ends: Sequence[float] | None, models: Sequence[
     return fits
 
 
-def postal_fits(data: PairTimes) -> dict[str, np.ndarray]:
-    """Predictions of three postal laws, from one pair, from all pairs at once, and from one to all."""
+def postal_laws(data: PairTimes) -> dict[str, Law]:
+    """Three postal laws: fitted to one pair, to all pairs at once, and to one to all."""
     one, most = data.where(data.pairs == 1), data.where(data.pairs == data.pairs.max())
     return {
-        name: rates.fit(part, "postal").at(data.pairs, data.sizes)
+        name: rates.fit(part, "postal")
         for name, part in zip(POSTAL, (one, most, data), strict=True)
-        if len(part.seconds) > 2
+        if len(part.seconds) > 1
     }
 
 

@@ -57,7 +57,7 @@ def fit(data: PairTimes, model: str) -> Law:
     if model not in MODELS:
         raise InputError(f"unknown law '{model}'; known: {', '.join(MODELS)}")
     names = _NAMES[model]
-    if len(data.seconds) < len(names) + 1:
+    if len(data.seconds) < len(names):
         raise InputError(
             f"{data.name}: {len(data.seconds)} times, and the law '{model}' has {len(names)} parameters: "
             "measure more sizes or pairs; nothing was fitted"
@@ -192,8 +192,9 @@ def _law(model: str, data: PairTimes, parameters: np.ndarray, notes: list[str]) 
     seen = scale > 0
     covariance = np.linalg.pinv((slopes[:, seen] / scale[seen]).T @ (slopes[:, seen] / scale[seen]))
     spread = np.full(len(names), np.inf)
-    freedom = max(1, len(data.seconds) - int(seen.sum()))
-    spread[seen] = np.sqrt(np.diag(covariance) * residual / freedom) / scale[seen]
+    freedom = len(data.seconds) - int(seen.sum())
+    if freedom > 0:
+        spread[seen] = np.sqrt(np.diag(covariance) * residual / freedom) / scale[seen]
     values, errors = _named(model, names, parameters, spread, notes, data)
     criterion = len(data.seconds) * math.log(max(residual, 1e-300) / len(data.seconds)) + len(
         names

@@ -1,0 +1,281 @@
+"""Models of the time of a call of a kernel, and of its noise, for each processor.
+
+Mean, of the arguments of a call:
+
+    M-0   T = α
+    M-1   T = α S + ε            S: the one product that explains most, such as M N K
+    M-2   T = α MNK + β MN + γ MK + δ NK + ε
+    M′    T = α_i x + ε_i        piecewise linear in one product x, breakpoints learned
+
+Noise around the same mean:
+
+    N-0   none
+    N-1   deviation σ            one number
+    N-2   deviation σ(M, N, K)   the mean's polynomial, none of its values negative
+    N′    a mixture of normals of the relative residuals
+
+Means are fitted to one time for each size, the mean of its repetitions. The start-up ε is the mean of the
+sizes that are at most a hundred times the smallest, taken off before the rest is fitted by ordinary least
+squares without a constant; deviations are fitted in the same way to the standard deviation of each size's
+repetitions.
+
+Source: Cornebize, thesis, Université Grenoble Alpes 2021, 4.1 and 4.2; estimation as in
+github.com/Ezibenroc/cashew, linear_regression.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hopcast.calibrate import mixtures, piecewise
+from hopcast.calibrate.accuracy import Accuracy, accuracy
+from hopcast.errors import InputError
+
+POLYNOMIAL = ("mnk", "mn", "mk", "nk")
+SMALL = 100
+"""Sizes up to so many times the smallest product give the start-up."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Calls of one processor by their arguments: mean and deviation of the repetitions of each."""
+
+    arguments: Mapping[str, np.ndarray]
+    seconds: np.ndarray
+    deviations: np.ndarray
+    """Standard deviation of the repetitions; nan where there is one."""
+    repetitions: np.ndarray
+
+    def product(self, term: str) -> np.ndarray:
+        """A term such as `mnk`: the product of the arguments that it names."""
+        return math.prod((self.arguments[name] for name in term), start=np.ones_like(self.seconds))
+
+    def where(self, mask: np.ndarray) -> Sizes:
+        """The sizes of a mask."""
+        return Sizes(
+            {name: values[mask] for name, values in self.arguments.items()},
+            self.seconds[mask],
+            self.deviations[mask],
+            self.repetitions[mask],
+        )
+
+
+@dataclass(frozen=True)
+class Model:
+    """A mean or a deviation: start-up and coefficients of terms, with their standard errors."""
+
+    name: str
+    intercept: float
+    coefficients: Mapping[str, float]
+    errors: Mapping[str, float]
+    accuracy: Accuracy
+    r_squared: float
+    criterion: float
+    """BIC of the logarithms of the sizes' times."""
+    ranges: Mapping[str, tuple[float, float]]
+    """Smallest and largest argument that was measured."""
+
+    def at(self, sizes: Sizes) -> np.ndarray:
+        """Times, or deviations."""
+        times = np.full_like(sizes.seconds, self.intercept)
+        for term, value in self.coefficients.items():
+            times += value * sizes.product(term)
+        return times
+
+    @property
+    def formula(self) -> str:
+        """As `compute.kernels.time` takes it."""
+        parts = [f"{self.intercept:.9g} s"] if self.intercept else []
+        parts += [f"{value:.9g} s * {' * '.join(term.upper())}" for term, value in self.coefficients.items()]
+        return " + ".join(parts).replace("+ -", "- ") or "0 s"
+
+
+def group(arguments: Mapping[str, np.ndarray], seconds: np.ndarray) -> Sizes:
+    """One line for each distinct tuple of arguments."""
+    names = list(arguments)
+    keys = np.column_stack([np.asarray(arguments[name], float) for name in names])
+    distinct, places, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    places = places.ravel()
+    mean = np.bincount(places, seconds) / counts
+    squares = np.bincount(places, (seconds - mean[places]) ** 2)
+    deviations = np.sqrt(np.divide(squares, counts - 1, out=np.full(len(counts), np.nan), where=counts > 1))
+    return Sizes({name: distinct[:, place] for place, name in enumerate(names)}, mean, deviations, counts)
+
+
+def start_up_s(sizes: Sizes, seconds: np.ndarray | None = None) -> float:
+    """Mean time of sizes whose product is at most a hundred times the smallest; not below zero."""
+    seconds = sizes.seconds if seconds is None else seconds
+    whole = sizes.product("".join(sizes.arguments))
+    small = whole <= SMALL * whole.min()
+    return max(0.0, float(seconds[small].mean())) if small.sum() > 1 else 0.0
+
+
+def polynomial(
+    sizes: Sizes,
+    terms: Sequence[str] = POLYNOMIAL,
+    *,
+    intercept: float | None = None,
+    seconds: np.ndarray | None = None,
+    name: str = "M-2",
+) -> Model:
+    """Ordinary least squares of the terms, without a constant, after the start-up was taken off."""
+    seconds = sizes.seconds if seconds is None else seconds
+    if len(seconds) <= len(terms):
+        raise InputError(
+            f"{len(seconds)} sizes, and the model {name} has {len(terms)} coefficients: measure more "
+            f"sizes, or take a "
+            "smaller model; nothing was fitted"
+        )
+    start = start_up_s(sizes, seconds) if intercept is None else intercept
+    columns = np.column_stack([sizes.product(term) for term in terms])
+    scale = np.linalg.norm(columns, axis=0)
+    target = seconds - start
+    solution, _, rank, _ = np.linalg.lstsq(columns / scale, target, rcond=None)
+    if rank < len(terms):
+        raise InputError(
+            f"the sizes do not tell {', '.join(terms)} apart: vary the arguments independently, or take "
+            f"a smaller "
+            "model; nothing was fitted"
+        )
+    residual = target - columns / scale @ solution
+    errors = _errors(columns / scale, residual) / scale
+    model = Model(
+        name,
+        start,
+        dict(zip(terms, (solution / scale).tolist(), strict=True)),
+        dict(zip(terms, errors.tolist(), strict=True)),
+        Accuracy(0, math.nan, math.nan, math.nan),
+        float(1 - residual @ residual / (target @ target)),
+        math.nan,
+        {key: (float(values.min()), float(values.max())) for key, values in sizes.arguments.items()},
+    )
+    return _judged(model, sizes, seconds)
+
+
+def _errors(columns: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Standard errors that allow each size its own deviation (HC3): long calls vary more than short ones.
+
+    Source: MacKinnon, White, "Some heteroskedasticity-consistent covariance matrix estimators", 1985.
+    """
+    inverse = np.linalg.inv(columns.T @ columns)
+    leverage = np.einsum("ij,jk,ik->i", columns, inverse, columns)
+    apart = columns * (residual / np.maximum(1 - leverage, 1e-6))[:, None]
+    return np.sqrt(np.diag(inverse @ (apart.T @ apart) @ inverse))
+
+
+def constant(sizes: Sizes) -> Model:
+    """M-0."""
+    mean = float(np.average(sizes.seconds, weights=sizes.repetitions))
+    ranges = {key: (float(values.min()), float(values.max())) for key, values in sizes.arguments.items()}
+    model = Model("M-0", mean, {}, {}, Accuracy(0, math.nan, math.nan, math.nan), 0.0, math.nan, ranges)
+    return _judged(model, sizes, sizes.seconds)
+
+
+def single(sizes: Sizes, *, intercept: float | None = None) -> Model:
+    """M-1 with the product of arguments that leaves the least squares."""
+    names = list(sizes.arguments)
+    terms = [
+        "".join(part) for count in range(1, len(names) + 1) for part in itertools.combinations(names, count)
+    ]
+    models = [polynomial(sizes, (term,), intercept=intercept, name="M-1") for term in terms]
+    return max(models, key=lambda model: model.r_squared)
+
+
+def pieces(sizes: Sizes, term: str | None = None) -> piecewise.Piecewise:
+    """M′ in one product of arguments; that of all where none is named."""
+    x = sizes.product(term or "".join(sizes.arguments))
+    errors = sizes.deviations / np.sqrt(sizes.repetitions) / sizes.seconds
+    known = None if np.isnan(errors).all() else np.nan_to_num(errors)
+    return piecewise.learn(x, sizes.seconds, errors=known)
+
+
+def choose(sizes: Sizes) -> tuple[Model, dict[str, tuple[Accuracy, Accuracy]]]:
+    """The model of least criterion among those whose error at sizes held back is within 5 % of the least.
+
+    Every other size is held back; the errors of each model are those at the sizes used and at the others.
+    """
+    used = np.arange(len(sizes.seconds)) % 2 == 0
+    makers = {"M-0": constant, "M-1": single, "M-2": polynomial}
+    held, whole = {}, {}
+    for name, make in makers.items():
+        try:
+            model = make(sizes.where(used))
+            whole[name] = make(sizes)
+        except InputError:
+            continue
+        held[name] = tuple(
+            accuracy(model.at(part), part.seconds) for part in (sizes.where(used), sizes.where(~used))
+        )
+    least = min(errors[1].median for errors in held.values())
+    near = [name for name, errors in held.items() if errors[1].median <= least + 0.05]
+    return min((whole[name] for name in near), key=lambda model: model.criterion), held
+
+
+def deviation(
+    sizes: Sizes, terms: Sequence[str] = POLYNOMIAL, *, intercept: float | None = None, clamped: bool = True
+) -> Model:
+    """N-2: the polynomial of the standard deviations; `clamped`: no coefficient is negative, so no value is.
+
+    A negative deviation has no meaning, and a polynomial with negative coefficients has some, for thin
+    matrices.
+    """
+    repeated = ~np.isnan(sizes.deviations)
+    if not repeated.any():
+        raise InputError("each size was measured once: no deviation shows, and no noise was fitted")
+    part = sizes.where(repeated)
+    left = list(terms)
+    while True:
+        model = polynomial(part, left, intercept=intercept, seconds=part.deviations, name="N-2")
+        negative = [term for term in left if model.coefficients[term] < 0]
+        if not clamped or not negative:
+            return model
+        left.remove(min(negative, key=lambda term: model.coefficients[term] * part.product(term).max()))
+        if not left:
+            raise InputError("deviations fall with the size: N-2 has no meaning here; take N-1")
+
+
+def residual_mixture(
+    arguments: Mapping[str, np.ndarray], seconds: np.ndarray, model: Model
+) -> mixtures.Mixture:
+    """N′: modes of the single calls' times, relative to the model."""
+    seconds = np.asarray(seconds, float)
+    calls = Sizes(arguments, seconds, np.full(len(seconds), np.nan), np.ones(len(seconds), int))
+    return mixtures.fit(seconds / model.at(calls) - 1)
+
+
+def constant_deviation_s(sizes: Sizes, model: Model) -> float:
+    """N-1: deviation of the sizes' means from the model, and of the repetitions from their mean."""
+    around = np.average((sizes.seconds - model.at(sizes)) ** 2, weights=sizes.repetitions)
+    within = np.average(np.nan_to_num(sizes.deviations) ** 2, weights=sizes.repetitions)
+    return float(np.sqrt(around + within))
+
+
+def average_flops(sizes: Sizes) -> float:
+    """Floating-point operations per second of a matrix product: a ratio of sums, not a mean of ratios."""
+    return float(2 * sizes.product("mnk").sum() / sizes.seconds.sum())
+
+
+def _judged(model: Model, sizes: Sizes, seconds: np.ndarray) -> Model:
+    predicted = model.at(sizes)
+    sound = (predicted > 0) & (seconds > 0)
+    count = len(model.coefficients) + 1
+    logs = np.log(predicted[sound] / seconds[sound])
+    worst = np.log(1e3) ** 2 * (~sound).sum()
+    mean_square = (float(logs @ logs) + worst) / len(seconds)
+    criterion = len(seconds) * math.log(max(mean_square, 1e-300)) + count * math.log(len(seconds))
+    positive = seconds > 0
+    return Model(
+        model.name,
+        model.intercept,
+        model.coefficients,
+        model.errors,
+        accuracy(predicted[positive], seconds[positive]),
+        model.r_squared,
+        criterion,
+        model.ranges,
+    )
