@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from hopcast.cli.calibrate_design import command as design
+from hopcast.cli.calibrate_measure import command as measure
 from hopcast.errors import InputError
 
 _DATA = click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -18,7 +20,11 @@ _ONE_WAY = click.option("--one-way", is_flag=True, help="Ping-pongs of a table a
 
 @click.group(name="calibrate", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Fit platform files to measurements of a machine, and compare platforms with measurements."""
+    """Measure a machine, fit platform files to measurements, and compare platforms with measurements."""
+
+
+command.add_command(design)
+command.add_command(measure)
 
 
 @command.command()

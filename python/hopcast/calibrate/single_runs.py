@@ -1,0 +1,133 @@
+"""Runs of measuring programs that are short enough to begin anew: thresholds, nodecomm, ring, saturation."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopcast.calibrate import design, launch, measure
+from hopcast.calibrate.machine import Machine
+from hopcast.calibrate.measure import Session
+from hopcast.errors import InputError
+
+Words = list[str]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Options of a run."""
+
+    partner: str = "auto"
+    background: str = "none"
+    design: Path | None = None
+    arguments: Sequence[str] = ()
+    """Further words for the program."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, its words, and the files of its results."""
+
+    words: Callable[[Session, Machine, Wanted], Words]
+    results: tuple[str, ...]
+    says: Callable[[Session, str], str] = lambda session, _: ""
+    """Text for the screen, of what the program has printed."""
+
+
+def run(name: str, session: Session, wanted: Wanted) -> str:
+    """Measures with one program; gives what to say about it."""
+    program = PROGRAMS[name]
+    with measure.opened(session):
+        if session.limit_s is not None and name == "nodecomm":
+            wanted = Wanted(arguments=("-limit", f"{session.limit_s:g}", *wanted.arguments))
+        conditions = {
+            "background": wanted.background,
+            "partner": wanted.partner,
+            "arguments": list(wanted.arguments),
+        }
+        found = measure.begin(session, name, wanted.design, conditions)
+        done = [file for file in program.results if (session.folder / file).exists()]
+        if done:
+            raise InputError(f"{session.folder}: {done[0]} is there already; take another -o")
+        built = launch.compile_program(name, session.compiler, session.folder / "programs")
+        words = [*session.launcher, str(built), *program.words(session, found, wanted)]
+        log = session.folder / "output.txt"
+        try:
+            limit_s = None if name == "nodecomm" else session.limit_s
+            launch.run([*words, *wanted.arguments], log, limit_s=limit_s)
+        except (launch.Stopped, InputError) as error:
+            for file in program.results:
+                if (session.folder / file).exists():
+                    shutil.move(session.folder / file, session.folder / f"{file}.part")
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"stopped by {error}: the results of {name} are not complete") from None
+        said = program.says(session, log.read_text(errors="replace"))
+        missing = [file for file in program.results if not (session.folder / file).exists()]
+        if missing:
+            raise InputError(
+                f"{name} has ended without {missing[0]}: {launch.last_words(log)} (all of it: {log})"
+            )
+    return said + f"Results  {', '.join(str(session.folder / file) for file in program.results)}"
+
+
+def _thresholds(session: Session, found: Machine, wanted: Wanted) -> Words:
+    rank, _ = found.partner(wanted.partner)
+    return ["--out", str(session.folder.resolve()), "--partner", str(rank)]
+
+
+def _limits(session: Session, printed: str) -> str:
+    return "".join(
+        f"{line}\n" for line in printed.splitlines() if re.match(r"(asynchronous|detached|no sync)", line)
+    )
+
+
+def _nodecomm(session: Session, _found: Machine, wanted: Wanted) -> Words:
+    overlaps = {"-o", "-o2"} & set(wanted.arguments)
+    return [] if overlaps else ["-csv", str((session.folder / "nodecomm.csv").resolve())]
+
+
+_NODECOMM_LINE = re.compile(r"Pingpong for|master: |partner:|\d+\t")
+
+
+def _nodecomm_text(session: Session, printed: str) -> str:
+    """Keeps the program's text without what launcher and libraries have said in between."""
+    lines = [line for line in printed.splitlines() if _NODECOMM_LINE.match(line)]
+    (session.folder / "nodecomm.txt").write_text("".join(f"{line}\n" for line in lines))
+    over = [line for line in printed.splitlines() if line.startswith("nodecomm: the limit")]
+    return "".join(f"{line}\n" for line in lines + over)
+
+
+def _ring(session: Session, found: Machine, wanted: Wanted) -> Words:
+    if len(found.hosts) < 2:
+        raise InputError("the launcher starts 1 rank, and a ring needs two: -n 2")
+    if wanted.design is None:
+        raise InputError("--program ring needs --design: from 'hopcast calibrate design --kinds Ring'")
+    design.read_network(wanted.design, (design.RING,))
+    kept = session.folder / "design.csv"
+    return [
+        "--design",
+        str(kept.resolve()),
+        "--out",
+        str(session.folder.resolve()),
+        "--background",
+        wanted.background,
+    ]
+
+
+def _saturation(session: Session, _found: Machine, _wanted: Wanted) -> Words:
+    return ["--out", str(session.folder.resolve())]
+
+
+PROGRAMS = {
+    "thresholds": Program(_thresholds, ("thresholds.csv", "thresholds.xml"), _limits),
+    "nodecomm": Program(_nodecomm, ("nodecomm.txt",), _nodecomm_text),
+    "ring": Program(_ring, ("ring.csv",)),
+    "saturation": Program(
+        _saturation,
+        ("load_send.csv", "load_sendrecv_same.csv", "load_sendrecv_diff.csv", "load_alltoall.csv"),
+    ),
+}
