@@ -49,28 +49,30 @@ def round_trip(nbytes: int, pairs: int) -> float:
 
 @needs_hopcast
 def test_nodecomm_on_a_max_rate_platform_prints_its_formula(tmp_path: Path) -> None:
-    """Pairs that begin together stay together: their median is the formula's within 10^-4.
+    """The text to its three digits, the table within 0.1 %.
 
-    A repetition of the text's mean may find fewer of the others under way: the text is within 1.5 %.
+    One repetition of pairs that begin together: a pair that is ahead by a nanosecond has the NIC for itself
+    that long, and is further ahead the next time, so that many repetitions drift apart.
     """
-    arguments = "-sizes 1,64,512,2048,8192,65536 -ntest 30 -ntestlong 20 -together"
-    said = measured("nodecomm", tmp_path / "out", simulated("hopper-max-rate", 8, 4), arguments=arguments)
+    arguments = "-sizes 1,64,512,2048,8192,65536 -ntest 1 -ntestlong 1 -together"
+    said = measured("nodecomm", tmp_path / "out", simulated("hopper-max-rate", 16, 8), arguments=arguments)
     lines = said.splitlines()
-    assert lines[:3] == ["Pingpong for", "master:  0, 1, 2, 3", "partner: 4, 5, 6, 7"]
+    assert lines[:3] == [
+        "Pingpong for",
+        "master:  0, 1, 2, 3, 4, 5, 6, 7",
+        "partner: 8, 9, 10, 11, 12, 13, 14, 15",
+    ]
     for line in lines[3:9]:
         ints, *times = line.rstrip("\t").split("\t")
-        assert all(re.fullmatch(r"\d\.\d\de-\d\d", time) for time in times)
-        expected = [round_trip(4 * int(ints), pairs) for pairs in (1, 2, 3, 4)]
-        assert [float(time) for time in times] == pytest.approx(expected, rel=0.015)
-        assert times[0] == f"{expected[0]:.2e}"
-    assert (tmp_path / "out" / "nodecomm.txt").read_text().splitlines() == lines[:9]
+        assert times == [f"{round_trip(4 * int(ints), pairs):.2e}" for pairs in range(1, 9)]
+    kept = (tmp_path / "out" / "nodecomm.txt").read_text().splitlines()
+    assert kept == lines[:3] + [f"{line}\t" for line in lines[3:9]]
     rows = table(tmp_path / "out" / "nodecomm.csv")
-    assert len(rows) == 6 * 4 * 5
-    medians = [row for row in rows if row["statistic"] == "median"]
-    for row in medians:
+    assert len(rows) == 6 * 8 * 5
+    for row in rows:
         expected = round_trip(int(row["bytes"]), int(row["pairs"]))
-        assert float(row["seconds"]) == pytest.approx(expected, rel=1e-4), row
-        assert float(row["one_way_seconds"]) == pytest.approx(expected / 2, rel=1e-4)
+        assert float(row["seconds"]) == pytest.approx(expected, rel=1e-3), row
+        assert float(row["one_way_seconds"]) == pytest.approx(expected / 2, rel=1e-3)
     assert {row["dimension"] for row in rows} == {"node"}
 
 
@@ -121,8 +123,6 @@ def test_nodecomm_under_a_real_library(name: str, tmp_path: Path) -> None:
     [
         ("-quick", "unknown option '-quick'; known: -v -d"),
         ("-sizes 1,many", "-sizes many: whole numbers"),
-        ("-csv", "-csv: its value is missing"),
-        ("-o -csv x", "not with -o or -o2"),
         ("-map /no/such/map", "/no/such/map: No such file"),
     ],
 )

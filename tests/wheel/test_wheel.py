@@ -95,5 +95,14 @@ def test_a_recording_is_made_and_replayed(installed: Installed) -> None:
     assert json.loads(installed("run", "hopper", "--json", trace))["ranks"] == 2
 
 
+def test_a_machine_is_measured(installed: Installed) -> None:
+    """The measuring programs come with the package, and are compiled where they run."""
+    words = ("--kinds", "PingPong", "--sizes", "4", "--repetitions", "1")
+    installed("calibrate", "design", *words, "-o", installed.work / "list.csv")
+    simulated = ("hopcast", "run", "hopper", "-n", "2", "--ppn", "1", "--compute", "none")
+    installed("calibrate", "measure", "--design", installed.work / "list.csv", "--", *simulated)
+    assert (installed.work / "measured" / "network_PingPong.csv").read_text().count("\n") == 8
+
+
 def test_rust_is_not_there(installed: Installed) -> None:
     assert shutil.which("cargo", path=installed.environment["PATH"]) is None

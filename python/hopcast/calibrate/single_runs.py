@@ -98,7 +98,7 @@ def _nodecomm_text(session: Session, printed: str) -> str:
     lines = [line for line in printed.splitlines() if _NODECOMM_LINE.match(line)]
     (session.folder / "nodecomm.txt").write_text("".join(f"{line}\n" for line in lines))
     over = [line for line in printed.splitlines() if line.startswith("nodecomm: the limit")]
-    return "".join(f"{line}\n" for line in lines + over)
+    return "".join(f"{line.rstrip()}\n" for line in lines + over)
 
 
 def _ring(session: Session, found: Machine, wanted: Wanted) -> Words:

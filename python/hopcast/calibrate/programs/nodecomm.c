@@ -13,7 +13,8 @@
  *   -pairs      numbers of pairs at once (1 to all)       -pname   the same into FILE
  *   -limit      begins no length after this time [s]      -map     reads coordinates: lines `RANK X Y …`
  *   -csv        a table beside the text; the clock is then read after each repetition, too
- *   -together   pairs begin at one time of the clock instead of behind a barrier, which lets some go sooner
+ *   -together   pairs begin at one time of the clock instead of behind a barrier, which lets some go sooner, and the
+ *               other processes send nothing meanwhile, not even what the reduction behind it needs
  *   -o, -o2     communication that overlaps work on 10 n, or n², doubles: three times for each number of pairs
  *
  * After William Gropp's nodecomm (baseenv/haloperf): "Modeling MPI communication performance on SMP nodes", EuroMPI 2016;
@@ -25,6 +26,7 @@
 #define LONG_INTS 10000
 #define WORK_MOST 10000000
 #define TOGETHER_SECONDS 1e-3
+#define QUIET_TAG 32767
 
 enum overlap { ALONE, WORK_LINEAR, WORK_SQUARE };
 
@@ -126,7 +128,7 @@ static int peer_of(const struct block *block, int active, int rank, int *first) 
 static void ping_pongs(int peer, int first, int ints, int repetitions, int *buffer, struct times *times) {
     double begun = MPI_Wtime(), last = begun;
     for (int repetition = 0; repetition < repetitions; repetition++) {
-        int tag = repetition % 32768;
+        int tag = repetition % 32767;
         if (first) {
             MPI_Send(buffer, ints, MPI_INT, peer, tag, MPI_COMM_WORLD);
             MPI_Recv(buffer, ints, MPI_INT, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -196,6 +198,20 @@ static void begin(const struct options *options) {
     }
 }
 
+/* Keeps processes without a pair quiet until rank 0, which has one, is done. */
+static void stay_quiet(const struct options *options, const struct block *block, int active) {
+    int rank, ranks, first;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!options->together)
+        return;
+    if (peer_of(block, active, rank, &first) < 0)
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, QUIET_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int other = 1; rank == 0 && other < ranks; other++)
+        if (peer_of(block, active, other, &first) < 0)
+            MPI_Send(NULL, 0, MPI_BYTE, other, QUIET_TAG, MPI_COMM_WORLD);
+}
+
 /* One number of the text: `active` pairs at once. */
 static void measure_pairs(const struct options *options, const struct block *block, int ints, int active, int *buffer,
                           FILE *csv) {
@@ -207,6 +223,7 @@ static void measure_pairs(const struct options *options, const struct block *blo
     begin(options);
     if (peer >= 0)
         ping_pongs(peer, first, ints, repetitions, buffer, &times);
+    stay_quiet(options, block, active);
     MPI_Allreduce(&times.mean, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%.2e\t", slowest);
@@ -250,7 +267,7 @@ static void measure_overlap(const struct options *options, const struct block *b
             if (part == 1)
                 work_on(array, work);
             else
-                exchange(peer, ints, repetition % 32768, buffer, array, part == 0 ? 0 : work);
+                exchange(peer, ints, repetition % 32767, buffer, array, part == 0 ? 0 : work);
         mine[part] = (MPI_Wtime() - begun) / repetitions;
     }
     MPI_Allreduce(mine, slowest, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
