@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use network::HostId;
-use network::routing::Unloaded;
+use network::routing::{Trip, Unloaded};
 
 const NETWORKS: &[(&str, &str, &[&str])] = &[
     (
@@ -65,14 +65,14 @@ fn main() {
             for number in 0..ROUTES {
                 let (from, to) = pair(number);
                 path.clear();
-                routing.route(&*topology, from, to, number.into(), &Unloaded, &mut path);
+                routing.route(&*topology, Trip::new(from, to, number.into()), &Unloaded, &mut path);
                 hops += path.len();
             }
             let start = Instant::now();
             for number in 0..ROUTES {
                 let (from, to) = pair(number);
                 path.clear();
-                routing.route(&*topology, from, to, number.into(), &Unloaded, &mut path);
+                routing.route(&*topology, Trip::new(from, to, number.into()), &Unloaded, &mut path);
                 black_box(&path);
             }
             let route_ns = start.elapsed().as_nanos() as f64 / f64::from(ROUTES);

@@ -4,9 +4,9 @@
 //! generators", OOPSLA 2014); one multiplication chain per number, where a cipher would cost more
 //! than the route.
 
-use crate::ids::HostId;
+use crate::trip::Trip;
 
-/// The numbers that `(seed, from, to, key)` names.
+/// Stream of random numbers that a seed and a [`Trip`] name.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(u64);
 
@@ -19,8 +19,9 @@ fn mix(mut word: u64) -> u64 {
 }
 
 impl Choice {
-    /// The numbers of one message.
-    pub fn new(seed: u64, from: HostId, to: HostId, key: u64) -> Choice {
+    /// Random numbers of one trip.
+    #[inline]
+    pub fn new(seed: u64, Trip { from, to, key }: Trip) -> Choice {
         let pair = u64::from(from.0) << 32 | u64::from(to.0);
         Choice(mix(mix(pair.wrapping_add(GAMMA)) ^ key.wrapping_mul(GAMMA) ^ seed))
     }

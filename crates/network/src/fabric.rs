@@ -1,7 +1,7 @@
 //! A topology with the routing that was chosen for it: what a network model sees of the network.
 
 use crate::message::NicPair;
-use crate::routing::{Load, Routing, Sight};
+use crate::routing::{Load, Routing, Trip, Visibility};
 use crate::topology::{HostId, Idle, LinkId, Topology};
 
 /// A network that messages can be routed over.
@@ -25,30 +25,21 @@ impl Load for InPlane<'_> {
 }
 
 impl Fabric {
-    /// Writes the links from `from` to `to`, those of the first NICs included, into `path`.
+    /// Writes the links of `trip`, those of the first NICs included, into `path`.
     ///
-    /// `from != to`. `key` is the message's number at its sender: random routings draw from the
-    /// stream that it names, so a route does not depend on anything else.
-    pub fn route(&self, from: HostId, to: HostId, key: u64, load: &dyn Load, path: &mut Vec<LinkId>) {
+    /// Random routings draw from the stream that the trip names, so a route does not depend on anything else.
+    pub fn route(&self, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
         path.clear();
-        self.routing.route(&*self.topology, from, to, key, load, path);
+        self.routing.route(&*self.topology, trip, load, path);
     }
 
     /// The same for a message that takes `nics`, by the load in their plane.
-    pub fn route_by(
-        &self,
-        nics: NicPair,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
+    pub fn route_by(&self, nics: NicPair, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
         match self.plane(nics.from) {
-            0 => self.route(from, to, key, load, path),
-            offset => self.route(from, to, key, &InPlane { load, offset }, path),
+            0 => self.route(trip, load, path),
+            offset => self.route(trip, &InPlane { load, offset }, path),
         }
-        self.take_nics(nics, from, to, path);
+        self.take_nics(nics, trip.from, trip.to, path);
     }
 
     /// What the numbers of links in the plane of `nic` are above those in the first.
@@ -78,10 +69,10 @@ impl Fabric {
     /// Into how many parts a model that simulates routers can cut it, or why into none: adaptive routings
     /// read queues, and no part knows those of another.
     pub fn most_parts(&self) -> Result<u32, &'static str> {
-        match self.routing.sight() {
-            Sight::Router => Ok(u32::MAX),
-            Sight::Group => Ok(self.topology.routers() / self.topology.planes() / self.topology.unit()),
-            Sight::Network => Err("its routing reads the queues of all routers at once"),
+        match self.routing.visibility() {
+            Visibility::Router => Ok(u32::MAX),
+            Visibility::Group => Ok(self.topology.routers() / self.topology.planes() / self.topology.unit()),
+            Visibility::Network => Err("its routing reads the queues of all routers at once"),
         }
     }
 

@@ -18,6 +18,7 @@ pub mod routing;
 pub mod statistics;
 pub mod survey;
 pub mod topology;
+mod trip;
 
 pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;

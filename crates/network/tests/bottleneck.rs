@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use common::parts;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::routing::Unloaded;
+use network::routing::{Trip, Unloaded};
 use network::{Cut, Fabric, Happening, HostId, HostParameters, LinkId, Message, Shared};
 
 const PAYLOAD: u64 = 2016;
@@ -71,7 +71,7 @@ fn hosts() -> Arc<HostParameters> {
 /// Latency and narrowest link of a way, and its links.
 fn way(fabric: &Fabric, (from, to): (u32, u32)) -> (Duration, Bandwidth, Vec<LinkId>) {
     let mut path = Vec::new();
-    fabric.route(HostId(from), HostId(to), 0, &Unloaded, &mut path);
+    fabric.route(Trip::new(HostId(from), HostId(to), 0), &Unloaded, &mut path);
     let links = path.iter().map(|link| fabric.topology.link(*link));
     let latency = links.clone().fold(Duration(0), |sum, link| sum + link.latency);
     let narrowest = links.map(|link| link.bandwidth).min().expect("a way has links");

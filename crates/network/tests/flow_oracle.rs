@@ -10,7 +10,7 @@ use std::sync::Arc;
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use network::message::LinkUse;
-use network::routing::Unloaded;
+use network::routing::{Trip, Unloaded};
 use network::{Fabric, HostParameters, Memory, MemoryRegime, Message, Regime};
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ struct Running {
 impl Oracle<'_> {
     fn route(&self, message: &Message) -> Vec<u32> {
         let mut path = Vec::new();
-        self.fabric.route(message.from.host, message.to.host, 0, &Unloaded, &mut path);
+        self.fabric.route(Trip::new(message.from.host, message.to.host, 0), &Unloaded, &mut path);
         path.iter().map(|link| link.0).collect()
     }
 

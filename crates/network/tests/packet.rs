@@ -145,13 +145,11 @@ fn a_ring_without_a_dateline_is_stuck() {
         fn route(
             &self,
             topology: &dyn network::Topology,
-            from: network::HostId,
-            to: network::HostId,
-            key: u64,
+            trip: network::routing::Trip,
             load: &dyn network::routing::Load,
             path: &mut Vec<network::LinkId>,
         ) {
-            self.0.routing.route(topology, from, to, key, load, path);
+            self.0.routing.route(topology, trip, load, path);
         }
         fn channels(&self, _: &dyn network::Topology, path: &[network::LinkId], channels: &mut Vec<u8>) {
             channels.clear();

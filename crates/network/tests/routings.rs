@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use engine::registry::find;
-use network::routing::{Load, ROUTINGS, Routing, Stop, Turn, Unloaded};
+use network::routing::{Decision, Load, ROUTINGS, Routing, RoutingState, Trip, Unloaded};
 use network::topology::Idle;
 use network::topology::TOPOLOGIES;
 use network::{HostId, LinkId, Node, RouterId, Topology};
@@ -42,7 +42,7 @@ fn route(
     load: &dyn Load,
 ) -> Vec<LinkId> {
     let mut path = Vec::new();
-    routing.route(topology, HostId(from), HostId(to), key, load, &mut path);
+    routing.route(topology, Trip::new(HostId(from), HostId(to), key), load, &mut path);
     path
 }
 
@@ -54,26 +54,26 @@ fn decided(
     (from, to, key): (u32, u32, u64),
     salt: u64,
 ) -> Vec<LinkId> {
-    let (from, to) = (HostId(from), HostId(to));
+    let trip = Trip::new(HostId(from), HostId(to), key);
     let (mut path, mut other, mut course) = (Vec::new(), Vec::new(), 0);
-    routing.course(topology, from, to, key, course, &mut path);
+    routing.course(topology, trip, course, &mut path);
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for taken in 1..=routing.decisions() {
         if taken as usize + 1 >= path.len() {
             break;
         }
-        let stop =
-            Stop { from, to, key, course, taken, links: path.len() as u32, next: path[taken as usize] };
+        let state =
+            RoutingState { trip, course, taken, links: path.len() as u32, next: path[taken as usize] };
         let load = Uneven(salt.wrapping_mul(97) + u64::from(taken));
         let old = path.clone();
-        match routing.adapt(topology, &stop, &load, &mut other) {
-            Turn::Stay => {}
-            Turn::Lane(link) => {
+        match routing.adapt(topology, &state, &load, &mut other) {
+            Decision::Stay => {}
+            Decision::ParallelLink(link) => {
                 let ends = |link| (topology.link(link).from, topology.link(link).to);
-                assert_eq!(ends(link), ends(stop.next));
+                assert_eq!(ends(link), ends(state.next));
                 path[taken as usize] = link;
             }
-            Turn::Course(new) => {
+            Decision::Course(new) => {
                 course = new;
                 routing.channels(topology, &path, &mut before);
                 routing.channels(topology, &other, &mut after);
@@ -83,7 +83,7 @@ fn decided(
                 path.extend_from_slice(&other[taken..]);
                 // Who knows the course alone finds the same way, but for parallel links.
                 let mut again = Vec::new();
-                routing.course(topology, from, to, key, course, &mut again);
+                routing.course(topology, trip, course, &mut again);
                 let ends =
                     |path: &[LinkId]| path.iter().map(|link| topology.link(*link).to).collect::<Vec<_>>();
                 assert_eq!(ends(&again), ends(&path));
@@ -199,7 +199,7 @@ fn a_route_depends_on_its_name_alone() {
                 let first = route(routing, topology, from, to, key, &Unloaded);
                 assert_eq!(first, route(routing, topology, from, to, key, &Unloaded), "{name}");
                 let mut course = Vec::new();
-                routing.course(topology, HostId(from), HostId(to), key, 0, &mut course);
+                routing.course(topology, Trip::new(HostId(from), HostId(to), key), 0, &mut course);
                 assert_eq!(first, course, "{name}");
                 assert!(routing.is_adaptive() || routing.decisions() == 0, "{name}");
                 if !routing.is_adaptive() {

@@ -341,7 +341,7 @@ proptest! {
         let on_links = |message: &Message| {
             let mut path = Vec::new();
             if message.from.host != message.to.host {
-                fabric.route(message.from.host, message.to.host, 0, &network::routing::Unloaded, &mut path);
+                fabric.route(network::routing::Trip::new(message.from.host, message.to.host, 0), &network::routing::Unloaded, &mut path);
             }
             path.len() as u64 * message.size.0
         };

@@ -24,7 +24,7 @@
 
 use std::sync::Arc;
 
-use super::{Load, Routing, Sight, Stop, Turn};
+use super::{Decision, Load, Routing, RoutingState, Trip, Visibility};
 use crate::faults::{Elements, Faults};
 use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Node, Topology};
@@ -32,9 +32,9 @@ use crate::topology::{HostId, LinkId, Node, Topology};
 /// So many other ways of the routing are tried.
 pub const TRIES: u8 = 7;
 
-/// Has a way of the number `attempt` (0 is the routing's own) the key `key`? That of its random choices.
-pub fn key_of_attempt(key: u64, attempt: u8) -> u64 {
-    key ^ u64::from(attempt) << 56
+/// The same trip with the random choices of draw number `attempt`; 0 is the routing's own.
+pub fn trip_of_attempt(trip: Trip, attempt: u8) -> Trip {
+    Trip { key: trip.key ^ u64::from(attempt) << 56, ..trip }
 }
 
 /// A routing on a network in which something may fail.
@@ -68,16 +68,8 @@ impl Around {
 }
 
 impl Routing for Around {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
-        self.inner.route(topology, from, to, key, load, path);
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
+        self.inner.route(topology, trip, load, path);
     }
     fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
         self.inner.channels(topology, path, channels);
@@ -94,22 +86,20 @@ impl Routing for Around {
     fn decisions(&self) -> u32 {
         self.inner.decisions()
     }
-    fn sight(&self) -> Sight {
-        self.inner.sight()
+    fn visibility(&self) -> Visibility {
+        self.inner.visibility()
     }
-    fn adapt(&self, topology: &dyn Topology, stop: &Stop, load: &dyn Load, path: &mut Vec<LinkId>) -> Turn {
-        self.inner.adapt(topology, stop, load, path)
-    }
-    fn course(
+    fn adapt(
         &self,
         topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        course: u32,
+        state: &RoutingState,
+        load: &dyn Load,
         path: &mut Vec<LinkId>,
-    ) {
-        self.inner.course(topology, from, to, key, course, path);
+    ) -> Decision {
+        self.inner.adapt(topology, state, load, path)
+    }
+    fn course(&self, topology: &dyn Topology, trip: Trip, course: u32, path: &mut Vec<LinkId>) {
+        self.inner.course(topology, trip, course, path);
     }
     fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         self.inner.idle(topology, from, to)

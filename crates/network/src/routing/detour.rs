@@ -17,7 +17,7 @@ use engine::registry::{Arguments, BuildError, Kind, Parameter};
 
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
-use super::{Load, Routing, Sight, Stop, Turn, Unloaded, decide_ahead, grid_channels};
+use super::{Decision, Load, Routing, RoutingState, Trip, Unloaded, Visibility, decide_ahead, grid_channels};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
@@ -110,40 +110,32 @@ impl Detour {
     fn turns_aside(
         &self,
         topology: &dyn Topology,
-        stop: &Stop,
+        state: &RoutingState,
         load: &dyn Load,
         path: &mut Vec<LinkId>,
     ) -> bool {
-        let Stop { from, to, key, taken, .. } = *stop;
+        let RoutingState { trip, taken, .. } = *state;
         let minimal = if self.rule == Rule::Global {
             path.clear();
-            self.course(topology, from, to, key, 0, path);
+            self.course(topology, trip, 0, path);
             self.ahead(path, taken, load)
         } else {
-            load.of(stop.next)
+            load.of(state.next)
         };
-        let minimal = minimal * u64::from(stop.hops_left());
+        let minimal = minimal * u64::from(state.hops_left());
         if minimal <= self.threshold.0 {
             return false;
         }
         path.clear();
-        self.course(topology, from, to, key, taken, path);
+        self.course(topology, trip, taken, path);
         let hops = path.len() as u64 - 1 - u64::from(taken);
         minimal > self.ahead(path, taken, load) * hops + self.threshold.0
     }
 }
 
 impl Routing for Detour {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
-        decide_ahead(self, topology, (from, to, key), load, path);
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
+        decide_ahead(self, topology, trip, load, path);
     }
     fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
         match &self.ways {
@@ -174,49 +166,48 @@ impl Routing for Detour {
         let lanes = if let Ways::Grid { way, .. } = &self.ways { way.decisions() } else { 0 };
         self.turns().max(lanes)
     }
-    fn sight(&self) -> Sight {
+    fn visibility(&self) -> Visibility {
         match (self.rule, &self.ways) {
-            (Rule::Local | Rule::Progressive, _) => Sight::Router,
-            (Rule::Global, Ways::Groups(_)) => Sight::Group,
-            (Rule::Global, Ways::Grid { .. }) => Sight::Network,
+            (Rule::Local | Rule::Progressive, _) => Visibility::Router,
+            (Rule::Global, Ways::Groups(_)) => Visibility::Group,
+            (Rule::Global, Ways::Grid { .. }) => Visibility::Network,
         }
     }
-    fn adapt(&self, topology: &dyn Topology, stop: &Stop, load: &dyn Load, path: &mut Vec<LinkId>) -> Turn {
-        let undecided = stop.course == 0 && stop.taken <= self.turns();
-        let aside = undecided && self.turns_aside(topology, stop, load, path);
-        let next = if aside { path[stop.taken as usize] } else { stop.next };
+    fn adapt(
+        &self,
+        topology: &dyn Topology,
+        state: &RoutingState,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) -> Decision {
+        let undecided = state.course == 0 && state.taken <= self.turns();
+        let aside = undecided && self.turns_aside(topology, state, load, path);
+        let next = if aside { path[state.taken as usize] } else { state.next };
         let turn = match &self.ways {
             Ways::Grid { way, .. } => way.adapt(next, load),
-            Ways::Groups(_) => Turn::Stay,
+            Ways::Groups(_) => Decision::Stay,
         };
         if !aside {
             return turn;
         }
-        if let Turn::Lane(link) = turn {
-            path[stop.taken as usize] = link;
+        if let Decision::ParallelLink(link) = turn {
+            path[state.taken as usize] = link;
         }
-        Turn::Course(stop.taken)
+        Decision::Course(state.taken)
     }
-    fn course(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        course: u32,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn course(&self, topology: &dyn Topology, trip: Trip, course: u32, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         path.push(topology.up(from));
         match &self.ways {
-            Ways::Groups(groups) => groups.turning(from, to, key, course, path),
+            Ways::Groups(groups) => groups.turning(trip, course, path),
             Ways::Grid { way, seed, .. } => {
-                let words = way.words(from, to, key);
+                let words = way.words(trip);
                 let (mut at, end) = (way.grid.router_number(from), way.grid.router_number(to));
                 way.walk(at, end, words, &Unloaded, path);
                 if course > 0 && at != end {
                     path.truncate(course as usize);
                     at = if course > 1 { way.grid.hop(path[path.len() - 1]).to } else { at };
-                    let place = Choice::new(*seed, from, to, key).at(course.into(), way.grid.routers());
+                    let place = Choice::new(*seed, trip).at(course.into(), way.grid.routers());
                     way.walk(at, place, words, &Unloaded, path);
                     way.walk(place, end, words, &Unloaded, path);
                 }

@@ -11,7 +11,7 @@ use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 use engine::{Bandwidth, Duration};
 use strength_reduce::StrengthReducedU32;
 
-use super::{Build, Load, Routing, Stop, Turn, grid_channels};
+use super::{Build, Decision, Load, Routing, RoutingState, Trip, grid_channels};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::grid::{Connection, Dimension, Grid};
@@ -102,15 +102,15 @@ impl Way {
     }
 
     /// The least loaded of the links parallel to `next`; `next` itself where that is one of them.
-    pub fn adapt(&self, next: LinkId, load: &dyn Load) -> Turn {
+    pub fn adapt(&self, next: LinkId, load: &dyn Load) -> Decision {
         if self.lanes != Lanes::LeastLoaded {
-            return Turn::Stay;
+            return Decision::Stay;
         }
         let (first, lanes) = self.grid.parallel(next);
         let lane = |number: u32| LinkId(first.0 + (next.0 - first.0 + number) % lanes);
         let least =
             (0..lanes).map(lane).min_by_key(|link| load.of(*link)).expect("there is at least one lane");
-        if least == next { Turn::Stay } else { Turn::Lane(least) }
+        if least == next { Decision::Stay } else { Decision::ParallelLink(least) }
     }
 
     /// The most hops between two routers.
@@ -119,13 +119,13 @@ impl Way {
     }
 
     /// The words of a message.
-    pub fn words(&self, from: HostId, to: HostId, key: u64) -> Words {
-        let pair = Choice::new(self.seed, from, to, 0).word();
+    pub fn words(&self, trip: Trip) -> Words {
+        let pair = Choice::new(self.seed, Trip { key: 0, ..trip }).word();
         match self.lanes {
             Lanes::First => Words { pair, lane: 0 },
             Lanes::Pair => Words { pair, lane: pair },
-            _ if key == 0 => Words { pair, lane: pair },
-            _ => Words { pair, lane: Choice::new(self.seed, from, to, key).word() },
+            _ if trip.key == 0 => Words { pair, lane: pair },
+            _ => Words { pair, lane: Choice::new(self.seed, trip).word() },
         }
     }
 
@@ -247,7 +247,7 @@ impl Way {
     /// Latency and bandwidth between two hosts, for the message with key 0.
     pub fn idle_hosts(&self, from: HostId, to: HostId) -> Idle {
         let (start, end) = (self.grid.router_number(from), self.grid.router_number(to));
-        self.with_hosts(self.idle(start, end, self.words(from, to, 0)))
+        self.with_hosts(self.idle(start, end, self.words(Trip::new(from, to, 0))))
     }
 
     /// Adds the hosts' links to what is known of the way between their routers.
@@ -269,18 +269,11 @@ fn build(arguments: &Arguments, topology: &dyn Topology, seed: u64) -> Result<Bo
 }
 
 impl Routing for DimensionOrder {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         let grid = &self.way.grid;
         path.push(topology.up(from));
-        let words = self.way.words(from, to, key);
+        let words = self.way.words(trip);
         self.way.walk(grid.router_number(from), grid.router_number(to), words, load, path);
         path.push(topology.down(to));
     }
@@ -299,8 +292,14 @@ impl Routing for DimensionOrder {
     fn decisions(&self) -> u32 {
         self.way.decisions()
     }
-    fn adapt(&self, _topology: &dyn Topology, stop: &Stop, load: &dyn Load, _path: &mut Vec<LinkId>) -> Turn {
-        self.way.adapt(stop.next, load)
+    fn adapt(
+        &self,
+        _topology: &dyn Topology,
+        state: &RoutingState,
+        load: &dyn Load,
+        _path: &mut Vec<LinkId>,
+    ) -> Decision {
+        self.way.adapt(state.next, load)
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         self.way.idle_hosts(from, to)

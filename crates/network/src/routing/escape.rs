@@ -23,6 +23,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::Trip;
 use super::around::{Arcs, Around};
 use crate::choice::Choice;
 use crate::faults::{Change, Timeline};
@@ -216,7 +217,7 @@ impl Escape {
             self.is_edge(*arc) && (climbs || !up) && ahead == left - 1
         };
         let equals = self.arcs.leaving(at).filter(leads);
-        let mut choice = Choice::new(u64::from(at), HostId(at), to, key);
+        let mut choice = Choice::new(u64::from(at), Trip::new(HostId(at), to, key));
         let chosen = choice.below(equals.clone().count() as u32) as usize;
         let arc = equals.clone().nth(chosen).expect("a router at a distance has a neighbour that is nearer");
         let lanes = self.arcs.links(arc).iter().filter(|link| !self.is_down(**link));

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Load, Routing};
+use super::{Load, Routing, Trip};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::grouped::{Aside, Grouped, Walk};
@@ -23,12 +23,12 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Goes over the links between the routers of two hosts.
-    fn walk(&self, from: HostId, to: HostId, key: u64, walk: &mut Walk) {
-        let (start, end) = (self.network.router_number(from), self.network.router_number(to));
+    fn walk(&self, trip: Trip, walk: &mut Walk) {
+        let (start, end) = (self.network.router_number(trip.from), self.network.router_number(trip.to));
         if start == end {
             return;
         }
-        let mut choice = Choice::new(self.seed, from, to, key);
+        let mut choice = Choice::new(self.seed, trip);
         let at =
             if self.detour { self.network.aside(start, end, Aside::Group, &mut choice, walk) } else { start };
         self.network.minimal(at, end, &mut choice, walk);
@@ -36,18 +36,18 @@ impl Groups {
 
     /// Appends the links of a route that begins its detour at its router number `turn` (the first is 1), or
     /// nowhere (0).
-    pub fn turning(&self, from: HostId, to: HostId, key: u64, turn: u32, path: &mut Vec<LinkId>) {
+    pub fn turning(&self, trip: Trip, turn: u32, path: &mut Vec<LinkId>) {
         let first = path.len();
-        let start = self.network.router_number(from);
-        self.walk(from, to, key, &mut Walk::onto(path));
+        let start = self.network.router_number(trip.from);
+        self.walk(trip, &mut Walk::onto(path));
         if turn == 0 {
             return;
         }
         path.truncate(first + turn as usize - 1);
         let taken = path[first..].last();
         let at = taken.map_or(start, |link| self.network.end_of(*link));
-        let mut choice = Choice::new(self.seed.wrapping_add(turn.into()), from, to, key);
-        let end = self.network.router_number(to);
+        let mut choice = Choice::new(self.seed.wrapping_add(turn.into()), trip);
+        let end = self.network.router_number(trip.to);
         let within = self.network.group_of(start) == self.network.group_of(end);
         let place = if within { Aside::Router } else { Aside::Group };
         let mut walk = Walk::onto(path);
@@ -57,18 +57,10 @@ impl Groups {
 }
 
 impl Routing for Groups {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        _load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
-        path.push(topology.up(from));
-        self.walk(from, to, key, &mut Walk::onto(path));
-        path.push(topology.down(to));
+    fn route(&self, topology: &dyn Topology, trip: Trip, _load: &dyn Load, path: &mut Vec<LinkId>) {
+        path.push(topology.up(trip.from));
+        self.walk(trip, &mut Walk::onto(path));
+        path.push(topology.down(trip.to));
     }
     fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
         self.network.channels(2 * topology.hosts(), path, channels);
@@ -84,7 +76,7 @@ impl Routing for Groups {
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         let mut walk = Walk::measuring();
-        self.walk(from, to, 0, &mut walk);
+        self.walk(Trip::new(from, to, 0), &mut walk);
         let (host, between) = (self.network.host_rates(), walk.idle());
         Idle { latency: host.latency * 2 + between.latency, bandwidth: host.bandwidth.min(between.bandwidth) }
     }

@@ -12,7 +12,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
-use super::{Build, Load, Routing, Stop, Turn, grid_channels};
+use super::{Build, Decision, Load, Routing, RoutingState, Trip, grid_channels};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
@@ -45,18 +45,11 @@ struct MinimalGrid {
 }
 
 impl Routing for MinimalGrid {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         path.push(topology.up(from));
-        let (grid, words) = (&self.way.grid, self.way.words(from, to, key));
-        let mut choice = Choice::new(self.seed, from, to, key);
+        let (grid, words) = (&self.way.grid, self.way.words(trip));
+        let mut choice = Choice::new(self.seed, trip);
         let (mut at, end) = (grid.router_number(from), grid.router_number(to));
         // More than 32 dimensions of two routers do not fit into a number of routers.
         let mut differing = [0u8; 32];
@@ -92,8 +85,14 @@ impl Routing for MinimalGrid {
     fn decisions(&self) -> u32 {
         self.way.decisions()
     }
-    fn adapt(&self, _topology: &dyn Topology, stop: &Stop, load: &dyn Load, _path: &mut Vec<LinkId>) -> Turn {
-        self.way.adapt(stop.next, load)
+    fn adapt(
+        &self,
+        _topology: &dyn Topology,
+        state: &RoutingState,
+        load: &dyn Load,
+        _path: &mut Vec<LinkId>,
+    ) -> Decision {
+        self.way.adapt(state.next, load)
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         // The order of the dimensions changes neither the number of hops in each, nor its links' rates.

@@ -28,6 +28,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 
 use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
+pub use crate::trip::Trip;
 
 /// How loaded a link is, as far as the asking router may know: flows or bytes waiting for it.
 pub trait Load {
@@ -46,44 +47,40 @@ impl Load for Unloaded {
 
 /// A packet at a router, about to ask for its next link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stop {
-    /// Where it comes from.
-    pub from: HostId,
-    /// Where it goes.
-    pub to: HostId,
-    /// Names its random choices, as for [`Routing::route`].
-    pub key: u64,
-    /// What it has decided before, see [`Routing::course`].
+pub struct RoutingState {
+    /// Trip of the packet.
+    pub trip: Trip,
+    /// Course that it has decided on before, see [`Routing::course`].
     pub course: u32,
-    /// How many links it has taken: 1 at its first router.
+    /// Number of links that it has taken: 1 at its first router.
     pub taken: u32,
-    /// How many links its way has in all, the hosts' own included.
+    /// Number of links on its whole route, the hosts' own included.
     pub links: u32,
-    /// The link that is next on its way.
+    /// Next link on its route.
     pub next: LinkId,
 }
 
-impl Stop {
-    /// How many links between routers are before it.
+impl RoutingState {
+    /// Number of links between routers that are still ahead of it.
     pub fn hops_left(&self) -> u32 {
         self.links - 1 - self.taken
     }
 }
 
-/// What a packet does at a router.
+/// Decision of a packet at a router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// It goes on as it would have.
+pub enum Decision {
+    /// It goes on along its route.
     Stay,
     /// It takes this link, parallel to its next one.
-    Lane(LinkId),
-    /// It goes on as this course says.
+    ParallelLink(LinkId),
+    /// It goes on along this course.
     Course(u32),
 }
 
-/// What choices on the way read.
+/// Outputs whose queues a decision reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum Visibility {
     /// The outputs of the router at which a packet is.
     Router,
     /// The outputs of all routers of its group: of the same [`Topology::unit`].
@@ -94,30 +91,22 @@ pub enum Sight {
 
 /// A routing algorithm, made for one topology.
 pub trait Routing: Send + Sync {
-    /// Appends the links from `from` to `to` to `path`, the hosts' own links included.
+    /// Appends the links of `trip` to `path`, the hosts' own links included.
     ///
-    /// `from != to`. Random choices are drawn from the stream that `(from, to, key)` names.
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    );
+    /// Random choices are drawn from the stream that the trip names.
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>);
 
     /// The virtual channel that a message on `path` (one that this routing gave) uses on each link. That of
     /// a link does not depend on the links after it.
     fn channels(&self, topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>);
 
-    /// How many virtual channels keep it free of deadlock.
+    /// Number of virtual channels that keep it free of deadlock.
     fn channel_count(&self) -> u8;
 
     /// The most links between routers on a route \[hops\]: an upper bound.
     fn longest(&self, topology: &dyn Topology) -> u32;
 
-    /// Whether routes of equal ends may differ (random or by load).
+    /// True if routes of equal ends may differ (random or by load).
     fn is_adaptive(&self) -> bool;
 
     /// At how many routers, from its first on, a packet may change its way. Only where
@@ -126,34 +115,32 @@ pub trait Routing: Send + Sync {
         0
     }
 
-    /// What [`Routing::adapt`] reads.
-    fn sight(&self) -> Sight {
-        Sight::Router
+    /// Outputs that [`Routing::adapt`] reads.
+    fn visibility(&self) -> Visibility {
+        Visibility::Router
     }
 
-    /// What a packet decides at one of its first [`Routing::decisions`] routers, by the `load` there. The
+    /// Decision of a packet at one of its first [`Routing::decisions`] routers, by the `load` there. The
     /// links of a new course are written into `path`, in which anything may stand.
-    fn adapt(&self, topology: &dyn Topology, stop: &Stop, load: &dyn Load, path: &mut Vec<LinkId>) -> Turn {
-        let _ = (topology, stop, load, path);
-        Turn::Stay
-    }
-
-    /// Appends the links of a course: the way that packets between the same ends with the same key go who
-    /// have decided the same. Course 0 is that of who has not decided anything: `route`'s without load.
-    fn course(
+    fn adapt(
         &self,
         topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        course: u32,
+        state: &RoutingState,
+        load: &dyn Load,
         path: &mut Vec<LinkId>,
-    ) {
-        assert_eq!(course, 0, "this routing knows no other course");
-        self.route(topology, from, to, key, &Unloaded, path);
+    ) -> Decision {
+        let _ = (topology, state, load, path);
+        Decision::Stay
     }
 
-    /// What it knows of faults, if it knows of any.
+    /// Appends the links of a course: the route of packets of the same trip that have decided the same. Course 0 is that
+    /// of a packet that has decided nothing: the route without load.
+    fn course(&self, topology: &dyn Topology, trip: Trip, course: u32, path: &mut Vec<LinkId>) {
+        assert_eq!(course, 0, "this routing knows no other course");
+        self.route(topology, trip, &Unloaded, path);
+    }
+
+    /// The routing around faults that it is, if it knows of any.
     fn around(&self) -> Option<&around::Around> {
         None
     }
@@ -168,11 +155,11 @@ pub trait Routing: Send + Sync {
 fn decide_ahead(
     routing: &dyn Routing,
     topology: &dyn Topology,
-    (from, to, key): (HostId, HostId, u64),
+    trip: Trip,
     load: &dyn Load,
     path: &mut Vec<LinkId>,
 ) {
-    routing.course(topology, from, to, key, 0, path);
+    routing.course(topology, trip, 0, path);
     let (mut course, mut other) = (0, Vec::new());
     for taken in 1..=routing.decisions() {
         let links = path.len() as u32;
@@ -180,11 +167,11 @@ fn decide_ahead(
             return;
         }
         let next = path[taken as usize];
-        let stop = Stop { from, to, key, course, taken, links, next };
-        match routing.adapt(topology, &stop, load, &mut other) {
-            Turn::Stay => {}
-            Turn::Lane(link) => path[taken as usize] = link,
-            Turn::Course(new) => {
+        let state = RoutingState { trip, course, taken, links, next };
+        match routing.adapt(topology, &state, load, &mut other) {
+            Decision::Stay => {}
+            Decision::ParallelLink(link) => path[taken as usize] = link,
+            Decision::Course(new) => {
                 course = new;
                 path.truncate(taken as usize);
                 path.extend_from_slice(&other[taken as usize..]);

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use engine::Bytes;
 use engine::registry::{Arguments, BuildError, Entry, Kind, Parameter};
 
-use super::{Build, Load, Routing};
+use super::{Build, Load, Routing, Trip};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::adjacency::Adjacency;
@@ -131,7 +131,7 @@ impl ShortestPath {
             let mut equals = (0..leaving.len()).filter(nearer);
             let port = if self.spread {
                 let count = equals.clone().count() as u32;
-                let mut choice = Choice::new(self.seed, HostId(router), HostId(to), 0);
+                let mut choice = Choice::new(self.seed, Trip::new(HostId(router), HostId(to), 0));
                 equals.nth(choice.below(count) as usize)
             } else {
                 equals.next()
@@ -176,15 +176,8 @@ impl ShortestPath {
 }
 
 impl Routing for ShortestPath {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        _key: u64,
-        _load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn route(&self, topology: &dyn Topology, trip: Trip, _load: &dyn Load, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         path.push(topology.up(from));
         self.walk(topology.router_of(from).0, topology.router_of(to).0, |link| path.push(link));
         path.push(topology.down(to));

@@ -7,7 +7,7 @@
 use engine::registry::BuildError;
 use strength_reduce::StrengthReducedU32;
 
-use super::{Load, Routing, Stop, Turn, Unloaded};
+use super::{Decision, Load, Routing, RoutingState, Trip, Unloaded};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::fat_tree::{FatTree, Level, LevelLinks};
@@ -51,8 +51,7 @@ pub(super) fn build(
 /// One message on its way through the tree.
 struct Climber<'a> {
     routing: &'a UpDown,
-    from: HostId,
-    to: HostId,
+    trip: Trip,
     choice: Choice,
     load: &'a dyn Load,
 }
@@ -64,8 +63,8 @@ impl Climber<'_> {
     fn port(&self, level: usize, above: &LevelLinks) -> u32 {
         let ports = above.parents.get() * above.lanes.get();
         let host = match self.routing.climb {
-            Climb::Destination => self.to.0,
-            Climb::Source => self.from.0,
+            Climb::Destination => self.trip.to.0,
+            Climb::Source => self.trip.from.0,
             // The way down asks again: each level has its own numbers.
             _ => return self.choice.at(level as u64, ports),
         };
@@ -121,30 +120,23 @@ impl Climber<'_> {
     fn descend(&self, top: usize, mut place: u32, path: &mut Vec<LinkId>) {
         for (number, level) in self.routing.tree.levels()[..top].iter().enumerate().rev() {
             let (parent, low) = StrengthReducedU32::div_rem(place, level.places);
-            path.push(self.down(number, self.to.0 / level.hosts_below, low, parent));
+            path.push(self.down(number, self.trip.to.0 / level.hosts_below, low, parent));
             place = low;
         }
     }
 }
 
 impl UpDown {
-    fn climber<'a>(&'a self, from: HostId, to: HostId, key: u64, load: &'a dyn Load) -> Climber<'a> {
-        Climber { routing: self, from, to, choice: Choice::new(self.seed, from, to, key), load }
+    fn climber<'a>(&'a self, trip: Trip, load: &'a dyn Load) -> Climber<'a> {
+        Climber { routing: self, trip, choice: Choice::new(self.seed, trip), load }
     }
 }
 
 impl Routing for UpDown {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         let top = self.tree.meeting_level(from, to);
-        let climber = self.climber(from, to, key, load);
+        let climber = self.climber(trip, load);
         path.push(topology.up(from));
         let mut place = 0;
         for (number, level) in self.tree.levels()[..top].iter().enumerate() {
@@ -171,10 +163,17 @@ impl Routing for UpDown {
     fn decisions(&self) -> u32 {
         if self.climb == Climb::LeastLoaded { 2 * self.tree.levels().len() as u32 } else { 0 }
     }
-    fn adapt(&self, topology: &dyn Topology, stop: &Stop, load: &dyn Load, path: &mut Vec<LinkId>) -> Turn {
-        let Stop { from, to, key, course, taken, .. } = *stop;
+    fn adapt(
+        &self,
+        topology: &dyn Topology,
+        state: &RoutingState,
+        load: &dyn Load,
+        path: &mut Vec<LinkId>,
+    ) -> Decision {
+        let RoutingState { trip, course, taken, .. } = *state;
+        let Trip { from, to, .. } = trip;
         let top = self.tree.meeting_level(from, to);
-        let climber = self.climber(from, to, key, load);
+        let climber = self.climber(trip, load);
         let place = course.checked_sub(1).unwrap_or_else(|| climber.place(top));
         let number = if taken as usize <= top { taken as usize - 1 } else { 2 * top - taken as usize };
         let level = &self.tree.levels()[number];
@@ -183,30 +182,23 @@ impl Routing for UpDown {
         let parent = high % above.parents;
         if taken as usize > top {
             let link = climber.down(number, to.0 / level.hosts_below, low, parent);
-            return if link == stop.next { Turn::Stay } else { Turn::Lane(link) };
+            return if link == state.next { Decision::Stay } else { Decision::ParallelLink(link) };
         }
         let (link, chosen) = climber.up(number, from.0 / level.hosts_below, low);
         if chosen == parent {
-            return if link == stop.next { Turn::Stay } else { Turn::Lane(link) };
+            return if link == state.next { Decision::Stay } else { Decision::ParallelLink(link) };
         }
         let course = 1 + place + level.places.get() * chosen - level.places.get() * parent;
         path.clear();
-        self.course(topology, from, to, key, course, path);
+        self.course(topology, trip, course, path);
         path[taken as usize] = link;
-        Turn::Course(course)
+        Decision::Course(course)
     }
     /// One more than the number of the router on the level where the hosts meet.
-    fn course(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        course: u32,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn course(&self, topology: &dyn Topology, trip: Trip, course: u32, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         let top = self.tree.meeting_level(from, to);
-        let climber = self.climber(from, to, key, &Unloaded);
+        let climber = self.climber(trip, &Unloaded);
         let place = course.checked_sub(1).unwrap_or_else(|| climber.place(top));
         path.push(topology.up(from));
         for (number, level) in self.tree.levels()[..top].iter().enumerate() {

@@ -12,7 +12,7 @@ use engine::registry::{Arguments, BuildError, Entry};
 
 use super::dimension_order::{LANES, TIES, Way};
 use super::groups::Groups;
-use super::{Build, Load, Routing, Stop, Turn, grid_channels};
+use super::{Build, Decision, Load, Routing, RoutingState, Trip, grid_channels};
 use crate::choice::Choice;
 use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
@@ -44,30 +44,22 @@ struct ValiantGrid {
 
 impl ValiantGrid {
     /// The routers at the start, in between, and at the end.
-    fn stations(&self, from: HostId, to: HostId, key: u64) -> [u32; 3] {
+    fn stations(&self, trip: Trip) -> [u32; 3] {
         let grid = &self.way.grid;
-        let (start, end) = (grid.router_number(from), grid.router_number(to));
-        let between = Choice::new(self.seed, from, to, key).at(1, grid.routers());
+        let (start, end) = (grid.router_number(trip.from), grid.router_number(trip.to));
+        let between = Choice::new(self.seed, trip).at(1, grid.routers());
         [start, if start == end { end } else { between }, end]
     }
 }
 
 impl Routing for ValiantGrid {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        key: u64,
-        load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
-        path.push(topology.up(from));
-        let words = self.way.words(from, to, key);
-        let [start, between, end] = self.stations(from, to, key);
+    fn route(&self, topology: &dyn Topology, trip: Trip, load: &dyn Load, path: &mut Vec<LinkId>) {
+        path.push(topology.up(trip.from));
+        let words = self.way.words(trip);
+        let [start, between, end] = self.stations(trip);
         self.way.walk(start, between, words, load, path);
         self.way.walk(between, end, words, load, path);
-        path.push(topology.down(to));
+        path.push(topology.down(trip.to));
     }
     fn channels(&self, _topology: &dyn Topology, path: &[LinkId], channels: &mut Vec<u8>) {
         grid_channels::channels(&self.way.grid, self.dateline, path, channels);
@@ -84,12 +76,19 @@ impl Routing for ValiantGrid {
     fn decisions(&self) -> u32 {
         self.way.decisions()
     }
-    fn adapt(&self, _topology: &dyn Topology, stop: &Stop, load: &dyn Load, _path: &mut Vec<LinkId>) -> Turn {
-        self.way.adapt(stop.next, load)
+    fn adapt(
+        &self,
+        _topology: &dyn Topology,
+        state: &RoutingState,
+        load: &dyn Load,
+        _path: &mut Vec<LinkId>,
+    ) -> Decision {
+        self.way.adapt(state.next, load)
     }
     fn idle(&self, _topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
-        let words = self.way.words(from, to, 0);
-        let [start, between, end] = self.stations(from, to, 0);
+        let trip = Trip::new(from, to, 0);
+        let words = self.way.words(trip);
+        let [start, between, end] = self.stations(trip);
         let (first, second) = (self.way.idle(start, between, words), self.way.idle(between, end, words));
         self.way.with_hosts(Idle {
             latency: first.latency + second.latency,

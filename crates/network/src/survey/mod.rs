@@ -12,7 +12,7 @@ use std::fmt;
 use engine::{Bandwidth, Duration};
 
 use crate::Fabric;
-use crate::routing::Unloaded;
+use crate::routing::{Trip, Unloaded};
 use crate::topology::adjacency::Adjacency;
 use crate::topology::link_classes::{ClassSurvey, classes};
 use crate::topology::{HostId, RouterId};
@@ -204,7 +204,7 @@ fn routed(fabric: &Fabric) -> Option<Routed> {
         let (from, to) = (pair / (hosts - 1), pair % (hosts - 1));
         let to = to + u64::from(to >= from);
         let (from, to) = (HostId(from as u32), HostId(to as u32));
-        fabric.route(from, to, number, &Unloaded, &mut path);
+        fabric.route(Trip::new(from, to, number), &Unloaded, &mut path);
         hops += path.len() as u64 - 2;
         most = most.max(path.len() as u32 - 2);
         let latency: Duration = path.iter().map(|link| fabric.topology.link(*link).latency).sum();

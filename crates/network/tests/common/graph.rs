@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Duration};
-use network::routing::{Load, Routing};
+use network::routing::{Load, Routing, Trip};
 use network::topology::Formula;
 use network::topology::Idle;
 use network::topology::planes::with_planes;
@@ -130,15 +130,8 @@ impl Topology for Graph {
 struct Fixed(Graph);
 
 impl Routing for Fixed {
-    fn route(
-        &self,
-        topology: &dyn Topology,
-        from: HostId,
-        to: HostId,
-        _key: u64,
-        _load: &dyn Load,
-        path: &mut Vec<LinkId>,
-    ) {
+    fn route(&self, topology: &dyn Topology, trip: Trip, _load: &dyn Load, path: &mut Vec<LinkId>) {
+        let Trip { from, to, .. } = trip;
         let (a, b) = (topology.router_of(from).0, topology.router_of(to).0);
         let routers = self.0.routes.get(&(a, b)).cloned().unwrap_or_else(|| self.0.shortest(a, b));
         path.push(topology.up(from));
@@ -159,7 +152,7 @@ impl Routing for Fixed {
     }
     fn idle(&self, topology: &dyn Topology, from: HostId, to: HostId) -> Idle {
         let mut path = Vec::new();
-        self.route(topology, from, to, 0, &network::routing::Unloaded, &mut path);
+        self.route(topology, Trip::new(from, to, 0), &network::routing::Unloaded, &mut path);
         let links: Vec<_> = path.iter().map(|id| topology.link(*id)).collect();
         Idle {
             latency: links.iter().map(|link| link.latency).sum(),

@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 
 use engine::Time;
 use network::model::PacketOptions;
-use network::routing::Unloaded;
+use network::routing::{Trip, Unloaded};
 use network::{Endpoint, Fabric, LinkId, Message};
 
 /// A directed link and a virtual channel on it.
@@ -119,7 +119,7 @@ pub fn cut(fabric: &Fabric, options: &PacketOptions, messages: &[(Time, Message)
     for message in order {
         let (injected, Message { from, to, size, .. }) = messages[message];
         let (mut links, mut channels) = (Vec::new(), Vec::new());
-        fabric.route(from.host, to.host, 0, &Unloaded, &mut links);
+        fabric.route(Trip::new(from.host, to.host, 0), &Unloaded, &mut links);
         fabric.routing.channels(&*fabric.topology, &links, &mut channels);
         let route: Vec<Channel> =
             links.into_iter().zip(channels).map(|(link, number)| Channel { link, number }).collect();

@@ -62,6 +62,7 @@ use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
 use crate::message::{Arrival, Delays, IdleTime, LinkUse, Message, Network, Shared};
 use crate::nics::{Chooser, NicChoice, NicOrder};
+use crate::routing::Trip;
 use crate::topology::LinkId;
 use crate::{Fabric, HostParameters, Part};
 use classes::Classes;
@@ -242,7 +243,8 @@ impl Flow {
             return Duration::ZERO;
         }
         let number = &mut self.sent[from.host.0 as usize];
-        self.alone.fabric.route_by(nics, from.host, to.host, u64::from(*number), links, &mut self.route);
+        let trip = Trip::new(from.host, to.host, u64::from(*number));
+        self.alone.fabric.route_by(nics, trip, links, &mut self.route);
         *number = number.wrapping_add(1);
         let on_links: Duration = self.route.iter().map(|link| links.latency(*link)).sum();
         self.route.extend(links.way_out(from, nics.from));

@@ -7,8 +7,8 @@ use engine::Time;
 
 use super::faults::FULL;
 use super::{NONE, Packet};
-use crate::routing::around::key_of_attempt;
-use crate::routing::{Load, Stop, Turn};
+use crate::routing::around::trip_of_attempt;
+use crate::routing::{Decision, Load, RoutingState};
 use crate::topology::LinkId;
 
 /// What routers know of outputs at an instant: bytes that wait for them here, and those for which the
@@ -97,13 +97,10 @@ impl Packet {
             return;
         }
         let slot = self.messages.get(state.message);
-        let (from, to) = slot.ends();
         let plane = self.alone.fabric.plane(slot.nics().from);
         let taken = self.paths.taken(state.path);
-        let stop = Stop {
-            from: from.host,
-            to: to.host,
-            key: key_of_attempt(self.key_of(state.message, state.number), way.attempt),
+        let at = RoutingState {
+            trip: trip_of_attempt(self.trip_of(state.message, state.number), way.attempt),
             course: self.courses[packet as usize],
             taken,
             links: self.paths.length(state.path),
@@ -112,17 +109,17 @@ impl Packet {
         let mut links = std::mem::take(&mut self.links);
         let fabric = &self.alone.fabric;
         let outputs = Outputs { packet: self, now, plane };
-        let turn = fabric.routing.adapt(&*fabric.topology, &stop, &outputs, &mut links);
+        let decision = fabric.routing.adapt(&*fabric.topology, &at, &outputs, &mut links);
         self.links = links;
-        match turn {
-            Turn::Stay => {}
-            Turn::Lane(link) => {
+        match decision {
+            Decision::Stay => {}
+            Decision::ParallelLink(link) => {
                 let wants = (link.0 + plane) * self.channels + state.wants % self.channels;
                 self.paths.set(state.path, wants);
                 self.packets.all[packet as usize].wants = wants;
             }
-            Turn::Course(_) if !self.is_open(&self.links[taken as usize..]) => {}
-            Turn::Course(course) => {
+            Decision::Course(_) if !self.is_open(&self.links[taken as usize..]) => {}
+            Decision::Course(course) => {
                 self.paths.remove(state.path);
                 let path = self.keep_path(state.message) + taken;
                 self.courses[packet as usize] = course;

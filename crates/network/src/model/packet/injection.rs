@@ -9,6 +9,7 @@ use super::waits::Resource;
 use super::{NONE, Packet, Step, token};
 use crate::Fabric;
 use crate::message::Message;
+use crate::routing::Trip;
 
 impl Packet {
     /// A message to another host.
@@ -114,18 +115,19 @@ impl Packet {
 
     /// The route of packet `number` of `message` on its `course`: its place among the paths.
     pub(super) fn find_path(&mut self, message: u32, number: u32, course: u32) -> u32 {
-        let key = self.key_of(message, number);
-        let (from, to) = self.messages.get(message).ends();
+        let trip = self.trip_of(message, number);
         let Fabric { topology, routing } = &*self.alone.fabric;
         self.links.clear();
-        routing.course(&**topology, from.host, to.host, key, course, &mut self.links);
+        routing.course(&**topology, trip, course, &mut self.links);
         self.keep_path(message)
     }
 
-    /// What names the random choices of packet `number` of `message`.
-    pub(super) fn key_of(&self, message: u32, number: u32) -> u64 {
-        let id = self.messages.get(message).id;
-        u64::from(id) << 32 | if self.route_each { u64::from(number) } else { 0 }
+    /// Trip of packet `number` of `message`.
+    pub(super) fn trip_of(&self, message: u32, number: u32) -> Trip {
+        let slot = self.messages.get(message);
+        let (from, to) = slot.ends();
+        let number = if self.route_each { number } else { 0 };
+        Trip::new(from.host, to.host, u64::from(slot.id) << 32 | u64::from(number))
     }
 
     /// Keeps the path of the links in [`Packet::links`], a route of `message`, by its NICs and with its channels.

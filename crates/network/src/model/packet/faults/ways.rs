@@ -10,7 +10,8 @@ use super::super::{NONE, Packet};
 use super::{Waiting, Way};
 use crate::Fabric;
 use crate::faults::CutOff;
-use crate::routing::around::{TRIES, key_of_attempt};
+use crate::routing::Trip;
+use crate::routing::around::{TRIES, trip_of_attempt};
 use crate::topology::{HostId, LinkId};
 
 impl Packet {
@@ -111,11 +112,10 @@ impl Packet {
 
     /// Puts the links of the routing's draw number `attempt` into [`Packet::links`].
     fn draw_links(&mut self, message: u32, number: u32, course: u32, attempt: u8) {
-        let key = key_of_attempt(self.key_of(message, number), attempt);
-        let (from, to) = self.messages.get(message).ends();
+        let trip = trip_of_attempt(self.trip_of(message, number), attempt);
         let Fabric { topology, routing } = &*self.alone.fabric;
         self.links.clear();
-        routing.course(&**topology, from.host, to.host, key, course, &mut self.links);
+        routing.course(&**topology, trip, course, &mut self.links);
     }
 
     /// The first messages of `process` to where no way leads wait for one. Is there another?
@@ -192,7 +192,7 @@ impl Packet {
         }
         [(from, to), (to, from)].into_iter().all(|(from, to)| {
             self.links.clear();
-            routing.course(&**topology, from.host, to.host, 0, 0, &mut self.links);
+            routing.course(&**topology, Trip::new(from.host, to.host, 0), 0, &mut self.links);
             known.is_open(&self.links)
         })
     }

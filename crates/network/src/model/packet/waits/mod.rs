@@ -28,7 +28,7 @@ use engine::{Duration, Time};
 use super::Packet;
 use super::transit::InTransit;
 use crate::message::{Delays, MOST_DELAYS, Message, Shared};
-use crate::routing::Unloaded;
+use crate::routing::{Trip, Unloaded};
 use crate::topology::HOST_CLASSES;
 
 /// Something that packets wait for: NICs, or a class of links between routers.
@@ -196,7 +196,7 @@ impl Packet {
     fn narrowest(&self, message: &Message) -> Resource {
         let fabric = &*self.alone.fabric;
         let mut links = Vec::new();
-        fabric.route(message.from.host, message.to.host, 0, &Unloaded, &mut links);
+        fabric.route(Trip::new(message.from.host, message.to.host, 0), &Unloaded, &mut links);
         let kinds = links.iter().map(|link| self.kind(link.0));
         let narrowest = kinds.min_by_key(|kind| kind.bandwidth).expect("a way has links");
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
