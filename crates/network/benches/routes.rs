@@ -1,4 +1,4 @@
-//! How fast routes and idle paths are found: `cargo bench -p network --bench routes`.
+//! Speed of finding routes and idle paths: `cargo bench -p network --bench routes`.
 //!
 //! Prints a line per network and routing: links per route, ns per route, ns per link, ns per idle path;
 //! then how long a survey of each network takes.

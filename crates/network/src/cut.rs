@@ -23,7 +23,7 @@ pub struct Cut {
     least_border: Duration,
 }
 
-/// Where a network may be cut.
+/// Places at which a network may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grain {
     /// Between any two hosts.
@@ -73,7 +73,7 @@ impl Cut {
         cut
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub fn parts(&self) -> u32 {
         self.parts
     }
@@ -169,7 +169,7 @@ fn deal_hosts(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> 
     sizes.iter().zip(dealt).flat_map(|(size, part)| std::iter::repeat_n(part, *size)).collect()
 }
 
-/// So many blocks for each part balance well.
+/// Number of blocks for each part from which on they balance well.
 const ENOUGH: usize = 8;
 
 fn deal_routers(topology: &dyn Topology, parts: u32, weights: &[u32]) -> Vec<u16> {
@@ -240,9 +240,9 @@ fn deal_upper(topology: &dyn Topology, of_router: &mut [u16]) {
 /// One part of a network: what a model is built for.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// How the network is cut.
+    /// The cut of the network.
     pub cut: Arc<Cut>,
-    /// Which part of it this is.
+    /// Number of this part in it.
     pub me: u32,
 }
 

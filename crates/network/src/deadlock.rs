@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::Network;
 
-/// So many channels of a cycle are named.
+/// Most channels of a cycle that are named.
 const NAMED: usize = 12;
 
 /// A channel whose first packet waits for another.

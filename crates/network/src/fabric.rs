@@ -12,7 +12,7 @@ pub struct Fabric {
     pub routing: Box<dyn Routing>,
 }
 
-/// What is known of the links of a plane, under their numbers in the first.
+/// Load of the links of a plane, under their numbers in the first.
 struct InPlane<'a> {
     load: &'a dyn Load,
     offset: u32,
@@ -42,7 +42,7 @@ impl Fabric {
         self.take_nics(nics, trip.from, trip.to, path);
     }
 
-    /// What the numbers of links in the plane of `nic` are above those in the first.
+    /// Offset of the numbers of links in the plane of `nic` from those in the first.
     #[inline]
     pub fn plane(&self, nic: u8) -> u32 {
         if nic == 0 {

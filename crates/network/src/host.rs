@@ -92,7 +92,7 @@ pub struct HostParameters {
     pub memory: Memory,
     /// The regimes in order of size; at least one, the last without limit.
     pub regimes: Vec<Regime>,
-    /// How many NICs, and what they do for each message.
+    /// Number of NICs, and what they do for each message.
     pub nics: Nics,
     /// The least time from one message to the next at a NIC (LogGP's g).
     pub nic_gap: Duration,

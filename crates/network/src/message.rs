@@ -96,7 +96,7 @@ pub struct Arrival {
     pub happening: Happening,
     /// Time at which the message was handed to the network.
     pub injected: Time,
-    /// How long it would have taken on an idle network: [`Network::idle_parts`] of it.
+    /// Time that it would have taken on an idle network: [`Network::idle_parts`] of it.
     pub idle: IdleTime,
     /// The message.
     pub message: Message,
@@ -222,7 +222,7 @@ pub trait Network: Send {
         let _ = (now, queue);
     }
 
-    /// How long `message` would take alone on an idle network, without host overheads.
+    /// Time that `message` would take alone on an idle network, without host overheads.
     fn idle_parts(&self, message: &Message) -> IdleTime;
 
     /// The same as a whole.
@@ -310,7 +310,7 @@ pub struct Losses {
     pub rerouted: u64,
     /// Messages with such packets.
     pub rerouted_messages: u64,
-    /// How often a message, or a packet to be sent again, had to wait because no way led to its host.
+    /// Number of times that a message, or a packet to be sent again, had to wait because no route led to its host.
     pub waited: u64,
 }
 

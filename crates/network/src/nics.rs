@@ -45,7 +45,7 @@ use crate::topology::HostId;
 pub struct Nics {
     /// K, how many \[1..=[`Nics::MOST`]\].
     pub count: u8,
-    /// Which of them messages take that name none.
+    /// NIC that messages take that name none.
     pub choice: NicChoice,
     /// Set-up time of a NIC for each message, before its first byte leaves.
     pub setup: Duration,
@@ -88,7 +88,7 @@ impl NicOrder {
     }
 }
 
-/// Which NICs messages take that name none.
+/// Choice of the NIC of messages that name none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NicChoice {
     /// In turns.

@@ -220,7 +220,7 @@ fn parts_control_as_the_whole_does() {
     }
 }
 
-/// What cannot be controlled is refused, with what would do.
+/// Congestion control that cannot work is refused, with what would do.
 #[test]
 fn refusals_say_what_would_do() {
     let error = |protocol: &str, threshold: bool| {

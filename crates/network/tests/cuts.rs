@@ -1,4 +1,4 @@
-//! What holds for every cut of every kind of topology.
+//! Properties of every cut of every kind of topology.
 
 mod support;
 

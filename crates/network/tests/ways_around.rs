@@ -1,4 +1,4 @@
-//! What can fail, when it does, and ways through what is left, without packets.
+//! Elements that can fail, when they do, and ways through what is left, without packets.
 
 mod support;
 

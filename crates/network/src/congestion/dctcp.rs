@@ -72,7 +72,7 @@ pub struct Dctcp {
     window: f64,
     /// True until the first mark or loss.
     is_starting: bool,
-    /// Of the window of data under way: its length, what has been acknowledged of it, and what of that was marked \[bytes\].
+    /// Bytes of the present window of data; the next two fields count those acknowledged, and those of them marked.
     length: f64,
     acknowledged: f64,
     marked: f64,

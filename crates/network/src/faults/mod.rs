@@ -29,7 +29,7 @@ use crate::topology::{HostId, LinkId, RouterId};
 pub use names::{links_named, router_named};
 pub use timeline::{Change, Elements, Outage, Timeline};
 
-/// What fails, and when.
+/// Faults of a run: planned ones, and rates of random ones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults {
     /// At given times.
@@ -40,22 +40,22 @@ pub struct Faults {
     pub routers: Option<Rates>,
     /// From when something fails or returns until routes take notice.
     pub detection: Duration,
-    /// Of the random streams.
+    /// Seed of the random streams.
     pub seed: u64,
 }
 
 /// One failure at a given time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// What fails.
+    /// Element that fails.
     pub what: Failing,
-    /// When.
+    /// Time of the failure.
     pub fails_at: Time,
-    /// When it is back, after `fails_at`; [`Time::NEVER`] if it stays away.
+    /// Time at which it is back, after `fails_at`; [`Time::NEVER`] if it stays away.
     pub returns_at: Time,
 }
 
-/// What fails.
+/// Element that can fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failing {
     /// These directed links.
@@ -64,7 +64,7 @@ pub enum Failing {
     Router(RouterId),
 }
 
-/// How often something fails at random, and for how long.
+/// Rate of random failures, and how long each lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// The mean time from a return to the next failure; above 0.
@@ -76,9 +76,9 @@ pub struct Rates {
 /// A host to which messages of another one find no way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CutOff {
-    /// Whose messages wait.
+    /// Host that the messages wait at.
     pub from: HostId,
-    /// Where they go.
+    /// Host that they go to.
     pub to: HostId,
     /// Since when.
     pub since: Time,

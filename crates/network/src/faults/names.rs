@@ -2,7 +2,7 @@
 
 use crate::topology::{HostId, Link, LinkId, Node, RouterId, Topology};
 
-/// So many known names are listed in an error.
+/// Most known names that an error lists.
 const NAMED: u32 = 6;
 
 /// The links that `text` names: `A -> B` is all links from A to B, `A <-> B` those in both directions; A and

@@ -1,4 +1,4 @@
-//! What is up and what is down, as time goes on.
+//! State of links and routers, up or down, as time goes on.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,7 +37,7 @@ enum Law {
 }
 
 impl Law {
-    /// When the change number `number` comes, of which the one before came at `last`; failures are even.
+    /// Time of change `number`, where the one before came at `last`; failures have even numbers.
     fn next(&self, seed: u64, number: u32, last: Time) -> Time {
         match (self, number) {
             (Law::Once { fails_at, .. }, 0) => *fails_at,
@@ -60,7 +60,7 @@ fn is_up(changes: u32) -> bool {
     changes % 2 == 0
 }
 
-/// What comes later than can be counted never comes.
+/// `at`, or never if it is later than can be counted.
 fn countable(at: Time) -> Time {
     if at < Time::LAST { at } else { Time::NEVER }
 }
@@ -68,9 +68,9 @@ fn countable(at: Time) -> Time {
 /// A failure (or return) of one element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// When it happens.
+    /// Time of the change.
     pub at: Time,
-    /// Whether it is a failure.
+    /// True for a failure, false for a return.
     pub fails: bool,
     /// The router that it is of, if it is of one.
     pub router: Option<RouterId>,
@@ -81,18 +81,18 @@ pub struct Change {
 /// One failure with its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    /// What has failed.
+    /// Element that has failed.
     pub what: Failing,
-    /// When.
+    /// Time of the failure.
     pub failed_at: Time,
-    /// When it was back; `None` if it was not.
+    /// Time at which it was back; `None` if it was not.
     pub returned_at: Option<Time>,
-    /// Whether the time was given, not drawn.
+    /// True if the time was given, not drawn.
     pub planned: bool,
 }
 
 impl Elements {
-    /// What can fail of `topology` as `faults` say.
+    /// Elements of `topology` that can fail according to `faults`.
     pub fn new(topology: &dyn Topology, faults: Faults) -> Elements {
         let mut elements = Vec::new();
         let (mut links, mut first_link) = (Vec::new(), vec![0]);
@@ -131,7 +131,7 @@ impl Elements {
         Elements { faults, elements, links, first_link, of_link, first_of_link, routers }
     }
 
-    /// What they were made of.
+    /// The faults that they were made from.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
@@ -234,14 +234,14 @@ pub struct Timeline {
     elements: Arc<Elements>,
     /// Changes are told so much later.
     delay: Duration,
-    /// Of each element: when it changes next, and how often it has changed.
+    /// Next change of each element, and how often it has changed.
     next: Vec<(Time, u32)>,
     heap: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Of each link: how many of its elements are down.
+    /// Number of elements that are down, by link.
     down: Vec<u16>,
     /// The same of each router by itself.
     routers_down: Vec<u16>,
-    /// How many elements are down that never return.
+    /// Number of elements that are down and never return.
     gone: u32,
 }
 
@@ -263,7 +263,7 @@ impl Timeline {
         }
     }
 
-    /// When the next change is told; [`Time::NEVER`] if none is.
+    /// Time at which the next change is told; [`Time::NEVER`] if none is.
     pub fn next(&self) -> Time {
         self.heap.peek().map_or(Time::NEVER, |Reverse((at, _))| countable(*at + self.delay))
     }
@@ -317,7 +317,7 @@ impl Timeline {
         self.routers_down[router.0 as usize] > 0
     }
 
-    /// When a link that is up fails next, as far as is known now; [`Time::NEVER`] if it does not.
+    /// Time at which a link that is up fails next, as far as is known now; [`Time::NEVER`] if it does not.
     pub fn fails_at(&self, link: LinkId) -> Time {
         let times = self.elements.of(link).iter().map(|element| self.next[*element as usize]);
         times.filter(|(_, changes)| is_up(*changes)).map(|(at, _)| at).min().unwrap_or(Time::NEVER)
@@ -332,7 +332,7 @@ impl Timeline {
         self.elements.of(link).iter().any(is_gone)
     }
 
-    /// How much is down for ever; only grows.
+    /// Number of elements that are down for ever; only grows.
     pub fn gone(&self) -> u32 {
         self.gone
     }

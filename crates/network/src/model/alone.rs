@@ -38,7 +38,7 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// How long `size` takes on it.
+    /// Time of a message of `size` on it.
     #[inline]
     pub fn idle(self, size: Bytes) -> IdleTime {
         IdleTime { latency: self.setup + self.latency, transfer: self.bandwidth.transfer(size) }

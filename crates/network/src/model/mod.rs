@@ -32,7 +32,7 @@ pub use packet::{
 };
 pub use postal::Postal;
 
-/// How a model is made, and how its runs can be cut into domains.
+/// Constructor of a model, and how its runs can be cut into domains.
 #[derive(Clone, Copy)]
 pub struct Build {
     /// Makes it of its arguments (`[network]`'s own parameters), the fabric and the hosts, for one part.

@@ -60,7 +60,7 @@ impl ProcessRates {
         self.path(kind, active).min(self.nic[kind])
     }
 
-    /// How much of the NIC (or memory) a transfer takes.
+    /// Share of the NIC (or memory) that a transfer takes.
     pub fn weight(&self, kind: usize) -> Weight {
         self.weight[kind]
     }

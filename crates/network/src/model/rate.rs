@@ -35,7 +35,7 @@ impl Rate {
         Rate((rate * f64::from(1 << FRACTION_BITS)) as u64)
     }
 
-    /// How much work this rate does in `time`.
+    /// Work that this rate does in `time`.
     pub fn during(self, time: Duration) -> Work {
         Work(u128::from(self.0) * u128::from(time.0))
     }
@@ -54,7 +54,7 @@ impl Work {
         Work((u128::from(size.0) << FRACTION_BITS) * PS_PER_S)
     }
 
-    /// What is left after `done`.
+    /// Work that is left after `done`.
     pub fn less(self, done: Work) -> Work {
         Work(self.0.saturating_sub(done.0))
     }
@@ -64,7 +64,7 @@ impl Work {
         Work(self.0 + other.0)
     }
 
-    /// How long it takes at `rate` (above zero), rounded up to a whole picosecond; more than 213 days
+    /// Time that it takes at `rate` (above zero), rounded up to a whole picosecond; more than 213 days
     /// saturates.
     pub fn time(self, rate: Rate) -> Duration {
         if rate == Rate::INFINITE || self.0 == 0 {
@@ -82,16 +82,16 @@ impl Work {
     }
 }
 
-/// How much of a shared resource one unit of a transfer's rate takes, in 2⁻³² of what a transfer of
+/// Share of a resource that one unit of a transfer's rate takes, in 2⁻³² of what a transfer of
 /// the resource's reference rate takes; at most [`Weight::ONE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weight(pub u64);
 
 impl Weight {
-    /// Of a transfer whose own limit at the resource is the reference rate.
+    /// Weight of a transfer whose own limit at the resource is the reference rate.
     pub const ONE: Weight = Weight(1 << 32);
 
-    /// Of a transfer that the resource could carry at `own` if it were alone, where `reference ≤ own`
+    /// Weight of a transfer that the resource could carry at `own` if it were alone, where `reference ≤ own`
     /// is what it could carry of the slowest kind. Infinite rates take nothing.
     pub fn of(reference: Rate, own: Rate) -> Weight {
         if own == Rate::INFINITE {
@@ -101,7 +101,7 @@ impl Weight {
         Weight(((u128::from(reference.0) << 32) / u128::from(own.0)) as u64)
     }
 
-    /// What a transfer at `rate` takes of the resource.
+    /// Amount of the resource that a transfer at `rate` takes.
     pub fn takes(self, rate: Rate) -> u64 {
         ((u128::from(rate.0) * u128::from(self.0)) >> 32) as u64
     }

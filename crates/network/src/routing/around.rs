@@ -29,7 +29,7 @@ use crate::faults::{Elements, Faults};
 use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Node, Topology};
 
-/// So many other ways of the routing are tried.
+/// Number of other ways of the routing that are tried.
 pub const TRIES: u8 = 7;
 
 /// The same trip with the random choices of draw number `attempt`; 0 is the routing's own.
@@ -51,12 +51,12 @@ impl Around {
         Around { inner, elements, arcs: Arc::new(Arcs::new(topology)) }
     }
 
-    /// What can fail.
+    /// Elements that can fail.
     pub fn elements(&self) -> &Arc<Elements> {
         &self.elements
     }
 
-    /// Which router is next to which.
+    /// Neighbours of all routers.
     pub fn arcs(&self) -> &Arc<Arcs> {
         &self.arcs
     }
@@ -109,12 +109,12 @@ impl Routing for Around {
     }
 }
 
-/// Which routers links lead to: parallel links are one arc.
+/// Arcs from router to router: parallel links are one arc.
 #[derive(Debug)]
 pub struct Arcs {
-    /// By arc: its end,
+    /// End of each arc.
     to: Vec<u32>,
-    /// and the arc back; [`NO_ARC`] without one.
+    /// Arc back of each arc; [`NO_ARC`] without one.
     back: Vec<u32>,
     /// The links of each arc, one list behind the other, and where each begins.
     links: Vec<LinkId>,
@@ -129,7 +129,7 @@ pub struct Arcs {
 pub const NO_ARC: u32 = u32::MAX;
 
 impl Arcs {
-    /// Of all routers of `topology`.
+    /// Arcs between all routers of `topology`.
     pub fn new(topology: &dyn Topology) -> Arcs {
         let mut all: Vec<(u32, u32, LinkId)> = Vec::new();
         for id in (2 * topology.hosts()..topology.links()).map(LinkId) {
@@ -164,11 +164,11 @@ impl Arcs {
         }
     }
 
-    /// How many routers there are.
+    /// Number of routers.
     pub fn routers(&self) -> u32 {
         self.first.len() as u32 - 1
     }
-    /// How many arcs there are.
+    /// Number of arcs.
     pub fn count(&self) -> u32 {
         self.to.len() as u32
     }

@@ -34,7 +34,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     TIES,
 ];
 
-/// Which load counts, and when.
+/// Load that counts, and when it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     /// That of the next link, at the first router.
@@ -85,7 +85,7 @@ impl Detour {
         }
     }
 
-    /// How many minimal stretches make the longest way through a grid.
+    /// Number of minimal stretches of the longest way through a grid.
     fn stretches(&self) -> u32 {
         if self.rule == Rule::Progressive { 3 } else { 2 }
     }

@@ -40,7 +40,7 @@ pub const ENTRY: Entry<Build> = Entry {
     build,
 };
 
-/// Which of the parallel links between two routers a message takes.
+/// Choice among the parallel links between two routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lanes {
     Hashed,
@@ -90,7 +90,7 @@ impl Way {
         Ok(Way { grid: grid.clone(), lanes, ties_up, seed })
     }
 
-    /// Whether messages of one pair may part: there are parallel links, and they are chosen by message.
+    /// True if messages of one pair may part: there are parallel links, and they are chosen by message.
     pub fn parts(&self) -> bool {
         let side = |dimension: &Dimension| dimension.shape.sides.iter().any(|side| side.lanes > 1);
         matches!(self.lanes, Lanes::Hashed | Lanes::LeastLoaded) && self.grid.dimensions().iter().any(side)

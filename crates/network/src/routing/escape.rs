@@ -29,23 +29,23 @@ use crate::choice::Choice;
 use crate::faults::{Change, Timeline};
 use crate::topology::{HostId, LinkId, Node, RouterId, Topology};
 
-/// So many tables are kept at a time.
+/// Most tables that are kept at a time.
 const TABLES: usize = 4096;
 
 /// No way.
 const FAR: u32 = u32::MAX;
 
-/// What is known to be in service, and the ways through it.
+/// Links and routers that are known to be in service, and the ways through them.
 #[derive(Debug)]
 pub struct Escape {
     arcs: Arc<Arcs>,
     known: Timeline,
-    /// Of each arc: its links in service.
+    /// Number of links in service of each arc.
     alive: Vec<u32>,
     /// Place of each router in the order, and the number of that order.
     ranks: Vec<u32>,
     order: u32,
-    /// Of each router: how many of its neighbours are earlier.
+    /// Number of earlier neighbours of each router.
     earlier: Vec<u32>,
     /// The piece of each router, by its root's number, and how many there are.
     pieces: Vec<u32>,
@@ -95,7 +95,7 @@ impl Escape {
         escape
     }
 
-    /// When the next change becomes known.
+    /// Time at which the next change becomes known.
     pub fn next(&self) -> engine::Time {
         self.known.next()
     }
@@ -157,14 +157,14 @@ impl Escape {
         path.iter().all(|link| self.parallel(*link).is_some())
     }
 
-    /// Whether there is a way from each of two hosts to the other.
+    /// True if there is a way from each of two hosts to the other.
     pub fn joins(&self, topology: &dyn Topology, from: HostId, to: HostId) -> bool {
         let mut cables = [from, to].into_iter().flat_map(|host| [topology.up(host), topology.down(host)]);
         let piece = |host| self.pieces[topology.router_of(host).0 as usize];
         !cables.any(|link| self.is_down(link)) && piece(from) == piece(to)
     }
 
-    /// Whether there will be one when all has returned that ever does.
+    /// True if there will be one when all has returned that ever does.
     pub fn will_join(&mut self, topology: &dyn Topology, from: HostId, to: HostId) -> bool {
         let mut cables = [from, to].into_iter().flat_map(|host| [topology.up(host), topology.down(host)]);
         if cables.any(|link| self.known.is_gone(link)) {

@@ -12,7 +12,7 @@
 use crate::topology::grid::{Connection, Grid, Hop};
 use crate::topology::{LinkId, Topology};
 
-/// Whether a ring is long enough for a message to wait for itself, if routes may take `hops` along it.
+/// True if a ring is long enough for a message to wait for itself, if routes may take `hops` along it.
 pub fn needs_dateline(grid: &Grid, hops: impl Fn(u32) -> u32) -> bool {
     let long = |size, connection| connection == Connection::Ring && size > 1 && hops(size) > 1;
     grid.dimensions().iter().any(|dimension| long(dimension.shape.size, dimension.shape.connection))

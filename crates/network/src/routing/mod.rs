@@ -30,7 +30,7 @@ use crate::topology::Idle;
 use crate::topology::{HostId, LinkId, Topology};
 pub use crate::trip::Trip;
 
-/// How loaded a link is, as far as the asking router may know: flows or bytes waiting for it.
+/// Load of links, as far as the asking router may know: flows or bytes waiting for it.
 pub trait Load {
     /// Any unit, as long as it is one; 0 is idle.
     fn of(&self, link: LinkId) -> u64;

@@ -53,7 +53,7 @@ const NOWHERE: u16 = u16::MAX;
 
 struct ShortestPath {
     adjacency: Adjacency,
-    /// Whether equals are spread, not taken in port order.
+    /// True if equals are spread, not taken in port order.
     spread: bool,
     seed: u64,
     /// Place in the total order: links to a lower rank are up.

@@ -13,7 +13,7 @@ use crate::topology::Idle;
 use crate::topology::fat_tree::{FatTree, Level, LevelLinks};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// How the parent (and lane) is chosen among a router's ports up.
+/// Choice of the parent (and parallel link) among a router's ports up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Climb {
     /// By the destination's number.

@@ -1,4 +1,4 @@
-//! How long messages take, in logarithmic bins, by period.
+//! Latencies of messages, in logarithmic bins, by period.
 
 use engine::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ const FINE: u32 = 4;
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
     counts: Vec<u64>,
-    /// How many.
+    /// Number of messages.
     pub count: u64,
     /// All together \[ps\].
     pub total_ps: u128,

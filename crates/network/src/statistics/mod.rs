@@ -39,7 +39,7 @@ pub use traffic::{Held, Row, Sent, Traffic};
 
 use crate::topology::Topology;
 
-/// Where traffic is kept.
+/// Detail in which traffic is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// By class of link (direction on grids, level on trees) and virtual channel, and by [`Regions`].
@@ -50,10 +50,10 @@ pub enum Detail {
     Channels,
 }
 
-/// What is kept.
+/// Options of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Where traffic is kept.
+    /// Detail in which traffic is kept.
     pub detail: Detail,
     /// The length of the first period, which may double; above 0.
     pub period: Duration,
@@ -61,13 +61,13 @@ pub struct Options {
     pub periods: u32,
     /// The most rows by place.
     pub rows: u32,
-    /// What longer residence in a buffer makes a packet slow.
+    /// Residence in a buffer above which a packet is slow.
     pub residence: Duration,
     /// The most slow packets that are listed.
     pub slow_packets: u32,
 }
 
-/// What a place is: the finest that was asked for, for which the rows are enough for [`LEAST_PERIODS`] periods.
+/// Kind of place: the finest that was asked for, for which the rows are enough for [`LEAST_PERIODS`] periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Places {
     /// A virtual channel of a link, numbered `link · channels + channel`.
@@ -82,7 +82,7 @@ pub enum Places {
 pub const LEAST_PERIODS: u32 = 16;
 
 impl Options {
-    /// What places are on `topology`, and how many; `None` where they are not kept, or too many.
+    /// Kind of the places on `topology`, and their number; `None` if they are not kept, or too many.
     pub fn places(&self, topology: &dyn Topology, channels: u32) -> Option<(Places, u32)> {
         if self.detail == Detail::Classes {
             return None;
@@ -100,7 +100,7 @@ impl Options {
     }
 }
 
-/// What was kept of a run, or of one part of its network.
+/// Statistics of a run, or of one part of its network.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Statistics {
     /// By class of link and virtual channel: group `class · channels + channel`.
@@ -109,13 +109,13 @@ pub struct Statistics {
     pub regions: Traffic,
     /// The most rows by region, and by place.
     pub rows: u32,
-    /// What the groups of `by_place` are.
+    /// Kind of the groups of `by_place`.
     pub places: Option<Places>,
     /// By place; its periods may be longer.
     pub by_place: Option<Traffic>,
     /// Virtual channels of a link.
     pub channels: u32,
-    /// Of messages, by period.
+    /// Latencies of messages, by period.
     pub latency: Periods<Vec<Latencies>>,
     /// Packets that stayed too long.
     pub slow: SlowPackets,
@@ -137,7 +137,7 @@ impl Statistics {
         self
     }
 
-    /// Of all messages.
+    /// Latencies of all messages.
     pub fn latencies(&self) -> Latencies {
         let mut all = Latencies::default();
         self.latency.kept().iter().for_each(|period| all.add(period));

@@ -7,7 +7,7 @@
 use engine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-/// What is kept by period.
+/// Values that are kept by period.
 pub trait ByPeriod {
     /// Makes room for `periods` of them.
     fn grow(&mut self, periods: usize);
@@ -18,7 +18,7 @@ pub trait ByPeriod {
 /// Something kept by period.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Periods<K> {
-    /// Of one period \[ps\].
+    /// Length of one period \[ps\].
     length: u64,
     most: u64,
     count: u64,
@@ -39,22 +39,22 @@ impl<K: ByPeriod> Periods<K> {
         periods
     }
 
-    /// Of one.
+    /// Length of one period.
     pub fn length(&self) -> Duration {
         Duration(self.length)
     }
 
-    /// When the present one ends.
+    /// End of the present period.
     pub fn end(&self) -> Time {
         Time(self.end)
     }
 
-    /// How many there are.
+    /// Number of periods.
     pub fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// What is kept, by period.
+    /// The values, by period.
     pub fn kept(&self) -> &K {
         &self.kept
     }
@@ -76,7 +76,7 @@ impl<K: ByPeriod> Periods<K> {
         }
     }
 
-    /// What is kept, and the period of `at`.
+    /// The values, and the period of `at`.
     #[inline]
     pub fn at(&mut self, at: Time) -> (&mut K, usize) {
         if at.0 >= self.begin && at.0 < self.end {
@@ -117,7 +117,7 @@ impl<K: ByPeriod> Periods<K> {
         }
     }
 
-    /// There is a period for `at`.
+    /// Makes a period for `at`.
     #[cold]
     pub fn reach(&mut self, at: Time) {
         while at.0 / self.length >= self.most {

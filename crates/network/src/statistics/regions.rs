@@ -29,7 +29,7 @@ struct Class {
 pub struct Region {
     /// Its class of links.
     pub class: u16,
-    /// What a position is, such as "x" or "group".
+    /// Name of a position, such as "x" or "group".
     pub positions_of: String,
     /// The first of its positions,
     pub first: u32,
@@ -54,7 +54,7 @@ impl Regions {
         Regions { classes, count }
     }
 
-    /// How many.
+    /// Number of regions.
     pub fn count(&self) -> u32 {
         self.count
     }

@@ -14,7 +14,7 @@ pub struct SlowPacket {
     /// From its head's arrival at the router (its tail's, where routers store and forward) until its tail
     /// has left.
     pub residence: Duration,
-    /// When it could have asked for its next link at the earliest: after the router's pipeline.
+    /// Earliest time at which it could have asked for its next link: after the router's pipeline.
     pub ready: Time,
     /// For how long of that it waited for its next link.
     pub waited: Duration,
@@ -57,7 +57,7 @@ impl SlowPackets {
         self.threshold
     }
 
-    /// How many there were in all.
+    /// Number of slow packets in all.
     pub fn count(&self) -> u64 {
         self.count
     }

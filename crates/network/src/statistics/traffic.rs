@@ -1,11 +1,11 @@
-//! What went over links and stood in buffers, by period and by group of links.
+//! Traffic over links and in buffers, by period and by group of links.
 
 use engine::Time;
 use serde::{Deserialize, Serialize};
 
 use super::periods::{ByPeriod, Periods};
 
-/// What links sent in a period: the side of their start.
+/// Traffic that links sent in a period: the side of their start.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// Transmitting, summed over links \[ps\].
@@ -25,7 +25,7 @@ pub struct Sent {
     pub waited_max_ps: u64,
 }
 
-/// What stood in the buffers at the end of links.
+/// Bytes in the buffers at the end of links.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// Bytes times the time for which they were there, summed over buffers \[bytes · ps\].
@@ -103,7 +103,7 @@ fn halve<C: Copy + Default>(cells: &mut Vec<C>, groups: usize, add: impl Fn(&mut
     cells.truncate(periods.div_ceil(2) * groups);
 }
 
-/// How many `of` the bytes that a link sends from `begin` to `end` it sends from `from` to `to`. The parts of
+/// Bytes that a link sends from `from` to `to` out of the bytes `of` a transmission from `begin` to `end`. The parts of
 /// neighbouring periods add up, however they are merged.
 fn between((begin, end): (Time, Time), from: Time, to: Time, of: u64) -> u64 {
     if (from, to) == (begin, end) {
@@ -132,7 +132,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Of `groups`, ascending.
+    /// Traffic of `groups`, ascending.
     pub fn new(options: (engine::Duration, u32), groups: Vec<u32>) -> Traffic {
         let (first, most) = options;
         let cells = groups.len() * most as usize;
@@ -142,7 +142,7 @@ impl Traffic {
         Traffic { groups, table }
     }
 
-    /// Of one period.
+    /// Length of one period.
     pub fn length(&self) -> engine::Duration {
         self.table.length()
     }
@@ -166,12 +166,12 @@ impl Traffic {
         self.table.advance(now);
     }
 
-    /// When the present period ends.
+    /// End of the present period.
     pub(crate) fn end(&self) -> Time {
         self.table.end()
     }
 
-    /// There are periods up to `at`.
+    /// Makes periods up to `at`.
     pub(crate) fn reach(&mut self, at: Time) {
         self.table.reach(at);
     }

@@ -110,7 +110,7 @@ impl Routers<'_> {
         rates[0].min(rates[1])
     }
 
-    /// What the cut loses if `router` changes sides.
+    /// Bandwidth that the cut loses if `router` changes sides.
     fn gain(&self, router: u32, sides: &[bool]) -> f64 {
         let ports = self.adjacency.leaving(router).iter().zip(&self.bandwidths[router as usize]);
         let signed = ports.map(|(port, bandwidth)| {

@@ -1,4 +1,4 @@
-//! Properties of a network that need no simulation: counts, distances, bisection, path diversity.
+//! Survey of a network without simulating it: counts, distances, bisection, path diversity.
 //!
 //! Formulas answer where a topology has them. Otherwise the graph is searched: completely as long as
 //! that takes no more than a few hundred million steps, beyond that from a sample. Every value says
@@ -17,7 +17,7 @@ use crate::topology::adjacency::Adjacency;
 use crate::topology::link_classes::{ClassSurvey, classes};
 use crate::topology::{HostId, RouterId};
 
-/// How a value was found.
+/// Method by which a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// By a formula that holds for all sizes.
@@ -46,7 +46,7 @@ impl fmt::Display for Found {
 pub struct Value<T> {
     /// The value.
     pub value: T,
-    /// How it was found.
+    /// Method by which it was found.
     pub found: Found,
 }
 
@@ -56,7 +56,7 @@ impl<T> Value<T> {
     }
 }
 
-/// How many ways there are between two routers that have hosts.
+/// Number of ways between two routers that have hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diversity {
     /// Edge-disjoint shortest paths: the least over the sampled pairs.
@@ -67,7 +67,7 @@ pub struct Diversity {
     pub pairs: u32,
 }
 
-/// What routes are like on the idle network, from a sample of pairs of hosts.
+/// Routes on the idle network, from a sample of pairs of hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Routed {
     /// Mean hops between routers.
@@ -86,7 +86,7 @@ pub struct Routed {
     pub channels: u8,
 }
 
-/// What a network is like.
+/// Properties of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
     /// Number of hosts.
@@ -104,11 +104,11 @@ pub struct Survey {
     /// Bandwidth one way between two halves of the hosts, which an estimate takes as even as whole routers
     /// allow (up to the hosts of one router); `None` where one router has all of them.
     pub bisection: Option<Value<Bandwidth>>,
-    /// What half of the hosts can send at once: a network whose bisection is as much is "full".
+    /// Bandwidth that half of the hosts can send at once: a network whose bisection is as much is "full".
     pub half_of_hosts: Bandwidth,
     /// Ways between routers; `None` where one router has all hosts.
     pub diversity: Option<Diversity>,
-    /// What the fabric's routing makes of it; `None` with a single host.
+    /// Routes of the fabric's routing; `None` with a single host.
     pub routed: Option<Routed>,
 }
 

@@ -11,7 +11,7 @@ pub struct Port {
     pub to: u32,
 }
 
-/// Which router leads to which: 8 B per link and direction, 4 B per router.
+/// Links from router to router: 8 B per link and direction, 4 B per router.
 #[derive(Debug, Clone)]
 pub struct Adjacency {
     leaving: Vec<Port>,
@@ -41,7 +41,7 @@ impl Backwards {
 }
 
 impl Adjacency {
-    /// Of all routers of `topology`, or of its first plane: no way leads to another.
+    /// Adjacency of all routers of `topology`, or of its first plane: no way leads to another.
     pub fn of(topology: &dyn Topology) -> Adjacency {
         let routers = topology.routers() / topology.planes();
         let (mut ports, mut leaving) = (Vec::new(), Vec::new());
@@ -69,11 +69,11 @@ impl Adjacency {
         Adjacency { leaving, first_leaving, arriving, first_arriving, has_hosts }
     }
 
-    /// How many routers.
+    /// Number of routers.
     pub fn routers(&self) -> u32 {
         self.has_hosts.len() as u32
     }
-    /// Whether hosts are on `router`.
+    /// True if hosts are on `router`.
     pub fn has_hosts(&self, router: u32) -> bool {
         self.has_hosts[router as usize]
     }

@@ -104,7 +104,7 @@ pub struct LevelLinks {
     pub parents: StrengthReducedU32,
     /// Parallel links to each.
     pub lanes: StrengthReducedU32,
-    /// What each carries, either way.
+    /// Rates of each, either way.
     pub rates: Rates,
     /// The first link up; as many down follow the last.
     base: u32,
@@ -123,7 +123,7 @@ pub struct Level {
     pub first: u32,
     /// Children: m_l.
     pub children: StrengthReducedU32,
-    /// What connects it to the level above; `None` at the top.
+    /// Links to the level above; `None` at the top.
     pub above: Option<LevelLinks>,
     /// The idle path between two hosts that meet here.
     pub idle: Idle,

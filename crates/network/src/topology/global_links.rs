@@ -33,7 +33,7 @@ pub(super) const ARRANGEMENT: Parameter = Parameter {
     summary: "which global port leads to which group",
 };
 
-/// Which global port leads to which group.
+/// Assignment of global ports to groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrangement {
     Absolute,
@@ -63,7 +63,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// What the arguments say of groups with `gates` gates of at most `each` global links.
+    /// Reads the counts of groups with `gates` gates of at most `each` global links.
     pub fn read(arguments: &Arguments, gates: u64, each: u64) -> Result<Counts, BuildError> {
         let count = |name| arguments.integer(name).map(|value| value as u64);
         let (a, h) = (gates, each);

@@ -17,7 +17,7 @@ use super::{
     Formula, HOST_CLASSES, HostId, Link, LinkDefaults, LinkId, Node, Positions, Rates, RouterId, Topology,
 };
 
-/// How the routers along one dimension are connected.
+/// Connection of the routers along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connection {
     /// Each with the next; the ends are open.
@@ -33,16 +33,16 @@ pub enum Connection {
 pub struct Side {
     /// Parallel links between two routers, 1 or more.
     pub lanes: u32,
-    /// What each of them carries.
+    /// Rates of each of them.
     pub rates: Rates,
 }
 
 /// One dimension as its maker describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How its routers are connected.
+    /// Connection of its routers.
     pub connection: Connection,
-    /// How many routers it has, 1 or more.
+    /// Number of its routers, 1 or more.
     pub size: u32,
     /// Upwards (to the higher coordinate) and downwards; complete graphs use the first for both.
     pub sides: [Side; 2],
@@ -72,13 +72,13 @@ pub struct Dimension {
 pub struct Hop {
     /// The dimension it runs along.
     pub dimension: usize,
-    /// Whether it is one of the upward side; for complete graphs, whether it leads to a higher coordinate.
+    /// True if it is one of the upward side; for complete graphs, if it leads to a higher coordinate.
     pub up: bool,
-    /// Whether it closes a ring.
+    /// True if it closes a ring.
     pub wraps: bool,
-    /// Where it starts.
+    /// Router that it starts at.
     pub from: u32,
-    /// Where it ends.
+    /// Router that it ends at.
     pub to: u32,
 }
 

@@ -41,7 +41,7 @@ impl<'a> Walk<'a> {
             links.push(link);
         }
     }
-    /// What an idle network offers on the links so far.
+    /// Latency and bandwidth of the links so far on an idle network.
     pub fn idle(&self) -> Idle {
         self.idle
     }
@@ -69,7 +69,7 @@ pub struct Reach {
 
 /// See above. Routers go by their numbers.
 pub trait Grouped: Send + Sync {
-    /// How many groups.
+    /// Number of groups.
     fn groups(&self) -> u32;
     /// The group of a router.
     fn group_of(&self, router: u32) -> u32;

@@ -46,11 +46,11 @@ pub enum Node {
 /// One directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Where it starts.
+    /// Node that it starts at.
     pub from: Node,
-    /// Where it ends.
+    /// Node that it ends at.
     pub to: Node,
-    /// What it carries.
+    /// Bandwidth of the link.
     pub bandwidth: Bandwidth,
     /// From its start to its end, the router behind it included.
     pub latency: Duration,
@@ -78,28 +78,28 @@ pub struct Idle {
 /// (`[link]`, and for the links of hosts `[nic]`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDefaults {
-    /// Of links between routers.
+    /// Bandwidth of links between routers.
     pub bandwidth: Bandwidth,
-    /// Of links between routers: cable and the router behind it.
+    /// Latency of links between routers: cable and the router behind it.
     pub latency: Duration,
-    /// Of the links between host and router, each direction.
+    /// Bandwidth of the links between host and router, each direction.
     pub host_bandwidth: Bandwidth,
-    /// Of the links between host and router, each direction.
+    /// Latency of the links between host and router, each direction.
     pub host_latency: Duration,
 }
 
 impl LinkDefaults {
-    /// Of links between routers.
+    /// Rates of links between routers.
     pub fn between(&self) -> Rates {
         Rates { bandwidth: self.bandwidth, latency: self.latency }
     }
-    /// Of the links of hosts.
+    /// Rates of the links of hosts.
     pub fn host(&self) -> Rates {
         Rates { bandwidth: self.host_bandwidth, latency: self.host_latency }
     }
 }
 
-/// What a kind of link carries.
+/// Bandwidth and latency of a kind of link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// See [`Link::bandwidth`].
@@ -108,19 +108,19 @@ pub struct Rates {
     pub latency: Duration,
 }
 
-/// What tells the links of one class apart by where they are, coarser than by number.
+/// Positions that tell the links of one class apart, coarser than by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Positions {
-    /// What a position is: "x", "group", "router", …
+    /// Name of a position: "x", "group", "router", …
     pub of: String,
-    /// How many there are.
+    /// Number of positions.
     pub count: u32,
 }
 
 /// The first two link classes of every topology.
 pub const HOST_CLASSES: [&str; 2] = ["host up", "host down"];
 
-/// What the closed formulas of a topology say of it; tests count the graph and compare.
+/// Closed formulas of a topology; tests count the graph and compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Formula {
     /// Number of hosts.
@@ -147,11 +147,11 @@ impl Formula {
 
 /// Hosts, routers and links. Object-safe; numbering is dense and fixed.
 pub trait Topology: Send + Sync {
-    /// How many hosts.
+    /// Number of hosts.
     fn hosts(&self) -> u32;
-    /// How many routers.
+    /// Number of routers.
     fn routers(&self) -> u32;
-    /// How many directed links, those of the hosts included.
+    /// Number of directed links, those of the hosts included.
     fn links(&self) -> u32;
     /// One link.
     fn link(&self, id: LinkId) -> Link;
@@ -163,13 +163,13 @@ pub trait Topology: Send + Sync {
     fn hosts_of(&self, router: RouterId) -> Range<u32>;
     /// Writes the links that leave `router` towards other routers, in port order.
     fn ports(&self, router: RouterId, ports: &mut Vec<LinkId>);
-    /// What the formulas say.
+    /// Values of the formulas.
     fn formula(&self) -> Formula;
     /// The name of a router for people: coordinates, level and number, group and number.
     fn router_name(&self, router: RouterId) -> String;
     /// The routing that fits best where the platform names none.
     fn default_routing(&self) -> &'static str;
-    /// How many routers, from the first on, hang together closer than others (a slab of a grid, a group, a
+    /// Number of routers, from the first on, that hang together closer than others (a slab of a grid, a group, a
     /// subtree's routers with hosts): cuts keep them whole where they can.
     fn unit(&self) -> u32 {
         1
@@ -223,7 +223,7 @@ pub trait Topology: Send + Sync {
         })
     }
 
-    /// How many copies of one network it is, with a NIC of each host in each: routers and links of plane i are numbered
+    /// Number of copies of one network that it is, with a NIC of each host in each: routers and links of plane i are numbered
     /// behind those of the planes before it, in the same order. Routes, coordinates, levels and groups are those of the
     /// first plane; [`crate::Fabric`] takes routes to others.
     fn planes(&self) -> u32 {
@@ -238,7 +238,7 @@ pub trait Topology: Send + Sync {
         }
     }
 
-    /// How many NICs each host has.
+    /// Number of NICs of each host.
     fn nics(&self) -> u8 {
         1
     }

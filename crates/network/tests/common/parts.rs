@@ -17,7 +17,7 @@ struct Domain {
     log: Log,
 }
 
-/// How the model `name` may be cut.
+/// Cutting of the model `name`.
 pub fn cutting(name: &str) -> Cutting {
     let kind = name.split_once(' ').map_or(name, |(kind, _)| kind);
     MODELS.iter().find(|entry| entry.name == kind).unwrap().build.cut

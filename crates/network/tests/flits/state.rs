@@ -13,7 +13,7 @@ struct Flit {
     packet: usize,
     /// Within its packet: 0 is the head.
     number: u64,
-    /// Which channel of its route comes next.
+    /// Next channel of its route.
     hop: usize,
     /// Time at which its first byte is there.
     first: Time,
@@ -30,13 +30,13 @@ struct Sending {
     next_hop: usize,
     /// Time at which its head began to leave.
     begin: Time,
-    /// How many of its flits have crossed.
+    /// Number of its flits that have crossed.
     crossed: u64,
     /// Time at which the flit that is crossing will have done so; `None` while the next has not come.
     crosses: Option<Time>,
     /// Flits in the store, the one that is crossing with them: first and last byte there.
     store: VecDeque<(Time, Time)>,
-    /// How many of its flits have left.
+    /// Number of its flits that have left.
     left: u64,
     /// Time at which the flit that is leaving will have left; `None` while the next has not come.
     leaves: Option<Time>,

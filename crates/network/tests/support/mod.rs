@@ -1,4 +1,4 @@
-//! What the tests of topologies and routings share: arguments from TOML, random networks, distances.
+//! Shared by the tests of topologies and routings: arguments from TOML, random networks, distances.
 #![allow(dead_code, unused_imports, reason = "each test crate takes what it needs")]
 
 mod random;

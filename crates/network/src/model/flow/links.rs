@@ -329,7 +329,7 @@ impl Links {
         }
     }
 
-    /// How many links the fabric has.
+    /// Number of links of the fabric.
     pub fn fabric(&self) -> usize {
         self.carried.len()
     }

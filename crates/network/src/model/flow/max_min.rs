@@ -38,7 +38,7 @@ pub(super) struct MaxMin {
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     /// Links that a change has reached, with their levels, each once; with room for all links and one more.
     found: Vec<(u64, u32)>,
-    /// How many of them there are.
+    /// Number of them.
     count: usize,
     /// Streams on a link that others hold back, and that may be faster than its level.
     outside: Vec<Outside>,

@@ -73,7 +73,7 @@ use max_min::MaxMin;
 use queues::Queues;
 use streams::{Begin, NONE, Streams};
 
-/// How links are shared.
+/// Rule by which flows share links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// Max-min fair.
@@ -101,7 +101,7 @@ pub struct Flow {
     senders: u32,
     /// Messages at each NIC that have not left it; empty unless NICs are chosen by that.
     loads: Vec<u32>,
-    /// How many messages each host has sent over the fabric: the keys of their routes.
+    /// Number of messages that each host has sent over the fabric: the keys of their routes.
     sent: Vec<u32>,
     route: Vec<LinkId>,
 }
@@ -197,7 +197,7 @@ impl Flow {
         self.connections.open(ends, links, |number| if in_turn { sender } else { senders + number })
     }
 
-    /// How long `message`, of `connection`, takes alone.
+    /// Time that `message`, of `connection`, takes alone.
     fn idle(&self, connection: u32, message: &Message) -> IdleTime {
         let under = |links: Path| links.under(&self.alone.hosts.regimes[usize::from(message.regime)]);
         let links = self.connections.all[connection as usize].links;

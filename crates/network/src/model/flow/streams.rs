@@ -63,7 +63,7 @@ pub(super) struct Streams {
     sharing: Sharing,
 }
 
-/// How a flow begins.
+/// Beginning of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
     /// No other flow is on its links: it has their rate.

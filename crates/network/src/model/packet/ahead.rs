@@ -5,9 +5,9 @@ use engine::{Lane, Queue, Token, prefetch};
 
 use super::{NONE, NOTHING, Packet, Step, open};
 
-/// How many events ahead what they name is asked for,
+/// Number of events ahead for which the objects that they name are prefetched.
 const FAR: usize = 6;
-/// and what is found there.
+/// Number of events ahead for which what those objects refer to is prefetched.
 const NEAR: usize = 3;
 
 impl Packet {

@@ -9,7 +9,7 @@ use super::waits::Resource;
 use super::{Hop, NONE, NOTHING, Packet, Step, owner, token};
 use crate::topology::LinkId;
 
-/// What an output has found.
+/// The best request that an output has found so far.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
     /// The least is granted.
@@ -68,7 +68,7 @@ impl Packet {
         }
     }
 
-    /// What `requester` wants, the bytes of its packet, whether nothing at its own end is in the way,
+    /// Channel that `requester` wants, the bytes of its packet, whether nothing at its own end is in the way,
     /// and the request behind it.
     #[inline]
     fn look(&self, now: Time, requester: u32) -> (u32, u32, bool, u32) {
@@ -205,7 +205,7 @@ impl Packet {
         if waits { link } else { NOTHING }
     }
 
-    /// When the tail of `packet` leaves over `link`, if it comes quickly enough.
+    /// Time at which the tail of `packet` leaves over `link`, if it comes quickly enough.
     #[inline]
     fn end_of(&self, now: Time, link: u32, packet: u32) -> Time {
         let kind = self.kind(link);
@@ -267,7 +267,7 @@ impl Packet {
         }
     }
 
-    /// Who looks on is told of a grant.
+    /// Notes a grant for the observers.
     #[cold]
     fn note_grant(&mut self, (now, end): (Time, Time), wants: u32, requester: u32, packet: u32) {
         let state = self.packets.all[packet as usize];
@@ -277,7 +277,7 @@ impl Packet {
         }
     }
 
-    /// How long a NIC needs for `packet`.
+    /// Time that a NIC needs for `packet`.
     fn nic_time(&self, packet: &InTransit) -> Duration {
         let slot = self.messages.get(packet.message);
         let rate = self.alone.hosts.regimes[usize::from(slot.message.regime)].nic_rate;

@@ -1,4 +1,4 @@
-//! Where the network is cut: packets and credits that go to another part, and come from one.
+//! Border of a part of the network: packets and credits that go to another part, and come from one.
 //!
 //! A packet crosses when it is granted a link that ends elsewhere, and has its effect when it is through
 //! the pipeline there; a credit crosses when the packet that it is for is granted its next link, and has
@@ -21,14 +21,14 @@ use crate::topology::{LinkId, Topology};
 #[derive(Debug)]
 pub(super) struct Border {
     pub part: Part,
-    /// Of each link: the parts of its start and of its end. Empty where nothing is cut.
+    /// Parts of the start and of the end of each link. Empty where nothing is cut.
     parts: Vec<[u16; 2]>,
     pub crossings: Vec<Crossing>,
     pub lookahead: Duration,
     /// Packets that have arrived of messages of several packets, by sender's host and message. Empty where
     /// nothing is cut.
     arrived: Map<u64, u64>,
-    /// Who stamps the crossings of this part.
+    /// Owner that stamps the crossings of this part.
     owner: Owner,
 }
 
@@ -165,8 +165,8 @@ impl Packet {
         queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));
     }
 
-    /// How many packets of `message` have not arrived, one of which has just done so and left `here`
-    /// others in its slot: where the network is cut, packets of one message may come in several slots.
+    /// Number of packets of `message` that have not arrived, after one that has just done so and left `here` others in
+    /// its slot: where the network is cut, packets of one message may come in several slots.
     pub(super) fn missing_in_all(&mut self, message: u32, here: u64) -> u64 {
         let slot = self.messages.get(message);
         let packets = self.options.packets(slot.message.size);

@@ -28,7 +28,7 @@ struct Connection {
     paced: Time,
 }
 
-/// What is known of a packet.
+/// Congestion mark of a packet.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     is_marked: bool,

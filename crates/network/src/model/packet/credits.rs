@@ -109,13 +109,13 @@ impl Credits {
         first.into_iter().chain(later)
     }
 
-    /// What `lane` may send at `now`, whether that has been taken in or not.
+    /// Bytes that `lane` may send at `now`, whether their credits have been taken in or not.
     pub fn known(&self, now: Time, lane: &Lane) -> u32 {
         let come = self.on_their_way(lane).take_while(|(at, _)| *at <= now);
         lane.credit + come.map(|(_, bytes)| bytes).sum::<u32>()
     }
 
-    /// When `lane` will have `bytes`, if what is on its way is enough for that.
+    /// Time at which `lane` will have `bytes`, if the credits on their way are enough for that.
     pub fn enough_at(&self, bytes: u32, lane: &Lane) -> Option<Time> {
         let mut credit = lane.credit;
         let enough = self.on_their_way(lane).find(|(_, more)| {

@@ -11,9 +11,9 @@ use crate::routing::around::trip_of_attempt;
 use crate::routing::{Decision, Load, RoutingState};
 use crate::topology::LinkId;
 
-/// What routers know of outputs at an instant: bytes that wait for them here, and those for which the
-/// buffers behind have no room now, on the wire or not. Where buffers have no limit, instead of the latter
-/// what is left of the present transmission.
+/// Load of outputs as a router sees it at an instant: bytes that wait for them here, and those for which the
+/// buffers behind have no room now, on the wire or not. If buffers have no limit, the rest of the present transmission
+/// stands for the latter.
 struct Outputs<'a> {
     packet: &'a Packet,
     now: Time,
@@ -59,7 +59,7 @@ impl Outputs<'_> {
 }
 
 impl Packet {
-    /// Whether the first packet of `lane` may still change its way: if so it does at the end of the instant.
+    /// True if the first packet of `lane` may still change its route, which it does at the end of the instant.
     pub(super) fn waits_to_decide(&mut self, lane: u32) -> bool {
         let front = self.lanes[lane as usize].front;
         if self.way(front).order > 0 {

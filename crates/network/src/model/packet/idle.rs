@@ -18,7 +18,7 @@ impl Packet {
         Arrival { happening, injected, idle: self.alone_on_network(message), message: *message }
     }
 
-    /// How long `message` takes alone: without payload, and what its bytes add.
+    /// Time of `message` alone on the network: without payload, and what its bytes add.
     pub(super) fn alone_on_network(&self, message: &Message) -> IdleTime {
         let (from, to) = (message.from.host, message.to.host);
         if from == to {
@@ -46,7 +46,7 @@ impl Packet {
         IdleTime { latency, transfer: whole.saturating_sub(latency) }
     }
 
-    /// How long the packets of a message of `size` keep links of `bandwidth`, or the path of their process, busy.
+    /// Time for which the packets of a message of `size` keep links of `bandwidth`, or the path of their process, busy.
     fn time_to_put(&self, size: Bytes, bandwidth: Bandwidth, regime: &Regime) -> Duration {
         let host = regime.nic_rate.min(regime.process_rate);
         let (full, packets) = (self.options.payload, self.options.packets(size));

@@ -5,7 +5,7 @@ use engine::{Duration, Queue, Time};
 use super::{Packet, Step, owner, token};
 use crate::message::Message;
 
-/// When the copies that are there will be done: of each process, and of each host's memory.
+/// Times at which the copies under way will be done: of each process, and of each host's memory.
 #[derive(Debug)]
 pub(super) struct MemoryQueues {
     processes: Vec<Time>,

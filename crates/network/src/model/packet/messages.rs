@@ -12,9 +12,9 @@ use crate::message::{Arrival, Happening, Message};
 pub(super) struct Slot {
     pub message: Message,
     pub injected: Time,
-    /// When its NIC is ready for its first byte.
+    /// Time at which its NIC is ready for its first byte.
     pub prepared: Time,
-    /// What has not been sent.
+    /// Bytes that have not been sent.
     pub left: Bytes,
     /// The number of its next packet.
     pub number: u32,
@@ -36,15 +36,15 @@ pub(super) struct Slot {
     pub waits: Waits,
     /// Has one of its packets gone around a fault?
     pub rerouted: bool,
-    /// What its packets are.
+    /// Role of its packets.
     pub role: Role,
-    /// Of a transfer: the slot in which it stands where it has begun,
+    /// Slot of the transfer at the host where it began.
     pub origin: u32,
-    /// whether not all of it has been answered there,
+    /// True while not all of the transfer has been answered there.
     pub open: bool,
-    /// and which of its transactions have come, or have been answered; only where packets get lost.
+    /// Bits of the transactions of the transfer that have come, or have been answered; only where packets get lost.
     pub seen: Box<[u64]>,
-    /// What still needs the slot: what is to be told of it; of a transfer also packets on their way, and
+    /// Number of things that still need the slot: reports to come; for a transfer also packets on their way, and
     /// timeouts.
     pub holds: u32,
 }

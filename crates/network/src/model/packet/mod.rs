@@ -116,52 +116,52 @@ const NONE: u32 = u32::MAX;
 pub struct Packet {
     alone: Alone,
     options: PacketOptions,
-    /// How many virtual channels each link has.
+    /// Number of virtual channels of each link.
     channels: u32,
     kinds: Vec<Kind>,
     ports: Vec<Port>,
-    /// Of each link its virtual channels.
+    /// Virtual channels, link by link.
     lanes: Vec<Channel>,
     chooser: Chooser,
-    /// Of each NIC the processes of its host; behind all of those, where NICs send by themselves, the NICs.
+    /// Processes of the host of each NIC, NIC by NIC; behind them, where NICs send by themselves, the NICs.
     senders: Senders,
     sender_count: u32,
     /// Connections of the processes, if these share their NICs.
     connections: Option<Box<Connections>>,
     /// Windows and marks, where congestion is controlled.
     congestion: Option<Box<Congestion>>,
-    /// Of all NICs.
+    /// Number of processes at all NICs.
     processes: u32,
-    /// When each NIC has prepared what it has been given so far; only where that takes time.
+    /// Time at which each NIC has prepared what it has been given so far; only where that takes time.
     prepared: Vec<Time>,
     /// Payload that has not left each NIC \[bytes\]; only where it is asked for.
     waiting: Vec<u64>,
-    /// When the path from a NIC to a process has taken in what has come so far; only where it has a rate.
+    /// Time at which the path from a NIC to a process has taken in what has come so far; only where it has a rate.
     taken: Vec<Time>,
     memory: MemoryQueues,
     credits: Credits,
     paths: Paths,
     packets: Packets,
     messages: Messages,
-    /// Where something answers packets.
+    /// Transfers, where something answers packets.
     transfers: Option<Box<Transfers>>,
-    /// Do packets get lost?
+    /// True if packets get lost.
     is_lossy: bool,
-    /// Do buffers have a limit?
+    /// True if buffers have a limit.
     is_finite: bool,
-    /// Does somebody want to know of every hop?
+    /// True if somebody observes every hop.
     is_watched: bool,
-    /// Where links and routers may fail.
+    /// Faults, where links and routers may fail.
     faults: Option<Box<Faults>>,
     /// Messages that each host has sent over the network.
     sent: Vec<u32>,
     /// Outputs that have something to decide at the end of this instant.
     marked: Vec<u32>,
-    /// Does each packet find its own way?
+    /// True if each packet finds its own route.
     route_each: bool,
-    /// At how many routers from its first on a packet may change it.
+    /// Number of routers, from its first on, at which a packet may change its route.
     decisions: u32,
-    /// What each packet has decided; empty where none does.
+    /// Course that each packet has decided on; empty where none does.
     courses: Vec<u32>,
     /// Channels whose first packets decide at the end of this instant.
     deciding: Vec<u32>,
@@ -169,7 +169,7 @@ pub struct Packet {
     hops: Option<Vec<Hop>>,
     recorder: Option<Box<Recorder>>,
     border: Border,
-    /// Waits of the message that was told of last.
+    /// Waits of the message that was reported last.
     told: Waits,
     /// Working memory: a route and its virtual channels.
     links: Vec<LinkId>,
@@ -197,7 +197,7 @@ impl Packet {
         Packet::with_transport(fabric, hosts, options, None, part)
     }
 
-    /// The same, where messages travel by `transport`.
+    /// Like [`Packet::of_part`], with messages that travel by `transport`.
     pub fn with_transport(
         fabric: Arc<Fabric>,
         hosts: Arc<HostParameters>,
@@ -327,7 +327,7 @@ impl Packet {
         }
     }
 
-    /// What fails or returns by `now` has done so before all else that happens then.
+    /// Applies all failures and returns that are due by `now`, before all else that happens then.
     #[inline]
     fn keep_up(&mut self, now: Time, queue: &mut Queue) {
         if self.faults.as_ref().is_some_and(|faults| faults.is_due(now)) {

@@ -1,5 +1,5 @@
-//! What NICs send by themselves: responses, and what is sent again. Each NIC has a queue of packets, which
-//! takes turns with its host's processes. What answers a request leaves by the NIC that the request has come by.
+//! Packets that NICs send by themselves: responses, and packets that are sent again. Each NIC has a queue of packets,
+//! which takes turns with its host's processes. A response leaves by the NIC that the request has come by.
 
 use engine::Time;
 

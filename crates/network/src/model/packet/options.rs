@@ -1,4 +1,4 @@
-//! What routers and packets are like.
+//! Options of routers and packets.
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
 use engine::{Bandwidth, Bytes, Duration};
@@ -7,7 +7,7 @@ use super::transport;
 use crate::HostParameters;
 use crate::topology::{LinkId, Topology};
 
-/// How an output chooses among requests.
+/// Order in which an output grants requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arbitration {
     /// The input channels take turns.
@@ -16,29 +16,29 @@ pub enum Arbitration {
     Age,
 }
 
-/// When a packet may go on.
+/// Time at which a packet may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switching {
-    /// When its head is there, and the next buffer has room for all of it.
+    /// As soon as its head is there, and the next buffer has room for all of it.
     VirtualCutThrough,
-    /// When all of it is there.
+    /// As soon as all of it is there.
     StoreAndForward,
 }
 
-/// What routers and packets are like.
+/// Options of routers and packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketOptions {
     /// The most payload of a packet.
     pub payload: Bytes,
-    /// What each packet carries besides.
+    /// Header of each packet.
     pub header: Bytes,
     /// Packets are whole numbers of these.
     pub flit: Bytes,
-    /// Of each virtual channel at a router's input; `None` is without limit.
+    /// Buffer of each virtual channel at a router's input; `None` is without limit.
     pub buffer: Option<Bytes>,
-    /// When a packet may go on.
+    /// Time at which a packet may go on.
     pub switching: Switching,
-    /// How outputs choose.
+    /// Order in which outputs grant requests.
     pub arbitration: Arbitration,
     /// From a head's arrival at a router until it can leave it, when nothing is in its way.
     pub pipeline: Duration,
@@ -56,7 +56,7 @@ const fn size(name: &'static str, default: &'static str, summary: &'static str) 
 const STAGES: [&str; 5] =
     ["routing_computation", "vc_allocation", "switch_allocation", "switch_transfer", "switch_latency"];
 
-/// Of `[network.packet]`.
+/// Parameters of `[network.packet]`.
 pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "flow_control",
     kind: Kind::Choice(&["credits", "none"]),
@@ -64,7 +64,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     summary: "credits: nothing is sent without room for it; none: buffers without limit",
 }];
 
-/// Of `[router]`.
+/// Parameters of `[router]`.
 pub const ROUTER: &[Parameter] = &[
     stage("routing_computation"),
     stage("vc_allocation"),
@@ -119,7 +119,7 @@ fn check_pipeline(pipeline: Duration, topology: &dyn Topology) -> Result<(), Bui
     }
 }
 
-/// What the link with the longest loop carries until its first credit is back.
+/// Bytes that the link with the longest loop carries until its first credit is back.
 fn round_trip(topology: &dyn Topology) -> Bytes {
     let carried = |id| {
         let link = topology.link(LinkId(id));
@@ -133,8 +133,8 @@ fn round_trip(topology: &dyn Topology) -> Bytes {
 }
 
 impl PacketOptions {
-    /// Of the arguments of `[network.packet]` and `[router]`, and what `[link]` says of packets: where it
-    /// is silent, 2 KiB of payload and no header.
+    /// Reads the arguments of `[network.packet]` and `[router]`, and what `[link]` says of packets: 2 KiB of payload
+    /// and no header by default.
     pub fn read(
         arguments: &Arguments,
         hosts: &HostParameters,
@@ -199,7 +199,7 @@ impl PacketOptions {
         self.wire(self.payload)
     }
 
-    /// How many packets a message of `size` is cut into: one for a message without content.
+    /// Number of packets of a message of `size`: one for a message without content.
     pub(super) fn packets(&self, size: Bytes) -> u64 {
         size.0.div_ceil(self.payload.0).max(1)
     }
@@ -209,7 +209,7 @@ impl PacketOptions {
         Bytes((size.0 - number * self.payload.0).min(self.payload.0))
     }
 
-    /// What a channel can hold at first \[bytes\].
+    /// Credit of a channel at first \[bytes\].
     pub(super) fn credit(&self) -> u32 {
         self.buffer.map_or(u32::MAX, |buffer| buffer.0 as u32)
     }

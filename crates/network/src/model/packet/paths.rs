@@ -50,12 +50,12 @@ impl Paths {
         self.all[place as usize] = lane;
     }
 
-    /// How many channels the path of `place` has.
+    /// Number of channels of the path of `place`.
     pub fn length(&self, place: u32) -> u32 {
         self.all[(place - 1 - self.taken(place)) as usize] & !MARK
     }
 
-    /// How many channels of its path stand before `place`.
+    /// Number of channels of its path that stand before `place`.
     pub fn taken(&self, place: u32) -> u32 {
         let before = self.all[..place as usize].iter().rposition(|lane| lane & MARK != 0);
         place - 1 - before.expect("every path has a mark") as u32

@@ -7,26 +7,26 @@ use super::waits::Resource;
 use super::{NONE, Packet};
 use crate::topology::{LinkId, Node, Topology};
 
-/// What links of one kind have in common.
+/// Properties that links of one kind have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     pub bandwidth: Bandwidth,
     /// The cable alone.
     pub cable: Duration,
-    /// Of the router at the end; zero at a host.
+    /// Pipeline of the router at the end; zero at a host.
     pub pipeline: Duration,
-    /// Of one byte, where that is a whole number.
+    /// Transfer time of one byte \[ps\], if that is a whole number.
     per_byte: Option<u64>,
-    /// Does it lead to a host?
+    /// True if it leads to a host.
     pub down: bool,
-    /// Does it come from a host?
+    /// True if it comes from a host.
     pub up: bool,
     /// Resource that it belongs to.
     pub resource: Resource,
 }
 
 impl Kind {
-    /// How long a packet of `bytes` is on the wire.
+    /// Time that a packet of `bytes` is on the wire.
     pub fn transfer(&self, bytes: u32) -> Duration {
         match self.per_byte {
             Some(per_byte) => Duration(per_byte * u64::from(bytes)),
@@ -47,28 +47,28 @@ impl Kind {
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(super) struct Port {
-    /// When the transmission of its start ends.
+    /// End of the transmission at its start.
     pub idle_at: Time,
-    /// When its start will look again; [`Time::NEVER`] if nothing is scheduled.
+    /// Time at which its start will look again; [`Time::NEVER`] if nothing is scheduled.
     pub looks_at: Time,
-    /// When the crossbar's line of its end is idle.
+    /// Time at which the crossbar's line of its end is idle.
     pub line_idle_at: Time,
     /// The first of the requests for it, a list linked through [`Lane::next`].
     pub requests: u32,
-    /// Who was granted last.
+    /// Requester that was granted last.
     pub granted: u32,
     pub kind: u16,
-    /// Is its start listed for this instant?
+    /// True if its start is listed for this instant.
     pub marked: bool,
-    /// Will its end be told when its line is idle?
+    /// True if its end will be told when its line is idle.
     pub line_told: bool,
     /// The channels, a bit each, for which a request waits until somebody sends credits.
     pub starving: u32,
-    /// What it has carried: packets,
+    /// Packets that it has carried.
     pub packets: u64,
-    /// bytes on the wire,
+    /// Bytes that it has carried on the wire.
     pub bytes: u64,
-    /// and for how long.
+    /// Time that it has been busy.
     pub busy: Duration,
 }
 
@@ -76,20 +76,20 @@ pub(super) struct Port {
 #[derive(Debug, Clone)]
 #[repr(C, align(16))]
 pub(super) struct Lane {
-    /// The packets at its end, first
+    /// First packet at its end.
     pub front: u32,
-    /// and last.
+    /// Last packet at its end.
     pub back: u32,
     /// The next request for the link that the first of them asks for; [`SILENT`] while it does not ask.
     pub next: u32,
     /// At its start: the last of the credits that come later than the first, a ring in
-    /// [`super::credits::Credits`];
+    /// [`super::credits::Credits`].
     pub latest: u32,
-    /// bytes that may be sent,
+    /// At its start: bytes that may be sent.
     pub credit: u32,
-    /// those that come back first, none if zero,
+    /// At its start: bytes of the credit that comes back first, none if zero.
     pub coming: u32,
-    /// and when they do.
+    /// At its start: time at which that credit comes back.
     pub comes_at: Time,
     /// At its end: end of the transmission of the packet that left last.
     pub left_at: Time,
@@ -124,7 +124,7 @@ impl Lane {
         }
     }
 
-    /// Does its first packet ask for a channel?
+    /// True if its first packet asks for a channel.
     pub fn asks(&self) -> bool {
         self.next != SILENT
     }
@@ -201,7 +201,7 @@ impl Packet {
         format!("{} -> {} (channel {})", name(link.from), name(link.to), lane % self.channels)
     }
 
-    /// What the link is like.
+    /// Kind of `link`.
     #[inline]
     pub(super) fn kind(&self, link: u32) -> &Kind {
         &self.kinds[usize::from(self.ports[link as usize].kind)]

@@ -23,16 +23,16 @@ use engine::{Duration, Queue, Time};
 use super::transfer::Role;
 use super::{Packet, Step, owner, token};
 
-/// What is done about lost packets.
+/// Treatment of lost packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reliability {
     /// The probability that a packet is lost on a link \[2⁻³²\]; 0 is never, and nothing is sent twice.
     pub loss: u32,
     /// From when a request has left until it is sent again, the first time; above 0.
     pub timeout: Duration,
-    /// How often the timeout doubles.
+    /// Number of times that the timeout doubles.
     pub doublings: u32,
-    /// Of the streams that say which packets get lost.
+    /// Seed of the streams that say which packets get lost.
     pub seed: u64,
 }
 
@@ -45,7 +45,7 @@ impl Reliability {
     pub const LOSSLESS: Reliability =
         Reliability { loss: 0, timeout: Duration::from_ns(100_000), doublings: MOST_DOUBLINGS, seed: 0 };
 
-    /// Of the arguments of `[transport]`, and the run's seed.
+    /// Reads the arguments of `[transport]`, and the run's seed.
     pub(super) fn read(arguments: &Arguments) -> Result<Reliability, BuildError> {
         let timeout = arguments.time("timeout").unwrap_or(Reliability::LOSSLESS.timeout);
         if timeout == Duration::ZERO {
@@ -60,12 +60,12 @@ impl Reliability {
         })
     }
 
-    /// Do packets get lost?
+    /// True if packets get lost.
     pub fn is_lossy(&self) -> bool {
         self.loss > 0
     }
 
-    /// How long to wait for an answer to what has been sent again `resent` times.
+    /// Time to wait for an answer to a packet that has been sent again `resent` times.
     fn timeout_of(&self, resent: u32) -> Duration {
         self.timeout * (1 << resent.min(self.doublings))
     }

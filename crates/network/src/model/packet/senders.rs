@@ -1,5 +1,5 @@
-//! Who sends: processes at NICs, and NICs by themselves. Their numbers follow from their hosts', so that turns
-//! do not depend on who came first; most hosts of a large platform may have none that does.
+//! Senders: processes at NICs, and NICs by themselves. Their numbers follow from their hosts', so that turns
+//! do not depend on who came first; most hosts of a large platform may have none that sends.
 
 use std::ops::{Index, IndexMut};
 
@@ -11,9 +11,9 @@ use super::waits::Resource;
 /// A process that sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sender {
-    /// Its messages, first
+    /// First of its messages.
     pub front: u32,
-    /// and last.
+    /// Last of its messages.
     pub back: u32,
     /// The channel that its next packet asks for; `NONE` while that is not ready.
     pub wants: u32,
@@ -21,7 +21,7 @@ pub(super) struct Sender {
     pub size: u32,
     /// The next request for the same link.
     pub next: u32,
-    /// When its path has moved all packets so far to the NIC.
+    /// Time at which its path has moved all packets so far to the NIC.
     pub filled_at: Time,
     /// End of the transmission of its last packet.
     pub left_at: Time,
@@ -67,7 +67,7 @@ impl Senders {
 
 impl Index<u32> for Senders {
     type Output = Sender;
-    /// Of one that has sent before.
+    /// A sender that has sent before.
     #[inline]
     fn index(&self, number: u32) -> &Sender {
         &self.pages[(number >> PAGE_BITS) as usize][number as usize % PAGE]

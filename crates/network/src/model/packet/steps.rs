@@ -1,8 +1,8 @@
-//! What events of the packet model say.
+//! Events of the packet model.
 
 use engine::{Lane, Token};
 
-/// What an event of this model says.
+/// Event of this model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// A packet may ask for its next link: the packet, the channel that it has come by.
@@ -45,7 +45,7 @@ pub(super) fn token(step: Step, first: u32, second: u32) -> Token {
     Token::new(Lane::Network, payload)
 }
 
-/// What [`token`] was made of.
+/// The step and the indices that [`token`] was made of.
 pub(super) fn open(token: Token) -> (Step, u32, u32) {
     let payload = token.payload();
     let step = STEPS[(payload & ((1 << STEP_BITS) - 1)) as usize];

@@ -18,7 +18,7 @@ use crate::Endpoint;
 use crate::message::NicPair;
 use crate::message::{Arrival, Happening, Losses, Message};
 
-/// What a transfer is for.
+/// Operation of remote memory access that a transfer performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Brings a message to its destination.
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Done,
 }
 
-/// What the packets of a slot are.
+/// Role of the packets of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A message's, and nothing answers them.
@@ -57,7 +57,7 @@ impl Role {
         }
     }
 
-    /// What [`Role::word`] was asked of.
+    /// The role of which `word` is the [`Role::word`].
     pub fn of_word(word: u64) -> Role {
         let kind = KINDS[(word & 3) as usize];
         match word >> 2 {
@@ -68,7 +68,7 @@ impl Role {
         }
     }
 
-    /// Do its packets go from the message's destination to its source?
+    /// True if its packets go from the message's destination to its source.
     fn is_backwards(self) -> bool {
         let begins_there = |kind| matches!(kind, Kind::Get | Kind::Done);
         match self {
@@ -78,14 +78,14 @@ impl Role {
         }
     }
 
-    /// Do its packets carry the message's data?
+    /// True if its packets carry the message's data.
     fn carries_data(self) -> bool {
         matches!(self, Role::Plain | Role::Request(Kind::Put) | Role::Response(Kind::Get))
     }
 }
 
 impl Slot {
-    /// Where its packets start, and where they go.
+    /// Processes at which its packets start, and to which they go.
     pub fn ends(&self) -> (Endpoint, Endpoint) {
         let Message { from, to, .. } = self.message;
         if self.role.is_backwards() { (to, from) } else { (from, to) }
@@ -97,7 +97,7 @@ impl Slot {
         if self.role.is_backwards() { nics.reversed() } else { nics }
     }
 
-    /// What its packets carry of `payload`.
+    /// Bytes of `payload` that its packets carry.
     pub fn carried(&self, payload: Bytes) -> Bytes {
         if self.role.carries_data() { payload } else { Bytes(0) }
     }
@@ -110,13 +110,13 @@ pub(super) type Key = (u64, u32);
 #[derive(Debug)]
 pub(super) struct Transfers {
     pub transport: Transport,
-    /// How many have begun, of each pair of hosts.
+    /// Number of transfers that have begun, of each pair of hosts.
     begun: Map<u64, u32>,
-    /// Where those stand that are being received.
+    /// Slots of the transfers that are being received.
     receiving: Map<Key, u32>,
     /// Those that have been; only where packets get lost.
     pub finished: Map<u64, Finished>,
-    /// How often those transactions have been sent again that are not answered, by slot and number.
+    /// Number of times that each unanswered transaction has been sent again, by slot and number.
     pub resent: Map<(u32, u32), u32>,
     pub losses: Losses,
 }
@@ -187,7 +187,7 @@ impl Packet {
         self.enqueue(now, index, queue);
     }
 
-    /// How many transactions make a transfer.
+    /// Number of transactions of a transfer.
     fn transactions(&self, kind: Kind, size: Bytes) -> u64 {
         match kind {
             Kind::Put | Kind::Get => self.options.packets(size),
@@ -313,7 +313,7 @@ impl Packet {
         self.release(index);
     }
 
-    /// What `come` brings of the transfer at `index`: when all of it is taken in, if it is the last.
+    /// Takes in what `come` brings of the transfer at `index`: the time at which all of it is taken in, if it is the last.
     fn take_in_one(&mut self, now: Time, index: u32, come: &mut Come, has_payload: bool) -> Option<Time> {
         if self.is_known(index, come.number) {
             return None;

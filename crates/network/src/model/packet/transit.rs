@@ -12,12 +12,12 @@ use crate::message::{Arrival, Message};
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct InTransit {
-    /// When its tail is at the end of its present link.
+    /// Time at which its tail is at the end of its present link.
     pub tail: Time,
     pub message: u32,
-    /// Where its next channel stands among the paths,
+    /// Place of its next channel among the paths.
     pub path: u32,
-    /// and which it is.
+    /// Next channel of its path.
     pub wants: u32,
     /// Bytes on the wire.
     pub size: u32,
@@ -55,7 +55,7 @@ impl Packets {
         self.free.push(index);
     }
 
-    /// How many there are.
+    /// Number of them.
     pub fn count(&self) -> usize {
         self.all.len() - self.free.len()
     }

@@ -21,7 +21,7 @@ type Point = [f64; 2];
 struct Line {
     from: Point,
     to: Point,
-    /// Where a curve leans towards; `None` is straight.
+    /// Point that a curve leans towards; `None` is straight.
     control: Option<Point>,
     /// The least of the classes of its links.
     class: u16,
@@ -37,7 +37,7 @@ impl Line {
     }
 }
 
-/// Where everything is.
+/// Positions of everything in the picture.
 #[derive(Debug, Default)]
 struct Layout {
     routers: Vec<(RouterId, Point)>,
@@ -45,7 +45,7 @@ struct Layout {
     lines: Vec<Line>,
     /// Distance between neighbouring routers, which gives their size.
     spacing: f64,
-    /// What the picture does not show, in sentences.
+    /// Sentences on what the picture does not show.
     left_out: Vec<String>,
 }
 

@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Result<Description, BuildError> {
     Ok(description)
 }
 
-/// What stands behind the two names of a line.
+/// Reads what stands behind the two names of a line.
 fn cable(ends: [u32; 2], both: bool, words: &[&str], place: String) -> Result<Cable, BuildError> {
     let mut cable = Cable { ends, bandwidth: None, latency: None, lanes: 1, both, place };
     let mut words = words.iter().copied();

@@ -53,7 +53,7 @@ pub const ENTRY: Entry<Build> = Entry {
     build,
 };
 
-/// What a file says, in either format.
+/// Contents of a file, in either format.
 #[derive(Debug, Default)]
 struct Description {
     /// Name, and whether it is a host.
@@ -69,9 +69,9 @@ struct Cable {
     bandwidth: Option<Bandwidth>,
     latency: Option<Duration>,
     lanes: u32,
-    /// Whether it carries in both directions.
+    /// True if it carries in both directions.
     both: bool,
-    /// Where the file says so: "line 7".
+    /// Place in the file that says so: "line 7".
     place: String,
 }
 

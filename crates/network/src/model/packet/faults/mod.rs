@@ -33,10 +33,10 @@ use crate::faults::{Change, Timeline};
 use crate::routing::escape::Escape;
 use crate::topology::{LinkId, Node, RouterId};
 
-/// What a router takes a link for that is known to be down: more than any queue.
+/// Load of a link that is known to be down: more than any queue.
 pub(super) const FULL: u64 = 1 << 40;
 
-/// How a packet goes.
+/// Way of a packet around faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Way {
     /// The number of the routing's draw that it follows.
@@ -45,7 +45,7 @@ pub(super) struct Way {
     pub order: u32,
 }
 
-/// What waits for a way.
+/// Message or packet that waits for a way.
 #[derive(Debug, Clone, Copy)]
 enum Waiting {
     /// A message of a process.
@@ -67,13 +67,13 @@ impl Waiting {
 pub(super) struct Faults {
     physical: Timeline,
     pub known: Escape,
-    /// When the next of either changes.
+    /// Time of the next change of either.
     next: Time,
-    /// When the queue will tell; [`Time::NEVER`] if nothing is scheduled.
+    /// Time at which the queue will tell; [`Time::NEVER`] if nothing is scheduled.
     told_at: Time,
     /// The longest time until the queue tells.
     patience: Duration,
-    /// Of each packet.
+    /// Way of each packet.
     pub ways: Vec<Way>,
     /// Since when, and whether there is hope.
     waiting: Vec<(Time, Waiting, bool)>,
@@ -229,7 +229,7 @@ impl Packet {
         self.give_up(now, packet, lane, queue);
     }
 
-    /// When the room of a packet is free that is dropped at the end of `lane`: it takes as long as to send
+    /// Time at which the room of a packet is free that is dropped at the end of `lane`: it takes as long as to send
     /// it, and all of it must have come.
     fn free_at(&self, now: Time, lane: u32, size: u32, tail: Time) -> Time {
         (now + self.kind(self.link_of(lane)).transfer(size)).max(tail)

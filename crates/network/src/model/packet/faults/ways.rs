@@ -80,7 +80,7 @@ impl Packet {
         faults.ways[packet as usize] = way;
     }
 
-    /// How packet `number` of `message` goes, see [`crate::routing::around`]. One without any way goes as if
+    /// Way of packet `number` of `message`, see [`crate::routing::around`]. A packet without any way goes as if
     /// nothing had failed, until it is dropped.
     fn draw(&mut self, message: u32, number: u32) -> Way {
         let attempts = if self.alone.fabric.routing.is_adaptive() { 0..=TRIES } else { 0..=0 };
@@ -99,7 +99,7 @@ impl Packet {
         Way::default()
     }
 
-    /// Where a packet goes on its `way`: its place among the paths.
+    /// Place among the paths of the path of a packet on its `way`.
     pub(in super::super) fn find_way(&mut self, message: u32, number: u32, course: u32, way: Way) -> u32 {
         if way.order > 0 {
             let slot = self.messages.get(message);
@@ -142,7 +142,7 @@ impl Packet {
         }
     }
 
-    /// Whether packet `number` of `message`, which is due to be sent again, waits for a way.
+    /// True if packet `number` of `message`, which is due to be sent again, waits for a way.
     pub(in super::super) fn waits_for_way(&mut self, now: Time, message: u32, number: u32) -> bool {
         let waits = !self.has_way(message);
         if waits {
@@ -151,7 +151,7 @@ impl Packet {
         waits
     }
 
-    /// Whether no way leads to where the response in the slot `message` goes: it is dropped then.
+    /// Drops the response in the slot `message` if no way leads to its host; says so.
     pub(in super::super) fn drops_response(&mut self, message: u32) -> bool {
         if self.has_way(message) {
             return false;
@@ -178,7 +178,7 @@ impl Packet {
         faults.waiting.push((since, waiting, hope));
     }
 
-    /// Whether packets of `message` find a way to their host, and answers one back: around, or by routes that
+    /// True if packets of `message` find a way to their host, and answers one back: around, or by routes that
     /// are always the same.
     fn has_way(&mut self, message: u32) -> bool {
         let (from, to) = self.messages.get(message).ends();
@@ -197,7 +197,7 @@ impl Packet {
         })
     }
 
-    /// What cannot be reached by whom, where something waits for that.
+    /// Pairs of hosts that cannot reach each other, where something waits for that.
     pub(in super::super) fn waits_in_vain(&self) -> Vec<CutOff> {
         let waiting = self.faults.iter().flat_map(|faults| &faults.waiting);
         let cut_off = waiting.map(|(since, waiting, _)| {
@@ -218,12 +218,12 @@ impl Packet {
         self.faults.as_ref().is_none_or(|faults| faults.known.is_open(links))
     }
 
-    /// How `packet` goes.
+    /// Way of `packet`.
     pub(in super::super) fn way(&self, packet: u32) -> Way {
         self.faults.as_ref().map_or(Way::default(), |faults| faults.ways[packet as usize])
     }
 
-    /// What waits for a way that there is now goes it.
+    /// Sends everything that waited for a way and now has one.
     pub(super) fn try_again(&mut self, now: Time, queue: &mut Queue) {
         for (since, waiting, _) in std::mem::take(&mut self.fault().waiting) {
             if !self.has_way(waiting.message()) {

@@ -92,9 +92,9 @@ pub(super) struct Input {
     until: Time,
     /// Up to when that is noted.
     since: Time,
-    /// When the packet that is being sent will have left,
+    /// Time at which the packet that is being sent will have left.
     leaves_at: Time,
-    /// and its bytes; 0 if there is none.
+    /// Bytes of that packet; 0 if there is none.
     leaving: u32,
     /// Packets that stayed too long.
     pub slow: u32,

@@ -1,4 +1,4 @@
-//! What this model notes for statistics over time, if somebody wants them (see [`crate::statistics`]).
+//! Recorder of statistics over time (see [`crate::statistics`]), if they are asked for.
 //!
 //! Each virtual channel has a record of its own for the present period; what is in it is added to the
 //! tables when a later period has begun, so that a packet touches two records and no tables.
@@ -16,7 +16,7 @@ use crate::topology::{LinkId, Node, Topology};
 use crate::{Arrival, Happening, Message, Part};
 use ends::{Input, Output};
 
-/// What is noted, and what must be known for that.
+/// Records of everything that is observed, and the state that they need.
 #[derive(Debug)]
 pub(super) struct Recorder {
     tables: Tables,
@@ -26,22 +26,22 @@ pub(super) struct Recorder {
     latency: Periods<Vec<Latencies>>,
     slow: SlowPackets,
     channels: u32,
-    /// Of each virtual channel.
+    /// Start of each virtual channel.
     outputs: Vec<Output>,
     inputs: Vec<Input>,
-    /// Of each link: the virtual channel for lack of whose credit it is stalled, or none.
+    /// Virtual channel for lack of whose credit each link is stalled, or none.
     stalled: Vec<u32>,
-    /// Of each link.
+    /// Latest transmission of each link.
     latest: Vec<Transmission>,
-    /// When each process asked for its host's link.
+    /// Time at which each process asked for its host's link.
     asked: Vec<Time>,
     packets: Vec<Waiting>,
 }
 
-/// What is known of a packet.
+/// Wait of a packet, and its payload.
 #[derive(Debug, Default, Clone, Copy)]
 struct Waiting {
-    /// When it could ask for its next link.
+    /// Time from which it could ask for its next link.
     ready: Time,
     /// \[bytes\]
     payload: u32,
@@ -63,13 +63,13 @@ struct Tables {
     classes: Traffic,
     regions: Traffic,
     by_place: Option<Traffic>,
-    /// Of each link.
+    /// Groups of each link.
     groups: Vec<Groups>,
-    /// How far the places of a link's virtual channels are from each other.
+    /// Distance of the places of a link's virtual channels from each other.
     stride: u32,
 }
 
-/// Where a link's first virtual channel counts: its class, its region, what it sends, what is held at its end.
+/// Groups in which a link's first virtual channel counts: its class, its region, what it sends, what is held at its end.
 #[derive(Debug, Clone, Copy)]
 struct Groups {
     class: u32,
@@ -160,7 +160,7 @@ impl Recorder {
         }
     }
 
-    /// What is known of packet `index`.
+    /// Record of packet `index`.
     fn packet(&mut self, index: u32) -> &mut Waiting {
         if index as usize >= self.packets.len() {
             self.packets.resize(index as usize + 1, Waiting::default());
@@ -168,7 +168,7 @@ impl Recorder {
         &mut self.packets[index as usize]
     }
 
-    /// What was kept, up to `now`.
+    /// Gives the statistics up to `now`.
     pub fn finish(mut self, now: Time) -> Statistics {
         let Recorder { places, rows, channels, .. } = self;
         self.tables.advance(now);
@@ -230,7 +230,7 @@ impl Tables {
     }
 }
 
-/// Where each link counts, and the places of this part: a link counts if one of its ends is here.
+/// Groups of each link, and the places of this part: a link counts if one of its ends is here.
 fn groups(
     (places, regions): (Option<Places>, &Regions),
     topology: &dyn Topology,

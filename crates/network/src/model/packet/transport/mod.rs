@@ -1,4 +1,4 @@
-//! How messages travel in packets: one after the other, or as transactions that are answered.
+//! Transports of messages in packets: one after the other, or as transactions that are answered.
 //!
 //! A message is delivered with its last data packet. One that is put is sent when its last response is
 //! back. Of one that is to be got, its source tells its destination by a PUT without data, which the
@@ -26,7 +26,7 @@ use super::reliability::Reliability;
 use crate::congestion::{CONGESTION_CONTROLS, Control};
 use crate::{HostParameters, NicOrder};
 
-/// How messages travel in packets.
+/// Transport of messages in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transport {
     /// Longer messages are got,
@@ -37,9 +37,9 @@ pub struct Transport {
     pub put_response: Bytes,
     /// The request of a GET on the wire.
     pub get_request: Bytes,
-    /// What the answer to a GET carries besides its payload.
+    /// Header of the answer to a GET.
     pub get_header: Bytes,
-    /// What is done about lost packets.
+    /// Treatment of lost packets.
     pub reliability: Reliability,
 }
 
@@ -50,7 +50,7 @@ const fn size(name: &'static str, default: &'static str, summary: &'static str) 
 /// Payload and bytes on the wire of a full data packet.
 pub type FullPacket = (Bytes, Bytes);
 
-/// How a transport is made.
+/// Constructor of a transport.
 #[derive(Clone, Copy)]
 pub struct Build {
     /// Size of a full data packet, where the transport says that and not `[link]`.
@@ -67,7 +67,7 @@ pub const TRANSPORTS: &[Entry<Build>] = &[packets::PLAIN, packets::RELIABLE, fma
 const NAMES: [&str; TRANSPORTS.len()] = names(TRANSPORTS);
 const CONTROLS: [&str; CONGESTION_CONTROLS.len()] = names(CONGESTION_CONTROLS);
 
-/// Of `[transport]`, whichever is chosen.
+/// Parameters of `[transport]`, whichever is chosen.
 const SHARED: &[Parameter] = &[
     Parameter {
         name: "protocol",
@@ -135,7 +135,7 @@ pub(super) fn longest_response(arguments: &Arguments, options: &PacketOptions) -
     Ok(options.flits((entry(arguments)?.build.answer)(arguments)))
 }
 
-/// What makes the controllers of connections, and the queue above which routers mark, if congestion is controlled.
+/// Maker of the controllers of connections, and the queue above which routers mark, if congestion is controlled.
 pub(super) fn congestion(
     arguments: &Arguments,
     options: &PacketOptions,
@@ -164,7 +164,7 @@ fn of(arguments: &Arguments, name: &str, default: u64) -> Bytes {
 }
 
 impl Transport {
-    /// Of the arguments of `[transport]`; `None` if nothing answers packets. `answers` says that something must, be it for
+    /// Reads the arguments of `[transport]`; `None` if nothing answers packets. `answers` says that something must, be it for
     /// faults or for the control of congestion.
     pub fn read(
         arguments: &Arguments,
@@ -186,7 +186,7 @@ impl Transport {
         self.put_response.min(self.get_request).min(response).min(options.wire(Bytes(0)))
     }
 
-    /// How long a message of `size` that is got takes alone, from when its source begins, over links of
+    /// Time of a message of `size` that is got alone, from when its source begins, over links of
     /// `on_link` for so many bytes, with `there` and `back` the latencies of the ways.
     pub(super) fn time_to_get(
         &self,

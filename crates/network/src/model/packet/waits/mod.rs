@@ -56,7 +56,7 @@ const TIME_SHIFT: u32 = 16;
 /// Longest time that is kept: 281 s.
 const LONGEST: u64 = u64::MAX >> TIME_SHIFT;
 
-/// How long packets waited, by resource; the shortest wait for one resource too many is not kept.
+/// Time that packets waited, by resource; the shortest wait for one resource too many is not kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Waits([u64; RESOURCES]);
 
