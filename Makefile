@@ -9,7 +9,8 @@
 #   make wheel     a wheel that holds everything, in dist/
 #   make validate  compare with published measurements and closed forms
 #   make valgrind  all programs of tests/programs in valgrind (needs some minutes, and valgrind)
-#   make docs      write the reference pages, and the outputs of the guide's commands, anew
+#   make docs      write the reference pages, and the outputs of the guide's commands, anew; then make site
+#   make site      the guide as a site, in out/site
 #   make clean     remove what was built
 
 PYTHON ?= python3
@@ -21,7 +22,7 @@ RUST_SOURCES := $(shell find crates data -type f 2>/dev/null) Cargo.toml Cargo.l
 # The profile of Cargo that `make build` takes: `release`, or `fast` with link-time optimisation.
 PROFILE ?= release
 
-.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs clean build fast native wheel lint tidy
+.PHONY: demo test check check-fast check-full fuzz bench validate valgrind docs site clean build fast native wheel lint tidy
 
 demo: build
 	examples/demo.sh $(BIN)
@@ -67,6 +68,12 @@ valgrind: build $(VENV)/.tools
 docs: build $(VENV)/.tools
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/outputs.py
+	$(MAKE) --no-print-directory site
+
+# Strictly: a dead link is an error.
+site: build $(VENV)/.tools
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "The guide is in out/site: open out/site/index.html"
 
 build: $(VENV)/.hopcast
 
@@ -98,7 +105,7 @@ $(VENV)/.build-tools: requirements-build.txt
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --requirement requirements-build.txt
 	@touch $@
 
-$(VENV)/.tools: $(VENV)/.build-tools requirements-dev.txt
+$(VENV)/.tools: $(VENV)/.build-tools requirements-dev.txt requirements-docs.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $@
 
