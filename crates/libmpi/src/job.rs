@@ -13,6 +13,7 @@ use sim::{InputError, RunRequest};
 
 use crate::fold::Settings;
 use crate::live::Fault;
+pub use crate::live::Isolation;
 use crate::live::debugger::Debugged;
 
 /// Job of the launcher: a request, and what belongs to the place and time of its run.
@@ -33,17 +34,6 @@ pub struct Job {
     pub debug: Option<Debugged>,
     /// Folder for files while it runs.
     pub folder: PathBuf,
-}
-
-/// Isolation of ranks: parts that they do not share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// Their variables.
-    Globals,
-    /// Anything: each is a process of its own.
-    Process,
-    /// Nothing but their stacks: for programs that write to no global variable.
-    None,
 }
 
 impl Job {

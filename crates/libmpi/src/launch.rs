@@ -14,18 +14,20 @@ use mpi::Source;
 use mpi::operation::Rank;
 use sim::{Control, InputError, Monitor, Prepared, Progress};
 
+use crate::accounting;
 use crate::arena;
+use crate::call::reports::Library;
 use crate::fiber::stacks::Stacks;
 use crate::fold;
 use crate::job::{Isolation, Job, write_refusal, write_result};
 use crate::kernels::{self, Mode};
-use crate::live::accounting;
-use crate::live::callers;
+use crate::live::arguments::Arguments;
 use crate::live::computing::Computing;
 use crate::live::guarded_copy::GuardedCopy;
-use crate::live::process::{Arguments, Shared};
+use crate::live::process::Shared;
 use crate::live::socket_memory::SocketMemory;
 use crate::live::{Live, Runs, interrupts};
+use crate::loader::callers;
 use crate::loader::tls::Pad;
 use crate::loader::valgrind_symbols;
 use crate::loader::{Template, entry};
@@ -227,6 +229,7 @@ fn shared(job: &Job, prepared: &Prepared, computing: Computing, template: Option
         host_of_rank: prepared.host_of_rank().to_vec(),
         sockets: prepared.sockets(),
         socket_of_rank: prepared.socket_of_rank().to_vec(),
+        reports: &Library,
         protocol: prepared.protocol(),
         parcels: Default::default(),
         meetings: Default::default(),

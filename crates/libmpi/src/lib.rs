@@ -9,6 +9,7 @@
 //! For x86-64 Linux with the GNU C library.
 
 pub mod abi;
+pub mod accounting;
 mod arena;
 pub mod call;
 pub mod data;
@@ -21,4 +22,6 @@ pub mod launch;
 pub mod live;
 pub mod loader;
 pub mod mpich;
+pub mod objects;
 pub mod process_view;
+pub mod translation;

@@ -3,8 +3,8 @@
 //! Source of all constants and layouts: MPI: A Message-Passing Interface Standard, version 5.0, chapter 20
 //! "Application Binary Interface". The same numbers stand in `include/mpi.h`; a test compares them.
 
+pub mod arguments;
 pub mod error;
-pub mod export;
 pub mod handle;
 pub mod status;
 

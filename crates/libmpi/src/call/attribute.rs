@@ -7,34 +7,8 @@ use super::{communicator, error, one_sided};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Object};
 use crate::live::process::Process;
-use crate::mpich::callbacks;
-
-/// A value under a key.
-#[derive(Debug, Clone, Copy)]
-pub struct Attribute {
-    key: c_int,
-    value: *mut c_void,
-}
-
-/// A key: what is done when an object with it is copied or freed.
-#[derive(Debug, Clone, Copy)]
-pub struct Keyval {
-    kind: Kind,
-    copy: *mut c_void,
-    delete: *mut c_void,
-    state: *mut c_void,
-    /// Attributes that have it, and one for the program.
-    references: u32,
-    /// True if the program has freed it.
-    freed: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Comm,
-    Datatype,
-    Win,
-}
+use crate::objects::attribute::{Attribute, Keyval, Kind};
+use crate::translation::callbacks;
 
 type Copy = unsafe extern "C-unwind" fn(
     usize,

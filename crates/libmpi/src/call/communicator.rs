@@ -1,171 +1,25 @@
 //! Communicators: who is in them.
 
-use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int};
 use std::ops::Deref;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use mpi::Op;
-use mpi::communicator::Communicator as Made;
-use mpi::group::{Comparison, Group};
-use mpi::operation::CommId;
+use mpi::group::Comparison;
 
 use super::attribute;
 use super::group::as_communicators;
 use super::info::write_name;
-use super::topology::Topology;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Object};
 use crate::abi::{IDENT, MAX_OBJECT_NAME, UNEQUAL};
-use crate::data::meeting::Key;
-use crate::live::process::{Created, Process};
+use crate::live::process::Process;
+pub use crate::objects::communicator::{Communicator, Created};
 
 /// The kind of hardware that a communicator can be split by: hosts.
 pub const HOST_RESOURCE: &[u8] = b"hopcast://host";
 /// The kind below it, where hosts have several.
 pub const SOCKET_RESOURCE: &[u8] = b"hopcast://socket";
-
-/// A communicator as one of its members has it.
-#[derive(Debug)]
-pub struct Communicator {
-    /// The simulator's number.
-    pub id: CommId,
-    /// This rank's number in its group.
-    pub rank: u32,
-    /// How many members its group has.
-    pub size: u32,
-    /// How many ranks a message can name: the members, or those of an inter-communicator's other group.
-    pub peers: u32,
-    /// This rank's place among all who take part in a collective, those of both groups.
-    pub place: u32,
-    /// How many they are.
-    pub everybody: u32,
-    /// The world rank of the first of them.
-    first: u32,
-    /// Members; `None` for the predefined ones.
-    pub group: Created,
-    /// Its virtual topology.
-    pub topology: RefCell<Option<Rc<Topology>>>,
-    /// Collectives that this rank has called on it.
-    collectives: Cell<u64>,
-    /// Persistent collectives that this rank has made on it.
-    series: Cell<u64>,
-}
-
-impl Communicator {
-    /// MPI_COMM_WORLD.
-    pub fn world(rank: u32, size: u32) -> Communicator {
-        Communicator::predefined(CommId::WORLD, rank, size, 0)
-    }
-
-    /// MPI_COMM_SELF of `world_rank`.
-    pub fn oneself(world_rank: u32) -> Communicator {
-        Communicator::predefined(CommId::SELF, 0, 1, world_rank)
-    }
-
-    /// One that is being made: nobody is in it yet.
-    pub fn nobody(world_rank: u32) -> Communicator {
-        Communicator::predefined(CommId::NULL, 0, 1, world_rank)
-    }
-
-    fn predefined(id: CommId, rank: u32, size: u32, first: u32) -> Communicator {
-        Communicator {
-            id,
-            rank,
-            size,
-            peers: size,
-            place: rank,
-            everybody: size,
-            first,
-            group: None,
-            topology: RefCell::default(),
-            collectives: Cell::new(0),
-            series: Cell::new(0),
-        }
-    }
-
-    /// Communicator that the simulator has made, for the member `me`; perhaps as a copy.
-    pub fn of(made: &Arc<Made>, me: u32, copied: Option<&Communicator>) -> Communicator {
-        let member = "a member of what it has made";
-        Communicator {
-            id: made.id,
-            rank: made.rank_of(me, me).expect(member),
-            size: made.size(),
-            peers: made.peers(),
-            place: made.place_of(me, me).expect(member),
-            everybody: made.everybody(),
-            first: made.at_place(me, 0).expect(member),
-            group: Some(made.clone()),
-            topology: RefCell::new(Topology::of(made, copied)),
-            collectives: Cell::new(0),
-            series: Cell::new(0),
-        }
-    }
-
-    /// The world rank of its first member.
-    pub fn first(&self) -> u32 {
-        self.first
-    }
-
-    /// The next collective on it.
-    pub fn next_collective(&self) -> Key {
-        let number = self.collectives.get();
-        self.collectives.set(number + 1);
-        Key { number, ..self.key() }
-    }
-
-    /// The numbers of the starts of the next persistent collective on it: those from here on.
-    pub fn next_series(&self) -> u64 {
-        let series = self.series.get();
-        self.series.set(series + 1);
-        1 << 63 | series << 32
-    }
-
-    /// Properties that all its collectives have in common.
-    pub fn key(&self) -> Key {
-        Key { comm: self.id, first: self.first, number: 0 }
-    }
-
-    /// True if it has two groups.
-    pub fn is_inter(&self) -> bool {
-        self.everybody > self.size
-    }
-
-    /// Its group, the local one.
-    pub fn group(&self, me: &Process) -> Group {
-        match &self.group {
-            Some(made) => made.group(me.rank),
-            None if self.id == CommId::SELF => Group::new(vec![me.rank]).expect("one member"),
-            None => Group::world(self.size),
-        }
-    }
-
-    /// The other group of an inter-communicator.
-    pub fn remote(&self) -> Option<Group> {
-        self.group.as_ref()?.remote().cloned()
-    }
-
-    /// The world rank whom a message means by `rank`.
-    pub fn peer(&self, me: &Process, rank: u32) -> Option<u32> {
-        match &self.group {
-            Some(made) => made.peer(me.rank, rank),
-            None if self.id == CommId::SELF => Some(me.rank),
-            None => Some(rank),
-        }
-    }
-
-    /// Refuses what is not the number of a member, or of one of the other group.
-    pub fn check_rank(&self, rank: c_int, class: Class) -> Answer<u32> {
-        match u32::try_from(rank) {
-            Ok(rank) if rank < self.peers => Ok(rank),
-            _ => {
-                let most = self.peers - 1;
-                Err(Error::new(class, format!("a rank from 0 to {most}, not {rank}")))
-            }
-        }
-    }
-}
 
 /// The communicator of a handle.
 pub fn find(me: &Process, comm: Comm) -> Answer<Rc<Communicator>> {
@@ -260,7 +114,7 @@ pub unsafe fn test_inter(me: &Process, comm: Comm, flag: *mut c_int) -> Answer {
 /// MPI_Comm_compare
 pub unsafe fn compare(me: &Process, one: Comm, other: Comm, result: *mut c_int) -> Answer {
     let (first, second) = (find(me, one)?, find(me, other)?);
-    let local = || first.group(me).compare(&second.group(me));
+    let local = || first.group(me.rank).compare(&second.group(me.rank));
     let found = match (first.remote(), second.remote()) {
         _ if one == other => IDENT,
         (None, None) => as_communicators(local()),

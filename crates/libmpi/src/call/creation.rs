@@ -134,9 +134,9 @@ pub unsafe fn split_type(
         let host = |member: u32| me.shared.host_of_rank[member as usize];
         let own = (host(me.rank), socket_of(me, me.rank));
         // What is not smaller than the communicator is no part of it.
-        if old.group(me).members().any(|member| host(member) != own.0) {
+        if old.group(me.rank).members().any(|member| host(member) != own.0) {
             by_host
-        } else if old.group(me).members().any(|member| socket_of(me, member) != own.1) {
+        } else if old.group(me.rank).members().any(|member| socket_of(me, member) != own.1) {
             resource_name = SOCKET_RESOURCE;
             by_socket
         } else {
@@ -175,7 +175,7 @@ fn socket_of(me: &Process, rank: u32) -> i64 {
 
 /// The ranks of a group's members in a communicator.
 fn ranks_in(me: &Process, old: &Communicator, group: GroupHandle) -> Answer<Arc<[u32]>> {
-    let (members, own) = (group::find(me, group)?, old.group(me));
+    let (members, own) = (group::find(me, group)?, old.group(me.rank));
     let rank = |member| own.rank_of(member);
     members
         .members()
@@ -278,7 +278,7 @@ pub unsafe fn intercomm_create(
     let old = find_intra(me, local)?;
     let leader = old.check_rank(leader, Class::RANK).map_err(|error| error.of(local))?;
     let tag = checked_tag(tag).map_err(|error| error.of(local))?;
-    let own = old.group(me);
+    let own = old.group(me.rank);
     let told = if old.rank == leader {
         let meet = find(me, peers)?;
         let remote_leader = meet.check_rank(remote_leader, Class::RANK).map_err(|error| error.of(peers))?;

@@ -14,7 +14,9 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{Comm, Info};
 use crate::abi::{MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD};
 use crate::live::process::{Phase, Process};
-use crate::mpich;
+use crate::process_view::identity::host_name;
+use crate::process_view::rank::Rank as _;
+use crate::translation;
 
 /// MPI_Init
 pub unsafe fn init(me: &Process, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Answer {
@@ -120,15 +122,10 @@ pub unsafe fn get_library_version(_: &Process, text: *mut c_char, length: *mut c
 
 /// MPI_Get_processor_name: the simulated host.
 pub unsafe fn get_processor_name(me: &Process, text: *mut c_char, length: *mut c_int) -> Answer {
-    let name = host_name(me);
+    let name = host_name(me.host());
     // SAFETY: as the contract of `call` says, there is room for as much as the standard names.
     unsafe { write_text(&name, MAX_PROCESSOR_NAME, text, length) };
     Ok(())
-}
-
-/// The simulated host of a rank.
-pub fn host_name(me: &Process) -> String {
-    format!("host{}", me.shared.host_of_rank[me.rank as usize])
 }
 
 /// MPI_Abi_get_version
@@ -173,7 +170,7 @@ pub unsafe fn abi_get_fortran_info(me: &Process, info: *mut Info) -> Answer {
         pairs.set(key.as_bytes(), bytes.to_string().as_bytes());
     }
     for (kind, everywhere) in SUPPORTED {
-        let is: &[u8] = if everywhere || !mpich::is_spoken() { b"true" } else { b"false" };
+        let is: &[u8] = if everywhere || !translation::is_spoken() { b"true" } else { b"false" };
         pairs.set(format!("mpi_{kind}_supported").as_bytes(), is);
     }
     // SAFETY: as the contract of `call` says.

@@ -9,25 +9,8 @@ use crate::abi::handle::{self, Comm, Errhandler, File, Object};
 use crate::abi::{LAST_CODE, MAX_ERROR_STRING};
 use crate::live::place;
 use crate::live::process::{Phase, Process};
-use crate::mpich::callbacks;
-
-/// A function of the program that hears of errors.
-#[derive(Debug, Clone, Copy)]
-pub struct Handler {
-    kind: Kind,
-    function: *mut c_void,
-    /// Handles and objects that have it.
-    references: u32,
-}
-
-/// Kind of objects that it is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Comm,
-    Win,
-    File,
-    Session,
-}
+use crate::objects::error::{Added, Entry, Handler, Kind};
+use crate::translation::callbacks;
 
 /// It has the object's handle and the code; there is no more that it could use.
 type Function = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
@@ -228,17 +211,6 @@ pub unsafe fn errhandler_free(me: &Process, handler: *mut Errhandler) -> Answer 
     release(me, *handler);
     *handler = Errhandler::NULL;
     Ok(())
-}
-
-/// Classes and codes that a program has added; the first is the number after MPI_ERR_LASTCODE.
-#[derive(Debug, Default)]
-pub struct Added(Vec<Option<Entry>>);
-
-#[derive(Debug, Default)]
-struct Entry {
-    /// Class of a code.
-    class: Option<c_int>,
-    text: Option<String>,
 }
 
 impl Added {

@@ -35,7 +35,7 @@ pub fn keep(me: &Process, group: Group) -> Handle {
 pub unsafe fn comm_group(me: &Process, comm: Comm, group: *mut Handle) -> Answer {
     let found = communicator::find(me, comm)?;
     // SAFETY: as the contract of `call` says.
-    unsafe { *group = keep(me, found.group(me)) };
+    unsafe { *group = keep(me, found.group(me.rank)) };
     Ok(())
 }
 

@@ -8,25 +8,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Comm, Info, Object};
 use crate::abi::{MAX_INFO_KEY, MAX_INFO_VAL, THREAD};
 use crate::live::process::Process;
-
-/// Keys and values.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Pairs(pub Vec<(Vec<u8>, Vec<u8>)>);
-
-impl Pairs {
-    /// The value of a key.
-    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.0.iter().find(|pair| pair.0 == key).map(|pair| &*pair.1)
-    }
-
-    /// Sets a value.
-    pub fn set(&mut self, key: &[u8], value: &[u8]) {
-        match self.0.iter_mut().find(|pair| pair.0 == key) {
-            Some(pair) => pair.1 = value.into(),
-            None => self.0.push((key.into(), value.into())),
-        }
-    }
-}
+pub use crate::objects::info::Pairs;
 
 /// Pairs of an info; none in MPI_INFO_NULL, which stands for "no hints" in calls that take it.
 pub fn hints(me: &Process, info: Info) -> Answer<Pairs> {

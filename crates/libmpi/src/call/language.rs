@@ -6,8 +6,8 @@
 use std::ffi::c_int;
 use std::ptr;
 
+use crate::abi::arguments::StatusPlace;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::StatusPlace;
 use crate::abi::handle::Handle;
 use crate::live::process::Process;
 

@@ -13,25 +13,8 @@ use crate::abi::handle::{self, Datatype, Op};
 use crate::data::datatype::{Layout, Room};
 use crate::data::operator::{self, Operator};
 use crate::live::process::Process;
-use crate::mpich::callbacks;
-
-/// An operation that a program has made.
-#[derive(Debug, Clone, Copy)]
-pub struct Operation {
-    function: Function,
-    commutes: bool,
-}
-
-/// `MPI_User_function`
-type Short = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_int, *mut Datatype);
-/// `MPI_User_function_c`
-type Long = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut i64, *mut Datatype);
-
-#[derive(Debug, Clone, Copy)]
-enum Function {
-    Short(Short),
-    Long(Long),
-}
+use crate::objects::operation::{Function, Long, Operation, Short};
+use crate::translation::callbacks;
 
 /// MPI_Op_create
 pub unsafe fn op_create(me: &Process, function: *mut c_void, commutes: c_int, op: *mut Op) -> Answer {

@@ -11,12 +11,7 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Errhandler, Group as GroupHandle, Info, Object, Session as Handle};
 use crate::abi::{MAX_PSET_NAME, THREAD};
 use crate::live::process::Process;
-
-/// A session.
-#[derive(Debug)]
-pub struct Session {
-    hints: Pairs,
-}
+use crate::objects::session::Session;
 
 /// The sets of processes that every session knows.
 const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];

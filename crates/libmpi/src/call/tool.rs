@@ -9,11 +9,12 @@ pub use variables::*;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use super::export::Outcome;
 use super::info::write_bytes;
 use crate::abi::THREAD;
-use crate::abi::export::Outcome;
-use crate::abi::handle::{Datatype, Info, Table};
+use crate::abi::handle::{Datatype, Info};
 use crate::live::process::Process;
+use crate::objects::tool::Tools;
 
 /// An answer: `MPI_SUCCESS`, or an error of the interface for tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,17 +44,6 @@ impl Outcome for Result<(), Code> {
 
 /// What a function of this chapter gives.
 type Told<T = ()> = Result<T, Code>;
-
-/// What a rank's tools have.
-#[derive(Default)]
-pub struct Tools {
-    /// How often it was initialised and not yet finalised.
-    depth: u32,
-    cvars: Table<usize>,
-    sessions: Table<()>,
-    /// Session and variable.
-    pvars: Table<(usize, usize)>,
-}
 
 fn ready(me: &Process) -> Told {
     if me.objects.tools.borrow().depth > 0 { Ok(()) } else { Err(Code::NOT_INITIALIZED) }

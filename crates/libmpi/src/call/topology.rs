@@ -14,93 +14,26 @@ pub use cart::*;
 pub use distributed::*;
 pub use graph::*;
 
-use std::cell::OnceCell;
 use std::ffi::c_int;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use mpi::cartesian::NOBODY;
+<<<<<<< HEAD
 use mpi::communicator::{self as simulated, Topology as Simulated};
 use mpi::operation::{CartGrid, Neighbours};
+=======
+>>>>>>> 3067f65 (libmpi in layers: host process, objects, ranks, calls, fronts; no circle between its modules)
 
 use super::communicator::{self, Communicator};
 use crate::abi::UNDEFINED;
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Comm;
 use crate::live::process::Process;
+pub use crate::objects::topology::{Around, Topology};
+use crate::objects::topology::{Kind, Weights};
 
 /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
 const STATUS: [c_int; 3] = [211, 212, 213];
-
-/// The topology of a communicator.
-#[derive(Debug)]
-pub struct Topology {
-    kind: Kind,
-    /// What neighbourhood collectives ask, found when the first does.
-    around: OnceCell<Around>,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Cart(Arc<CartGrid>),
-    Graph,
-    Distributed(Option<Weights>),
-}
-
-/// Of the edges that come to this rank and that leave it.
-#[derive(Debug, Clone)]
-struct Weights {
-    sources: Vec<c_int>,
-    destinations: Vec<c_int>,
-}
-
-/// This rank's neighbours.
-#[derive(Debug, Clone)]
-pub struct Around {
-    /// Who they are; [`NOBODY`] beyond a border.
-    pub neighbours: Arc<Neighbours>,
-    /// Which of the blocks of each source is for this rank, and for this edge.
-    pub blocks: Rc<[usize]>,
-}
-
-impl Topology {
-    fn new(kind: Kind) -> Rc<Topology> {
-        Rc::new(Topology { kind, around: OnceCell::new() })
-    }
-
-    /// Of a communicator that has just been made: that of the one it is a copy of, or its grid.
-    pub fn of(made: &simulated::Communicator, copied: Option<&Communicator>) -> Option<Rc<Topology>> {
-        match (copied, &made.topology) {
-            (Some(original), _) => original.topology.borrow().clone(),
-            (None, Simulated::Cart(grid)) => Some(Topology::new(Kind::Cart(grid.clone()))),
-            (None, _) => None,
-        }
-    }
-
-    /// The neighbours of the member of `comm` that asks.
-    pub fn around(&self, comm: &Communicator) -> Around {
-        self.around.get_or_init(|| self.find_around(comm)).clone()
-    }
-
-    fn find_around(&self, comm: &Communicator) -> Around {
-        let group = comm.group.as_ref().expect("predefined communicators have no topology");
-        let of = |rank| group.neighbours(rank).expect("the simulator knows the topology");
-        let neighbours = of(comm.rank);
-        let sources = neighbours.sources.iter().enumerate();
-        let blocks = sources.map(|(edge, source)| match &self.kind {
-            // What is sent downwards comes from above (MPI 5.0, 8.6).
-            Kind::Cart(_) => edge ^ 1,
-            // The edges between two ranks are in the same order on both.
-            _ => {
-                let before = neighbours.sources[..edge].iter().filter(|other| *other == source).count();
-                let theirs = of(*source);
-                let to_me = theirs.destinations.iter().enumerate().filter(|(_, rank)| **rank == comm.rank);
-                to_me.map(|(block, _)| block).nth(before).unwrap_or(usize::MAX)
-            }
-        });
-        Around { blocks: blocks.collect(), neighbours: neighbours.clone() }
-    }
-}
 
 /// The communicator of a handle with its topology.
 pub(super) fn with_topology(me: &Process, comm: Comm) -> Answer<(Rc<Communicator>, Rc<Topology>)> {

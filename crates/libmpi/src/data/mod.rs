@@ -9,6 +9,7 @@ pub mod datatype;
 pub mod derived;
 pub mod external;
 pub mod file;
+pub mod folded;
 pub mod meeting;
 pub mod operator;
 pub mod parcel;

@@ -9,8 +9,9 @@ use std::ffi::c_void;
 use mpi::operation::Data;
 
 use super::datatype::Layout;
+use super::folded;
 use super::touched::{Memory, Role, touching};
-use crate::fold::{self, transfer};
+use crate::fold;
 
 /// From here on contents are lent \[bytes\]: below, packing costs less than keeping the books.
 pub const LENT_FROM: u64 = 2048;
@@ -33,7 +34,7 @@ impl Place {
     /// Is it folded memory whose contents mean nothing?
     #[inline]
     pub fn is_lost(&self) -> bool {
-        fold::active() && transfer::is_lost(&self.layout, self.at, self.count)
+        fold::active() && folded::is_lost(&self.layout, self.at, self.count)
     }
 
     /// Puts contents there, as far as there is room.
@@ -213,7 +214,7 @@ impl Parcels {
                 Contents::Short(contents, bytes) => to.put(&contents[..usize::from(*bytes)]),
                 Contents::Pieces(pieces, bytes) => {
                     let room = to.layout.size as u64 * to.count.max(0) as u64;
-                    transfer::unpack(&to.layout, pieces, to.at, room.min(*bytes));
+                    folded::unpack(&to.layout, pieces, to.at, room.min(*bytes));
                 }
                 Contents::Lent(place, sender) => place.hand_over(*sender, to, receiver),
                 Contents::Landed => {}

@@ -13,7 +13,6 @@
 mod arena;
 pub mod hooks;
 pub mod pages;
-pub mod transfer;
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::call::environment;
 use crate::live::Fault;
+use crate::live::interpreter;
 use crate::live::process::{Phase, Process};
 use exchange::{Own, Words};
 use python::{Object, Python, State};
@@ -74,7 +75,7 @@ impl Interpreter {
     ) -> Result<&'static Interpreter, &'static str> {
         let python = Python::find()?;
         // SAFETY: the interpreter is held.
-        let interpreter = unsafe {
+        let own = unsafe {
             let main = (python.current)();
             Interpreter {
                 group: (python.interpreter)(),
@@ -91,13 +92,22 @@ impl Interpreter {
                 python,
             }
         };
-        let interpreter = Box::leak(Box::new(interpreter));
-        ACTIVE.store(interpreter, Ordering::Relaxed);
-        Ok(interpreter)
+        let shared: &'static Interpreter = Box::leak(Box::new(own));
+        ACTIVE.store(ptr::from_ref(shared).cast_mut(), Ordering::Relaxed);
+        interpreter::activate(shared);
+        Ok(shared)
     }
 
-    /// Runs the program for a rank, on its fiber; gives its exit code.
-    pub fn main(&self, me: &Process) -> i32 {
+    fn set_key(&self, state: State) {
+        if let Some(key) = self.key {
+            // SAFETY: the key is Python's own, and holds states.
+            unsafe { libc::pthread_setspecific(key, state) };
+        }
+    }
+}
+
+impl interpreter::Interpreter for Interpreter {
+    fn main(&self, me: &Process) -> i32 {
         let python = &self.python;
         // SAFETY: a new thread state, which belongs to this fiber; the functions are Python's.
         unsafe {
@@ -129,8 +139,7 @@ impl Interpreter {
         }
     }
 
-    /// The rank is about to be suspended: lets the interpreter go if it holds it; whether it did.
-    pub fn leave(&self, rank: u32) -> bool {
+    fn leave(&self, rank: u32) -> bool {
         let state = self.ranks.borrow()[rank as usize].state;
         // SAFETY: the fiber of this rank runs.
         unsafe {
@@ -142,8 +151,7 @@ impl Interpreter {
         }
     }
 
-    /// The rank runs again: takes the interpreter if it held it, and puts its things in place.
-    pub fn enter(&self, rank: u32, held: bool) {
+    fn enter(&self, rank: u32, held: bool) {
         let state = self.ranks.borrow()[rank as usize].state;
         if state.is_null() {
             return;
@@ -164,8 +172,7 @@ impl Interpreter {
         }
     }
 
-    /// Where the rank that runs stands in its program, if it does.
-    pub fn standing(&self) -> Option<String> {
+    fn standing(&self) -> Option<String> {
         let python = &self.python;
         let me = Process::running()?;
         let state = self.ranks.borrow()[me.rank as usize].state;
@@ -195,16 +202,8 @@ impl Interpreter {
         }
     }
 
-    /// What ended ranks since it was last asked.
-    pub fn take_failures(&self) -> Vec<Fault> {
+    fn take_failures(&self) -> Vec<Fault> {
         self.failures.take()
-    }
-
-    fn set_key(&self, state: State) {
-        if let Some(key) = self.key {
-            // SAFETY: the key is Python's own, and holds states.
-            unsafe { libc::pthread_setspecific(key, state) };
-        }
     }
 }
 

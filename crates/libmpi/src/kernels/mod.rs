@@ -4,19 +4,21 @@
 //! in the program itself begins with a jump in its image, before it is copied for the ranks. A kernel's time is
 //! added up, and passes before the rank's next MPI call. What is called by a kernel that runs is part of it.
 
-pub mod libraries;
 mod table;
 mod trampoline;
 
 use std::cell::RefCell;
+use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use engine::Duration;
 use engine::random::{Stream, stream};
 use mpi::compute::kernel::Noise;
 
-use crate::live::clock;
-use crate::live::process::Process;
+use crate::loader::interception;
+use crate::process_view::computing_clock as clock;
+use crate::process_view::rank::{Rank, running};
 use table::{Arguments, Choice};
 use trampoline::Frame;
 
@@ -57,12 +59,8 @@ pub fn all() -> &'static [&'static Interception] {
 
 /// From now on programs that are loaded call these instead of what they name.
 pub fn set(interceptions: Vec<&'static Interception>) {
+    interception::install(interceptions.iter().map(|one| *one as &dyn interception::Interception).collect());
     assert!(INSTALLED.set(interceptions).is_ok(), "a process runs one job");
-}
-
-/// Kernel that is intercepted under this name.
-pub fn named(name: &str) -> Option<&'static Interception> {
-    all().iter().copied().find(|one| one.name() == name)
 }
 
 /// Warnings about kernels that did not run.
@@ -91,6 +89,28 @@ pub struct Calls {
     running: RefCell<Vec<Running>>,
 }
 
+/// The calls of the rank that runs.
+static CURRENT: AtomicPtr<Calls> = AtomicPtr::new(ptr::null_mut());
+
+impl Calls {
+    /// The rank is about to run; it lives until another one does, or [`Calls::leave`].
+    #[inline]
+    pub fn enter(&self) {
+        CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
+    }
+
+    /// No rank runs.
+    #[inline]
+    pub fn leave() {
+        CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    fn running<'a>() -> Option<&'a Calls> {
+        // SAFETY: set for as long as the rank's code runs, which is when it calls a kernel.
+        unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
+    }
+}
+
 struct Running {
     of: &'static Interception,
     back: usize,
@@ -105,25 +125,23 @@ struct Running {
 /// # Safety
 /// Called by the entry of the trampoline.
 unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: *mut usize) -> usize {
-    let Some(me) = Process::running() else { return of.place(None) };
-    let calls = &me.kernels;
+    let (Some(me), Some(calls)) = (running(), Calls::running()) else { return of.place(None) };
     let inside = calls.running.borrow().iter().any(|outer| outer.charged);
-    let host = me.shared.host_of_rank[me.rank as usize];
-    let Some(choice) = of.choice(host).filter(|_| !inside) else {
+    let Some(choice) = of.choice(me.host()).filter(|_| !inside) else {
         if of.in_program() {
             // SAFETY: as the caller says.
-            return unsafe { run(of, me, back, false) };
+            return unsafe { run(of, (me, calls), back, false) };
         }
-        return of.place(Some(me.program.base()));
+        return of.place(Some(me.program().base()));
     };
     // SAFETY: the function is called with the arguments that it is declared with.
     let mut arguments = unsafe { Arguments::read(of, frame, back.wrapping_add(1)) };
     let mut random = calls.random.borrow_mut();
-    let random = random.get_or_insert_with(|| stream(of.seed, "kernels", me.rank.into()));
+    let random = random.get_or_insert_with(|| stream(of.seed, "kernels", me.number().into()));
     charge(me, choice, &mut arguments, random);
     if choice.runs {
         // SAFETY: as the caller says.
-        return unsafe { run(of, me, back, true) };
+        return unsafe { run(of, (me, calls), back, true) };
     }
     of.skipped.set(of.skipped.get() + 1);
     // SAFETY: as above; what it writes is what the function would.
@@ -132,7 +150,7 @@ unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: 
 }
 
 /// The time of a call passes.
-fn charge(me: &Process, choice: &Choice, arguments: &mut Arguments, random: &mut Stream) {
+fn charge(me: &dyn Rank, choice: &Choice, arguments: &mut Arguments, random: &mut Stream) {
     let mean = arguments.value(&choice.time, random);
     let seconds = match &choice.deviation {
         Some(deviation) => choice.noise.draw(mean, arguments.value(deviation, random), random),
@@ -147,24 +165,29 @@ fn charge(me: &Process, choice: &Choice, arguments: &mut Arguments, random: &mut
 ///
 /// # Safety
 /// `back` is where its return address is.
-unsafe fn run(of: &'static Interception, me: &Process, back: *mut usize, charged: bool) -> usize {
+unsafe fn run(
+    of: &'static Interception,
+    (me, calls): (&dyn Rank, &Calls),
+    back: *mut usize,
+    charged: bool,
+) -> usize {
     let since = if charged { clock::pause() } else { None };
     // SAFETY: the caller says so.
     let running = unsafe { Running { of, back: *back, charged, since } };
-    me.kernels.running.borrow_mut().push(running);
+    calls.running.borrow_mut().push(running);
     // SAFETY: as above.
     unsafe { *back = trampoline::back() };
-    of.uncover(me.program.base());
-    of.place(Some(me.program.base()))
+    of.uncover(me.program().base());
+    of.place(Some(me.program().base()))
 }
 
 /// A kernel that ran has returned; gives the address at which its caller goes on.
 extern "C" fn returned() -> usize {
-    let me = Process::running().expect("it is a rank that ran it");
-    let running = me.kernels.running.borrow_mut().pop().expect("it was noted when it began");
-    let nested = me.kernels.running.borrow().iter().any(|outer| std::ptr::eq(outer.of, running.of));
+    let (me, calls) = (running().expect("a rank ran it"), Calls::running().expect("a rank ran it"));
+    let running = calls.running.borrow_mut().pop().expect("it was noted when it began");
+    let nested = calls.running.borrow().iter().any(|outer| std::ptr::eq(outer.of, running.of));
     if !nested {
-        running.of.cover(me.program.base());
+        running.of.cover(me.program().base());
     }
     clock::go_on(running.since);
     running.back

@@ -10,7 +10,9 @@ use mpi::compute::kernel::{Argument, Noise, RANDOM, Style, Symbol, TRIANGLE, Typ
 
 use super::Mode;
 use super::trampoline::{Frame, JUMP_BYTES, jump, stubs};
+use crate::loader;
 use crate::loader::elf::{Elf, Refusal};
+use crate::loader::interception::Interception as _;
 
 /// A name that is intercepted.
 pub struct Interception {
@@ -151,34 +153,6 @@ impl Interception {
         }
     }
 
-    /// The name by which programs call it.
-    pub fn name(&self) -> &str {
-        &self.symbol.name
-    }
-
-    /// It stands in the place of the function at `address`, of a library.
-    pub fn replaces(&self, address: usize) {
-        self.library.set(address);
-    }
-
-    /// It stands in the place of the function that is so far from the beginning of each rank's copies.
-    pub fn replaces_in_copies(&self, offset: usize) {
-        self.copied.set(Some(offset));
-    }
-
-    /// The function is in the program itself, if it is: its image begins with a jump there.
-    pub fn place_in(&self, elf: &Elf, image: &mut [u8]) -> Result<(), Refusal> {
-        let Some((at, room)) = elf.function(&self.symbol.name) else { return Ok(()) };
-        let Some(place) = image.get_mut(at..at + JUMP_BYTES).filter(|_| room >= JUMP_BYTES) else {
-            return Err(format!("its function '{}' is too short to be a kernel", self.symbol.name));
-        };
-        let own = (&*place).try_into().expect("as long as a jump");
-        if self.program.set((at, own)).is_ok() {
-            place.copy_from_slice(&jump(self.stub()));
-        }
-        Ok(())
-    }
-
     /// The name of the kernel.
     pub fn function(&self) -> &str {
         &self.function
@@ -196,11 +170,6 @@ impl Interception {
             *place = self.choices.iter().rposition(holds).unwrap_or(NO_CHOICE);
         }
         self.choices.get(*place)
-    }
-
-    /// Where calls of it go.
-    pub fn stub(&self) -> usize {
-        *self.stub.get().expect("made with it")
     }
 
     /// Whether the function is in the program itself.
@@ -229,6 +198,36 @@ impl Interception {
         if let Some((offset, _)) = self.program.get() {
             write(base + offset, &jump(self.stub()));
         }
+    }
+}
+
+impl loader::interception::Interception for Interception {
+    fn name(&self) -> &str {
+        &self.symbol.name
+    }
+
+    fn replaces(&self, address: usize) {
+        self.library.set(address);
+    }
+
+    fn replaces_in_copies(&self, offset: usize) {
+        self.copied.set(Some(offset));
+    }
+
+    fn place_in(&self, elf: &Elf, image: &mut [u8]) -> Result<(), Refusal> {
+        let Some((at, room)) = elf.function(&self.symbol.name) else { return Ok(()) };
+        let Some(place) = image.get_mut(at..at + JUMP_BYTES).filter(|_| room >= JUMP_BYTES) else {
+            return Err(format!("its function '{}' is too short to be a kernel", self.symbol.name));
+        };
+        let own = (&*place).try_into().expect("as long as a jump");
+        if self.program.set((at, own)).is_ok() {
+            place.copy_from_slice(&jump(self.stub()));
+        }
+        Ok(())
+    }
+
+    fn stub(&self) -> usize {
+        *self.stub.get().expect("made with it")
     }
 }
 

@@ -20,12 +20,12 @@ use mpi::compute::kernel::Noise;
 use mpi::compute::stretches::{Key, Open, Sample, Stretches};
 use mpi::operation::Work;
 
-use super::callers;
-use super::clock::{Clock, Measured};
 use super::neighbours::Neighbours;
 use super::process::Process;
 use super::profile::{Entry, Machine, Profile};
 use super::sites::{Place, Sites};
+use crate::loader::callers;
+use crate::process_view::computing_clock::{Clock, Measured};
 
 /// Source of the times of stretches.
 #[derive(Debug, Clone, PartialEq)]

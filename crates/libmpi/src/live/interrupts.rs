@@ -4,12 +4,13 @@
 //! The first one ends the run with a report of what has happened. A rank that then makes no MPI call for half a second is
 //! broken off. A second Ctrl-C, at least half a second after the first, breaks off the running rank, or the run.
 
+use crate::process_view::computing_clock as clock;
 use std::ffi::c_int;
 use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{clock, crash};
+use super::crash;
 
 /// True if the user has asked for the end of the run.
 pub static ASKED: AtomicBool = AtomicBool::new(false);

@@ -7,9 +7,9 @@
 //!
 //! Times are the thread's, and the best of several tries counts: other work of the machine makes a try slower, never faster.
 
+use crate::process_view::computing_clock as clock;
 use std::hint::black_box;
 
-use super::clock;
 use super::neighbours::{BYTES, Neighbours, copy};
 use super::profile::Machine;
 

@@ -2,22 +2,22 @@
 //!
 //! Nothing of the simulator runs while a rank does, and the other way round: one thread, which changes stacks.
 
-pub mod accounting;
-pub mod callers;
-pub mod clock;
+pub mod arguments;
 pub mod computing;
 pub mod crash;
 pub mod debugger;
 pub mod deferred_operations;
 pub mod guarded_copy;
+pub mod interpreter;
 pub mod interrupts;
 pub mod machine;
 pub mod neighbours;
-pub mod objects;
+mod operating_system;
 pub mod place;
 pub mod process;
 pub mod process_isolation;
 pub mod profile;
+pub mod reports;
 pub mod sampling;
 pub mod simulated_time;
 pub mod sites;
@@ -32,20 +32,18 @@ use engine::{Duration, Time};
 use mpi::operation::{Data, Op, Rank, Request, Work};
 use mpi::source::{Completion, Source, Status};
 
-use crate::call::{point_to_point, request};
 use crate::fiber::root::hopcast_call;
 use crate::fiber::stacks::Stacks;
 use crate::fiber::{Ended, Fiber, Step, valgrind};
-use crate::interpreter::Interpreter;
-use crate::job::Isolation;
 use crate::loader::tls::Place;
 use crate::loader::{ProgramCopy, Template, symbols};
+use crate::process_view::computing_clock::Clock;
 use crate::process_view::exit;
 use crate::process_view::floating_point::Control;
 use crate::process_view::folder;
-use clock::Clock;
 use computing::{Charge, Computing, Pending, Took};
 use guarded_copy::GuardedCopy;
+use interpreter::Interpreter;
 use process::{Phase, Process, Shared};
 use process_isolation::Slot;
 
@@ -89,6 +87,18 @@ pub struct Fault {
 /// Operation of a rank that was broken off in its computing: it goes on for longer than the run, which stops now.
 const FOR_EVER: Op = Op::Compute(Work::Time(Duration(u64::MAX / 4)));
 
+/// Isolation of ranks: parts that they do not share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Their variables.
+    Globals,
+    /// Anything: each is a process of its own.
+    Process,
+    /// Nothing but their stacks: for programs that write to no global variable.
+    None,
+}
+
 /// Program or interpreter that ranks run.
 pub enum Runs {
     /// Copies of a compiled program.
@@ -103,7 +113,7 @@ pub enum Runs {
         isolation: Isolation,
     },
     /// A Python program.
-    Interpreter(&'static Interpreter),
+    Interpreter(&'static dyn Interpreter),
 }
 
 impl Runs {
@@ -197,7 +207,7 @@ impl Live {
                 Code::Main(main) => run_main(&body, main),
                 Code::Interpreter(interpreter) => interpreter.main(&body),
             };
-            exit::run_handlers(&body, code);
+            exit::run_handlers(&*body, code);
             Ended::Exit(code)
         });
         process.stand_on(&fiber);
@@ -297,7 +307,7 @@ impl Source for Live {
             return;
         }
         if let Some(process) = self.process(receiver).cloned() {
-            self.attempt(receiver.0, || point_to_point::land(&process, data, request));
+            self.attempt(receiver.0, || process.shared.reports.matched(&process, data, request));
         }
     }
 
@@ -314,7 +324,7 @@ impl Source for Live {
         if process.shared.apart {
             process.late.borrow_mut().push((request, *status));
         } else {
-            self.attempt(rank.0, || request::let_go_completed(&process, request, status));
+            self.attempt(rank.0, || process.shared.reports.completed(&process, request, status));
         }
     }
 
@@ -447,7 +457,7 @@ impl Live {
 /// Body of a fiber.
 enum Code {
     Main(usize),
-    Interpreter(&'static Interpreter),
+    Interpreter(&'static dyn Interpreter),
 }
 
 /// Runs the program of the rank whose fiber this is.

@@ -3,12 +3,11 @@
 //! The processes are forked before the simulator holds anything. Each copies memory while a shared word says so, and sleeps
 //! otherwise. Stretches that begin while they copy are measured separately: the slowdown tells how many bytes they move.
 
+use crate::process_view::computing_clock as clock;
 use std::hint::black_box;
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-use super::clock;
 
 /// Size of a copy \[bytes\]: more than a core's share of any cache.
 pub const BYTES: usize = 64 << 20;

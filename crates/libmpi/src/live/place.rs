@@ -10,7 +10,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::interpreter;
+use super::interpreter;
 use crate::loader::symbols;
 
 /// So many calls are looked at: what stands between a rank's MPI call, or its fault, and its own code.

@@ -2,11 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
 use std::ptr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use corosensei::trap::CoroutineTrapHandler;
@@ -16,24 +15,19 @@ use mpi::source::{Completion, Status};
 use mpi::{Op, Protocol, operation};
 
 use super::Fault;
-use super::callers;
+use super::arguments::Arguments;
 use super::computing::{Computing, Took};
 use super::debugger::Debugged;
 use super::deferred_operations::DeferredOperations;
-use super::objects::Objects;
+use super::interpreter;
 use super::place;
 use super::process_isolation::{Inside, Slot};
+use super::reports::Reports;
 use super::sampling::Sampling;
 use super::sites::Copies;
 use super::socket_memory::SocketMemory;
 use crate::abi::error::Answer;
 use crate::abi::handle::{Datatype, Table};
-use crate::call::communicator::Communicator;
-use crate::call::datatype::Datatypes;
-use crate::call::one_sided::Window;
-use crate::call::operation::Operation;
-use crate::call::point_to_point::{Buffers, Standing, Taken};
-use crate::call::request::{self, Pending};
 use crate::data::channel::Channels;
 use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
@@ -41,10 +35,18 @@ use crate::data::parcel::Parcels;
 use crate::data::window::Windows;
 use crate::fiber::stacks::{self, Extent};
 use crate::fiber::{Ended, Fiber, Hub, Step};
-use crate::interpreter;
 use crate::kernels::Calls;
+use crate::loader::callers;
 use crate::loader::{CopyOwner, ProgramCopy};
+use crate::objects::Objects;
+use crate::objects::communicator::Communicator;
+use crate::objects::datatype::Datatypes;
+use crate::objects::message::{Buffers, Standing, Taken};
+use crate::objects::operation::Operation;
+use crate::objects::request::Pending;
+use crate::objects::window::Window;
 use crate::process_view::View;
+use crate::process_view::rank;
 use crate::process_view::statics::OwnOptions;
 
 /// State that all ranks of a run share.
@@ -73,6 +75,8 @@ pub struct Shared {
     pub memory: SocketMemory,
     /// Copies of the program for the ranks.
     pub copies: Copies,
+    /// Work of the functions of MPI when the simulator reports to a rank.
+    pub reports: &'static dyn Reports,
     /// How messages are sent.
     pub protocol: Protocol,
     /// Contents of messages.
@@ -91,53 +95,6 @@ pub struct Shared {
     pub used: Cell<bool>,
     /// The rank in which a debugger stops, if in any.
     pub debugged: Option<Debugged>,
-}
-
-/// A command line and an environment as `main` gets them.
-pub struct Arguments {
-    _texts: Vec<CString>,
-    argc: c_int,
-    argv: Vec<*const c_char>,
-    envp: Vec<*const c_char>,
-}
-
-impl Arguments {
-    /// Makes the arguments of these words and variables ("NAME=value").
-    pub fn new(words: &[Vec<u8>], variables: impl Iterator<Item = Vec<u8>>) -> Arguments {
-        let terminated = |mut text: Vec<u8>| {
-            text.retain(|byte| *byte != 0);
-            CString::new(text).expect("zeros are taken out")
-        };
-        let mut texts: Vec<_> = words.iter().cloned().map(terminated).collect();
-        let argc = texts.len();
-        texts.extend(variables.map(terminated));
-        let pointers = |texts: &[CString]| {
-            texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
-        };
-        let (argv, envp) = (pointers(&texts[..argc]), pointers(&texts[argc..]));
-        Arguments { _texts: texts, argc: argc as c_int, argv, envp }
-    }
-
-    /// The words of the command line.
-    pub fn words(&self) -> Vec<&[u8]> {
-        let words = self.argv[..self.argc as usize].iter();
-        // SAFETY: texts of this value.
-        words.map(|word| unsafe { CStr::from_ptr(*word) }.to_bytes()).collect()
-    }
-
-    /// A command line of a rank's own, which it may write to and rearrange: `argc`, `argv`. It is never freed.
-    pub fn own(&self) -> (c_int, *const *const c_char) {
-        let words = self.argv[..self.argc as usize].iter();
-        // SAFETY: texts of this value.
-        let words = words.map(|word| unsafe { CStr::from_ptr(*word) }.to_owned().into_raw().cast_const());
-        let words: Vec<_> = words.chain([ptr::null()]).collect();
-        (self.argc, Box::leak(words.into_boxed_slice()).as_ptr())
-    }
-
-    /// The list of variables.
-    pub fn environment(&self) -> *const *const c_char {
-        self.envp.as_ptr()
-    }
 }
 
 /// How far a rank is between MPI_Init and MPI_Finalize.
@@ -184,7 +141,7 @@ pub struct Process {
     /// Its groups, infos, error handlers, attribute keys, sessions, and what hangs on any of its objects.
     pub objects: Objects,
     /// Its requests: the simulator knows them by the same numbers.
-    pub requests: RefCell<Table<Pending>>,
+    pub requests: RefCell<Table<Pending<Process>>>,
     /// Its windows.
     pub windows: RefCell<Table<Rc<Window>>>,
     /// Messages that a matched probe has taken.
@@ -304,6 +261,9 @@ impl Process {
     #[inline]
     pub fn enter(&self) {
         self.view.enter();
+        self.kernels.enter();
+        // SAFETY: it is left before it ends.
+        unsafe { rank::runs(self) };
         callers::set_return_address(self.last_call.get());
         CURRENT.store(ptr::from_ref(self).cast_mut(), Ordering::Relaxed);
     }
@@ -312,6 +272,8 @@ impl Process {
     #[inline]
     pub fn leave(&self) {
         CURRENT.store(ptr::null_mut(), Ordering::Relaxed);
+        rank::none_runs();
+        Calls::leave();
         self.last_call.set(callers::return_address());
         self.view.leave();
     }
@@ -428,7 +390,7 @@ impl Process {
         let done = slot.hand_over(Step::Perform(op), took);
         self.now.set(done.now);
         for (request, status) in self.late.take() {
-            request::let_go_completed(self, request, &status);
+            self.shared.reports.completed(self, request, &status);
         }
         slot.clock.start();
         done
@@ -480,6 +442,9 @@ impl Process {
         self.communicators.borrow().get(number).cloned()
     }
 }
+<<<<<<< HEAD
 
 /// A communicator that the simulator has made.
 pub type Created = Option<Arc<mpi::communicator::Communicator>>;
+=======
+>>>>>>> 3067f65 (libmpi in layers: host process, objects, ranks, calls, fronts; no circle between its modules)

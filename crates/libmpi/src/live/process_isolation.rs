@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use mpi::Completion;
 
-use super::clock::Clock;
 use super::computing::Took;
 use super::{Fault, crash};
 use crate::arena;
 use crate::fiber::{Ended, Step};
+use crate::process_view::computing_clock::Clock;
 
 /// Number of the side whose turn it is.
 const SIMULATOR: u32 = 0;

@@ -6,13 +6,13 @@
 //! Assumptions: times at one place vary independently, around one mean. Source: SMPI_SAMPLE of Casanova et al. ("Versatile, Scalable, and Accurate
 //! Simulation of Distributed Applications and Platforms", JPDC 74(10), 2014).
 
+use crate::process_view::computing_clock as clock;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
 
 use engine::Duration;
 
-use super::clock;
 use super::process::Process;
 
 /// Samples of a block: how often it was measured, its mean time \[s\], the sum of squared differences.

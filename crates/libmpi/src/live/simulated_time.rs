@@ -4,13 +4,13 @@ use engine::{Duration, Time};
 
 use mpi::Op;
 
-use super::clock::{self, Clock, Measured};
 use super::computing::{Charge, End};
 use super::process::{Phase, Process};
 use super::sites::Place;
 use super::socket_memory;
 use crate::abi::THREAD;
 use crate::fiber::stacks;
+use crate::process_view::computing_clock::{self as clock, Clock, Measured};
 
 /// Looks at the clock between two operations that take no time.
 const FREE_LOOKS: u32 = 1000;

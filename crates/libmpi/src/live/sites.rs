@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use engine::hash::Map;
 
-use super::callers;
+use crate::loader::callers;
 use crate::loader::symbols;
 
 /// Addresses of all copies of the program, and the distance between two of them \[bytes\]; none if it is not compiled.

@@ -5,6 +5,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::elf::Refusal;
 
@@ -16,6 +17,20 @@ const OTHER: &[&str] = &["libmpi.so", "libmpich.so", "libmpi_", "libmpich", "lib
 
 /// The file of the front, beside this library.
 const FRONT: &str = "libmpi.so.12";
+
+static MPICH_IS_SPOKEN: AtomicBool = AtomicBool::new(false);
+
+/// Marks the program as compiled against MPICH.
+#[unsafe(no_mangle)]
+pub extern "C" fn hopcast_speak_mpich() {
+    MPICH_IS_SPOKEN.store(true, Ordering::Relaxed);
+}
+
+/// True if the program was compiled against MPICH.
+#[inline]
+pub fn mpich_is_spoken() -> bool {
+    MPICH_IS_SPOKEN.load(Ordering::Relaxed)
+}
 
 /// Whether a library that a program needs is this one, under one of its names.
 pub fn is_ours(name: &str) -> bool {
@@ -35,7 +50,7 @@ pub fn open(needed: &[String]) -> Result<(), Refusal> {
         ));
     }
     if needed.iter().any(|name| begins_with(name, MPICH)) {
-        crate::mpich::hopcast_speak_mpich();
+        hopcast_speak_mpich();
         publish(place().with_file_name(FRONT))
     } else {
         publish(place())

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::callers;
 use super::elf::{Definition, Elf, Refusal};
+use super::interception;
 use super::relocation::{self, Holds, Word};
 use super::template::Hook;
 use super::tls::{Layout, MARK};
-use crate::kernels;
-use crate::live::callers;
 
 /// A file of which each rank has a copy: the program, which is the first, or a library.
 pub struct Part {
@@ -190,13 +190,13 @@ fn intercepted(name: &str, held: usize, found: Value) -> Value {
     {
         return Value::Fixed(stub);
     }
-    let Some(kernel) = kernels::named(name) else { return found };
+    let Some(own) = interception::named(name) else { return found };
     match found {
-        Value::Same if held != 0 => kernel.replaces(held),
-        Value::Inside(offset) => kernel.replaces_in_copies(offset),
+        Value::Same if held != 0 => own.replaces(held),
+        Value::Inside(offset) => own.replaces_in_copies(offset),
         _ => return found,
     }
-    Value::Fixed(kernel.stub())
+    Value::Fixed(own.stub())
 }
 
 fn is_mpi(name: &str) -> bool {

@@ -14,11 +14,15 @@
 //! compilers emit for a PIE). Libraries of the system, and those without variables, are shared by all ranks. A copy takes one mapping of
 //! the process; where Linux does not allow as many (`vm.max_map_count`), copies are made in full.
 
+pub mod callers;
 pub mod elf;
 pub mod entry;
+pub mod exceptions;
 pub mod image;
+pub mod interception;
 pub mod interface;
 pub mod libraries;
+mod library_calls;
 mod linking;
 mod program_copy;
 mod relocation;

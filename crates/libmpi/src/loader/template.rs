@@ -21,9 +21,8 @@ use super::symbols;
 use super::tls::{self, Layout, Pad};
 use super::unwind;
 use super::valgrind_symbols;
+use super::{exceptions, interception, library_calls};
 use crate::fiber::stacks::PAGE;
-use crate::kernels;
-use crate::process_view::exceptions;
 
 /// A function that stands for the C library's function of that name in the program.
 pub struct Hook {
@@ -135,8 +134,8 @@ impl Template {
         }
         let thread_local = Layout::new(parts.iter().map(|part| part.elf.tls));
         let own = Linker::new(&parts, hooks, &thread_local).link(&mut image)?;
-        kernels::all().iter().try_for_each(|kernel| kernel.place_in(&parts[0].elf, &mut image))?;
-        kernels::libraries::intercept(kernels::all());
+        interception::all().iter().try_for_each(|one| one.place_in(&parts[0].elf, &mut image))?;
+        library_calls::intercept(interception::all());
         let copies =
             Copies::new(&image, copies).map_err(|error| format!("no room for {copies} copies: {error}"))?;
         let (start, each, count) = (copies.start, copies.span, copies.count);

@@ -10,7 +10,8 @@
 //!
 //! The functions are written by `build/front.rs`, from the same table as the standard's. Handles of our own
 //! making fit into an integer and are the same in both; only what is predefined is translated. A process has
-//! one convention ([`is_spoken`]): what the library passes to functions of the program goes through `told`.
+//! one convention ([`is_spoken`](crate::translation::is_spoken)): what the library passes to functions of the program goes
+//! through [`callbacks`](crate::translation::callbacks).
 //!
 //! Source of the values: `mpich/constants.txt`; of the status, MPICH's mpi.h (frozen since version 3.1).
 
@@ -19,81 +20,21 @@
     reason = "a kind of constants is used once a function of the table that has one is simulated"
 )]
 
-pub mod callbacks;
 mod special;
 
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::abi::export::generated;
 use crate::abi::handle::Comm;
 use crate::abi::status::Status;
-
-static SPOKEN: AtomicBool = AtomicBool::new(false);
-
-/// The program was compiled against MPICH.
-#[unsafe(no_mangle)]
-pub extern "C" fn hopcast_speak_mpich() {
-    SPOKEN.store(true, Ordering::Relaxed);
-}
-
-/// True if the program was compiled against MPICH.
-pub fn is_spoken() -> bool {
-    SPOKEN.load(Ordering::Relaxed)
-}
+use crate::call::export::generated;
+use crate::translation::*;
 
 /// MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC there.
 const IN_PLACE: usize = usize::MAX;
 const BUFFER_AUTOMATIC: usize = usize::MAX - 1;
 /// MPI_STATUS_IGNORE there.
 const STATUS_IGNORE: usize = 1;
-/// MPI_ERR_LASTCODE here and there: what a program adds is above it.
-const LAST_CODE: c_int = 0x3fff;
-const LAST_CODE_THERE: c_int = 0x3fff_ffff;
-/// Numbers that are no code there, which a program may write into a status, are kept as so much less: no code here.
-const UNKNOWN: c_int = c_int::MIN;
-const LAST_UNKNOWN: c_int = UNKNOWN + LAST_CODE_THERE;
-/// MPI_ERR_OTHER there, for classes that it does not have.
-const ERR_OTHER: c_int = 15;
-
-/// MPI_Status there.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct Foreign {
-    bytes_low: c_int,
-    /// Bits 32 and more of the bytes, times two, plus whether it was cancelled.
-    bytes_high_and_cancelled: c_int,
-    source: c_int,
-    tag: c_int,
-    error: c_int,
-}
-
-fn status_in(status: Foreign) -> Status {
-    let bytes =
-        u64::from(status.bytes_low as u32) | u64::from(status.bytes_high_and_cancelled as u32 >> 1) << 32;
-    let cancelled = status.bytes_high_and_cancelled & 1 != 0;
-    Status::new(rank_in(status.source), tag_in(status.tag), error_in(status.error), bytes, cancelled)
-}
-
-fn status_out(status: Status) -> Foreign {
-    let bytes = status.bytes();
-    Foreign {
-        bytes_low: bytes as c_int,
-        bytes_high_and_cancelled: ((bytes >> 32) as c_int) << 1 | c_int::from(status.cancelled()),
-        source: rank_out(status.source),
-        tag: tag_out(status.tag),
-        error: error_out(status.error),
-    }
-}
-
-/// Makes an empty status: of one that is only written, the error counts, which calls with one status leave alone.
-fn status_empty(status: Foreign) -> Status {
-    let mut empty = Status::EMPTY;
-    empty.error = error_in(status.error);
-    empty
-}
-
 /// Place of a status; null if it is to be ignored.
 fn status_place(place: *mut Foreign) -> *mut Foreign {
     if place as usize == STATUS_IGNORE { ptr::null_mut() } else { place }
@@ -114,34 +55,6 @@ unsafe fn automatic_out(place: *mut usize) {
             *place = BUFFER_AUTOMATIC;
         }
     }
-}
-
-fn other_error_in(code: c_int) -> c_int {
-    match code {
-        LAST_CODE_THERE.. => code - LAST_CODE_THERE + LAST_CODE,
-        1.. => code + UNKNOWN,
-        code => code,
-    }
-}
-
-fn other_error_out(code: c_int) -> c_int {
-    match code {
-        LAST_CODE.. => code - LAST_CODE + LAST_CODE_THERE,
-        1.. => ERR_OTHER,
-        ..=LAST_UNKNOWN => code - UNKNOWN,
-        code => code,
-    }
-}
-
-fn set_in(bits: &[(c_int, c_int)], value: c_int) -> c_int {
-    let known = bits.iter().filter(|bit| value & bit.0 != 0);
-    let rest = bits.iter().fold(value, |rest, bit| rest & !bit.0);
-    // What is no constant stays none.
-    if rest != 0 { -1 } else { known.fold(0, |set, bit| set | bit.1) }
-}
-
-fn set_out(bits: &[(c_int, c_int)], value: c_int) -> c_int {
-    bits.iter().filter(|bit| value & bit.1 != 0).fold(0, |set, bit| set | bit.0)
 }
 
 /// A value of the program's that a function takes by its address, in our form while it runs. It goes back when the call
@@ -236,17 +149,6 @@ fn peers(comm: c_int, neighbors: bool, sends: bool) -> c_int {
         unsafe { if neighbors { special::neighbors(comm) } else { special::others(comm) } };
     if sends { gives } else { receives }
 }
-
-/// Both directions of every constant.
-#[allow(missing_docs, clippy::unnecessary_cast)]
-mod constants {
-    use std::ffi::c_int;
-
-    use super::{other_error_in, other_error_out, set_in, set_out};
-
-    include!(concat!(env!("OUT_DIR"), "/constants.rs"));
-}
-use constants::*;
 
 /// The functions.
 #[allow(missing_docs, clippy::missing_safety_doc, clippy::too_many_arguments, clippy::unnecessary_cast)]

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use super::descriptors::write;
-use crate::live::process::Process;
+use super::rank::running;
 use crate::loader::Hook;
 
 unsafe extern "C" {
@@ -30,7 +30,7 @@ pub fn hooks() -> Vec<Hook> {
 }
 
 fn catch_up() {
-    if let Some(me) = Process::running() {
+    if let Some(me) = running() {
         me.catch_up();
     }
 }

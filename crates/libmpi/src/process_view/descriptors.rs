@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use super::rank::running;
 use super::{refused, stdio};
-use crate::live::process::Process;
 use crate::loader::Hook;
 
 /// The functions of this file, by the names that they stand for.
@@ -30,19 +30,19 @@ pub fn hooks() -> Vec<Hook> {
 }
 
 fn sink(descriptor: c_int) -> Option<&'static stdio::Sink> {
-    Process::running().and_then(|me| me.view.sink(descriptor))
+    running().and_then(|me| me.view().sink(descriptor))
 }
 
 /// The same, which is about to be written elsewhere, once all is there that was written until now.
 fn sink_to_change(descriptor: c_int) -> Option<&'static stdio::Sink> {
-    if let Some(me) = Process::running() {
+    if let Some(me) = running() {
         me.catch_up();
     }
     sink(descriptor)
 }
 
 fn is_standard(descriptor: c_int) -> bool {
-    Process::running().is_some() && (0..=libc::STDERR_FILENO).contains(&descriptor)
+    running().is_some() && (0..=libc::STDERR_FILENO).contains(&descriptor)
 }
 
 pub(super) unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, count: usize) -> isize {
@@ -72,7 +72,7 @@ unsafe extern "C" fn write_parts(descriptor: c_int, parts: *const libc::iovec, c
 }
 
 unsafe extern "C" fn read(descriptor: c_int, buffer: *mut c_void, count: usize) -> isize {
-    let nobody_types = Process::running().is_some_and(|me| me.rank > 0);
+    let nobody_types = running().is_some_and(|me| me.number() > 0);
     if descriptor == libc::STDIN_FILENO && nobody_types {
         return 0;
     }
@@ -88,7 +88,7 @@ unsafe extern "C" fn flush(file: *mut libc::FILE) -> c_int {
     // SAFETY: the program's own call.
     let status = unsafe { libc::fflush(file) };
     let is_output = file.is_null() || stdio::number_of(file).is_some_and(|number| number > 0);
-    if let Some(me) = Process::running().filter(|_| is_output) {
+    if let Some(me) = running().filter(|_| is_output) {
         me.catch_up();
     }
     status

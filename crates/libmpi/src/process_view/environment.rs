@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
-use crate::live::process::Process;
+use super::rank::{Rank, running};
 use crate::loader::Hook;
 
 unsafe extern "C" {
@@ -39,7 +39,7 @@ impl Environment {
     }
 
     /// Changes the list, which is the rank's own by then.
-    fn change(&self, me: &Process, change: impl FnOnce(&mut Vec<*mut c_char>)) {
+    fn change(&self, me: &dyn Rank, change: impl FnOnce(&mut Vec<*mut c_char>)) {
         let mut own = self.own.borrow_mut();
         // SAFETY: the C library's list, which ends with null.
         unsafe {
@@ -56,8 +56,8 @@ impl Environment {
             change(&mut own);
             own.push(ptr::null_mut());
             environ = own.as_mut_ptr();
-            if let Some(at) = me.shared.own_environ {
-                *((me.program.base() + at) as *mut *mut *mut c_char) = environ;
+            if let Some(at) = me.own_environ() {
+                *((me.program().base() + at) as *mut *mut *mut c_char) = environ;
             }
         }
     }
@@ -80,15 +80,15 @@ fn is_of(entry: *const c_char, name: &[u8]) -> bool {
     entry.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'='))
 }
 
-fn put_entry(me: &Process, name: &[u8], entry: *mut c_char) {
-    me.view.environment.change(me, |list| match list.iter_mut().find(|known| is_of(**known, name)) {
+fn put_entry(me: &dyn Rank, name: &[u8], entry: *mut c_char) {
+    me.view().environment.change(me, |list| match list.iter_mut().find(|known| is_of(**known, name)) {
         Some(known) => *known = entry,
         None => list.push(entry),
     });
 }
 
-fn remove(me: &Process, name: &[u8]) {
-    me.view.environment.change(me, |list| list.retain(|entry| !is_of(*entry, name)));
+fn remove(me: &dyn Rank, name: &[u8]) {
+    me.view().environment.change(me, |list| list.retain(|entry| !is_of(*entry, name)));
 }
 
 /// The name in `text`, if it may be one.
@@ -108,7 +108,7 @@ fn invalid() -> c_int {
 }
 
 unsafe extern "C" fn set(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::setenv(name, value, overwrite) };
     };
@@ -126,7 +126,7 @@ unsafe extern "C" fn set(name: *const c_char, value: *const c_char, overwrite: c
 }
 
 unsafe extern "C" fn put(entry: *mut c_char) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::putenv(entry) };
     };
@@ -141,7 +141,7 @@ unsafe extern "C" fn put(entry: *mut c_char) -> c_int {
 }
 
 unsafe extern "C" fn unset(name: *const c_char) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::unsetenv(name) };
     };
@@ -152,10 +152,10 @@ unsafe extern "C" fn unset(name: *const c_char) -> c_int {
 }
 
 extern "C" fn clear() -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::clearenv() };
     };
-    me.view.environment.change(me, Vec::clear);
+    me.view().environment.change(me, Vec::clear);
     0
 }

@@ -3,11 +3,9 @@
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 
-use mpi::Op;
-
+use super::rank::{Rank, running};
 use super::signals;
 use crate::fiber::root::hopcast_call;
-use crate::live::process::Process;
 use crate::loader::Hook;
 
 /// What is run at the end of a rank.
@@ -51,12 +49,12 @@ pub fn hooks() -> Vec<Hook> {
 
 /// Runs what the rank wanted to be run, last first, then the ends of its program, and writes what it has
 /// printed.
-pub fn run_handlers(me: &Process, code: c_int) {
-    let handlers = &me.view.handlers;
+pub fn run_handlers(me: &dyn Rank, code: c_int) {
+    let handlers = &me.view().handlers;
     run_all(&handlers.thread_local, code);
     run_all(&handlers.usual, code);
     // SAFETY: on the rank's fiber, when it ends.
-    unsafe { me.program.finish() };
+    unsafe { me.program().finish() };
     me.flush();
 }
 
@@ -81,15 +79,15 @@ fn call(function: usize, first: usize, second: usize) {
 }
 
 /// Ends the rank after `last` was run; where no rank runs, the process.
-fn end(code: c_int, last: impl FnOnce(&Process)) -> ! {
-    let Some(me) = Process::running() else {
+fn end(code: c_int, last: impl FnOnce(&dyn Rank)) -> ! {
+    let Some(me) = running() else {
         // SAFETY: ends the process, which only the ends of libraries ask for here.
         unsafe { libc::_exit(code) }
     };
-    me.exit_code.set(code & 0xff);
+    me.set_exit_code(code & 0xff);
     last(me);
     me.flush();
-    me.end(Op::Finish)
+    me.end()
 }
 
 extern "C" fn exit(code: c_int) -> ! {
@@ -101,11 +99,11 @@ extern "C" fn exit_at_once(code: c_int) -> ! {
 }
 
 extern "C" fn quick_exit(code: c_int) -> ! {
-    end(code, |me| run_all(&me.view.handlers.quick, code))
+    end(code, |me| run_all(&me.view().handlers.quick, code))
 }
 
 extern "C" fn abort() -> ! {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: ends the process.
         unsafe { libc::abort() }
     };
@@ -116,8 +114,8 @@ extern "C" fn abort() -> ! {
 }
 
 fn add(which: impl FnOnce(&Handlers) -> &RefCell<Vec<Handler>>, handler: Handler) -> c_int {
-    let me = Process::running().expect("only the code of a rank finds this function");
-    which(&me.view.handlers).borrow_mut().push(handler);
+    let me = running().expect("only the code of a rank finds this function");
+    which(&me.view().handlers).borrow_mut().push(handler);
     0
 }
 

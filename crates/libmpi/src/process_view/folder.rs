@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::live::process::Process;
+use super::rank::running;
 use crate::loader::Hook;
 
 /// Where a rank is; `None` where all began.
@@ -70,7 +70,7 @@ fn enter_another(folder: Option<&Folder>) {
 
 /// Changes the directory of the rank that runs, as `change` does for the process.
 fn change_with(change: impl FnOnce() -> c_int) -> c_int {
-    let Some(me) = Process::running() else { return change() };
+    let Some(me) = running() else { return change() };
     PARTED.store(true, Ordering::Relaxed);
     KNOWN.with_borrow_mut(|known| {
         if known.first.is_none() {
@@ -80,7 +80,7 @@ fn change_with(change: impl FnOnce() -> c_int) -> c_int {
         if result == 0 {
             let place = open_here().and_then(|place| share(known, place));
             known.now.clone_from(&place);
-            *me.view.folder.borrow_mut() = place;
+            *me.view().folder.borrow_mut() = place;
         }
         result
     })

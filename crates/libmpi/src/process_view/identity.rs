@@ -2,8 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::call::environment::host_name;
-use crate::live::process::Process;
+use super::rank::running;
 use crate::loader::Hook;
 
 /// The process number of rank 0; the same in every run, as all that a program may print.
@@ -25,15 +24,15 @@ pub fn number_of(rank: u32) -> c_int {
 
 extern "C" fn process_number() -> c_int {
     // SAFETY: the call has no argument.
-    Process::running().map_or_else(|| unsafe { libc::getpid() }, |me| number_of(me.rank))
+    running().map_or_else(|| unsafe { libc::getpid() }, |me| number_of(me.number()))
 }
 
 unsafe extern "C" fn get_host_name(text: *mut c_char, room: usize) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::gethostname(text, room) };
     };
-    let name = host_name(me);
+    let name = host_name(me.host());
     if name.len() >= room {
         // SAFETY: the place of this thread's error number.
         unsafe { *libc::__errno_location() = libc::ENAMETOOLONG };
@@ -42,6 +41,11 @@ unsafe extern "C" fn get_host_name(text: *mut c_char, room: usize) -> c_int {
     // SAFETY: the program's place is long enough, as checked.
     unsafe { put(&name, text) };
     0
+}
+
+/// Name of a simulated host.
+pub fn host_name(host: u32) -> String {
+    format!("host{host}")
 }
 
 /// Writes a name and its end.
@@ -60,8 +64,8 @@ unsafe extern "C" fn name_system(place: *mut libc::utsname) -> c_int {
     // SAFETY: the program's place; the host's name is shorter than the field of 65 bytes.
     unsafe {
         let result = libc::uname(place);
-        if let (0, Some(me)) = (result, Process::running()) {
-            put(&host_name(me), (&raw mut (*place).nodename).cast());
+        if let (0, Some(me)) = (result, running()) {
+            put(&host_name(me.host()), (&raw mut (*place).nodename).cast());
         }
         result
     }

@@ -5,14 +5,15 @@
 //! when another rank runs; what it keeps in variables that it hides is kept here, for each rank.
 
 pub mod commands;
+pub mod computing_clock;
 pub mod descriptors;
 pub mod environment;
-pub mod exceptions;
 pub mod exit;
 pub mod floating_point;
 pub mod folder;
 pub mod identity;
 pub mod random;
+pub mod rank;
 pub mod refused;
 pub mod signals;
 pub mod statics;
@@ -25,7 +26,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::loader::{Hook, entry, tls};
+use crate::loader::{Hook, entry, exceptions, tls};
 use environment::Environment;
 use stdio::Sink;
 

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ushort, c_void};
 
-use crate::live::process::Process;
+use super::rank::running;
 use crate::loader::Hook;
 
 unsafe extern "C" {
@@ -103,8 +103,8 @@ thread_local! {
 
 fn with<R>(work: impl FnOnce(&mut Random) -> R) -> R {
     let with = |state: &Lazy| work(state.borrow_mut().get_or_insert_with(Random::new));
-    match Process::running() {
-        Some(me) => with(&me.view.random),
+    match running() {
+        Some(me) => with(&me.view().random),
         None => NOBODY.with(with),
     }
 }

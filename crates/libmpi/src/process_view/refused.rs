@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 
-use crate::live::process::Process;
+use super::rank::running;
 use crate::loader::Hook;
 
 /// The functions of this file, by the names that they stand for.
@@ -33,7 +33,7 @@ thread_local! {
 /// Says once why `function` does not do what it is asked.
 pub fn say(function: &'static str, why: &str) {
     if SAID.with_borrow_mut(|said| said.insert(function)) {
-        let who = Process::running().map_or(String::new(), |me| format!("rank {}: ", me.rank));
+        let who = running().map_or(String::new(), |me| format!("rank {}: ", me.number()));
         eprintln!("hopcast: {who}{function}: {why} (said once)");
     }
 }

@@ -8,12 +8,9 @@ use std::cell::RefCell;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
-use mpi::Op;
-
 use super::identity;
+use super::rank::{Rank, running};
 use crate::fiber::root::hopcast_call;
-use crate::live::place;
-use crate::live::process::Process;
 use crate::loader::Hook;
 
 /// One more than the greatest number of a signal.
@@ -59,13 +56,13 @@ pub fn hooks() -> Vec<Hook> {
     ]
 }
 
-fn with<R>(me: &Process, work: impl FnOnce(&mut Signals) -> R) -> R {
+fn with<R>(me: &dyn Rank, work: impl FnOnce(&mut Signals) -> R) -> R {
     let fresh = || {
         // SAFETY: numbers and pointers, of which zeros are the default.
         let actions = unsafe { std::mem::zeroed() };
         Box::new(Signals { actions, blocked: 0, waiting: 0, stack: NO_STACK })
     };
-    work(me.view.signals.borrow_mut().get_or_insert_with(fresh))
+    work(me.view().signals.borrow_mut().get_or_insert_with(fresh))
 }
 
 fn bit(signal: c_int) -> u64 {
@@ -79,8 +76,8 @@ fn fail(code: c_int) -> c_int {
 }
 
 /// The action of a rank for `signal`, if it has named a function.
-pub fn handler_of(me: &Process, signal: c_int) -> Option<libc::sigaction> {
-    let signals = me.view.signals.borrow();
+pub fn handler_of(me: &dyn Rank, signal: c_int) -> Option<libc::sigaction> {
+    let signals = me.view().signals.borrow();
     let action = signals.as_ref()?.actions[signal as usize];
     (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN).then_some(action)
 }
@@ -97,7 +94,7 @@ pub unsafe fn call(action: &libc::sigaction, signal: c_int, information: *mut c_
 }
 
 /// Does what the rank wants to be done about `signal`.
-pub fn deliver(me: &Process, signal: c_int) {
+pub fn deliver(me: &dyn Rank, signal: c_int) {
     let action = with(me, |signals| {
         if signals.blocked & bit(signal) != 0 {
             signals.waiting |= bit(signal);
@@ -133,7 +130,7 @@ pub fn deliver(me: &Process, signal: c_int) {
 }
 
 /// Sets the signals that wait; those that need not any more are delivered.
-fn unblock(me: &Process, blocked: u64) {
+fn unblock(me: &dyn Rank, blocked: u64) {
     with(me, |signals| signals.blocked = blocked);
     loop {
         let next = with(me, |signals| {
@@ -149,14 +146,14 @@ fn unblock(me: &Process, blocked: u64) {
 }
 
 /// The rank is ended by a signal.
-pub fn end(me: &Process, signal: c_int) -> ! {
-    me.view.killed_by.set(signal);
-    me.standing.set(place::here());
-    me.end(Op::Finish)
+pub fn end(me: &dyn Rank, signal: c_int) -> ! {
+    me.view().killed_by.set(signal);
+    me.note_place();
+    me.end()
 }
 
 /// Sets an action; gives the one before.
-fn set(me: &Process, signal: c_int, action: Option<libc::sigaction>) -> Option<libc::sigaction> {
+fn set(me: &dyn Rank, signal: c_int, action: Option<libc::sigaction>) -> Option<libc::sigaction> {
     let fixed = [libc::SIGKILL, libc::SIGSTOP].contains(&signal) && action.is_some();
     if !(1..SIGNALS as c_int).contains(&signal) || fixed {
         fail(libc::EINVAL);
@@ -171,7 +168,7 @@ fn set(me: &Process, signal: c_int, action: Option<libc::sigaction>) -> Option<l
 }
 
 fn set_simple(number: c_int, handler: libc::sighandler_t, flags: c_int) -> libc::sighandler_t {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::signal(number, handler) };
     };
@@ -196,7 +193,7 @@ unsafe extern "C" fn sigaction(
 ) -> c_int {
     // SAFETY: the program's own call; its places for both are valid or null.
     unsafe {
-        let Some(me) = Process::running() else { return libc::sigaction(number, new, old) };
+        let Some(me) = running() else { return libc::sigaction(number, new, old) };
         let Some(before) = set(me, number, new.as_ref().copied()) else { return -1 };
         if let Some(old) = old.as_mut() {
             *old = before;
@@ -206,7 +203,7 @@ unsafe extern "C" fn sigaction(
 }
 
 unsafe extern "C" fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::sigprocmask(how, new, old) };
     };
@@ -229,7 +226,7 @@ unsafe extern "C" fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc
 
 /// Handlers of faults have a stack of their own already: the rank's is only remembered.
 unsafe extern "C" fn alternative_stack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::sigaltstack(new, old) };
     };
@@ -254,7 +251,7 @@ unsafe extern "C" fn alternative_stack(new: *const libc::stack_t, old: *mut libc
 }
 
 extern "C" fn raise(signal: c_int) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::raise(signal) };
     };
@@ -270,14 +267,14 @@ extern "C" fn raise(signal: c_int) -> c_int {
 
 /// A rank may signal itself; others are asked whether they are there, and not disturbed.
 extern "C" fn kill(process: c_int, signal: c_int) -> c_int {
-    let Some(me) = Process::running() else {
+    let Some(me) = running() else {
         // SAFETY: the program's own call.
         return unsafe { libc::kill(process, signal) };
     };
     let first = identity::number_of(0);
     match process {
-        _ if process == identity::number_of(me.rank) => raise(signal),
-        _ if (first..identity::number_of(me.shared.ranks)).contains(&process) && signal == 0 => 0,
+        _ if process == identity::number_of(me.number()) => raise(signal),
+        _ if (first..identity::number_of(me.ranks())).contains(&process) && signal == 0 => 0,
         _ => fail(libc::EPERM),
     }
 }

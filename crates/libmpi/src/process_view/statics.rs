@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use crate::live::process::Process;
+use super::rank::running;
 use crate::loader::Hook;
 
 unsafe extern "C" {
@@ -94,8 +94,8 @@ fn with<R>(work: impl FnOnce(&Statics) -> R) -> R {
         /// For code that runs outside of all ranks.
         static NOBODY: Statics = Statics::default();
     }
-    match Process::running() {
-        Some(me) => work(me.view.statics.get_or_init(Box::default)),
+    match running() {
+        Some(me) => work(me.view().statics.get_or_init(Box::default)),
         None => NOBODY.with(work),
     }
 }
@@ -134,9 +134,9 @@ thread_local! {
 /// Runs a function of getopt(3) with the variables of the rank that runs. What the C library keeps beside them
 /// (where it is within a word of several letters) is forgotten when another rank has asked in between.
 fn options(ask: impl FnOnce() -> c_int) -> c_int {
-    let Some(me) = Process::running() else { return ask() };
-    let own = me.shared.own_options;
-    let place = |index: usize| own.places[index].map(|at| me.program.base() + at);
+    let Some(me) = running() else { return ask() };
+    let own = me.own_options();
+    let place = |index: usize| own.places[index].map(|at| me.program().base() + at);
     let number = |index: usize| place(index).map(|at| at as *mut c_int);
     with(|mine| {
         let mut now = mine.options.get();
@@ -145,7 +145,7 @@ fn options(ask: impl FnOnce() -> c_int) -> c_int {
         unsafe {
             now.index = number(0).map_or(now.index, |at| *at);
             now.says = number(1).map_or(now.says, |at| *at);
-            if LOOKED_AT.replace(Some(me.rank)) != Some(me.rank) {
+            if LOOKED_AT.replace(Some(me.number())) != Some(me.number()) {
                 optind = 0;
                 let words = [c"".as_ptr().cast_mut(), ptr::null_mut()];
                 libc::getopt(1, words.as_ptr(), c"".as_ptr());

@@ -6,13 +6,12 @@
 //! is one stream for all, and C, C++ and every library finds it where it always is. Standard input is that of
 //! rank 0, as mpiexec has it; for the others it is at its end. Before it waits for input, a rank's output is written.
 
+use super::rank::running;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
-
-use crate::live::process::Process;
 
 unsafe extern "C" {
     static mut stdout: *mut libc::FILE;
@@ -103,7 +102,7 @@ extern "C" fn seek(descriptor: *mut c_void, offset: *mut i64, whence: c_int) -> 
 /// The rank that runs is about to wait for input: who is asked sees the question first, of a terminal without its end of
 /// line, too.
 pub fn show_questions() {
-    if let Some(me) = Process::running() {
+    if let Some(me) = running() {
         me.catch_up();
         // SAFETY: the place of this thread's error number, and a question for a property of a descriptor.
         let is_terminal = unsafe {
@@ -114,7 +113,7 @@ pub fn show_questions() {
             is_terminal
         };
         if is_terminal {
-            me.view.flush();
+            me.view().flush();
         }
     }
 }
@@ -123,7 +122,7 @@ extern "C" fn write(descriptor: *mut c_void, bytes: *const c_char, count: usize)
     // SAFETY: the C library passes its buffer and its length.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast(), count) };
     let descriptor = descriptor as usize as c_int;
-    match Process::running().and_then(|me| me.view.sink(descriptor)) {
+    match running().and_then(|me| me.view().sink(descriptor)) {
         Some(sink) => sink.write(bytes),
         None => write_out(descriptor, bytes),
     }
@@ -174,7 +173,7 @@ impl Sink {
     /// when these are done.
     pub fn write(&self, bytes: &[u8]) {
         self.taken.set(self.taken.get() + bytes.len());
-        if Process::running().is_some_and(Process::is_ahead) {
+        if running().is_some_and(|rank| rank.is_ahead()) {
             self.early.set(true);
             return self.held.borrow_mut().extend_from_slice(bytes);
         }

@@ -8,9 +8,8 @@
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
 use engine::{Duration, Time};
-use mpi::Op;
 
-use crate::live::process::Process;
+use super::rank::{Rank, running};
 use crate::loader::Hook;
 
 /// Beginning of a run, by the calendar \[s since 1970\].
@@ -43,7 +42,7 @@ pub fn hooks() -> Vec<Hook> {
 
 /// Simulated time \[ns\], if a rank asks.
 fn now_ns() -> Option<u64> {
-    Process::running().map(|me| me.look_at_clock().0 / PS_PER_NS)
+    running().map(|me| me.look_at_clock().0 / PS_PER_NS)
 }
 
 fn timespec(begin_s: i64, ns: u64) -> libc::timespec {
@@ -157,13 +156,13 @@ fn nanoseconds(clock: c_int) -> i64 {
 
 /// Lets simulated time pass; gives whether a rank asks.
 fn pass(ns: u64) -> bool {
-    let Some(me) = Process::running() else { return false };
+    let Some(me) = running() else { return false };
     wait_until(me, me.end_of_computing() + Duration(ns.saturating_mul(PS_PER_NS)));
     true
 }
 
-fn wait_until(me: &Process, until: Time) {
-    me.perform(Op::SleepUntil(until), |_| ());
+fn wait_until(me: &dyn Rank, until: Time) {
+    me.sleep_until(until);
 }
 
 extern "C" fn sleep(seconds: c_uint) -> c_uint {
@@ -204,7 +203,7 @@ unsafe extern "C" fn clock_nanosleep(
 ) -> c_int {
     // SAFETY: the program's time.
     let asked = unsafe { &*time };
-    let (Some(begin_s), Some(me), true) = (begin_of(clock), Process::running(), is_duration(asked)) else {
+    let (Some(begin_s), Some(me), true) = (begin_of(clock), running(), is_duration(asked)) else {
         // SAFETY: the program's own call.
         return unsafe { libc::clock_nanosleep(clock, flags, time, rest) };
     };

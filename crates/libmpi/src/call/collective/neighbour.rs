@@ -11,8 +11,8 @@ use mpi::collective::{Kind, Sizes};
 
 use super::values::{Blocks, Values};
 use super::{Call, equal, not_in_place};
+use crate::abi::arguments::Numbers;
 use crate::abi::error::Answer;
-use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
 use crate::call::communicator::Communicator;
 use crate::call::topology::{self, Around};

@@ -7,8 +7,8 @@ use mpi::collective::{Kind, Sizes};
 
 use super::values::{Blocks, Values};
 use super::{Call, distinct, equal, in_place, not_in_place, of_others, others};
+use crate::abi::arguments::Numbers;
 use crate::abi::error::{Answer, Class};
-use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
 use crate::abi::{PROC_NULL, ROOT};
 use crate::call::communicator::{self, Communicator};

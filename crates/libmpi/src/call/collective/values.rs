@@ -3,12 +3,12 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use crate::abi::arguments::Numbers;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::Numbers;
 use crate::abi::handle::Datatype;
 use crate::data::datatype::Layout;
+use crate::data::folded;
 use crate::data::meeting::{Cut, Given, Open};
-use crate::fold::transfer;
 use crate::live::process::Process;
 
 /// Some values in the program's memory.
@@ -54,7 +54,7 @@ impl Values {
     }
 
     fn is_lost(&self) -> bool {
-        transfer::is_lost(&self.layout, self.at, self.count)
+        folded::is_lost(&self.layout, self.at, self.count)
     }
 
     /// Puts contents there, which come from `sender`.

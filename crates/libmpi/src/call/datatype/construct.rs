@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use super::{Combiner, Contents, Made};
+use crate::abi::arguments::{Count, Distance, Numbers};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::{Count, Distance, Numbers};
 use crate::abi::handle::{Datatype, Object};
 use crate::call::attribute;
 use crate::data::basic::{Basic, Element};
@@ -46,7 +46,8 @@ unsafe fn numbers(list: Numbers, count: usize) -> impl ExactSizeIterator<Item = 
 /// MPI_Type_contiguous
 pub unsafe fn type_contiguous(me: &Process, count: Count, old: Datatype, new: *mut Datatype) -> Answer {
     let layout = derived::contiguous(&me.datatypes.layout(old)?, counted(count)?);
-    let contents = Contents::new(Combiner::Contiguous, count.large).counts([count.value]).of(me, [old])?;
+    let contents =
+        Contents::new(Combiner::Contiguous, count.large).counts([count.value]).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -63,7 +64,7 @@ pub unsafe fn type_vector(
     let of = me.datatypes.layout(old)?;
     let layout = derived::vector(&of, counted(count)?, length(block)?, stride as isize * of.extent);
     let contents = Contents::new(Combiner::Vector, count.large);
-    let contents = contents.counts([count.value, block, stride]).of(me, [old])?;
+    let contents = contents.counts([count.value, block, stride]).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -80,7 +81,8 @@ pub unsafe fn type_create_hvector(
     let of = me.datatypes.layout(old)?;
     let layout = derived::vector(&of, counted(count)?, length(block)?, stride.0);
     let contents = Contents::new(Combiner::Hvector, count.large);
-    let contents = contents.counts([count.value, block]).addresses([stride.0 as i64]).of(me, [old])?;
+    let contents =
+        contents.counts([count.value, block]).addresses([stride.0 as i64]).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -118,7 +120,7 @@ pub unsafe fn type_indexed(
     let (lengths, places) = unsafe { (numbers(lengths, number), numbers(places, number)) };
     let layout = indexed(&of, lengths.clone(), places.clone(), of.extent)?;
     let contents = Contents::new(Combiner::Indexed, count.large);
-    let contents = contents.counts([count.value]).counts(lengths).counts(places).of(me, [old])?;
+    let contents = contents.counts([count.value]).counts(lengths).counts(places).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -137,7 +139,8 @@ pub unsafe fn type_create_hindexed(
     let (lengths, places) = unsafe { (numbers(lengths, number), numbers(places, number)) };
     let layout = indexed(&of, lengths.clone(), places.clone(), 1)?;
     let contents = Contents::new(Combiner::Hindexed, count.large);
-    let contents = contents.counts([count.value]).counts(lengths).addresses(places).of(me, [old])?;
+    let contents =
+        contents.counts([count.value]).counts(lengths).addresses(places).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -156,7 +159,7 @@ pub unsafe fn type_create_indexed_block(
     let places = unsafe { numbers(places, counted(count)?) };
     let layout = indexed(&of, std::iter::repeat(block), places.clone(), of.extent)?;
     let contents = Contents::new(Combiner::IndexedBlock, count.large);
-    let contents = contents.counts([count.value, block]).counts(places).of(me, [old])?;
+    let contents = contents.counts([count.value, block]).counts(places).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -175,7 +178,7 @@ pub unsafe fn type_create_hindexed_block(
     let places = unsafe { numbers(places, counted(count)?) };
     let layout = indexed(&of, std::iter::repeat(block), places.clone(), 1)?;
     let contents = Contents::new(Combiner::HindexedBlock, count.large);
-    let contents = contents.counts([count.value, block]).addresses(places).of(me, [old])?;
+    let contents = contents.counts([count.value, block]).addresses(places).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -207,7 +210,8 @@ pub unsafe fn type_create_struct(
     let upper = marked(Datatype::UB).max().unwrap_or(layout.lower + layout.extent);
     let layout = derived::resized(&layout, lower, upper - lower);
     let contents = Contents::new(Combiner::Struct, count.large);
-    let contents = contents.counts([count.value]).counts(lengths).addresses(places).of(me, olds)?;
+    let contents =
+        contents.counts([count.value]).counts(lengths).addresses(places).of(&me.datatypes, olds)?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -246,7 +250,7 @@ unsafe fn resized(
 ) -> Answer {
     let layout = derived::resized(&me.datatypes.layout(old)?, lower.0, extent.0);
     let contents = Contents::new(Combiner::Resized, large);
-    let contents = contents.addresses([lower.0 as i64, extent.0 as i64]).of(me, [old])?;
+    let contents = contents.addresses([lower.0 as i64, extent.0 as i64]).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -255,7 +259,7 @@ unsafe fn resized(
 pub unsafe fn type_dup(me: &Process, old: Datatype, new: *mut Datatype) -> Answer {
     let of = me.datatypes.layout(old)?;
     let committed = me.datatypes.committed(old).is_ok();
-    let contents = Contents::new(Combiner::Dup, false).of(me, [old])?;
+    let contents = Contents::new(Combiner::Dup, false).of(&me.datatypes, [old])?;
     let made = Made::new(derived::resized(&of, of.lower, of.extent), contents, false);
     made.committed.set(committed);
     let kept = me.datatypes.keep(Rc::new(made));
@@ -321,7 +325,7 @@ pub unsafe fn type_create_subarray(
     let large = matches!(sizes, Numbers::Long(_));
     let contents = Contents::new(Combiner::Subarray, large).integers([dimensions.into()]);
     let contents = contents.counts(sizes_of).counts(parts_of).counts(starts_of);
-    let contents = contents.integers([order.into()]).of(me, [old])?;
+    let contents = contents.integers([order.into()]).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }
@@ -394,7 +398,7 @@ pub unsafe fn type_create_darray(
     let contents = Contents::new(Combiner::Darray, large);
     let contents = contents.integers([size, rank, dimensions].map(i64::from)).counts(sizes_of);
     let contents = contents.integers(ways).integers(arguments).integers(grid);
-    let contents = contents.integers([order.into()]).of(me, [old])?;
+    let contents = contents.integers([order.into()]).of(&me.datatypes, [old])?;
     // SAFETY: as the contract of `call` says.
     unsafe { keep(me, layout, contents, new) }
 }

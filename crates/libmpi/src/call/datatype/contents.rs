@@ -4,97 +4,13 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use super::Made;
+use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::NumberOut;
 use crate::abi::handle::{self, Datatype};
 use crate::data::basic::Basic;
 use crate::live::process::Process;
-
-/// How a datatype was made: MPI_COMBINER_…
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-#[repr(i32)]
-pub enum Combiner {
-    Named = 101,
-    Dup = 102,
-    Contiguous = 103,
-    Vector = 104,
-    Hvector = 105,
-    Indexed = 106,
-    Hindexed = 107,
-    IndexedBlock = 108,
-    HindexedBlock = 109,
-    Struct = 110,
-    Subarray = 111,
-    Darray = 112,
-    Real = 113,
-    Complex = 114,
-    Integer = 115,
-    Resized = 116,
-}
-
-/// The arguments that a datatype was made with.
-#[derive(Debug)]
-pub struct Contents {
-    combiner: Combiner,
-    /// Whether a large-count function made it: then counts and distances are in `large`.
-    is_large: bool,
-    integers: Vec<i32>,
-    addresses: Vec<isize>,
-    large: Vec<i64>,
-    datatypes: Vec<Member>,
-}
-
-/// A datatype that another was made of.
-#[derive(Debug, Clone)]
-enum Member {
-    Predefined(Datatype),
-    Made(Rc<Made>),
-}
-
-impl Contents {
-    /// Of a datatype that is made now.
-    pub fn new(combiner: Combiner, is_large: bool) -> Contents {
-        let (integers, addresses, large, datatypes) = Default::default();
-        Contents { combiner, is_large, integers, addresses, large, datatypes }
-    }
-
-    /// Numbers that are `int` in any case.
-    pub fn integers(mut self, list: impl IntoIterator<Item = i64>) -> Contents {
-        self.integers.extend(list.into_iter().map(|value| value as i32));
-        self
-    }
-
-    /// Numbers that are `int`, or `MPI_Count` in a large-count function.
-    pub fn counts(mut self, list: impl IntoIterator<Item = i64>) -> Contents {
-        if self.is_large {
-            self.large.extend(list);
-            return self;
-        }
-        self.integers(list)
-    }
-
-    /// Numbers that are `MPI_Aint`, or `MPI_Count` in a large-count function.
-    pub fn addresses(mut self, list: impl IntoIterator<Item = i64>) -> Contents {
-        if self.is_large {
-            self.large.extend(list);
-        } else {
-            self.addresses.extend(list.into_iter().map(|value| value as isize));
-        }
-        self
-    }
-
-    /// The datatypes it is made of.
-    pub fn of(mut self, me: &Process, list: impl IntoIterator<Item = Datatype>) -> Answer<Contents> {
-        for datatype in list {
-            self.datatypes.push(match handle::place(datatype.0) {
-                None => Member::Predefined(datatype),
-                Some(_) => Member::Made(me.datatypes.find(datatype)?),
-            });
-        }
-        Ok(self)
-    }
-}
+use crate::objects::datatype::Member;
+pub use crate::objects::datatype::{Combiner, Contents};
 
 /// What of a program's datatype; `None` of a predefined one.
 fn made(me: &Process, datatype: Datatype) -> Answer<Option<Rc<Made>>> {

@@ -1,8 +1,8 @@
 //! How much of a datatype a message holds.
 
 use crate::abi::UNDEFINED;
+use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::NumberOut;
 use crate::abi::handle::Datatype;
 use crate::abi::status::Status;
 use crate::live::process::Process;

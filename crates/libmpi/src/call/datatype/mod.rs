@@ -17,87 +17,16 @@ pub use fortran::*;
 pub use pack::*;
 pub use removed::*;
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::rc::Rc;
 
 use crate::abi::MAX_OBJECT_NAME;
+use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::NumberOut;
-use crate::abi::handle::{self, Datatype, Object, Table};
+use crate::abi::handle::{self, Datatype, Object};
 use crate::call::attribute;
 use crate::data::basic::Basic;
-use crate::data::datatype::Layout;
 use crate::live::process::Process;
-
-/// A datatype that a program has made.
-#[derive(Debug)]
-pub struct Made {
-    /// How its values lie in memory.
-    pub layout: Layout,
-    contents: Contents,
-    committed: Cell<bool>,
-    /// The library's: it cannot be freed.
-    permanent: bool,
-    name: RefCell<Vec<u8>>,
-}
-
-impl Made {
-    fn new(layout: Layout, contents: Contents, permanent: bool) -> Made {
-        Made { layout, contents, committed: Cell::new(false), permanent, name: RefCell::default() }
-    }
-}
-
-/// The datatypes of a rank, beside the predefined ones.
-#[derive(Default)]
-pub struct Datatypes {
-    made: RefCell<Table<Rc<Made>>>,
-    /// Names that the program gave to predefined ones.
-    names: RefCell<BTreeMap<usize, Vec<u8>>>,
-    /// Those by precision and range, by what they were asked with.
-    parametrised: RefCell<BTreeMap<[c_int; 3], Datatype>>,
-}
-
-impl Datatypes {
-    /// The layout of a datatype that is used for data.
-    #[inline]
-    pub fn committed(&self, datatype: Datatype) -> Answer<Layout> {
-        if handle::place(datatype.0).is_none() {
-            return Layout::of_predefined(datatype);
-        }
-        let made = self.find(datatype)?;
-        if made.committed.get() {
-            return Ok(made.layout.clone());
-        }
-        Err(Error::new(Class::TYPE, format!("{:#x} is a datatype that has not been committed", datatype.0)))
-    }
-
-    /// The layout of any datatype.
-    pub fn layout(&self, datatype: Datatype) -> Answer<Layout> {
-        match handle::place(datatype.0) {
-            None => Layout::of_predefined(datatype),
-            Some(_) => Ok(self.find(datatype)?.layout.clone()),
-        }
-    }
-
-    /// A datatype that was made.
-    pub fn find(&self, datatype: Datatype) -> Answer<Rc<Made>> {
-        self.made.borrow().get(datatype.0).cloned().ok_or_else(|| {
-            Error::new(Class::TYPE, format!("{:#x} is not a datatype, or has been freed", datatype.0))
-        })
-    }
-
-    /// Gives a datatype a handle.
-    pub fn keep(&self, made: Rc<Made>) -> Datatype {
-        Datatype(handle::number(self.made.borrow_mut().insert(made)))
-    }
-
-    /// Takes a handle away.
-    pub fn forget(&self, datatype: Datatype) {
-        self.made.borrow_mut().remove(datatype.0);
-    }
-}
+pub use crate::objects::datatype::{Datatypes, Made};
 
 /// A flag as C has it.
 pub fn truth(flag: bool) -> c_int {

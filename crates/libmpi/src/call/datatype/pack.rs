@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use crate::abi::arguments::{Distance, NumberOut};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::{Distance, NumberOut};
 use crate::abi::handle::{Comm, Datatype};
 use crate::call::communicator;
 use crate::data::datatype::Layout;

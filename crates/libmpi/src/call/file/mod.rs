@@ -20,12 +20,12 @@ use mpi::operation::{NewComm, Start};
 
 use super::{communicator, creation, error, group, info};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{self, Comm, File, Group, Info, Object, Request};
+use crate::abi::handle::{self, Comm, File, Group, Info, Object};
 use crate::call::communicator::Communicator;
-use crate::data::aggregation::Choice;
 use crate::data::file::{Opened, View, length, refused};
 use crate::data::meeting::{Given, Open, Part};
 use crate::live::process::Process;
+pub use crate::objects::file::OpenFile;
 use representation::Representation;
 use timing::{metadata, wait_for};
 
@@ -42,28 +42,6 @@ pub mod mode {
     pub const UNIQUE_OPEN: i32 = 128;
     pub const WRONLY: i32 = 256;
     pub const ALL: i32 = 511;
-}
-
-/// A file as one rank has it.
-pub struct OpenFile {
-    /// What all share.
-    pub opened: Opened,
-    /// A communicator of its own, of those who have opened it.
-    pub comm: Comm,
-    /// How it was opened.
-    pub mode: c_int,
-    /// What the rank sees.
-    pub view: RefCell<View>,
-    /// How values are represented in it.
-    pub representation: RefCell<Representation>,
-    /// The rank's own pointer \[etypes of the view\].
-    pub at: Cell<i64>,
-    /// Whether accesses are atomic: they are in any case, because each takes place at one time.
-    pub atomic: Cell<bool>,
-    /// A collective access that has begun and not ended: which, and the request for it.
-    pub split: Cell<Option<(&'static str, Request)>>,
-    /// How collective accesses are done: reading, writing.
-    pub choice: [Choice; 2],
 }
 
 /// The file of a handle.

@@ -3,7 +3,6 @@
 //! A function of the program converts all values of an access at once, between its buffer and the bytes of the file.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::fmt;
 use std::rc::Rc;
 
 use super::timing::Direction;
@@ -13,51 +12,12 @@ use crate::data::basic::Basic;
 use crate::data::datatype::Layout;
 use crate::data::external;
 use crate::live::process::Process;
-use crate::mpich::callbacks;
+use crate::objects::file::{Conversion, Extent, Long, Short};
+pub use crate::objects::file::{Registered, Representation};
+use crate::translation::callbacks;
 
 /// MPI_MAX_DATAREP_STRING
 pub const LONGEST: usize = 128;
-
-/// `MPI_Datarep_extent_function`
-type Extent = unsafe extern "C-unwind" fn(usize, *mut isize, *mut c_void) -> c_int;
-/// `MPI_Datarep_conversion_function`
-type Short = unsafe extern "C-unwind" fn(*mut c_void, usize, c_int, *mut c_void, i64, *mut c_void) -> c_int;
-/// `MPI_Datarep_conversion_function_c`
-type Long = unsafe extern "C-unwind" fn(*mut c_void, usize, i64, *mut c_void, i64, *mut c_void) -> c_int;
-
-#[derive(Clone, Copy)]
-enum Conversion {
-    Short(Short),
-    Long(Long),
-}
-
-/// A representation that the program has registered.
-pub struct Registered {
-    name: String,
-    read: Option<Conversion>,
-    write: Option<Conversion>,
-    extent: Extent,
-    state: *mut c_void,
-}
-
-impl fmt::Debug for Registered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-/// How values are represented in a file.
-#[derive(Debug, Clone)]
-pub enum Representation {
-    /// As in memory.
-    Native,
-    /// As the library likes: as in memory.
-    Internal,
-    /// Big-endian, with lengths of its own.
-    External32,
-    /// As functions of the program say.
-    Own(Rc<Registered>),
-}
 
 /// Result of a function of the program.
 fn heard(code: c_int, own: &Registered, what: &str) -> Answer {

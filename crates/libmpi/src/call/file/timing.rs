@@ -123,8 +123,8 @@ fn plan(me: &Process, file: &OpenFile, comm: &Communicator, direction: Direction
         pairs.map(|pair| (number(&pair[..8]), Bytes(number(&pair[8..])))).collect()
     };
     let members: Vec<Vec<Part>> = (0..comm.size).map(read).collect();
-    let hosts =
-        (0..comm.size).map(|rank| me.shared.host_of_rank[comm.peer(me, rank).expect("a member") as usize]);
+    let hosts = (0..comm.size)
+        .map(|rank| me.shared.host_of_rank[comm.peer(me.rank, rank).expect("a member") as usize]);
     let stripe = file.opened.place.striping.unwrap_or(me.shared.file_system.striping).size;
     Plan::new(&members, &hosts.collect::<Vec<_>>(), stripe, file.choice[direction as usize])
 }

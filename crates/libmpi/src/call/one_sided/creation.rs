@@ -10,8 +10,8 @@ use mpi::operation::{NewComm, Op, Start};
 
 use super::{Flavour, Window, find};
 use crate::abi::PROC_NULL;
+use crate::abi::arguments::Distance;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::Distance;
 use crate::abi::handle::{self, Comm, Info, Object, Win};
 use crate::call::communicator::{self, Communicator, give_back};
 use crate::call::{attribute, creation, info};
@@ -53,7 +53,7 @@ unsafe fn make(
     let own = creation::make(me, comm, NewComm::Dup)?;
     let members = communicator::find(me, own)?;
     let hosts = &me.shared.host_of_rank;
-    let mut group = (0..members.size).filter_map(|rank| members.peer(me, rank));
+    let mut group = (0..members.size).filter_map(|rank| members.peer(me.rank, rank));
     if flavour == Flavour::Shared && group.any(|rank| hosts[rank as usize] != hosts[me.rank as usize]) {
         give_back(me, own);
         return Err(Error::new(Class::RMA_SHARED, "the ranks of a shared window are on one host").of(comm));
@@ -194,7 +194,7 @@ pub unsafe fn shared_query(
     win: Win,
     rank: c_int,
     size: *mut isize,
-    unit: crate::abi::export::NumberOut,
+    unit: crate::abi::arguments::NumberOut,
     at: *mut c_void,
 ) -> Answer {
     let window = find(me, win)?;
@@ -205,7 +205,7 @@ pub unsafe fn shared_query(
     let members = windows.members(window.members.key());
     let host = |rank: u32| me.shared.host_of_rank[rank as usize];
     let is_here = |index: usize| {
-        let world = window.members.peer(me, index as u32);
+        let world = window.members.peer(me.rank, index as u32);
         // What a program has opened itself is no other process's.
         let is_shared = !me.shared.apart || window.flavour != Flavour::Create || world == Some(me.rank);
         world.is_some_and(|world| host(world) == host(me.rank)) && is_shared

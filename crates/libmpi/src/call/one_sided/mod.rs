@@ -14,62 +14,17 @@ pub use creation::*;
 pub use properties::*;
 pub use synchronisation::*;
 
-use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
 
 use mpi::operation::{self, Op, Until};
 
-use super::communicator::Communicator;
 use super::request::{self, Pending};
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::handle::{self, Comm, Request, Win};
+use crate::abi::handle::{self, Request, Win};
 use crate::live::process::Process;
-
-/// How a window was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Flavour {
-    Create,
-    Allocate,
-    Dynamic,
-    Shared,
-}
-
-/// A window as one of its members has it.
-pub struct Window {
-    /// Its own communicator.
-    comm: Comm,
-    members: Rc<Communicator>,
-    flavour: Flavour,
-    /// For its attributes: base, size, unit, flavour, model.
-    base: usize,
-    size: isize,
-    unit: c_int,
-    numbers: [c_int; 2],
-    name: RefCell<Vec<u8>>,
-    fence: Cell<bool>,
-    /// The targets of MPI_Win_start.
-    started: RefCell<Option<Vec<u32>>>,
-    /// What MPI_Win_wait waits for.
-    posted: RefCell<Option<Vec<Request>>>,
-    /// The targets that are locked, each alone.
-    locks: RefCell<Vec<u32>>,
-    /// Within MPI_Win_lock_all, and the targets that it has locked so far.
-    all: RefCell<Option<Vec<u32>>>,
-    /// Whether MPI_Win_lock_all takes locks at all.
-    checked: Cell<bool>,
-    under_way: RefCell<Vec<UnderWay>>,
-}
-
-/// An operation that is not known to be complete.
-struct UnderWay {
-    target: u32,
-    request: Request,
-    /// Whether the program has its request, too.
-    handed: bool,
-    done: Rc<Cell<bool>>,
-}
+use crate::objects::window::UnderWay;
+pub use crate::objects::window::{Flavour, Window};
 
 /// The window of a handle.
 pub fn find(me: &Process, win: Win) -> Answer<Rc<Window>> {

@@ -12,7 +12,7 @@ use crate::live::process::Process;
 
 /// MPI_Win_get_group
 pub unsafe fn get_group(me: &Process, win: Win, place: *mut Group) -> Answer {
-    let kept = group::keep(me, find(me, win)?.members.group(me));
+    let kept = group::keep(me, find(me, win)?.members.group(me.rank));
     // SAFETY: as the contract of `call` says.
     unsafe { *place = kept };
     Ok(())

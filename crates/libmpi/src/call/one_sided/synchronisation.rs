@@ -50,7 +50,7 @@ pub unsafe fn fence(me: &Process, assertion: c_int, win: Win) -> Answer {
 
 /// The ranks in a window of the members of a group.
 fn members(me: &Process, window: &Window, group: Group) -> Answer<Vec<u32>> {
-    let (group, all) = (group::find(me, group)?, window.members.group(me));
+    let (group, all) = (group::find(me, group)?, window.members.group(me.rank));
     let member = |place| {
         let world = group.member(place).expect("below its size");
         all.rank_of(world).ok_or_else(|| {

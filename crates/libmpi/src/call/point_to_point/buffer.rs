@@ -11,42 +11,22 @@ use std::ptr;
 
 use mpi::operation::{Draining, Op};
 
+use crate::abi::arguments::NumberOut;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::NumberOut;
 use crate::abi::handle::{Comm, Request, Session};
 use crate::call::communicator;
 use crate::call::request::{self, Pending};
 use crate::call::session;
 use crate::live::process::Process;
+use crate::objects::message::{Attached, Owner};
 
 /// MPI_BSEND_OVERHEAD, which programs have compiled in: of the standard's header, or of MPICH's.
 fn overhead() -> u64 {
-    if crate::mpich::is_spoken() { 96 } else { 512 }
+    if crate::translation::is_spoken() { 96 } else { 512 }
 }
 
 /// MPI_BUFFER_AUTOMATIC
 const AUTOMATIC: usize = 2;
-
-/// Whose a buffer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Process,
-    Comm(usize),
-    Session(usize),
-}
-
-/// A buffer.
-#[derive(Debug, Clone, Copy)]
-struct Attached {
-    owner: Owner,
-    at: *mut c_void,
-    size: u64,
-    used: u64,
-}
-
-/// The buffers of a rank.
-#[derive(Debug, Default)]
-pub struct Buffers(Vec<Attached>);
 
 /// Takes room for a message of `bytes` to somebody.
 pub(super) fn claim(me: &Process, comm: Comm, bytes: u64, nobody: bool) -> Answer {

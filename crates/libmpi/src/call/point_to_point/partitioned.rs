@@ -8,12 +8,12 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use engine::Bytes;
-use mpi::operation::{self, CommId, Op, Peer, SendMode, Start, TagMatch, Until, Via};
+use mpi::operation::{self, Op, Peer, SendMode, Start, TagMatch, Until, Via};
 use mpi::source;
 
 use super::{receiver, tag_of};
+use crate::abi::arguments::Numbers;
 use crate::abi::error::{Answer, Class, Error};
-use crate::abi::export::Numbers;
 use crate::abi::handle::{Comm, Datatype, Info, Request};
 use crate::abi::status::Status;
 use crate::call::communicator;
@@ -22,33 +22,8 @@ use crate::call::request::{self, Pending};
 use crate::data::channel::{End, Route};
 use crate::data::parcel::Place;
 use crate::live::process::Process;
-
-/// A partitioned message at one of its ends.
-#[derive(Debug, Clone)]
-pub struct Partitioned {
-    side: Side,
-    /// The buffer; its count is that of a partition.
-    place: Place,
-    partitions: usize,
-    /// Of one partition \[bytes\].
-    bytes: u64,
-    peer: Peer,
-    tag: u32,
-    comm: CommId,
-    channel: u32,
-    /// Of this round: the sender's partitions that are ready; the receiver's that have come.
-    done: Vec<bool>,
-    /// Of this round at the receiver: the bytes of all, and which of the sender's partitions have come.
-    staged: Vec<u8>,
-    arrived: Vec<bool>,
-    posted: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Sends,
-    Receives,
-}
+pub use crate::objects::message::Partitioned;
+use crate::objects::message::Side;
 
 impl Partitioned {
     /// Whether all its partitions have been ready, or have come.

@@ -15,13 +15,7 @@ use crate::call::communicator;
 use crate::call::datatype::truth;
 use crate::call::request::{self, Pending};
 use crate::live::process::Process;
-
-/// A message that a probe has taken: the simulator's number of it.
-#[derive(Debug, Clone, Copy)]
-pub struct Taken {
-    number: u64,
-    comm: Comm,
-}
+use crate::objects::message::Taken;
 
 /// MPI_Probe
 pub unsafe fn probe(me: &Process, from: c_int, tag: c_int, comm: Comm, status: *mut Status) -> Answer {

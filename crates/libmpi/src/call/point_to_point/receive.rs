@@ -18,23 +18,7 @@ use crate::call::request::{self, Pending};
 use crate::data::datatype::Layout;
 use crate::data::parcel::Place;
 use crate::live::process::Process;
-
-/// The arguments of a receive, as C has them.
-#[derive(Debug, Clone, Copy)]
-pub struct Incoming {
-    /// Where to.
-    pub buffer: *mut c_void,
-    /// How many at most.
-    pub count: i64,
-    /// Of what.
-    pub datatype: Datatype,
-    /// From whom.
-    pub from: c_int,
-    /// With which tag.
-    pub tag: c_int,
-    /// On which communicator.
-    pub comm: Comm,
-}
+pub use crate::objects::message::Incoming;
 
 impl Incoming {
     /// The simulator's receive. A message that is too long ends the run there, with both ranks in the report,
@@ -85,9 +69,6 @@ impl Incoming {
         if self.from == PROC_NULL { Status::NOBODY } else { Status::of(status) }
     }
 }
-
-/// The receive in whose call a rank stands, for messages that land before they have come.
-pub type Standing = (Incoming, Layout);
 
 /// Performs `op`, which receives in this call, and takes what it gives.
 ///

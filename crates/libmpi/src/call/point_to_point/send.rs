@@ -11,26 +11,10 @@ use crate::abi::handle::{Comm, Datatype, Request};
 use crate::call::communicator;
 use crate::call::request::{self, Pending};
 use crate::data::datatype::Layout;
+use crate::data::folded;
 use crate::data::parcel::{LENT_FROM, Place};
-use crate::fold::transfer;
 use crate::live::process::Process;
-
-/// The arguments of a send, as C has them.
-#[derive(Debug, Clone, Copy)]
-pub struct Outgoing {
-    /// From where.
-    pub buffer: *const c_void,
-    /// How many.
-    pub count: i64,
-    /// Of what.
-    pub datatype: Datatype,
-    /// To whom.
-    pub to: c_int,
-    /// With which tag.
-    pub tag: c_int,
-    /// On which communicator.
-    pub comm: Comm,
-}
+pub use crate::objects::message::Outgoing;
 
 /// A send that is about to begin.
 pub struct Prepared {
@@ -87,7 +71,7 @@ impl Outgoing {
             if to != Peer::Null && bytes.0 > 0 {
                 let mut parcels = me.shared.parcels.borrow_mut();
                 // SAFETY: the caller says so.
-                if let Some(pieces) = unsafe { transfer::pack(&layout, self.buffer, self.count) } {
+                if let Some(pieces) = unsafe { folded::pack(&layout, self.buffer, self.count) } {
                     data = parcels.keep_pieces(pieces, bytes.0);
                 } else if bytes.0 >= LENT_FROM
                     && may == Lending::Allowed

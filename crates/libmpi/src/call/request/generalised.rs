@@ -7,22 +7,8 @@ use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::Request;
 use crate::abi::status::Status;
 use crate::live::process::Process;
-use crate::mpich::callbacks;
-
-type Query = unsafe extern "C-unwind" fn(*mut c_void, *mut Status) -> c_int;
-type Free = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
-type Cancel = unsafe extern "C-unwind" fn(*mut c_void, c_int) -> c_int;
-
-/// The program's functions, and how far it is.
-#[derive(Debug, Clone, Copy)]
-pub struct Generalised {
-    query: Option<Query>,
-    free: Option<Free>,
-    cancel: Option<Cancel>,
-    state: *mut c_void,
-    complete: bool,
-    freed: bool,
-}
+use crate::objects::request::{Cancel, Free, Generalised, Query};
+use crate::translation::callbacks;
 
 /// Result of a function of the program.
 fn outcome(code: c_int, which: &str) -> Answer {

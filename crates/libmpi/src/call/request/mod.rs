@@ -19,157 +19,24 @@ pub use status::*;
 pub use wait::*;
 
 use std::ffi::c_int;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use mpi::operation::{self, Data, Op, SendMode, Start, Until};
+use mpi::operation::{self, Op, Start, Until};
 
-use super::point_to_point::{Incoming, Outgoing, Partitioned};
 use crate::abi::error::{Answer, Class, Error};
 use crate::abi::handle::{self, Request};
 use crate::abi::status::Status;
-use crate::data::datatype::Layout;
 use crate::data::parcel::Place;
 use crate::live::process::Process;
-
-/// What is to be done when an operation is complete.
-pub type Finish = Box<dyn FnOnce(&Process) -> Answer>;
-/// How a persistent collective begins again; gives what is to be done at its end.
-pub type Again = Rc<dyn Fn(&Process) -> Answer<Finish>>;
+use crate::objects::request::{self as object, Generalised, State};
 
 /// An operation that a rank has begun, or may begin again and again.
-pub struct Pending {
-    kind: Kind,
-    state: State,
-    /// Persistent?
-    kept: bool,
-}
-
-/// How far a request is.
-#[derive(Debug, Clone)]
-enum State {
-    /// Persistent, and not started.
-    Inactive,
-    /// Under way.
-    Active,
-    /// To be handed to the program.
-    Complete(Status, Option<Error>),
-}
-
-enum Kind {
-    /// With what is sent anew at each start, if it is persistent, and the contents that are lent.
-    Send(Option<(Outgoing, Layout, SendMode)>, Data),
-    /// With how what comes is laid out: the program may free its datatype before.
-    Receive(Incoming, Layout),
-    /// With what is to be done at its end, while it is under way, and how it begins again, if it is persistent.
-    Collective(Option<Finish>, Option<Again>),
-    /// Several operations.
-    Group(Group),
-    /// Those of a partitioned message.
-    Partitioned(Group, Box<Partitioned>),
-    /// What the program completes itself.
-    Generalised(Generalised),
-    /// The buffered sends of the rank.
-    Flush,
-    /// An access to a file: its status.
-    File(Status),
-}
-
-/// Operations that are one request.
-#[derive(Debug, Clone, Default)]
-struct Group {
-    /// The places of those that are not complete.
-    parts: Vec<u32>,
-    /// Of the receive among them.
-    status: Option<Status>,
-    /// The first error.
-    error: Option<Error>,
-}
-
-impl Pending {
-    fn new(kind: Kind) -> Pending {
-        Pending { kind, state: State::Active, kept: false }
-    }
-
-    fn persistent(kind: Kind) -> Pending {
-        Pending { kind, state: State::Inactive, kept: true }
-    }
-
-    /// A send, with the contents that are lent.
-    pub fn send(lent: Data) -> Pending {
-        Pending::new(Kind::Send(None, lent))
-    }
-
-    /// A receive.
-    pub fn receive(message: Incoming, layout: Layout) -> Pending {
-        Pending::new(Kind::Receive(message, layout))
-    }
-
-    /// A collective, or another operation, at whose end `finish` takes the result.
-    pub fn collective(finish: Finish) -> Pending {
-        Pending::new(Kind::Collective(Some(finish), None))
-    }
-
-    /// An access to a file.
-    pub fn file(status: Status) -> Pending {
-        Pending::new(Kind::File(status))
-    }
-
-    /// A persistent collective.
-    pub fn persistent_collective(again: Again) -> Pending {
-        Pending::persistent(Kind::Collective(None, Some(again)))
-    }
-
-    /// Several operations, which [`begin_part`] adds.
-    pub fn group() -> Pending {
-        Pending::new(Kind::Group(Group::default()))
-    }
-
-    /// The end of what was sent in buffered mode.
-    pub fn flush() -> Pending {
-        Pending::new(Kind::Flush)
-    }
-
-    /// A persistent send.
-    pub fn persistent_send(message: Outgoing, layout: Layout, mode: SendMode) -> Pending {
-        Pending::persistent(Kind::Send(Some((message, layout, mode)), 0))
-    }
-
-    /// A persistent receive.
-    pub fn persistent_receive(message: Incoming, layout: Layout) -> Pending {
-        Pending::persistent(Kind::Receive(message, layout))
-    }
-
-    /// A partitioned message.
-    pub fn partitioned(message: Partitioned) -> Pending {
-        Pending::persistent(Kind::Partitioned(Group::default(), Box::new(message)))
-    }
-
-    /// The partitioned message that it is.
-    pub fn as_partitioned(&mut self) -> Option<&mut Partitioned> {
-        match &mut self.kind {
-            Kind::Partitioned(_, message) => Some(message),
-            _ => None,
-        }
-    }
-
-    /// Is it under way, or complete and not handed to the program?
-    pub fn is_active(&self) -> bool {
-        !matches!(self.state, State::Inactive)
-    }
-
-    /// What went wrong, once it is complete.
-    pub fn into_error(self) -> Option<Error> {
-        if let State::Complete(_, error) = self.state { error } else { None }
-    }
-
-    fn group_mut(&mut self) -> Option<&mut Group> {
-        match &mut self.kind {
-            Kind::Group(group) | Kind::Partitioned(group, _) => Some(group),
-            _ => None,
-        }
-    }
-}
+pub type Pending = object::Pending<Process>;
+/// Work at the end of an operation.
+pub type Finish = object::Finish<Process>;
+/// How a persistent collective begins again; gives what is to be done at its end.
+pub type Again = object::Again<Process>;
+type Kind = object::Kind<Process>;
 
 /// Begins an operation under a request.
 pub fn begin(me: &Process, pending: Pending, op: impl FnOnce(Start) -> Op) -> Request {

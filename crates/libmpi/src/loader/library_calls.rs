@@ -5,7 +5,7 @@ use std::ptr;
 
 use object::elf;
 
-use super::table::Interception;
+use super::interception::Interception;
 use crate::fiber::stacks::PAGE;
 
 /// Libraries that call none, or whose calls are their own affair.
@@ -21,7 +21,7 @@ const LEFT_ALONE: &[&str] = &[
 ];
 
 /// Intercepts calls in all libraries that are loaded.
-pub fn intercept(all: &[&'static Interception]) {
+pub fn intercept(all: &[&'static dyn Interception]) {
     if all.is_empty() {
         return;
     }
@@ -32,7 +32,7 @@ pub fn intercept(all: &[&'static Interception]) {
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, all: *mut c_void) -> c_int {
     // SAFETY: what dl_iterate_phdr passes, and what `intercept` gave it.
     unsafe {
-        let (info, all) = (&*info, *all.cast::<&[&'static Interception]>());
+        let (info, all) = (&*info, *all.cast::<&[&'static dyn Interception]>());
         let name = CStr::from_ptr(info.dlpi_name).to_string_lossy();
         let file = name.rsplit('/').next().unwrap_or_default();
         let own = file.is_empty() || name.starts_with("/proc/self/fd/");
@@ -81,7 +81,7 @@ impl Library {
         Some(if value < self.base { value + self.base } else { value })
     }
 
-    unsafe fn intercept(&self, all: &[&'static Interception]) {
+    unsafe fn intercept(&self, all: &[&'static dyn Interception]) {
         let tables = [(elf::DT_JMPREL, elf::DT_PLTRELSZ), (elf::DT_RELA, elf::DT_RELASZ)];
         // SAFETY: a library that is loaded has these tables where its dynamic section says.
         unsafe {
@@ -101,7 +101,7 @@ impl Library {
                     let name = CStr::from_ptr((names + *symbol as usize) as *const _);
                     let found = all.iter().find(|one| one.name().as_bytes() == name.to_bytes());
                     if let Some(one) = found {
-                        self.put(at as usize, one);
+                        self.put(at as usize, *one);
                     }
                 }
             }
@@ -109,7 +109,7 @@ impl Library {
     }
 
     /// Changes the word at `at`, which may have been made read-only after loading; it stays writable.
-    unsafe fn put(&self, at: usize, one: &Interception) {
+    unsafe fn put(&self, at: usize, one: &dyn Interception) {
         let word = (self.base + at) as *mut usize;
         let page = (word as usize) & !(PAGE - 1);
         // SAFETY: the word of a relocation lies in a page of the library's data.

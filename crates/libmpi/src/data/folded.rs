@@ -9,8 +9,9 @@
 use std::ffi::c_void;
 use std::ops::Range;
 
-use crate::data::copying::Mover;
-use crate::data::datatype::Layout;
+use super::copying::Mover;
+use super::datatype::Layout;
+use crate::fold;
 
 /// What is kept of `count` values at `buffer`, if any of it is folded; nothing where nothing is kept.
 ///
@@ -21,7 +22,7 @@ pub unsafe fn pack(layout: &Layout, buffer: *const c_void, count: i64) -> Option
     let mut pieces: Vec<(usize, Range<usize>)> = Vec::new();
     for (at, bytes) in spans {
         let start = bytes.start;
-        super::kept(bytes, &mut |part| pieces.push((at + part.start - start, part)));
+        fold::kept(bytes, &mut |part| pieces.push((at + part.start - start, part)));
     }
     if pieces.is_empty() {
         return Some(Box::default());
@@ -68,19 +69,18 @@ pub fn is_lost(layout: &Layout, buffer: *const c_void, count: i64) -> bool {
     let Some(spans) = spans(layout, buffer as usize, usize::try_from(count).unwrap_or(0)) else {
         return false;
     };
-    spans.into_iter().all(|(_, bytes)| super::is_shared(bytes.start))
+    spans.into_iter().all(|(_, bytes)| fold::is_shared(bytes.start))
 }
 
 /// Where the values lie, those that lie together as one, with where they are in the message; `None` if none of them
 /// is folded.
 fn spans(layout: &Layout, buffer: usize, count: usize) -> Option<Vec<(usize, Range<usize>)>> {
-    if !super::active() {
+    if !fold::active() {
         return None;
     }
     let (low, bytes) = layout.span(count);
     let start = buffer.wrapping_add_signed(low);
-    (count > 0 && super::touches(start..start.saturating_add(bytes)))
-        .then(|| all_spans(layout, buffer, count))
+    (count > 0 && fold::touches(start..start.saturating_add(bytes))).then(|| all_spans(layout, buffer, count))
 }
 
 fn all_spans(layout: &Layout, buffer: usize, count: usize) -> Vec<(usize, Range<usize>)> {

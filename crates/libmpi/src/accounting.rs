@@ -6,11 +6,11 @@ use engine::hash::Digest;
 use serde_json::{Value, json};
 use sim::{InputError, Prepared};
 
-use super::computing::{Computing, Conversion, How, Rates};
-use super::machine;
-use super::neighbours::Neighbours;
-use super::profile::{FORMAT, Machine, Profile, Program, VERSION};
 use crate::job::Job;
+use crate::live::computing::{Computing, Conversion, How, Rates};
+use crate::live::machine;
+use crate::live::neighbours::Neighbours;
+use crate::live::profile::{FORMAT, Machine, Profile, Program, VERSION};
 
 /// Value of `--compute`.
 #[derive(Debug, Clone, PartialEq)]

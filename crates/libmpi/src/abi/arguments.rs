@@ -1,15 +1,10 @@
-//! The exported functions, `MPI_` and `PMPI_`, and how each calls the function that does its work.
+//! Types of arguments that the functions of MPI share, whatever C calls them.
 //!
-//! `build.rs` writes one for each line of the headers in `include/mpi`. Arguments are converted by `From`, so
-//! that `int` and `MPI_Count` counts meet the same function.
+//! The exported functions convert by `From`, so that `int` and `MPI_Count` counts meet the same function.
 
 use std::ffi::{c_int, c_void};
 
-use super::error::{Answer, Class, Error};
-use super::handle::Handle;
 use super::status::Status;
-use crate::call::error;
-use crate::live::process::Process;
 
 /// A list of numbers of the program: `const int[]`, or `const MPI_Count[]` in large-count functions.
 #[derive(Debug, Clone, Copy)]
@@ -157,96 +152,4 @@ conversions! {
     *mut i32 => NumberOut::Short;
     *mut i64 => NumberOut::Long;
     *mut isize => NumberOut::Long;
-}
-
-/// What a function of ours gives, as C takes it.
-pub trait Outcome {
-    /// The C type.
-    type C;
-    /// The value for the program, or the error handler's word.
-    fn answer(self, me: &Process, function: &str) -> Self::C;
-}
-
-impl Outcome for Answer {
-    type C = c_int;
-    #[inline]
-    fn answer(self, me: &Process, function: &str) -> c_int {
-        match self {
-            Ok(()) => Class::SUCCESS.0,
-            Err(error) => error::raise(me, function, &error),
-        }
-    }
-}
-
-macro_rules! values {
-    ($($kind:ty)*) => {$(
-        impl Outcome for $kind {
-            type C = $kind;
-            fn answer(self, _: &Process, _: &str) -> $kind {
-                self
-            }
-        }
-    )*};
-}
-
-values! { f64 isize c_int }
-
-impl Outcome for Handle {
-    type C = usize;
-    fn answer(self, _: &Process, _: &str) -> usize {
-        self.0
-    }
-}
-
-/// Runs `body` for the rank that calls `function`, which is for the time between MPI_Init and MPI_Finalize.
-#[inline]
-fn enter<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
-    match Process::running() {
-        Some(me) if me.uses_mpi() => {
-            let _inside = me.enter_call(function);
-            body(me).answer(me, function)
-        }
-        Some(me) => error::out_of_time(me, function),
-        None => no_rank(function),
-    }
-}
-
-/// Runs `body` for the rank that calls `function`, which is for any time.
-#[inline]
-fn enter_at_any_time<T: Outcome>(function: &'static str, body: impl FnOnce(&Process) -> T) -> T::C {
-    match Process::running() {
-        Some(me) => {
-            let _inside = me.enter_call(function);
-            body(me).answer(me, function)
-        }
-        None => no_rank(function),
-    }
-}
-
-#[cold]
-fn no_rank(function: &str) -> ! {
-    eprintln!(
-        "{function}: no simulation is running: start the program with 'hopcast run PLATFORM -n RANKS PROGRAM'"
-    );
-    std::process::exit(2)
-}
-
-/// A null pointer where an argument is wanted.
-#[cold]
-fn no_place(name: &str) -> Error {
-    Error::new(Class::ARG, format!("a null pointer for '{name}'"))
-}
-
-/// The exports.
-#[allow(missing_docs, clippy::missing_safety_doc, clippy::useless_conversion, clippy::too_many_arguments)]
-#[allow(clippy::undocumented_unsafe_blocks, clippy::unnecessary_cast)]
-pub(crate) mod generated {
-    use std::ffi::{c_char, c_int, c_void};
-
-    use super::super::handle::*;
-    use super::super::status::Status;
-    use super::{enter, enter_at_any_time, no_place};
-    use crate::call;
-
-    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 }

@@ -1,4 +1,18 @@
-//! What a rank has made of MPI's smaller kinds of objects, and what hangs on any of them.
+//! Objects of MPI as a rank has them: state without the functions that work on it.
+
+pub mod attribute;
+pub mod communicator;
+pub mod datatype;
+pub mod error;
+pub mod file;
+pub mod info;
+pub mod message;
+pub mod operation;
+pub mod request;
+pub mod session;
+pub mod tool;
+pub mod topology;
+pub mod window;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,13 +23,12 @@ use mpi::group::Group;
 
 use crate::abi::LAST_CODE;
 use crate::abi::handle::{Errhandler, Object, Table};
-use crate::call::attribute::{Attribute, Keyval};
-use crate::call::error::{Added, Handler};
-use crate::call::file::OpenFile;
-use crate::call::file::representation::Registered;
-use crate::call::info::Pairs;
-use crate::call::session::Session;
-use crate::call::tool::Tools;
+use attribute::{Attribute, Keyval};
+use error::{Added, Handler};
+use file::{OpenFile, Registered};
+use info::Pairs;
+use session::Session;
+use tool::Tools;
 
 /// Groups, infos, error handlers, attribute keys, sessions.
 #[derive(Default)]

@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 
-use super::callers;
+use crate::loader::callers;
 
 /// Time for which something else must run to interrupt a stretch \[ns\].
 const INTERRUPTION_NS: u64 = 20_000;
