@@ -88,8 +88,7 @@ pub struct Fault {
 const FOR_EVER: Op = Op::Compute(Work::Time(Duration(u64::MAX / 4)));
 
 /// Isolation of ranks: parts that they do not share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// Their variables.
     Globals,
