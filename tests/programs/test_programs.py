@@ -52,7 +52,7 @@ def compiled(source: Path, folder: Path, *flags: str) -> Path:
 
 def run(program: Path, ranks: int, *words: str, flags: tuple[str, ...] = ()) -> tuple[dict, str, str]:
     """The report, and the program's output on both of its streams."""
-    done = hopcast("run", "hopper", "-n", str(ranks), "--json", *flags, program, *words)
+    done = hopcast("run", "hopper", "-n", str(ranks), "--json", "--quiet", *flags, program, *words)
     start = done.stdout.index("{")
     return json.loads(done.stdout[start:]), done.stderr, done.stderr
 

@@ -18,11 +18,6 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use mpi::cartesian::NOBODY;
-<<<<<<< HEAD
-use mpi::communicator::{self as simulated, Topology as Simulated};
-use mpi::operation::{CartGrid, Neighbours};
-=======
->>>>>>> 3067f65 (libmpi in layers: host process, objects, ranks, calls, fronts; no circle between its modules)
 
 use super::communicator::{self, Communicator};
 use crate::abi::UNDEFINED;

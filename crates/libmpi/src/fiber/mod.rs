@@ -19,14 +19,9 @@ pub mod valgrind;
 
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use mpi::{Completion, Op};
-
 use stacks::{Extent, Part};
 
-/// What the simulator hands to a fiber: the completion of its operation, valid until it suspends again.
-pub type Reply = *const Completion;
-
-/// How a fiber ends by itself.
+/// End of a fiber by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The program of the rank has returned or called `exit`, with this code.
@@ -35,55 +30,55 @@ pub enum Ended {
     Crash,
 }
 
-/// From inside a fiber, the way back to the hub.
-pub type Hub = Yielder<Reply, Op>;
+/// The hub as a fiber sees it: takes its operations, and answers each with a reply.
+pub type Hub<Reply, Operation> = Yielder<Reply, Operation>;
 
 /// The code of one rank on a stack of its own.
-pub struct Fiber {
-    coroutine: Coroutine<Reply, Op, Ended, Part>,
+pub struct Fiber<Reply, Operation> {
+    coroutine: Coroutine<Reply, Operation, Ended, Part>,
     stack: Extent,
 }
 
-/// What a fiber did when it was resumed.
-pub enum Step {
+/// Outcome of a resumed fiber.
+pub enum Step<Operation> {
     /// It asks for this operation.
-    Perform(Op),
+    Perform(Operation),
     /// It has ended.
     Ended(Ended),
 }
 
-impl Fiber {
+impl<Reply: 'static, Operation: 'static> Fiber<Reply, Operation> {
     /// A fiber that will run `body` when it is first resumed.
-    pub fn new(stack: Part, body: impl FnOnce(&Hub) -> Ended + 'static) -> Fiber {
+    pub fn new(stack: Part, body: impl FnOnce(&Hub<Reply, Operation>) -> Ended + 'static) -> Self {
         let extent = stack.extent();
         Fiber { coroutine: Coroutine::with_stack(stack, move |hub, _| body(hub)), stack: extent }
     }
 
     /// Runs it until it asks for its next operation.
-    pub fn resume(&mut self, reply: Reply) -> Step {
+    pub fn resume(&mut self, reply: Reply) -> Step<Operation> {
         match self.coroutine.resume(reply) {
             CoroutineResult::Yield(op) => Step::Perform(op),
             CoroutineResult::Return(ended) => Step::Ended(ended),
         }
     }
 
-    /// For a signal handler: how to leave this fiber.
+    /// Way out of this fiber, for a signal handler.
     pub fn trap(&self) -> CoroutineTrapHandler<Ended> {
         self.coroutine.trap_handler()
     }
 
-    /// Whether it has come to its end.
+    /// True if it has come to its end.
     pub fn is_over(&self) -> bool {
         self.coroutine.done()
     }
 
-    /// Where its stack is.
+    /// Extent of its stack.
     pub fn stack(&self) -> Extent {
         self.stack
     }
 }
 
-impl Drop for Fiber {
+impl<Reply, Operation> Drop for Fiber<Reply, Operation> {
     fn drop(&mut self) {
         if !self.coroutine.done() {
             // SAFETY: nothing on the stack owns what must be given back: frames of C, which are not
@@ -102,12 +97,11 @@ mod tests {
     #[test]
     fn a_fiber_gives_its_operations_and_then_its_end() {
         let stacks = Stacks::new(2, 64 * 1024).unwrap();
-        let reply: Reply = std::ptr::null();
-        let mut fiber = Fiber::new(stacks.take(1), |hub| {
-            hub.suspend(Op::Abort(7));
+        let mut fiber = Fiber::new(stacks.take(1), |hub: &Hub<(), i32>| {
+            hub.suspend(7);
             Ended::Exit(3)
         });
-        assert!(matches!(fiber.resume(reply), Step::Perform(Op::Abort(7))));
-        assert!(matches!(fiber.resume(reply), Step::Ended(Ended::Exit(3))));
+        assert!(matches!(fiber.resume(()), Step::Perform(7)));
+        assert!(matches!(fiber.resume(()), Step::Ended(Ended::Exit(3))));
     }
 }

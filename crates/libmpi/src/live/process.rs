@@ -19,6 +19,7 @@ use super::arguments::Arguments;
 use super::computing::{Computing, Took};
 use super::debugger::Debugged;
 use super::deferred_operations::DeferredOperations;
+use super::fibers::{Fiber, Hub, Step};
 use super::interpreter;
 use super::place;
 use super::process_isolation::{Inside, Slot};
@@ -33,8 +34,8 @@ use crate::data::datatype::Layout;
 use crate::data::meeting::Meetings;
 use crate::data::parcel::Parcels;
 use crate::data::window::Windows;
+use crate::fiber::Ended;
 use crate::fiber::stacks::{self, Extent};
-use crate::fiber::{Ended, Fiber, Hub, Step};
 use crate::kernels::Calls;
 use crate::loader::callers;
 use crate::loader::{CopyOwner, ProgramCopy};
@@ -442,9 +443,3 @@ impl Process {
         self.communicators.borrow().get(number).cloned()
     }
 }
-<<<<<<< HEAD
-
-/// A communicator that the simulator has made.
-pub type Created = Option<Arc<mpi::communicator::Communicator>>;
-=======
->>>>>>> 3067f65 (libmpi in layers: host process, objects, ranks, calls, fronts; no circle between its modules)

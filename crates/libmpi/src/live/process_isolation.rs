@@ -19,9 +19,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use mpi::Completion;
 
 use super::computing::Took;
+use super::fibers::Step;
 use super::{Fault, crash};
 use crate::arena;
-use crate::fiber::{Ended, Step};
+use crate::fiber::Ended;
 use crate::process_view::computing_clock::Clock;
 
 /// Number of the side whose turn it is.

@@ -5,10 +5,10 @@ use mpi::Op;
 use mpi::operation::Work;
 
 use super::computing::{Charge, End, Took};
+use super::fibers::Step;
 use super::process::Shared;
 use super::sites::Place;
 use super::{Live, Seat, socket_memory};
-use crate::fiber::Step;
 
 impl Seat {
     /// The next piece of computing before `held`.

@@ -5,9 +5,9 @@ use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use mpi::communicator::Communicator as Made;
 use mpi::group::Group;
 use mpi::operation::CommId;
-use mpi::communicator::Communicator as Made;
 
 use super::topology::Topology;
 use crate::abi::error::{Answer, Class, Error};

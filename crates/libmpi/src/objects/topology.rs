@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mpi::operation::{CartGrid, Neighbours};
 use mpi::communicator::{self as simulated, Topology as Simulated};
+use mpi::operation::{CartGrid, Neighbours};
 
 use super::communicator::Communicator;
 
