@@ -36,7 +36,7 @@ FOLDERS = {
 JOBS = {"1960064": (6.3, 1.8), "1960065": (3.5, 1.6), "1960066": (4.8, 1.6)}
 """Mean relative error of calls above 1 ms on node 5, processor 1, by M-1 and by M-2 [%], two digits."""
 R_SQUARED = (0.9845, 0.9987)
-"""Of job 1960066, M-1 and M-2."""
+"""Coefficients of determination that were published for job 1960066, by M-1 and by M-2."""
 LONG_S = 1e-3
 
 
@@ -84,7 +84,7 @@ def processors(place: Path) -> dict[Key, Sizes]:
 
 
 def coefficients(name: str, calls: dict[Key, Sizes], printed: list[dict[str, str]]) -> list[Result]:
-    """Of every coefficient the processor where it is farthest from the printed one."""
+    """Compares every coefficient with the printed one, at the processor where they are farthest apart."""
     farthest: dict[str, tuple[float, float, float]] = {}
     processors = 0
     for row in printed:

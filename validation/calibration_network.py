@@ -49,7 +49,7 @@ what is claimed of each: in this series pycewise, too, takes 69,714 B for the la
 DAHU_PING_PONG = {63_785: 0, 285_420_699: None}
 """The last lies where 835 sizes up to 1 GB bend twice, at 37 MB and 254 MB."""
 COPY_SLOPES = (1.78e-11, 5.29e-11, 8.91e-11, 1.92e-10)
-"""Of pycewise's fit with three breakpoints [s/B]."""
+"""Slopes of the fit by pycewise with three breakpoints [s/B]."""
 PROGRAM = {"objective": "program", "method": "top-down", "least": 2}
 """Pycewise's own choices."""
 
@@ -68,7 +68,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
 
 
 def taurus(folder: Path) -> list[Result]:
-    """Of each option of SimGrid the value that is farthest from the published one."""
+    """Compares each option of SimGrid with the published values, at the value that is farthest away."""
     archive = folder / "mpi" / "taurus_26_07_2016.tar.xz"
     campaign = campaigns.choose(campaigns.read(archive), "calibration", archive.name)
     with tarfile.open(archive) as files:

@@ -49,7 +49,7 @@ class Mixture:
 
     @property
     def mean(self) -> float:
-        """Of the whole."""
+        """Mean over all modes, each by its weight."""
         return sum(mode.weight * mode.mean for mode in self.modes)
 
 
