@@ -22,12 +22,13 @@ WRITTEN = {
     "attachment": 'Where hosts have several NICs, in a platform file: `[nic]` with `attachment = "{name}"`.',
     "model": "`hopcast run --model {name}`; its parameters in a platform file: `[network.{name}]`.",
     "transport": 'For `--model packet`, in a platform file: `[transport]` with `protocol = "{name}"`.',
+    "compute-model": 'In a platform file: `[compute]` with `model = "{name}"`.',
     "congestion-control": 'In a platform file: `[transport]` with `congestion = "{name}"`.',
     "placement": '`--placement {name}`, or in a platform file: `[placement]` with `kind = "{name}"`.',
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
     "pattern": "`hopcast run PLATFORM -n RANKS {name}`, then parameters as `--parameter value`.",
     "format": "`hopcast run PLATFORM FILE_OR_DIRECTORY`; the format is recognised.",
-    "observer": "Its tables are part of every report of `--out`; `call_records` need `--records N`, too.",
+    "observer": "Its tables are part of every report of `--out`; those of `call-records` need `--records N`, too.",
     "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
 }
 """Ways to ask for an entry of each registry."""
@@ -47,6 +48,7 @@ SOURCES = {
     "attachment": "network/src/topology",
     "model": "network/src/model",
     "transport": "network/src/model/packet/transport",
+    "compute-model": "mpi/src/compute",
     "congestion-control": "network/src/congestion",
     "collective": "mpi/src/collective",
     "pattern": "workload/src/pattern",

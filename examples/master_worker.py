@@ -70,7 +70,7 @@ def worker(comm, result_bytes):
 
 
 if __name__ == "__main__":
-    for model in ("postal", "max_rate"):
+    for model in ("postal", "max-rate"):
         report = hopcast.run("fat-tree", main, ranks=17, ppn=1, model=model)
         tasks_of = [report.results[0].count(rank) for rank in range(1, 17)]
         print(f"{model:>8}: {report.makespan_s:.4f} s, tasks by worker {tasks_of}")

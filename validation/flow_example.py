@@ -50,7 +50,7 @@ def arrivals_s(pairs: list[str], sharing: str) -> dict[str, float]:
 def compare(out: Path, quick: bool) -> list[Result]:
     """Alone, and two through one link."""
     compared = []
-    for sharing in ("max_min", "equal_share"):
+    for sharing in ("max-min", "equal-share"):
         alone = arrivals_s(["AH"], sharing)
         both = arrivals_s(["AH", "BF"], sharing)
         source = f"0.6 s + 1 GB / 5 GB/s ({sharing})"

@@ -8,7 +8,7 @@ The code stands for the paper's PAGOSA, which cannot be had: examples/hydro.c, w
 dimensions, send each field of their surface to six neighbours, and agree on the step, each step; a message
 has 8 KB (PAGOSA's: 7 KB). It is recorded here on 4 x 4 x 4 ranks under MPICH, in the processor's time, since
 there are more ranks than cores, and grown to 10 x 10 x 10, one rank a node. Links split evenly
-(`equal_share`), as in the paper.
+(`equal-share`), as in the paper.
 Source: Pakin, Yuan, Lang, "Predicting the performance of extreme-scale supercomputer networks" (The Next
 Wave 20(2), 2013), Table 1, Figs. 7 and 8.
 Expected: (1) Networks differ by a fraction of a percent where as much is computed between messages as

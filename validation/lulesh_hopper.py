@@ -9,7 +9,7 @@ Compared:
    it, at any time, and without handshakes; call by call, and as a total of each rank.
 4. The same recording on the networks of Table 1 of the flow paper, with dependencies (Fig. 7): 16 ranks per
    node as recorded, and one rank per node, which puts all messages on the network; there also with all
-   messages at time zero (`none`, Fig. 8). Links split evenly (`equal_share`), as in the paper.
+   messages at time zero (`none`, Fig. 8). Links split evenly (`equal-share`), as in the paper.
 Source: Ahmed et al. (SIGSIM-PADS 2016), section 7: the very run, recorded at NERSC with DUMPI; Pakin, Yuan,
 Lang (The Next Wave 20(2), 2013), Table 1, Figs. 7 and 8, which have another application (PAGOSA on 1,000
 nodes).

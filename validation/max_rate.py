@@ -2,7 +2,7 @@
 
 Compared: the time in which k processes of one host send n bytes each to another, T = s + k n / min(R_N,
 R_Cb + (k-1) R_Ci), with the numbers of a Cray XE6 as they are published (four parameters), and with R_Ci =
-R_Cb (three). Both are run in the models `max_rate` and `flow`.
+R_Cb (three). Both are run in the models `max-rate` and `flow`.
 Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes: is it time to retire
 the ping pong test" (EuroMPI 2016), slides "A Slightly Better Model", "Another Refinement", "New Model". The
 three-parameter fit of the slides is a picture only: here R_C is the four-parameter model's R_Cb. Where the
@@ -127,7 +127,7 @@ def compare(out: Path, quick: bool) -> list[Result]:
     compared = []
     drawn = {}
     for parameters in (3, 4):
-        for model in ("max_rate", "flow"):
+        for model in ("max-rate", "flow"):
             simulated = times_s(cases, parameters, model)
             drawn.setdefault(parameters, simulated)
             for regime in REGIMES:

@@ -28,7 +28,7 @@ import hopcast
 
 HERE = Path(__file__).parent
 PAGE = HERE / "model_agreement.md"
-MODELS = ("postal", "max_rate", "loggp", "flow", "packet")
+MODELS = ("postal", "max-rate", "loggp", "flow", "packet")
 REFERENCE = "packet"
 LIMIT = 1.25
 """Beyond this ratio, either way, two models disagree."""
@@ -229,7 +229,7 @@ EXPLAINED: tuple[Explanation, ...] = (
             "packets queue before a crossbar: where the first waits for its host's link, those behind it "
             "wait, too, and a link of eight NICs' rate feeds three or four of eight hosts at a time",
         )
-        for model, least in (("postal", 1 / 80), ("max_rate", 0.4), ("loggp", 0.4), ("flow", 0.4))
+        for model, least in (("postal", 1 / 80), ("max-rate", 0.4), ("loggp", 0.4), ("flow", 0.4))
     ),
     Explanation(
         "postal",
@@ -248,7 +248,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         "messages never meet: four processes have the NIC each for itself",
     ),
     Explanation(
-        "max_rate",
+        "max-rate",
         "*",
         ("gather linear", "reduce linear", "allreduce linear"),
         1 / 32,
@@ -256,7 +256,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         "receivers are no limit: what comes to a rank from all others comes at the full rate of each",
     ),
     Explanation(
-        "max_rate",
+        "max-rate",
         ONE_PER_HOST,
         ("*recursive-doubling", "reduce binomial", "reduce binary-tree", "* reduce-scatterv"),
         1 / 2,
@@ -291,7 +291,7 @@ EXPLAINED: tuple[Explanation, ...] = (
             "processes of a host share its NIC evenly, and all end late; in packet one goes after the other, "
             "and the latency of the first overlaps with the bytes of the next",
         )
-        for model in ("max_rate", "flow")
+        for model in ("max-rate", "flow")
     ),
     Explanation(
         "flow",

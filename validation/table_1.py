@@ -1,7 +1,7 @@
 """The five networks of the flow paper, and a recording replayed on each.
 
 Source: Pakin, Yuan, Lang, "Predicting the performance of extreme-scale supercomputer networks" (The Next
-Wave 20(2), 2013), Table 1; Figs. 7 and 8 show a run on each. Links split evenly (`equal_share`), as there.
+Wave 20(2), 2013), Table 1; Figs. 7 and 8 show a run on each. Links split evenly (`equal-share`), as there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NETWORKS = {
 def makespans(trace: Path, mode: str, ppn: int, compute_scale: float | None = None) -> dict[str, float]:
     """The makespan by network [s]."""
     how = {"ppn": ppn, "model": null_model.model("flow"), "mode": mode, "compute_scale": compute_scale}
-    how["set"] = {"network.flow.sharing": "equal_share"}
+    how["set"] = {"network.flow.sharing": "equal-share"}
     return {
         name: hopcast.run(platform, trace, placement=placement, **how).makespan_s
         for name, (platform, placement) in NETWORKS.items()

@@ -12,7 +12,7 @@ use network::{Fabric, Network};
 type Make = fn(Arc<Fabric>) -> Box<dyn Network>;
 
 const POSTAL: (&str, Make) = ("postal", |fabric| Box::new(Postal::new(fabric, hosts())));
-const MAX_RATE: (&str, Make) = ("max_rate", |fabric| Box::new(MaxRate::new(fabric, hosts())));
+const MAX_RATE: (&str, Make) = ("max-rate", |fabric| Box::new(MaxRate::new(fabric, hosts())));
 const EQUAL_SHARE: (&str, Make) =
     ("flow, equal share", |fabric| Box::new(Flow::new(fabric, hosts(), Sharing::EqualShare)));
 const FLOW: (&str, Make) = ("flow", |fabric| Box::new(Flow::new(fabric, hosts(), Sharing::MaxMin)));

@@ -20,9 +20,9 @@ def test_models_agree_or_it_is_said_why_not():
 def test_an_explanation_has_an_end():
     ideal = model_agreement.MACHINES[0]
     case = model_agreement.Case(ideal, "gather", "linear", "64 KiB", 16)
-    sound = [row for row in model_agreement.EXPLAINED if row.covers(case, "max_rate", 1 / 15)]
+    sound = [row for row in model_agreement.EXPLAINED if row.covers(case, "max-rate", 1 / 15)]
     assert sound
-    assert not [row for row in model_agreement.EXPLAINED if row.covers(case, "max_rate", 1.3)]
+    assert not [row for row in model_agreement.EXPLAINED if row.covers(case, "max-rate", 1.3)]
     assert not [row for row in model_agreement.EXPLAINED if row.covers(case, "flow", 1 / 15)]
 
 
@@ -34,7 +34,7 @@ def test_equal_hosts_may_be_renumbered():
     ]
 
 
-@pytest.mark.parametrize("model", ["max_rate", "loggp", "packet"])
+@pytest.mark.parametrize("model", ["max-rate", "loggp", "packet"])
 def test_answers_are_taken_in_the_order_of_the_sends(model):
     """A k-nomial broadcast of 1 MiB on 32 ranks of an ideal switch, largest subtrees first.
 

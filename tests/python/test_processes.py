@@ -68,7 +68,7 @@ def launch(processes: int, *words: str, **options) -> subprocess.CompletedProces
     "line",
     [
         "hopper -n 48 --ppn 4 --model loggp --records 200 alltoall --bytes 64KiB",
-        "hopper -n 48 --ppn 4 --model max_rate --placement random halo3d --bytes 100kB --iterations 3",
+        "hopper -n 48 --ppn 4 --model max-rate --placement random halo3d --bytes 100kB --iterations 3",
         "dragonfly -n 40 --ppn 2 --model postal --threads 2 random-ring --bytes 8B --iterations 4",
         "hopper -n 24 --ppn 2 --statistics links --model packet --placement random alltoall --bytes 1kB",
         "crossbar -n 24 --ppn 3 --model loggp --stop-at 500us allreduce --bytes 1MB",

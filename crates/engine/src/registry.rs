@@ -174,6 +174,11 @@ pub const fn names<B, const COUNT: usize>(table: &[Entry<B>]) -> [&'static str; 
     names
 }
 
+/// The one of `known` whose old spelling, with underscores between its words, is `name`.
+pub fn respelled<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known.into_iter().find(|known| *known != name && known.replace('-', "_") == name)
+}
+
 /// Finds the entry called `name`, or fails with a list of the choices.
 pub fn find<'a, B>(table: &'a [Entry<B>], what: &str, name: &str) -> Result<&'a Entry<B>, String> {
     table.iter().find(|entry| entry.name == name).ok_or_else(|| {

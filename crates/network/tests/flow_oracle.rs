@@ -343,7 +343,7 @@ fn check(
         (Time(at), Message { regime, ..common::message(from, to, size, number as u64) })
     };
     let messages: Vec<(Time, Message)> = sendings.iter().enumerate().map(message).collect();
-    for (name, equal_share) in [("flow max_min", false), ("flow equal_share", true)] {
+    for (name, equal_share) in [("flow max-min", false), ("flow equal-share", true)] {
         let oracle = Oracle { fabric: &fabric, hosts: &hosts, equal_share };
         let (ends, carried) = oracle.simulate(&messages, looks);
         let (found, seen) = simulate(name, &fabric, &hosts, &messages, looks);

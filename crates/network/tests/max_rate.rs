@@ -44,7 +44,7 @@ fn simulate(hosts: &HostParameters, regime: u8, k: u16, n: u64) -> Vec<Duration>
             (Time::ZERO, message)
         })
         .collect();
-    let mut model = common::model("max_rate", &graph.fabric(), &hosts.clone().into());
+    let mut model = common::model("max-rate", &graph.fabric(), &hosts.clone().into());
     common::run(&mut *model, &messages).iter().map(|times| times.delivered.since(Time::ZERO)).collect()
 }
 

@@ -41,7 +41,8 @@ impl Blueprint {
             keeps.then_some(()).ok_or_else(|| self.platform.without_statistics(&self.model))?;
         }
         let placement = self.placement.clone();
-        let setup = self.platform.world_setup(placement, self.jobs.clone(), part.clone(), hosts);
+        let setup =
+            self.platform.world_setup(self.seed, placement, self.jobs.clone(), part.clone(), hosts)?;
         Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
     }
 

@@ -2,6 +2,7 @@
 
 use engine::registry::{Entry, Parameter};
 use mpi::collective::ALGORITHMS;
+use mpi::compute::COMPUTE_MODELS;
 use network::congestion::CONGESTION_CONTROLS;
 use network::model::{MODELS, TRANSPORTS};
 use network::routing::ROUTINGS;
@@ -25,6 +26,7 @@ pub fn catalogue() -> Value {
         registry("attachments", "attachment", entries(ATTACHMENTS)),
         registry("models", "model", entries(MODELS)),
         registry("transports", "transport", entries(TRANSPORTS)),
+        registry("compute-models", "compute-model", entries(COMPUTE_MODELS)),
         registry("congestion-controls", "congestion-control", entries(CONGESTION_CONTROLS)),
         registry("placements", "placement", entries(PLACEMENTS)),
         registry("collectives", "collective", collectives()),
@@ -96,6 +98,7 @@ fn platforms() -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::registry::Kind;
     use std::collections::BTreeSet;
 
     /// Property tests run over examples, and pages show them: each is TOML with all required keys and no unknown
@@ -121,6 +124,7 @@ mod tests {
         check(ATTACHMENTS);
         check(MODELS);
         check(TRANSPORTS);
+        check(COMPUTE_MODELS);
         check(CONGESTION_CONTROLS);
         check(PLACEMENTS);
         check(ALGORITHMS);
@@ -140,6 +144,26 @@ mod tests {
                 for parameter in entry["parameters"].as_array().expect("an array") {
                     assert_ne!(parameter["summary"], "", "{name}.{} has no summary", parameter["name"]);
                 }
+            }
+        }
+    }
+
+    /// Names of entries, and the words that a parameter chooses from, have hyphens between their words. Before the slash
+    /// of an algorithm's name stands its collective, a key of platform files.
+    #[test]
+    fn names_of_entries_and_choices_are_kebab_case() {
+        let kebab = |name: &str| !name.contains('_') && name.to_lowercase() == name;
+        for registry in catalogue().as_array().expect("an array of registries") {
+            for entry in registry["entries"].as_array().expect("an array of entries") {
+                let name = entry["name"].as_str().expect("a text");
+                let own = name.rsplit('/').next().expect("its last part");
+                assert!(kebab(own), "{}: {name}", registry["name"]);
+            }
+        }
+        for section in config::sections() {
+            for parameter in section.parameters() {
+                let Kind::Choice(choices) = parameter.kind else { continue };
+                assert_eq!(choices.iter().find(|choice| !kebab(choice)), None, "{}", parameter.name);
             }
         }
     }

@@ -48,7 +48,7 @@ const COEFFICIENTS: &[Coefficients] = &[
     // A station with three times, and a memory with one.
     Coefficients { model: "loggp", link: 0, host: 32, part: 0 },
     // Two stations of 32 B.
-    Coefficients { model: "max_rate", link: 0, host: 64, part: 0 },
+    Coefficients { model: "max-rate", link: 0, host: 64, part: 0 },
     Coefficients { model: "postal", link: 0, host: 0, part: 0 },
     // A link with its buffers and credits.
     Coefficients { model: "packet", link: 150, host: 8, part: 0 },

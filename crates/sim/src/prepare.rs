@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Time;
+use engine::registry::respelled;
 use engine::units::QuantityError;
 use mpi::compute::{Kernel, Processor};
 use mpi::file_system::FileSystem;
 use mpi::{Protocol, Source};
+use network::model::MODELS;
 use network::{Endpoint, Topology};
 use workload::trace::Replay;
 
@@ -59,7 +61,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
         workload => vec![Opened::of(workload, &request.replay(), ranks(request), seed)?],
     };
     let ranks = ranks_of_all(&opened)?;
-    let model = request.model.clone().or_else(|| platform.model_name()).unwrap_or(DEFAULT_MODEL.to_string());
+    let (model, old_model) = model_of(request, &platform);
     let is_program = opened.iter().any(|opened| matches!(opened.operations, Operations::Program));
     let per_rank = if is_program { memory::PER_PROGRAM } else { 0 };
     let fits = |topology: &dyn Topology| {
@@ -73,6 +75,7 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     platform.check_faults(&model)?;
     platform.check_nic_order(&model)?;
     let mut warnings = warnings_of(&opened, &platform, &model);
+    warnings.extend(old_model);
     let fabric = Arc::new(platform.fabric_that(seed, &fits)?);
     let machine = Machine {
         name: &request.platform,
@@ -119,6 +122,17 @@ pub fn prepare_share(request: &RunRequest, peers: &dyn Peers) -> Result<Prepared
     Ok(Prepared { blueprint, domains, all, operations, until, title, kernels })
 }
 
+/// Name of the run's network model, and a warning if the request spells it with underscores.
+fn model_of(request: &RunRequest, platform: &Platform) -> (String, Option<String>) {
+    let Some(named) = &request.model else {
+        return (platform.model_name().unwrap_or(DEFAULT_MODEL.to_string()), None);
+    };
+    match respelled(named, MODELS.iter().map(|entry| entry.name)) {
+        Some(name) => (name.to_string(), Some(config::old_spelling("--model", named, name))),
+        None => (named.clone(), None),
+    }
+}
+
 /// Total number of ranks of all workloads.
 fn ranks_of_all(opened: &[Opened]) -> Result<u32, InputError> {
     let ranks = opened.iter().map(|opened| u64::from(opened.ranks)).sum::<u64>();
@@ -130,6 +144,7 @@ fn ranks_of_all(opened: &[Opened]) -> Result<u32, InputError> {
 /// Warnings about the workloads, then those about the platform as `model` sees it.
 fn warnings_of(opened: &[Opened], platform: &Platform, model: &str) -> Vec<String> {
     let mut warnings: Vec<String> = opened.iter().flat_map(|opened| opened.warnings.clone()).collect();
+    warnings.extend(platform.old_spellings());
     warnings.extend(platform.unheard(model));
     warnings.extend(platform.unmeasured());
     warnings.extend(platform.note());

@@ -68,7 +68,7 @@ fn f64s<'a>(outcome: &'a Outcome, table: &str, column: &str) -> &'a [f64] {
 fn a_time_to_stop_at_stops_every_cut_at_the_same() {
     for (model, pattern, bytes) in [
         ("postal", "allreduce", "100 KB"),
-        ("max_rate", "halo3d", "20 KB"),
+        ("max-rate", "halo3d", "20 KB"),
         ("loggp", "alltoall", "1 KB"),
         ("packet", "alltoall", "5 KB"),
     ] {

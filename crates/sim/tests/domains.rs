@@ -20,7 +20,7 @@ use sim::run::{Control, Monitor, Progress, Unwatched};
 use sim::{RunRequest, Sources, Workload, prepare};
 use workload::pattern::PATTERNS;
 
-const MODELS: [&str; 3] = ["postal", "max_rate", "loggp"];
+const MODELS: [&str; 3] = ["postal", "max-rate", "loggp"];
 
 fn request(platform: &str, model: &str, ranks: Option<u32>, workload: Workload, threads: u32) -> RunRequest {
     RunRequest {
@@ -71,6 +71,32 @@ fn every_pattern_is_the_same_for_every_cut() {
             assert_eq!(whole.report.failure.map(|failure| failure.text), None, "{}", pattern.name);
         }
     }
+}
+
+/// Computing that is drawn from streams of ranks and hosts draws the same wherever the run is cut, and longer than without.
+#[test]
+fn noise_of_computing_is_the_same_for_every_cut() {
+    let set = |values: &[(&str, &str)]| {
+        Overrides(values.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
+    };
+    let arguments = vec![("compute".to_string(), "1 ms".to_string())];
+    let workload = Workload::pattern("halo3d".to_string(), arguments);
+    let plain = request("hopper", "loggp", Some(24), workload, 1);
+    let noisy = [
+        ("compute.model", "noise"),
+        ("compute.noise.deviation", "0.1"),
+        ("compute.noise.host_deviation", "0.05"),
+    ];
+    let noisy = RunRequest { set: Some(set(&noisy)), ..plain.clone() };
+    let found = same_for_every_cut(&noisy, "noise");
+    let other = run(&RunRequest { seed: Some(8), ..noisy.clone() });
+    assert_ne!(found.report.outcome_hash, other.report.outcome_hash, "the seed changes nothing");
+    assert_ne!(found.report.outcome_hash, run(&plain).report.outcome_hash, "the noise changes nothing");
+    // With deviations of zero, every factor is one.
+    let silent =
+        [("compute.model", "noise"), ("compute.noise.deviation", "0"), ("compute.noise.host_deviation", "0")];
+    let silent = run(&RunRequest { set: Some(set(&silent)), ..plain.clone() });
+    assert_eq!(silent.report.outcome_hash, run(&plain).report.outcome_hash);
 }
 
 /// Adaptive routings make the same choices wherever the network is cut.
@@ -391,7 +417,7 @@ fn failures_are_the_same_for_every_cut() {
 fn a_recording_is_the_same_for_every_cut() {
     let Some(data) = option_env!("RECORDED_DATA") else { panic!("this test is ignored without recordings") };
     let trace = Path::new(data).join("otf2/tracer/traces-32/traces.otf2");
-    for model in ["max_rate", "loggp"] {
+    for model in ["max-rate", "loggp"] {
         let workload = Workload::Trace { path: trace.to_string_lossy().into_owned() };
         same_for_every_cut(&request("hopper", model, None, workload, 1), model);
     }

@@ -149,7 +149,7 @@ fn threads_change_nothing() {
         late(job("b", "halo3d", 20, &[("bytes", "20 KB")])),
         Job { placement: Some("random".into()), ..job("c", "uniform", 16, &[("bytes", "5 KB")]) },
     ];
-    for model in ["packet", "max_rate"] {
+    for model in ["packet", "max-rate"] {
         let whole = run(&request("dragonfly", model, &jobs));
         for threads in CUTS {
             let parts = run(&RunRequest { threads: Some(threads), ..request("dragonfly", model, &jobs) });

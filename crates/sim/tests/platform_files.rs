@@ -219,3 +219,28 @@ fn every_topology_has_a_routing_where_none_is_named() {
         assert!(fabric.routing.channel_count() >= 1, "{kind}");
     }
 }
+
+/// Values that were spelled with underscores are taken, with a warning for each; so is the section of a model.
+#[test]
+fn old_spellings_are_taken_with_a_warning() {
+    let (old, _) = cases();
+    let set = [
+        Override::set("network.model", "max_rate"),
+        Override::set("network.flow.sharing", "equal_share"),
+        Override::set("network.max_rate", "{}"),
+    ];
+    let mut files = Texts::default();
+    files.0.insert("old.toml".to_string(), old);
+    let platform = config::load("old.toml", &set, &files).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(platform.model_name().as_deref(), Some("max-rate"));
+    let warned =
+        ["network.model: 'max_rate' is now spelled 'max-rate'", "network.flow.sharing: 'equal_share'"];
+    let warnings = platform.old_spellings();
+    for text in warned.into_iter().chain(["[network.max_rate]: 'max_rate'"]) {
+        assert_eq!(warnings.iter().filter(|warning| warning.starts_with(text)).count(), 1, "{warnings:?}");
+    }
+    assert_eq!(warnings.len(), 3);
+    // A report's copy of the platform has the names of today.
+    assert!(platform.to_toml().contains("model = \"max-rate\""));
+    assert!(!platform.to_toml().contains("max_rate") && !platform.to_toml().contains("equal_share"));
+}

@@ -45,7 +45,7 @@ fn pattern(name: &str, arguments: &[(&str, &str)]) -> Workload {
 /// One call is all of the work, but its messages count one by one.
 #[test]
 fn a_single_all_to_all_is_done_as_its_messages_are() {
-    for (bytes, model) in [("1 KiB", "loggp"), ("1 KiB", "flow"), ("64 KiB", "max_rate")] {
+    for (bytes, model) in [("1 KiB", "loggp"), ("1 KiB", "flow"), ("64 KiB", "max-rate")] {
         let off = error(pattern("alltoall", &[("bytes", bytes)]), Some(400), model, 1);
         assert!(off < 0.2, "{bytes} in {model}: {off}");
     }

@@ -144,7 +144,7 @@ pub fn uniform(stream: &mut Stream) -> f64 {
 }
 
 /// A standard normal number (Box and Muller 1958).
-fn normal(stream: &mut Stream) -> f64 {
+pub(super) fn normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * (1.0 - uniform(stream)).ln()).sqrt();
     radius * (std::f64::consts::TAU * uniform(stream)).cos()
 }

@@ -3,6 +3,7 @@
 use engine::hash::Map;
 use engine::{Bytes, Duration, Lane, Owner, Time};
 
+use crate::compute::Slot;
 use crate::compute::sockets::Socket;
 use crate::operation::Work;
 use crate::world::calls::Flow;
@@ -31,13 +32,15 @@ impl World {
     /// Begins to compute.
     #[inline]
     pub(super) fn compute(&mut self, rank: u32, work: Work, context: &mut Context) -> Flow {
-        let (processor, bytes) = (&self.setup.processor, work.memory_bytes());
+        let (sockets, bytes) = (self.setup.sockets, work.memory_bytes());
+        let slot = Slot { rank, host: self.setup.placement[rank as usize].host.0 };
+        let own = self.setup.compute.time(slot, work);
         if bytes == Bytes(0) {
-            return Flow::Return(context.now + processor.time(work));
+            return Flow::Return(context.now + own);
         }
         self.memory.named = true;
-        let alone = processor.time_alone(work);
-        if !processor.sockets.share() || alone == Duration::ZERO {
+        let alone = own.max(sockets.memory_bandwidth.transfer(bytes));
+        if !sockets.share() || alone == Duration::ZERO {
             return Flow::Return(context.now + alone);
         }
         let index = self.socket_of(rank);
@@ -73,7 +76,7 @@ impl World {
     }
 
     fn socket_of(&mut self, rank: u32) -> u32 {
-        let (place, sockets) = (self.setup.placement[rank as usize], self.setup.processor.sockets);
+        let (place, sockets) = (self.setup.placement[rank as usize], self.setup.sockets);
         let number = sockets.of_slot(place.process, self.setup.host.processes);
         let key = u64::from(place.host.0) << 16 | u64::from(number);
         let all = &mut self.memory.sockets;

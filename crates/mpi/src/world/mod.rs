@@ -50,7 +50,7 @@ use slab::Slab;
 use crate::cause::{Cause, Path};
 use crate::collective::{Selection, Step};
 use crate::communicator::{Communicator, Topology};
-use crate::compute::Processor;
+use crate::compute::{ComputeModel, Sockets};
 use crate::file_system::{FileSystem, Storage};
 use crate::group::Group;
 use crate::operation::{CommId, Rank};
@@ -74,8 +74,10 @@ pub struct Setup {
     pub host: Arc<HostParameters>,
     /// How messages are sent.
     pub protocol: Protocol,
-    /// How fast ranks compute.
-    pub processor: Processor,
+    /// Times of the work of ranks.
+    pub compute: Box<dyn ComputeModel>,
+    /// Sockets, whose memory ranks share while they compute.
+    pub sockets: Sockets,
     /// How fast a rank reduces the data of a collective \[bytes of one operand per second\].
     pub reduce_rate: Bandwidth,
     /// Bytes of a segment in pipelined collectives, where the library's rules name none.

@@ -7,9 +7,10 @@
 
 use std::sync::Arc;
 
+use engine::registry::Arguments;
 use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue, Time, Token};
 use mpi::collective::{Collective, Kind, Selection, Sizes};
-use mpi::compute::{Processor, Sockets};
+use mpi::compute::{self, ComputeModel, Processor, Sockets};
 use mpi::file_system::FileSystem;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::source::Status;
@@ -190,16 +191,23 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
             memory_eager_limit: Bytes(EAGER),
             ..Protocol::default()
         },
-        processor: Processor {
-            flop_rate: FlopRate(1_000_000_000),
-            memory_bandwidth: Bandwidth(1_000_000_000),
-            sockets: Sockets::UNLIMITED,
-        },
+        compute: roofline(),
+        sockets: Sockets::UNLIMITED,
         reduce_rate: Bandwidth(1_000_000_000),
         segment: Bytes(0),
         selection: Selection::default(),
         file_system: FileSystem::default(),
     }
+}
+
+/// Processors of 1 Gflop/s and 1 GB/s.
+fn roofline() -> Box<dyn ComputeModel> {
+    let processor = Processor {
+        flop_rate: FlopRate(1_000_000_000),
+        memory_bandwidth: Bandwidth(1_000_000_000),
+        sockets: Sockets::UNLIMITED,
+    };
+    compute::build("roofline", &Arguments::default(), processor, 1).expect("it has no parameters")
 }
 
 /// Runs the operations of all ranks without overheads.

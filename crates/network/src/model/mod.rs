@@ -79,7 +79,7 @@ pub const MODELS: &[Entry<Build>] = &[
         build: Build { make: Postal::build, cut: BY_HOSTS, nic_orders: &[] },
     },
     Entry {
-        name: "max_rate",
+        name: "max-rate",
         summary: "postal, and the processes of a host share its NIC",
         source: "Gropp, Olson, Samfass, EuroMPI 2016",
         parameters: &[],

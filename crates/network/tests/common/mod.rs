@@ -14,7 +14,7 @@ use network::{
     Part, Regime,
 };
 
-/// A model, as a platform file would name it: `"flow"`, or with a sharing `"flow equal_share"`; or with a
+/// A model, as a platform file would name it: `"flow"`, or with a sharing `"flow equal-share"`; or with a
 /// protocol, a loss and a congestion control `"packet fma-put 0.1 dctcp"`.
 pub fn model(name: &str, fabric: &Arc<Fabric>, hosts: &Arc<HostParameters>) -> Box<dyn Network> {
     model_of_part(name, fabric, hosts, &Part::whole())
@@ -32,7 +32,7 @@ pub fn model_of_part(
     let entry = engine::registry::find(MODELS, "model", kind).unwrap();
     let mut arguments = Arguments::default();
     match kind {
-        "flow" => drop(arguments.0.insert("sharing", Value::Text(words.next().unwrap_or("max_min").into()))),
+        "flow" => drop(arguments.0.insert("sharing", Value::Text(words.next().unwrap_or("max-min").into()))),
         "packet" => {
             arguments.0.insert("protocol", Value::Text(words.next().unwrap_or("packets").into()));
             let loss = words.next().map_or(0.0, |loss| loss.parse().unwrap());
@@ -50,7 +50,7 @@ pub fn model_of_part(
 /// All models, with every sharing of `flow`.
 pub fn all_models() -> Vec<String> {
     let variants = |name: &'static str| match name {
-        "flow" => ["max_min", "equal_share"].map(|sharing| format!("flow {sharing}")).to_vec(),
+        "flow" => ["max-min", "equal-share"].map(|sharing| format!("flow {sharing}")).to_vec(),
         _ => vec![name.to_string()],
     };
     MODELS.iter().flat_map(|entry| variants(entry.name)).collect()

@@ -32,6 +32,9 @@ pub use value::describe;
 
 pub(crate) use error::unknown;
 use files::Lookup;
+pub(crate) use read::old_spelling;
+#[cfg(test)]
+pub(crate) use sections::sections;
 
 /// Loads the platform file `name`, or the preset of that name if there is no such file.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
 use mpi::collective::{Kind as Collective, Selection};
-use mpi::compute::{Processor, SocketOrder, Sockets};
+use mpi::compute::{COMPUTE_MODELS, ComputeModel, Processor, SocketOrder, Sockets};
 use mpi::file_system::FileSystem;
 use mpi::{Progress, Protocol, Setup};
 use network::model::{MODELS, ROUTER, transport_keys};
@@ -242,6 +242,7 @@ impl Platform {
         if let Some(order) = self.of("nic").arguments.text("order").filter(|_| never_meet) {
             unheard.push(format!("nic.order = \"{order}\": messages never meet in the model '{model}'"));
         }
+        unheard.extend(self.unheard_compute());
         unheard
     }
 
@@ -268,6 +269,11 @@ impl Platform {
             "the platform '{name}' has no measured MPI software: {text}; compare a ping-pong of the machine with `hopcast \
              run {name} pingpong` before you trust what short messages take"
         ))
+    }
+
+    /// Warnings about names that the file spells with underscores, as all of them once were.
+    pub fn old_spellings(&self) -> Vec<String> {
+        self.sections.iter().flat_map(|checked| checked.old_spellings.clone()).collect()
     }
 
     /// Warning that the platform gives about its own values.
@@ -322,6 +328,35 @@ impl Platform {
         }
     }
 
+    /// The compute model that `[compute]` names, with the parameters of `[compute.NAME]`; `seed` is that of all random streams.
+    fn compute_model(&self, seed: u64) -> Result<Box<dyn ComputeModel>, InputError> {
+        let name = self.of("compute").arguments.text("model").expect("has a default");
+        let entry = COMPUTE_MODELS.iter().find(|entry| entry.name == name).expect("a known choice");
+        let section = section(&format!("compute.{name}"));
+        let silent = self.of("compute").silent(&section.name);
+        let checked = self.find(&section.name).unwrap_or(&silent);
+        let mut arguments = checked.arguments.clone();
+        super::value::fill(entry.parameters, &mut arguments).map_err(|parameter| {
+            let what = super::value::describe(&parameter.kind);
+            checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
+        })?;
+        (entry.build)(&arguments, self.processor(), seed).map_err(|error| checked.build_error(&error))
+    }
+
+    /// Warnings about parameters of compute models that the platform does not name.
+    fn unheard_compute(&self) -> Vec<String> {
+        let name = self.of("compute").arguments.text("model").expect("has a default");
+        let others = COMPUTE_MODELS.iter().filter(|entry| entry.name != name);
+        let written = others.filter(|entry| {
+            let checked = self.find(&format!("compute.{}", entry.name));
+            checked.is_some_and(|checked| !checked.written.is_empty())
+        });
+        let warning = |entry: &Entry<_>| {
+            format!("[compute.{0}] is not heard: compute.model is \"{name}\", not \"{0}\"", entry.name)
+        };
+        written.map(warning).collect()
+    }
+
     /// Warning for runs whose work states memory traffic, if the processes of this platform do not share memory.
     pub fn unshared_memory(&self) -> Option<String> {
         let processor = self.processor();
@@ -360,24 +395,26 @@ impl Platform {
     /// Setup of the world of the ranks in one domain.
     pub fn world_setup(
         &self,
+        seed: u64,
         placement: Arc<[Endpoint]>,
         jobs: Arc<[u32]>,
         part: Part,
         host: Arc<HostParameters>,
-    ) -> Setup {
+    ) -> Result<Setup, InputError> {
         let mpi = self.mpi();
-        Setup {
+        Ok(Setup {
             placement,
             jobs,
             part,
             host,
             protocol: self.protocol(),
-            processor: self.processor(),
+            compute: self.compute_model(seed)?,
+            sockets: self.processor().sockets,
             reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),
             segment: mpi.size("segment").expect("has a default"),
             selection: self.selection(),
             file_system: self.file_system,
-        }
+        })
     }
 
     /// Rules of the library for collectives, which `[mpi.collectives]` overrides.

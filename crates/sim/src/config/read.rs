@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::registry::{Arguments, BuildError, Parameter, Value};
+use engine::registry::{Arguments, BuildError, Kind, Parameter, Value, respelled};
 use engine::{Bandwidth, Bytes, Duration, FlopRate};
 
-use super::document::{Item, Node};
+use super::document::{Item, Node, quoted};
 use super::error::{InputError, Place, unknown, unknown_in};
 use super::files::Lookup;
 use super::sections::{Choice, Content, Section, below, sections};
@@ -24,6 +24,8 @@ pub struct Checked {
     pub arguments: Arguments,
     /// Values of the file, as TOML, and their places, without defaults.
     pub written: BTreeMap<&'static str, (String, Place)>,
+    /// A warning for each name that the file spells with underscores, as all of them once were.
+    pub old_spellings: Vec<String>,
 }
 
 impl Checked {
@@ -35,8 +37,8 @@ impl Checked {
 
     /// Section `name` with defaults only, for a file that lacks it; errors point to this section's place.
     pub fn silent(&self, name: &'static str) -> Checked {
-        let (arguments, written) = Default::default();
-        Checked { name, kind: None, at: self.at.clone(), arguments, written }
+        let (arguments, written, old_spellings) = Default::default();
+        Checked { name, kind: None, at: self.at.clone(), arguments, written, old_spellings }
     }
 
     /// Error of a builder, with its place.
@@ -101,12 +103,15 @@ fn read_section(section: &'static Section, root: &Node, files: &Lookup) -> Resul
 
 /// Finds the table `name` of the document, if there is one.
 fn locate<'a>(root: &'a Node, name: &str) -> Result<Option<&'a Node>, InputError> {
+    let (above, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let old = last.replace('-', "_");
     let mut node = root;
-    for step in name.split('.').filter(|step| !step.is_empty()) {
+    for step in above.split('.').chain([last]).filter(|step| !step.is_empty()) {
         let Item::Table(fields) = &node.item else {
             return Err(node.at.error(format!("{} is a value where a section is wanted", node.text)));
         };
-        let Some(next) = fields.get(step) else { return Ok(None) };
+        let old = || fields.get(&old).filter(|_| step == last);
+        let Some(next) = fields.get(step).or_else(old) else { return Ok(None) };
         node = next;
     }
     Ok(Some(node))
@@ -124,17 +129,23 @@ fn missing(root: &Node, section: &Section, key: &str, what: &str) -> InputError 
 }
 
 fn empty(section: &'static Section, at: &Place) -> Checked {
-    let (arguments, written) = Default::default();
-    Checked { name: &section.name, kind: None, at: at.clone(), arguments, written }
+    let (arguments, written, old_spellings) = Default::default();
+    Checked { name: &section.name, kind: None, at: at.clone(), arguments, written, old_spellings }
 }
 
-/// Defaults of a section that the file leaves out. Parameters of network models wait until the model is chosen.
+/// True if the section has the parameters of a network or compute model, which wait until the model is chosen.
+pub fn waits(name: &str) -> bool {
+    ["network.", "compute."].iter().any(|above| name.starts_with(above))
+}
+
+/// Defaults of a section that the file leaves out. The parameters of network and compute models wait until the model is
+/// chosen.
 fn absent(
     section: &'static Section,
     parameters: &'static [Parameter],
     root: &Node,
 ) -> Result<Option<Checked>, InputError> {
-    if section.name.starts_with("network.") {
+    if waits(&section.name) {
         return Ok(None);
     }
     let mut checked = empty(section, &root.at);
@@ -167,6 +178,11 @@ fn chosen<'a>(
     choices.iter().find(|choice| choice.name == name).ok_or_else(|| {
         kind.at.error(format!("{}.kind: {}", section.name, unknown(&section.name, name, &known)))
     })
+}
+
+/// Warning that `place` says `old` where it means `name`.
+pub fn old_spelling(place: &str, old: &str, name: &str) -> String {
+    format!("{place}: '{old}' is now spelled '{name}'; the next release will refuse the old spelling")
 }
 
 fn not_a_section(section: &Section, node: &Node) -> InputError {
@@ -236,11 +252,21 @@ fn keys(
             let value = check(&parameter.kind, node, &path, files);
             match value.and_then(|value| refuse_zero(&path, &value, node).map(|()| value)) {
                 Ok(value) => {
+                    let mut text = node.text.clone();
+                    if let (Kind::Choice(_), Value::Text(choice), Item::Text(old)) =
+                        (parameter.kind, &value, &node.item)
+                        && choice != old
+                    {
+                        checked.old_spellings.push(old_spelling(&path, old, choice));
+                        text = quoted(choice);
+                    }
                     checked.arguments.0.insert(parameter.name, value);
-                    checked.written.insert(parameter.name, (node.text.clone(), node.at.clone()));
+                    checked.written.insert(parameter.name, (text, node.at.clone()));
                 }
                 Err(error) => errors.push(error),
             }
+        } else if let Some(name) = respelled(key, inner.iter().copied()) {
+            checked.old_spellings.push(old_spelling(&format!("[{}]", path(&section.name, key)), key, name));
         } else if !(inner.contains(&&key[..])
             || kind.is_some() && key == "kind"
             || fell_away(section, fields, key))

@@ -74,7 +74,7 @@ fn object(summary: &str, parameters: &[Parameter], name: &str, kind: Option<&str
 /// True if a file must have the section.
 fn must_stand(name: &str) -> bool {
     match &section(name).content {
-        Content::Keys(_) if name.starts_with("network.") => false,
+        Content::Keys(_) if super::read::waits(name) => false,
         Content::Keys(parameters) => {
             let lacking = parameters.iter().any(|parameter| parameter.default.is_none());
             lacking || below(name).iter().any(|inner| must_stand(&super::read::path(name, inner)))

@@ -6,7 +6,7 @@ use engine::registry::{Entry, Kind, Parameter, names};
 use mpi::Progress;
 use mpi::collective::selection::LIBRARY_NAMES;
 use mpi::collective::{ALGORITHMS, Kind as Collective};
-use mpi::compute::SocketOrder;
+use mpi::compute::{COMPUTE_MODELS, SocketOrder};
 use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::ROUTINGS;
 use network::topology::{ATTACHMENTS, TOPOLOGIES};
@@ -42,6 +42,17 @@ pub enum Content {
     },
     /// Any number of `[[section]]` with these keys each.
     Repeated(&'static [Parameter]),
+}
+
+#[cfg(test)]
+impl Section {
+    /// Parameters of the section, or of all models that it can name.
+    pub fn parameters(&self) -> Vec<&'static Parameter> {
+        match &self.content {
+            Content::Keys(keys) | Content::Repeated(keys) => keys.iter().collect(),
+            Content::Model { choices, .. } => choices.iter().flat_map(|choice| choice.parameters).collect(),
+        }
+    }
 }
 
 /// A model of a registry, without its build function.
@@ -246,7 +257,7 @@ const NIC: &[Parameter] = &[
         "",
         "Order in which messages of one process to different partners leave a NIC: one after the other, or at the same \
          time, each connection with its share. Messages of one pair of processes never overtake each other. Default: \
-         `shared` in `flow` and `packet`; `max_rate` and `loggp` know `in-turn` alone",
+         `shared` in `flow` and `packet`; `max-rate` and `loggp` know `in-turn` alone",
     ),
     optional(
         "gap",
@@ -367,7 +378,15 @@ const REGIMES: &[Parameter] = &[
     ),
 ];
 
+const COMPUTE_NAMES: [&str; COMPUTE_MODELS.len()] = names(COMPUTE_MODELS);
+
 const COMPUTE: &[Parameter] = &[
+    optional(
+        "model",
+        Kind::Choice(&COMPUTE_NAMES),
+        COMPUTE_NAMES[0],
+        "How long work takes on a process by itself, with the parameters of the section of that name",
+    ),
     required("flop_rate", Kind::FlopRate, "Of one process"),
     optional(
         "memory_bandwidth",
@@ -453,10 +472,11 @@ pub fn sections() -> &'static [Section] {
             Section { content: Content::Repeated(PLANNED), ..keys("faults.planned", PLANNED, planned) },
             keys("hosts", HOSTS, "What the hosts are called in recorded runs"),
         ];
-        let own = |entry: &'static Entry<_>| {
-            keys(&format!("network.{}", entry.name), entry.parameters, entry.summary)
+        let own = |above: &str, entry: Choice| {
+            keys(&format!("{above}.{}", entry.name), entry.parameters, entry.summary)
         };
-        sections.extend(MODELS.iter().map(own));
+        sections.extend(choices(MODELS).into_iter().map(|entry| own("network", entry)));
+        sections.extend(choices(COMPUTE_MODELS).into_iter().map(|entry| own("compute", entry)));
         sections
     })
 }

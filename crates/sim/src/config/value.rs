@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use engine::registry::{Arguments, Kind, Parameter, Value};
+use engine::registry::{Arguments, Kind, Parameter, Value, respelled};
 use engine::{Bandwidth, Bytes, Duration, FlopRate};
 
 use super::document::{Item, Node};
@@ -32,10 +32,13 @@ pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Val
         }
         (Kind::Flag, Item::Flag(value)) => Ok(Value::Flag(*value)),
         (Kind::Text, Item::Text(text)) => Ok(Value::Text(text.clone())),
-        (Kind::Choice(choices), Item::Text(text)) => match choices.contains(&text.as_str()) {
-            true => Ok(Value::Text(text.clone())),
-            false => Err(node.at.error(format!("{path}: {}", unknown("choice", text, choices)))),
-        },
+        (Kind::Choice(choices), Item::Text(text)) => {
+            let found = choices.iter().find(|choice| *choice == text).copied();
+            match found.or_else(|| respelled(text, choices.iter().copied())) {
+                Some(choice) => Ok(Value::Text(choice.to_string())),
+                None => Err(node.at.error(format!("{path}: {}", unknown("choice", text, choices)))),
+            }
+        }
         (Kind::File, Item::Text(name)) => files
             .read(name, &node.at)
             .map(Value::Text)

@@ -141,7 +141,7 @@ pub const OBSERVERS: &[Entry] = &[
         },
     },
     Entry {
-        name: "node_memory",
+        name: "node-memory",
         summary: "messages and bytes between ranks of one host, by host",
         build: |placement, detail| match detail {
             Detail::Screen => None,
@@ -157,7 +157,7 @@ pub const OBSERVERS: &[Entry] = &[
         },
     },
     Entry {
-        name: "message_latency",
+        name: "message-latency",
         summary: "how long messages take, from the sender's call to the receiver's buffer",
         build: |_, detail| match detail {
             Detail::Screen => None,
@@ -165,7 +165,7 @@ pub const OBSERVERS: &[Entry] = &[
         },
     },
     Entry {
-        name: "call_records",
+        name: "call-records",
         summary: "every MPI call and message with begin, end and bytes, up to a limit",
         build: |_, detail| match detail {
             Detail::Records(limit) => Some(Box::new(records::Records::new(limit))),

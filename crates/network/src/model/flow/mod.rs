@@ -11,8 +11,8 @@
 //! much too early: two flows over it meet as long as they would.
 //!
 //! Rates are those of `sharing`:
-//! - `max_min`: max-min fair (see `max_min.rs`), what congestion control and fair arbitration aim at;
-//! - `equal_share`: each link splits evenly (see `equal_share.rs`).
+//! - `max-min`: max-min fair (see `max_min.rs`), what congestion control and fair arbitration aim at;
+//! - `equal-share`: each link splits evenly (see `equal_share.rs`).
 //!
 //! At a NIC, and on a process's path to it, flows of different regimes share time: a flow at rate x
 //! takes x / R of it, with its own regime's R. A host's NIC and its link are one, narrower of both.
@@ -117,8 +117,8 @@ struct Transfer {
 impl Flow {
     pub(super) const PARAMETERS: &'static [Parameter] = &[Parameter {
         name: "sharing",
-        kind: Kind::Choice(&["max_min", "equal_share"]),
-        default: Some("max_min"),
+        kind: Kind::Choice(&["max-min", "equal-share"]),
+        default: Some("max-min"),
         summary: "how flows share links: max-min fair, or the even split at the bottleneck",
     }];
 
@@ -157,7 +157,7 @@ impl Flow {
     ) -> Result<Box<dyn Network>, BuildError> {
         assert!(part.is_whole(), "the flow model cannot be cut");
         let sharing = match arguments.text("sharing").as_deref() {
-            Some("equal_share") => Sharing::EqualShare,
+            Some("equal-share") => Sharing::EqualShare,
             _ => Sharing::MaxMin,
         };
         Ok(Box::new(Flow::new(fabric, hosts, sharing)))
