@@ -25,7 +25,7 @@ pub struct Neighbours {
 }
 
 impl CartGrid {
-    /// How many ranks the grid holds; `None` if that is more than a `u32` counts, or the lists of
+    /// Number of ranks that the grid holds; `None` if that is more than a `u32` counts, or the lists of
     /// sizes and periods differ in length, or a size is 0.
     pub fn size(&self) -> Option<u32> {
         if self.sizes.len() != self.periodic.len() || self.sizes.contains(&0) {

@@ -32,28 +32,28 @@ use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Time};
 
-/// What the file system of a platform is like. The default is free: no access takes time.
+/// Parameters of a platform's file system. The default is free: no access takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSystem {
     /// Storage servers, 1 or more.
     pub servers: u32,
-    /// Of one server.
+    /// Bandwidth of one server.
     pub bandwidth: Bandwidth,
-    /// Of a server for each request.
+    /// Time of a server for each request.
     pub request_time: Duration,
-    /// Of each access, there and back.
+    /// Latency of each access, there and back.
     pub latency: Duration,
-    /// Where a file does not say it itself.
+    /// Striping of files that do not state their own.
     pub striping: Striping,
-    /// Of one host.
+    /// Bandwidth of one host.
     pub host_bandwidth: Bandwidth,
-    /// Of one process.
+    /// Bandwidth of one process.
     pub process_bandwidth: Bandwidth,
-    /// Of the metadata server for each operation.
+    /// Time of the metadata server for each operation.
     pub metadata_time: Duration,
 }
 
-/// How a file lies on servers.
+/// Striping of a file over servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Striping {
     /// Bytes of a stripe, above 0.
@@ -96,7 +96,7 @@ pub struct File {
     pub striping: Option<Striping>,
 }
 
-/// What is done with a file.
+/// Work on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// Reads or writes these parts: where each begins \[bytes\], and how long it is.
@@ -108,7 +108,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// What it reads or writes.
+    /// Bytes that it reads or writes.
     pub fn bytes(&self) -> Bytes {
         match self {
             Work::Transfer(_, parts) => Bytes(parts.iter().map(|part| part.1.0).sum()),
@@ -122,7 +122,7 @@ impl Work {
 pub struct Access {
     /// The MPI function, for reports.
     pub name: &'static str,
-    /// What it does.
+    /// Work of the access.
     pub work: Work,
 }
 
@@ -136,7 +136,7 @@ pub struct Storage {
     hosts: Vec<Time>,
     /// Until when the metadata server has work.
     metadata: Time,
-    /// Of an access: requests and bytes for each server of its file.
+    /// Requests and bytes of an access for each server of its file.
     shares: Vec<(u64, u64)>,
 }
 
@@ -146,12 +146,12 @@ impl Storage {
         Storage { of, servers: Vec::new(), hosts: Vec::new(), metadata: Time::ZERO, shares: Vec::new() }
     }
 
-    /// What it is like.
+    /// Parameters of the file system.
     pub fn parameters(&self) -> &FileSystem {
         &self.of
     }
 
-    /// When work that a process of `host` begins now is done.
+    /// End of work that a process of `host` begins now.
     pub fn done(&mut self, now: Time, host: u32, work: &Work) -> Time {
         if self.of.is_free() {
             return now;
@@ -191,7 +191,7 @@ impl Storage {
         done
     }
 
-    /// How a file lies on the servers that there are.
+    /// Striping of a file over the servers that exist.
     fn striping(&self, file: File) -> Striping {
         let striping = file.striping.unwrap_or(self.of.striping);
         Striping { count: striping.count.min(self.of.servers), ..striping }

@@ -19,7 +19,7 @@ enum Form {
     List { members: Arc<[u32]>, sorted: Arc<[(u32, u32)]> },
 }
 
-/// How two groups relate (MPI_Group_compare).
+/// Relation of two groups (MPI_Group_compare).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// The same members in the same order.
@@ -57,7 +57,7 @@ impl Group {
         }
     }
 
-    /// How many members.
+    /// Number of members.
     pub fn size(&self) -> u32 {
         match &self.0 {
             Form::Range { count, .. } => *count,
@@ -135,7 +135,7 @@ impl Group {
         self.exclude(&expand(ranges)?)
     }
 
-    /// What `ranks` of this group are called in `other` (MPI_Group_translate_ranks); `None` for those
+    /// Translates `ranks` of this group to those in `other` (MPI_Group_translate_ranks); `None` for those
     /// that are not in it, or not even in this one.
     pub fn translate(&self, ranks: &[u32], other: &Group) -> Vec<Option<u32>> {
         ranks.iter().map(|rank| self.member(*rank).and_then(|member| other.rank_of(member))).collect()
@@ -152,7 +152,7 @@ impl Group {
         }
     }
 
-    /// How this group relates to `other` (MPI_Group_compare).
+    /// Compares this group with `other` (MPI_Group_compare).
     pub fn compare(&self, other: &Group) -> Comparison {
         if self.size() != other.size() || self.members().any(|member| other.rank_of(member).is_none()) {
             Comparison::Unequal

@@ -1,4 +1,4 @@
-//! What a rank can ask for: one value of [`Op`] for each MPI call, with sizes in bytes.
+//! Operations of ranks: one value of [`Op`] for each MPI call, with sizes in bytes.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub enum SendMode {
     Ready,
 }
 
-/// How a message gets from the user's memory to another host's.
+/// Copies of a message on its way from the user's memory to another host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copying {
     /// The NICs read and write the user's memory. The sender waits for the receive first, by rendezvous.
@@ -68,12 +68,12 @@ pub enum Copying {
     TwoCopy,
 }
 
-/// What a message between hosts says of its way; where it is silent, the platform decides.
+/// A message's own choices for its way between hosts; the platform decides those that it leaves open.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Via {
     /// The NICs of both hosts.
     pub nics: Option<NicPair>,
-    /// Whether it is copied.
+    /// Copies that it asks for.
     pub copying: Option<Copying>,
 }
 
@@ -114,7 +114,7 @@ pub struct Receive {
     pub capacity: Bytes,
 }
 
-/// Whether an operation blocks its rank, or leaves a request behind.
+/// Start of an operation: it blocks its rank, or leaves a request behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// Returns when the operation is complete.
@@ -139,13 +139,13 @@ pub struct Access {
     pub bytes: Bytes,
     /// Sent back.
     pub answer: Bytes,
-    /// What applies it at the target.
+    /// Agent that applies it at the target.
     pub applied: Applied,
     /// Its content.
     pub data: Data,
 }
 
-/// What applies a one-sided operation at its target.
+/// Agent that applies a one-sided operation at its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applied {
     /// The NIC.
@@ -154,7 +154,7 @@ pub enum Applied {
     ByTarget,
 }
 
-/// Whether [`Op::Drain`] waits.
+/// Mode of [`Op::Drain`]: it waits, or asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draining {
     /// Until all has left (MPI_Buffer_flush, MPI_Buffer_detach).
@@ -163,7 +163,7 @@ pub enum Draining {
     Ask,
 }
 
-/// Which of several requests must be complete before a wait returns, or whether a test asks.
+/// Requests that must be complete before a wait returns, or a test succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// All of them.
@@ -174,7 +174,7 @@ pub enum Until {
     Some,
 }
 
-/// How much computing a rank does.
+/// Amount of computing of a rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
     /// A time on the target.
@@ -200,7 +200,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// So many times as much.
+    /// Multiplies the work by `factor`.
     pub fn scaled(self, factor: f64) -> Work {
         match self {
             Work::Time(time) => Work::Time(time.scaled(factor)),
@@ -224,7 +224,7 @@ impl Work {
     }
 }
 
-/// How a new communicator is made.
+/// Construction of a new communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewComm {
     /// A copy with the same members.
@@ -241,7 +241,7 @@ pub enum NewComm {
         /// The order in it.
         key: i64,
     },
-    /// Of these members, ranks in the old communicator, the same list on all of them. Others give an empty list,
+    /// A communicator of these members, ranks in the old one, the same list on all of them. Others give an empty list,
     /// or another one without a common member.
     Create(Arc<[u32]>),
     /// As `Create`, but only the members call (MPI_Comm_create_group); `tag` keeps calls apart.
@@ -260,7 +260,7 @@ pub enum NewComm {
     Inter(Arc<TwoGroups>, Tag),
     /// Both groups of an inter-communicator as one (MPI_Intercomm_merge).
     Merge {
-        /// Whether this rank's group comes last.
+        /// True if this rank's group comes last.
         high: bool,
     },
 }
@@ -329,7 +329,7 @@ pub enum Op {
     Access(Access, Start),
     /// Accesses a file. Complete when the file system is done with it; never persistent.
     File(Arc<file_system::Access>, Start),
-    /// What was sent in buffered mode and has not left the rank's memory: waits until nothing is left, or
+    /// Flushes messages in buffered mode that have not left the rank's memory: waits until nothing is left, or
     /// asks. The bytes are in [`Completion::status`], how many messages in [`Completion::matched`].
     ///
     /// [`Completion::status`]: crate::Completion::status

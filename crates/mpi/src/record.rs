@@ -1,4 +1,4 @@
-//! What MPI tells the observers, and how a simulated program fails.
+//! Records for observers, and failures of simulated programs.
 
 use std::fmt;
 
@@ -14,22 +14,22 @@ use crate::operation::{CommId, Rank};
 pub enum Record {
     /// A stretch of computing.
     Compute {
-        /// Whose.
+        /// Rank that the record is about.
         rank: Rank,
-        /// When it began.
+        /// Time at which it began.
         begin: Time,
-        /// When it ended.
+        /// Time at which it ended.
         end: Time,
     },
     /// An MPI call has returned.
     Call {
-        /// Whose.
+        /// Rank that the record is about.
         rank: Rank,
         /// The MPI function, such as "MPI_Waitall".
         name: &'static str,
-        /// When it was called.
+        /// Time of the call.
         begin: Time,
-        /// When it returned.
+        /// Time of the return.
         end: Time,
         /// Causes of its time, which sum to the time between `begin` and `end`.
         causes: Causes,
@@ -44,11 +44,11 @@ pub enum Record {
         to: Rank,
         /// Payload.
         bytes: Bytes,
-        /// When the sender called.
+        /// Time of the sender's call.
         sent: Time,
-        /// When the receiver had it.
+        /// Time at which the receiver had it.
         received: Time,
-        /// Whether a collective sent it.
+        /// True if a collective sent it.
         collective: bool,
     },
     /// A part of a rank's time in MPI was due to contention.
@@ -73,9 +73,9 @@ pub enum Record {
     },
     /// The rank is done.
     Finish {
-        /// Which.
+        /// Rank that it happened to.
         rank: Rank,
-        /// When.
+        /// Time at which it happened.
         at: Time,
         /// The critical path that ends there.
         path: Path,
@@ -85,32 +85,32 @@ pub enum Record {
 /// A rank that cannot go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Which.
+    /// Rank that it happened to.
     pub rank: Rank,
     /// Since when.
     pub since: Time,
     /// The call in which it stands, with its arguments: "MPI_Recv(source=3, tag=0, comm=world)".
     pub call: String,
-    /// What it waits for, in words: "a message from rank 3".
+    /// Event that it waits for, in words: "a message from rank 3".
     pub waits_for: String,
     /// The ranks that it waits for, as far as they are known.
     pub ranks: Vec<Rank>,
-    /// Where it stands in the user's program ("cannon.py:31"), if its source knows.
+    /// Place in the user's program ("cannon.py:31"), if its source knows.
     pub place: Option<String>,
 }
 
 /// A rank's part in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartCall {
-    /// Whose.
+    /// Rank that the record is about.
     pub rank: Rank,
     /// On which communicator.
     pub comm: CommId,
-    /// Which of the collectives on it, from 0.
+    /// Number among the collectives on it, from 0.
     pub number: u32,
 }
 
-/// How a simulated program fails: a result, not an error of ours.
+/// Failure of a simulated program: a result, not an error of ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Failure {
     /// Nothing can happen any more, and these ranks are not done.
@@ -137,22 +137,22 @@ pub enum Failure {
     },
     /// A rank called MPI_Abort.
     Abort {
-        /// Which.
+        /// Rank that it happened to.
         rank: Rank,
         /// With what.
         code: i32,
     },
     /// A rank used MPI wrongly: an unknown communicator, a rank out of range, a request that is not active.
     Misuse {
-        /// Which.
+        /// Rank that it happened to.
         rank: Rank,
-        /// What it did, and what would be right.
+        /// Mistake, and what would be right.
         reason: String,
     },
 }
 
 impl Failure {
-    /// What it is, with ranks by their `name`.
+    /// Describes the failure, with ranks by their `name`.
     pub fn text(&self, name: impl Fn(Rank) -> String) -> String {
         match self {
             Failure::Deadlock(blocked) => format!(

@@ -1,4 +1,4 @@
-//! Where operations come from: a trace, a pattern, a Python function, a C program on a fiber.
+//! Sources of operations: a trace, a pattern, a Python function, a C program on a fiber.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use engine::Time;
 use crate::communicator::Communicator;
 use crate::operation::{CommId, Data, Op, Rank, Request, Tag};
 
-/// What the operation before has given, told to the source when it is asked for the next.
+/// Result of a rank's latest operation, which its source hears when it is asked for the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     /// The rank's simulated time: the call has just returned.
@@ -27,7 +27,7 @@ pub struct Completion {
     pub created: Option<Arc<Communicator>>,
 }
 
-/// What is known of a received message, or of a send.
+/// Status of a received message, or of a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// Its source, a rank in the communicator; `u32::MAX` for sends and for [`crate::operation::Peer::Null`].
@@ -38,12 +38,12 @@ pub struct Status {
     pub bytes: u64,
     /// Its content as the sender gave it; 0 is phantom.
     pub data: Data,
-    /// Whether it was cancelled.
+    /// True if it was cancelled.
     pub cancelled: bool,
 }
 
 impl Status {
-    /// Of an operation that received nothing.
+    /// Status of an operation that received nothing.
     pub const EMPTY: Status = Status { source: u32::MAX, tag: 0, bytes: 0, data: 0, cancelled: false };
 }
 
@@ -105,7 +105,7 @@ pub trait Source {
         answers.push(data);
     }
 
-    /// Where `rank` stands in the user's program ("cannon.py:31"), for reports of failures.
+    /// Place of `rank` in the user's program ("cannon.py:31"), for reports of failures.
     fn place(&self, rank: Rank) -> Option<String> {
         let _ = rank;
         None
@@ -118,13 +118,13 @@ pub trait Source {
         None
     }
 
-    /// How many operations have been given of how many, weighted by the work that they are; `None` if it cannot tell.
+    /// Operations given so far, and all of them, weighted by their work; `None` if it cannot tell.
     /// For the time left: about right will do.
     fn issued(&self) -> Option<Issued> {
         None
     }
 
-    /// Why the source itself has given up with [`Op::Abort`], if it has: a damaged trace, an exception
+    /// Reason why the source itself has given up with [`Op::Abort`], if it has: a damaged trace, an exception
     /// of the user's program. That is bad input, not a failure of the simulated program.
     fn take_error(&mut self) -> Option<String> {
         None

@@ -1,4 +1,4 @@
-//! How fast a broadcast and a reduction of whole vectors can be at all in the model of [`super::Idle`].
+//! Lower bounds of broadcasts and reductions of whole vectors in the model of [`super::Idle`].
 //!
 //! Broadcast: let N(t) be the most ranks that can have the vector at time t. Then N(t) = 1 for t < T
 //! and N(t) = N(t − B) + N(t − T): who sends at 0 can send again at B, and whom it reaches at T sends

@@ -1,4 +1,4 @@
-//! What an algorithm costs on an idle network, one process per host: closed forms and their model.
+//! Costs of algorithms on an idle network, one process per host: closed forms and their model.
 //!
 //! The model (Hockney's, with LogGP's gap): every rank has one port out and one port in, which work at
 //! the same time. A message of n bytes
@@ -71,7 +71,7 @@ impl Cost {
         }
     }
 
-    /// Whether it is exact.
+    /// True if the form is exact.
     pub fn is_exact(self) -> bool {
         matches!(self, Cost::Exact(_))
     }

@@ -19,7 +19,7 @@ use super::step::{Phases, receive, send};
 use super::tree::Binomial;
 use super::{Effect, Kind, Shape, Sizes, Slots, Step};
 
-/// What a signature says of them.
+/// Name in signatures of calls.
 pub(crate) const NAME: &str = "between groups";
 
 /// Places in a row that form a group.
@@ -195,7 +195,7 @@ impl<'a> Member<'a> {
         Some(())
     }
 
-    /// What it sends to and receives from each place.
+    /// Sizes of its blocks to and from each place.
     fn own_sizes(&self) -> (&[u64], &[u64]) {
         match &self.shape.call.sizes {
             Sizes::Own { send, receive } => (send, receive),
@@ -227,7 +227,7 @@ pub(crate) fn round(shape: &Shape, place: u32, round: u32, steps: &mut Vec<Step>
     more.is_some()
 }
 
-/// Whether a call between groups is one that there is, with sizes of the right form.
+/// Checks that the collective exists between groups and that its sizes have the right form.
 pub(crate) fn check(kind: Kind, sizes: &Sizes) -> Result<(), String> {
     let own = matches!(sizes, Sizes::Own { .. });
     match kind {

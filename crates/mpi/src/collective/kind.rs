@@ -1,6 +1,6 @@
 //! The kinds of collectives and their names.
 
-/// Which collective. Names are MPI's.
+/// Collective operation, by MPI's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -132,7 +132,7 @@ impl Kind {
         )
     }
 
-    /// Whether it reduces, so that the order of operands can matter.
+    /// True if it reduces, so that the order of operands can matter.
     pub fn reduces(self) -> bool {
         matches!(
             self,
@@ -145,7 +145,7 @@ impl Kind {
         )
     }
 
-    /// Whether it is among the neighbours of a topology.
+    /// True if it is among the neighbours of a topology.
     pub fn among_neighbours(self) -> bool {
         matches!(
             self,
@@ -157,7 +157,7 @@ impl Kind {
         )
     }
 
-    /// Whether it has a root.
+    /// True if it has a root.
     pub fn rooted(self) -> bool {
         matches!(
             self,

@@ -1,10 +1,10 @@
-//! How a working buffer is cut into slots, and the one rule by which vectors are cut.
+//! Slots of a working buffer, and the one rule by which vectors are cut into chunks.
 
 use engine::Bytes;
 
 use super::Shape;
 
-/// What the slots of an algorithm's working buffer are.
+/// Meaning of the slots of an algorithm's working buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// No data (barrier).
@@ -66,7 +66,7 @@ impl Layout {
     }
 }
 
-/// Where chunk `index` of `chunks` begins in a vector of `total` bytes \[bytes from its start\].
+/// Offset of chunk `index` of `chunks` in a vector of `total` bytes \[bytes from its start\].
 ///
 /// Elements are shared out evenly, the first chunks get one more; what is left of `total` after the
 /// last whole element belongs to the last chunk.

@@ -50,7 +50,7 @@ pub enum Sizes {
     /// By rank of the communicator: gatherv, scatterv, allgatherv, reduce_scatter. All members that
     /// need it give the same list.
     ByRank(Arc<[u64]>),
-    /// What **this rank** sends to and receives from each rank (alltoallv, alltoallw) or neighbour.
+    /// Bytes that **this rank** sends to and receives from each rank (alltoallv, alltoallw) or neighbour.
     Own {
         /// Bytes to each.
         send: Arc<[u64]>,
@@ -73,17 +73,17 @@ impl Sizes {
 /// One collective call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collective {
-    /// Which.
+    /// Kind of the collective.
     pub kind: Kind,
     /// Over whom.
     pub comm: CommId,
-    /// Who starts or collects, a rank in `comm`; 0 where there is no root.
+    /// Rank in `comm` that starts or collects; 0 where there is no root.
     pub root: u32,
-    /// How much.
+    /// Sizes of its blocks.
     pub sizes: Sizes,
     /// Bytes of one element, so that segments and reductions are not cut within one. 1 or more.
     pub element: u32,
-    /// Whether the reduction may be reordered (MPI's commutative operations).
+    /// True if the reduction may be reordered (MPI's commutative operations).
     pub commutative: bool,
     /// The algorithm by name, or `None` for the library's own choice.
     pub algorithm: Option<&'static str>,
@@ -126,17 +126,17 @@ impl Collective {
 /// One algorithm of one or several kinds of collective.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
-    /// Which collectives it does.
+    /// Collectives that it does.
     pub kinds: &'static [Kind],
     /// Its rounds.
     pub round: Round,
     /// Messages that a rank sends in all rounds, where there is a formula; others are counted round by round.
     pub sends: Option<fn(shape: &Shape, rank: u32) -> u64>,
-    /// What its slots are.
+    /// Meaning of its slots.
     pub layout: fn(shape: &Shape) -> Layout,
     /// Its time on an idle network with one process per host.
     pub cost: fn(shape: &Shape, idle: &Idle) -> Cost,
-    /// Whether it can do this call (a power of two, a commutative operation, …).
+    /// Checks that it can do this call (a power of two, a commutative operation, …).
     pub fits: fn(shape: &Shape) -> bool,
 }
 

@@ -6,7 +6,7 @@ use super::step::{in_order, receive, send};
 use super::tree::Binomial;
 use super::{Effect, Idle, Shape, Slots, Step};
 
-/// What a whole vector is carried in: slot 0 of one.
+/// Slots of a whole vector: slot 0 of one.
 pub(super) const WHOLE: Slots = Slots::Range { first: 0, count: 1 };
 
 /// One round of handing `bytes` down the binomial tree from `root`, the largest subtree first.
@@ -70,7 +70,7 @@ pub(super) fn largest_chunk(shape: &Shape, chunks: u32) -> (u64, bool) {
     (largest, largest * u64::from(chunks) == shape.vector())
 }
 
-/// Where the vector of one of 2ˡ numbers lies after `level` halvings by distances 1, 2, 4, …: the first
+/// Chunks of the vector of one of 2ˡ numbers after `level` halvings by distances 1, 2, 4, …: the first
 /// of the 2ˡ chunks and how many.
 pub(super) fn halved(number: u32, doublings: u32, level: u32) -> (u32, u32) {
     let low = u64::from(number) & ((1 << level) - 1);

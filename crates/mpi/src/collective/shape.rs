@@ -1,10 +1,10 @@
-//! What an algorithm sees of a call, and the arithmetic that all of them share.
+//! A call as an algorithm sees it, and the arithmetic that all of them share.
 
 use engine::Bytes;
 
 use super::{Collective, Sizes};
 
-/// What an algorithm sees: everything is relative to the communicator.
+/// A call as an algorithm sees it: everything is relative to the communicator.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a> {
     /// Members of the communicator, 1 or more.
@@ -15,7 +15,7 @@ pub struct Shape<'a> {
     pub neighbours: Option<&'a crate::cartesian::Neighbours>,
     /// Bytes of a segment for pipelined algorithms; 0 means that nothing is cut.
     pub segment: Bytes,
-    /// Of an inter-communicator: how many of the members are in the group that comes first.
+    /// Members of an inter-communicator's first group; `None` in other communicators.
     pub halves: Option<u32>,
 }
 
@@ -59,7 +59,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Whether all blocks have the same size.
+    /// True if all blocks have the same size.
     pub fn even_blocks(&self) -> bool {
         match &self.call.sizes {
             Sizes::Equal(_) => true,
@@ -87,7 +87,7 @@ impl Shape<'_> {
         u32::try_from(segments).expect("a vector has fewer than 2^32 segments")
     }
 
-    /// Whether all segments have the same size.
+    /// True if all segments have the same size.
     pub(super) fn even_segments(&self) -> bool {
         self.segments() == 1 || self.vector() % self.whole_segment() == 0
     }
@@ -130,7 +130,7 @@ impl Shape<'_> {
         ceil_log2(self.size)
     }
 
-    /// Whether the size is a power of two.
+    /// True if the size is a power of two.
     pub fn power_of_two(&self) -> bool {
         self.size.is_power_of_two()
     }

@@ -1,11 +1,11 @@
-//! What an algorithm says: messages, what they carry, and what happens to it.
+//! Steps of an algorithm: messages, the slots that they carry, and the effect at the receiver.
 
 use engine::Bytes;
 
 use super::Shape;
 use crate::cartesian::NOBODY;
 
-/// Which slots of the working buffer a message carries or goes to; what a slot is, the algorithm's
+/// Slots of the working buffer that a message carries or goes to; what a slot is, the algorithm's
 /// [`Layout`](super::Layout) says. Timing needs no slots; the property tests move real data by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slots {
@@ -15,35 +15,35 @@ pub enum Slots {
     Range {
         /// The first slot.
         first: u32,
-        /// How many.
+        /// Number of slots.
         count: u32,
     },
     /// The slots whose number has bit `bit` set, ascending (Bruck's all-to-all).
     Bit {
-        /// Which bit.
+        /// Number of the bit.
         bit: u8,
     },
     /// The slots whose number has `of` in its lowest `bits` bits, ascending (butterfly).
     Residue {
-        /// How many bits, 1 to 31.
+        /// Number of bits, 1 to 31.
         bits: u8,
-        /// What they are.
+        /// Value of these bits.
         of: u32,
     },
 }
 
-/// What happens to the slots of a message at its receiver.
+/// Effect of a message on the slots of its receiver.
 ///
 /// All sends of a round read the buffer as it was before the round. Receives take effect in the order
 /// of their steps. A message of one slot that is received into several goes into each of them.
 /// Reducing into an empty slot stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// They replace what is there.
+    /// The slots of the message replace those of the receiver.
     Store,
-    /// They are reduced into what is there, theirs being the left operand.
+    /// Reduces the slots of the message into those of the receiver, as left operands.
     CombineLeft,
-    /// They are reduced into what is there, theirs being the right operand.
+    /// Reduces the slots of the message into those of the receiver, as right operands.
     CombineRight,
 }
 
@@ -56,7 +56,7 @@ pub enum Step {
         to: u32,
         /// Payload.
         bytes: Bytes,
-        /// What it carries.
+        /// Slots that it carries.
         slots: Slots,
     },
     /// From a rank of the communicator.
@@ -65,9 +65,9 @@ pub enum Step {
         from: u32,
         /// Payload: must equal what the sender sends.
         bytes: Bytes,
-        /// Where it goes.
+        /// Slots that it goes to.
         slots: Slots,
-        /// How.
+        /// Effect on these slots.
         effect: Effect,
     },
 }

@@ -19,7 +19,7 @@ impl Binomial {
     pub fn parent(self) -> Option<u32> {
         (self.number > 0).then(|| self.number & (self.number - 1))
     }
-    /// How many children it has.
+    /// Number of children.
     pub fn children(self) -> u32 {
         self.number.trailing_zeros().min(ceil_log2(self.size - self.number))
     }
@@ -27,7 +27,7 @@ impl Binomial {
     pub fn child(self, index: u32) -> u32 {
         self.number + (1 << index)
     }
-    /// How many numbers its subtree has, itself included: those from `number` on.
+    /// Size of its subtree, itself included: the numbers from `number` on.
     pub fn subtree(self) -> u32 {
         let rest = self.size - self.number;
         if self.number == 0 { rest } else { rest.min(1 << self.number.trailing_zeros()) }
@@ -80,7 +80,7 @@ pub(super) struct Ordered {
 }
 
 impl Ordered {
-    /// Where `number` stands, found from the root down in log₂(size) steps.
+    /// Finds the place of `number` from the root down, in log₂(size) steps.
     pub fn new(number: u32, size: u32) -> Ordered {
         // The subtree of the numbers low..=top; its root is `top`.
         let (mut low, mut top, mut parent) = (0, size - 1, None);
@@ -105,15 +105,15 @@ impl Ordered {
 /// the odd one next to it and waits for the result; the order of ranks is kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fold {
-    /// How many stay: a power of two.
+    /// Number of ranks that stay: a power of two.
     pub power: u32,
-    /// How many leave.
+    /// Number of ranks that leave.
     pub extra: u32,
     /// A rank that must not leave; its neighbour leaves instead.
     keep: Option<u32>,
 }
 
-/// What the fold makes of a rank.
+/// Role of a rank in the fold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// It hands its part to that rank, and gets the result back.

@@ -5,7 +5,7 @@
 
 use exmex::{Express, FlatEx};
 
-/// What can follow a number, and how many seconds it is.
+/// Units that can follow a number, in seconds.
 const UNITS: [(&str, f64); 5] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)];
 
 /// A formula that has been read.
@@ -30,12 +30,12 @@ impl Formula {
         &self.text
     }
 
-    /// Whether a time with its unit is in it.
+    /// True if it contains a time with its unit.
     pub fn has_unit(&self) -> bool {
         self.timed
     }
 
-    /// Whether it is zero, whatever its arguments are.
+    /// True if it is zero, whatever its arguments are.
     pub fn is_zero(&self) -> bool {
         self.variables().is_empty() && self.expression.eval(&[]).is_ok_and(|value| value == 0.0)
     }
@@ -82,7 +82,7 @@ fn plain(text: &str) -> Result<(String, bool), String> {
     Ok((plain, timed))
 }
 
-/// Where the number ends with which `text` begins.
+/// End of the number with which `text` begins.
 fn number_end(text: &str) -> usize {
     let digits = |from: usize| {
         text[from..]

@@ -29,15 +29,15 @@ pub struct Kernel {
     pub symbols: Vec<Symbol>,
     /// Its mean time \[s\].
     pub time: Formula,
-    /// How its times vary.
+    /// Variation of its times.
     pub noise: Noise,
     /// Their standard deviation \[s\]; of no noise, nothing.
     pub deviation: Option<Formula>,
-    /// Whether it also runs.
+    /// True if the function also runs.
     pub runs: bool,
-    /// What it returns where it does not run.
+    /// Value that it returns where it does not run.
     pub returns: Option<Formula>,
-    /// Where this holds; everywhere if `None`.
+    /// Hosts on which this holds; all if `None`.
     pub hosts: Option<BTreeSet<u32>>,
 }
 
@@ -46,13 +46,13 @@ pub struct Kernel {
 pub struct Symbol {
     /// As the linker knows it.
     pub name: String,
-    /// Whose conventions.
+    /// Calling conventions.
     pub style: Style,
     /// Its arguments in order.
     pub arguments: Vec<Argument>,
 }
 
-/// Whose conventions a call follows.
+/// Calling conventions of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// A routine of BLAS or LAPACK as Fortran calls it: indices count from 1.
@@ -68,11 +68,11 @@ pub enum Style {
 pub struct Argument {
     /// Its name in formulas.
     pub name: String,
-    /// How it is passed.
+    /// Type by which it is passed.
     pub of: Type,
 }
 
-/// How an argument is passed.
+/// Type by which an argument is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// `int`
@@ -97,7 +97,7 @@ pub enum Type {
     Pointer,
 }
 
-/// How the times of a kernel vary.
+/// Variation of a kernel's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
     /// Not at all.
@@ -115,7 +115,7 @@ pub const RANDOM: &str = "random";
 pub const TRIANGLE: &str = "K";
 
 impl Noise {
-    /// What platform files call them.
+    /// Names in platform files.
     pub const NAMES: &[&str] = &["none", "normal", "half-normal"];
 
     /// The noise of that name, one of [`Noise::NAMES`].
@@ -150,7 +150,7 @@ pub(super) fn normal(stream: &mut Stream) -> f64 {
 }
 
 impl Kernel {
-    /// Of checked words: names and texts of formulas. `arguments` is "int n, double x", or empty for those of a
+    /// Makes a kernel of names and texts of formulas. `arguments` is "int n, double x", or empty for those of a
     /// known routine, or for arg1 to arg6, all `int`.
     pub fn new(function: &str, arguments: &str, time: &str) -> Result<Kernel, BuildError> {
         let symbols = if arguments.is_empty() {
@@ -197,7 +197,7 @@ impl Kernel {
         Ok(self)
     }
 
-    /// What formulas about it may name.
+    /// Names that formulas about it may use.
     fn names(&self) -> Vec<&str> {
         let arguments = &self.symbols[0].arguments;
         let numbers = arguments.iter().filter(|argument| argument.of != Type::Pointer);

@@ -12,7 +12,7 @@ use crate::world::process::{Standing, Target};
 use crate::world::request::{Slot, Template};
 use crate::world::{Context, Outcome, World, text};
 
-/// How a call goes on after it has begun.
+/// Progress of a call that has begun.
 pub(super) enum Flow {
     /// It returns then.
     Return(Time),
@@ -199,7 +199,7 @@ impl World {
         Ok(if begun.riding { Flow::Riding } else { self.flow_of(rank, target, begun.at) })
     }
 
-    /// Who is told when an operation that begins with `start` is complete; `None` if it is only
+    /// Target of an operation that begins with `start`; `None` if it is only
     /// prepared as `template`.
     #[inline]
     pub(super) fn target(
@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// How a call goes on whose operation has been begun for `target`: a call that leaves a request
+    /// Progress of a call whose operation has begun for `target`: a call that leaves a request
     /// behind returns at `at`.
     #[inline]
     pub(super) fn flow_of(&self, rank: u32, target: Target, at: Time) -> Flow {
@@ -257,7 +257,7 @@ impl World {
         Ok(())
     }
 
-    /// The same for what is not the call in which the rank stands.
+    /// Like [`World::complete`], for targets other than the rank's current call.
     fn complete_later(
         &mut self,
         rank: u32,

@@ -27,11 +27,11 @@ pub(crate) enum Kind {
     Data,
     /// A one-sided operation on its way to its target.
     Access,
-    /// What comes back of it.
+    /// The answer to a one-sided operation.
     Answer,
     /// "Is my message still there? I take it back."
     Recall,
-    /// Whether it was.
+    /// The answer to a recall: taken back, or matched before.
     Recalled,
 }
 
@@ -74,14 +74,14 @@ pub(crate) struct Parcel {
     /// Eager, data and recalled: the handle of the user's data. Requests: the length of the payload. Clear: when
     /// the request had come \[ps\].
     pub word: u64,
-    /// When the send was called. Clear: when request and receive had met. Data: when the clearance had come.
+    /// Time of the send's call. Clear: time at which request and receive met. Data: arrival of the clearance.
     pub sent: Time,
     /// Collectives: the latest entry that the message depends on \[ps\]. Clear and data of others: for how long the
     /// handshake has stood at ranks outside MPI \[ps\].
     pub extra: u64,
 }
 
-/// Which receive of its rank a clearance is for: 0 for the call in which it stands, then requests; the
+/// Number of the receive that a clearance is for: 0 for the rank's current call, then requests; the
 /// greatest number for what no source knows.
 pub(crate) fn name_of(target: Target) -> u32 {
     match target {

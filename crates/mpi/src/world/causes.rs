@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-/// How the handshake of a send went, up to the hand-over of its data. Empty for a round of a collective, whose time is
+/// Course of a send's handshake, up to the hand-over of its data. Empty for a round of a collective, whose time is
 /// split along paths.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Handshake {
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// What the call awaits is complete at `end`, after `spans`. If the rank waited when the present event came, the
+    /// Charges the awaited operation, complete at `end`, after `spans`. If the rank waited when the present event came, the
     /// path of that is the rank's.
     fn charge_history(&mut self, rank: u32, end: Time, before: Cause, spans: &[Span], context: &mut Context) {
         let process = &mut self.processes[rank as usize];
@@ -283,7 +283,7 @@ impl World {
         (if together { host.memory.regime_of(message.size) } else { host.regime_of(message.size) }) as u8
     }
 
-    /// How the handshake of `outgoing` went whose answer is `parcel`, if its data is handed over at `at`.
+    /// Course of the handshake of `outgoing` whose answer is `parcel`, if its data is handed over at `at`.
     pub(super) fn handshake(
         &self,
         outgoing: &Outgoing,

@@ -37,7 +37,7 @@ pub(crate) struct Instance {
     algorithm: Round,
     /// Bytes of its segments.
     segment: Bytes,
-    /// When what is done so far was done.
+    /// End of the latest part that is done.
     at: Time,
     /// Its number on the communicator.
     pub sequence: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Instance {
     me: u32,
     /// The round to begin next.
     pub round: u32,
-    /// What the present round waits for.
+    /// Number of messages that the present round waits for.
     outstanding: u32,
     /// The latest entry of a rank into the collective on which the rounds so far depend.
     pub latest: Time,
@@ -477,12 +477,12 @@ impl World {
     }
 }
 
-/// Whether two calls are one for sure, without a look at lists of sizes.
+/// True if two calls are the same for sure, without a look at lists of sizes.
 fn same(one: &Arc<Collective>, other: &Arc<Collective>) -> bool {
     Arc::ptr_eq(one, other) || matches!(one.sizes, Sizes::Equal(_)) && one == other
 }
 
-/// What must agree between the members: the kind in the upper 8 bits, then a hash of root, size and
+/// Signature that must agree between the members: the kind in the upper 8 bits, then a hash of root, size and
 /// algorithm. Lists of sizes are left out, for not all members need to know them.
 fn signature(call: &Collective, algorithm: &str) -> u32 {
     let mut digest = engine::hash::Digest::default();

@@ -38,7 +38,7 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
     true
 }
 
-/// How many numbers below `size` have bit `bit` set.
+/// Counts the numbers below `size` that have bit `bit` set.
 fn with_bit(size: u32, bit: u32) -> u64 {
     let (size, half) = (u64::from(size), 1u64 << bit);
     size / (2 * half) * half + (size % (2 * half)).saturating_sub(half)

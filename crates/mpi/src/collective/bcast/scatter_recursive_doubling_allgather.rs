@@ -30,7 +30,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     },
 };
 
-/// How many rounds `rank` has in the scatter of chunks.
+/// Number of rounds of `rank` in the scatter of chunks.
 pub(super) fn scatter_rounds(shape: &Shape, rank: u32) -> u32 {
     Binomial::new(shape.relative(rank), shape.size).rounds()
 }

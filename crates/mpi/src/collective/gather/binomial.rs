@@ -29,7 +29,7 @@ pub const ENTRY: Entry<Algorithm> = Entry {
     },
 };
 
-/// How many rounds `rank` has in a gather to `root`.
+/// Number of rounds of `rank` in a gather to `root`.
 pub(in crate::collective) fn gather_rounds(shape: &Shape, root: u32, rank: u32) -> u32 {
     Binomial::new(shape.shifted_back(rank, root), shape.size).rounds()
 }

@@ -48,7 +48,7 @@ fn round(shape: &Shape, rank: u32, round: u32, steps: &mut Vec<Step>) -> bool {
     true
 }
 
-/// What a round is: one of the fold, or one of the `doublings` rounds between.
+/// Purpose of a round: one of the fold, or one of the `doublings` rounds between.
 pub(super) enum Folded {
     /// All is said; whether the rank has this round.
     Done(bool),

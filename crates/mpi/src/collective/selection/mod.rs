@@ -1,4 +1,4 @@
-//! Which algorithm a library takes for a call: tables of limits, which are data, and how they are read.
+//! Selection of a call's algorithm by MPI libraries: tables of limits, which are data, and their reader.
 //!
 //! A library has a list of tables. For a call the tables of its kind are read in order, leaving out
 //! those for other operations or numbers of ranks; in a table the first band of ranks and in it the
@@ -16,11 +16,11 @@ use super::{Algorithm, Kind, Shape, find, of_kind};
 /// The rules of one library.
 #[derive(Debug)]
 pub struct Library {
-    /// What a platform's `library` says.
+    /// Value of a platform's `library`.
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Where its limits are from.
+    /// Source of its limits.
     pub source: &'static str,
     /// The segment that its tables mean for pipelined algorithms, 0 for whole vectors; `None` where
     /// they name no such algorithm.
@@ -32,13 +32,13 @@ pub struct Library {
 /// The limits for one kind of collective.
 #[derive(Debug)]
 pub struct Table {
-    /// Of which kind.
+    /// Kind of collective that it is for.
     pub kind: Kind,
     /// For which operations.
     pub operations: Operations,
     /// For which numbers of ranks.
     pub ranks: Ranks,
-    /// Which size the limits are about.
+    /// Size that the limits are about.
     pub measure: Measure,
     /// In ascending order of ranks; the last one has no limit.
     pub bands: &'static [Band],
@@ -99,7 +99,7 @@ pub struct Selection {
 
 const KINDS: usize = Kind::NeighborAlltoallw as usize + 1;
 
-/// What was chosen.
+/// Algorithm that was chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
     /// The algorithm, an element of [`super::ALGORITHMS`].
@@ -196,7 +196,7 @@ impl Measure {
     }
 }
 
-/// Whether a library would run the algorithm: it can do the call and, where it gives each rank a chunk
+/// True if a library would run the algorithm: it can do the call and, where it gives each rank a chunk
 /// of a vector to reduce, there is an element for each.
 fn usable(entry: &Entry<Algorithm>, shape: &Shape) -> bool {
     let cuts = matches!(shape.call.kind, Kind::Reduce | Kind::Allreduce)
@@ -205,7 +205,7 @@ fn usable(entry: &Entry<Algorithm>, shape: &Shape) -> bool {
     (entry.build.fits)(shape) && !(cuts && shape.vector() / shape.element() < needed)
 }
 
-/// Why `entry` cannot do the call, in words.
+/// Reason why `entry` cannot do the call, in words.
 fn refusal(entry: &Entry<Algorithm>, shape: &Shape) -> String {
     let kind = shape.call.kind;
     let fitting: Vec<_> =

@@ -27,7 +27,7 @@ pub const LIBRARY: Library = Library {
     tables: TABLES,
 };
 
-/// Where an algorithm cannot do a call, Open MPI's own code goes on with these.
+/// Algorithms that Open MPI's own code goes on with where one cannot do a call.
 const INSTEAD: &[(&str, &str)] = &[
     ("scatter-recursive-doubling-allgather", "scatter-ring-allgather"),
     ("neighbor-exchange", "ring"),
