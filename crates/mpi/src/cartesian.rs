@@ -11,14 +11,14 @@ pub const NOBODY: u32 = u32::MAX;
 pub struct CartGrid {
     /// Size of each dimension, 1 or more.
     pub sizes: Vec<u32>,
-    /// Whether each dimension wraps around.
+    /// True for each dimension that wraps around.
     pub periodic: Vec<bool>,
 }
 
 /// The neighbours of one rank in a graph topology, ranks in the communicator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Neighbours {
-    /// Who sends to this rank.
+    /// Ranks that send to this one.
     pub sources: Vec<u32>,
     /// To whom this rank sends.
     pub destinations: Vec<u32>,

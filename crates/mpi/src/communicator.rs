@@ -58,7 +58,7 @@ enum Members {
 struct Sides {
     local: Group,
     remote: Group,
-    /// Whether the local group comes first where both stand in one row.
+    /// True if the local group comes first where both stand in one row.
     first: bool,
 }
 
@@ -99,7 +99,7 @@ impl Communicator {
         Communicator { members, ..Communicator::new(id, Group::world(0), Topology::Plain) }
     }
 
-    /// How many members; of an inter-communicator, how many of the local group.
+    /// Number of members; of an inter-communicator, those of the local group.
     pub fn size(&self) -> u32 {
         match &self.members {
             Members::Oneself => 1,
@@ -143,7 +143,7 @@ impl Communicator {
         }
     }
 
-    /// How many ranks a message can name: the members, or the other group.
+    /// Number of ranks that a message can name: the members, or the other group.
     pub fn peers(&self) -> u32 {
         self.remote().map_or_else(|| self.size(), Group::size)
     }
@@ -153,17 +153,17 @@ impl Communicator {
         self.remote().map_or_else(|| self.member(me, rank), |remote| remote.member(rank))
     }
 
-    /// How a message names world rank `world`, asked by `me`.
+    /// Rank by which a message of `me` names world rank `world`.
     pub fn peer_rank_of(&self, me: u32, world: u32) -> Option<u32> {
         self.remote().map_or_else(|| self.rank_of(me, world), |remote| remote.rank_of(world))
     }
 
-    /// How many take part in a collective: both groups.
+    /// Number of ranks that take part in a collective: both groups.
     pub fn everybody(&self) -> u32 {
         self.size() + self.remote().map_or(0, Group::size)
     }
 
-    /// How many of them are in the group that comes first.
+    /// Number of them in the group that comes first.
     pub fn first_half(&self) -> u32 {
         match &self.members {
             Members::Inter(sides) if !sides.first => sides.remote.size(),
@@ -202,13 +202,13 @@ impl Communicator {
         }
     }
 
-    /// What people call it.
+    /// Name for people.
     pub fn name(&self) -> String {
         name(self.id)
     }
 }
 
-/// What people call a communicator.
+/// Name of a communicator for people.
 pub(crate) fn name(id: CommId) -> String {
     match id.communicator() {
         CommId::WORLD => "world".into(),

@@ -19,4 +19,4 @@ pub use cause::{Cause, Causes, Path};
 pub use operation::{Op, Rank};
 pub use record::{Blocked, Failure, PartCall, Record};
 pub use source::{Completion, Issued, Source};
-pub use world::{Context, Letter, Progress, Protocol, Setup, World};
+pub use world::{Context, DomainMessage, Progress, Protocol, Setup, World};

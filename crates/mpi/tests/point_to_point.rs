@@ -1,4 +1,4 @@
-//! What the standard says of messages: order, wildcards, statuses, probes, truncation, nobody.
+//! Point-to-point messages by the standard: order, wildcards, statuses, probes, truncation, MPI_PROC_NULL.
 
 mod common;
 

@@ -29,7 +29,7 @@ fn calls(ops: Vec<Vec<Op>>) -> Run {
 /// The time from a receiver's answer to the data's arrival, on the wire of the tests.
 const ANSWER_AND_DATA: u64 = 2 * LATENCY + LONG * BYTE;
 
-/// Which of a receiver's calls answer a request to send: it computes, makes the call, and computes again.
+/// Calls of a receiver that answer a request to send: it computes, makes the call, and computes again.
 #[test]
 fn calls_that_wait_test_or_probe_answer_and_others_do_not() {
     let other = 7;

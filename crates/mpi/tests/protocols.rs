@@ -110,7 +110,7 @@ fn the_eager_limit_depends_on_the_way() {
     }
 }
 
-/// What a receiver waits for a late sender is waiting; what the message takes is transfer.
+/// Time that a receiver waits for a late sender is waiting; time that the message takes is transfer.
 #[test]
 fn waiting_is_the_time_in_which_nothing_was_on_its_way() {
     for bytes in [8, 2 * EAGER] {

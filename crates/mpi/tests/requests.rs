@@ -294,7 +294,7 @@ fn a_freed_request_completes_for_nobody() {
     assert_eq!(run.done[0][5].status.bytes, 2);
 }
 
-/// Of a request that was let go the source hears, when it is complete, and of the match of a rendezvous
+/// The source hears of a request that was let go, when it is complete, and of the match of a rendezvous
 /// before its sender may use its memory again.
 #[test]
 fn the_source_hears_of_matches_and_of_requests_let_go() {
@@ -318,7 +318,7 @@ fn the_source_hears_of_matches_and_of_requests_let_go() {
     );
 }
 
-/// What was sent in buffered mode leaves when its receive is there: the receiver computes 10 latencies; then
+/// Messages in buffered mode leave when their receive is there: the receiver computes 10 latencies; then
 /// its clearance takes one, and the data its length.
 #[test]
 fn draining_waits_for_what_is_buffered() {

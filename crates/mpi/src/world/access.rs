@@ -27,7 +27,7 @@ use engine::{Bytes, Duration, Time};
 use network::Arrival;
 
 use crate::operation::{Access, Applied, Peer, Rank, Start};
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::process::Pending;
 use crate::world::{Context, Outcome, World};
@@ -40,7 +40,7 @@ impl World {
         access: &Access,
         start: Start,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         if let Start::Persistent(_) = start {
             return Err(self.misuse(rank, "a one-sided operation cannot be persistent".into()));
         }
@@ -79,7 +79,7 @@ impl World {
         let message = self.message(&parcel, access.bytes, false);
         self.count(access.bytes);
         self.transmit(message, at, false, context);
-        Ok(self.flow_of(rank, target, at))
+        Ok(self.progress_of(rank, target, at))
     }
 
     /// A one-sided operation has come to its target.

@@ -13,7 +13,7 @@ use crate::world::request::{Slot, Template};
 use crate::world::{Context, Outcome, World, text};
 
 /// Progress of a call that has begun.
-pub(super) enum Flow {
+pub(super) enum CallProgress {
     /// It returns then.
     Return(Time),
     /// It returns with the event that injects its message.
@@ -61,21 +61,21 @@ impl World {
             let entered = self.enter(rank, &op, context.now);
             let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
-                Flow::Return(at) if at.max(answered) <= context.now => {
+                CallProgress::Return(at) if at.max(answered) <= context.now => {
                     self.finish(rank, &op, context);
                     continue;
                 }
-                Flow::Return(at) => {
+                CallProgress::Return(at) => {
                     self.return_at(rank, at.max(answered), context);
                     Standing::Returning
                 }
-                Flow::Riding | Flow::Sharing => Standing::Returning,
-                Flow::Linger(at) => {
+                CallProgress::Riding | CallProgress::Sharing => Standing::Returning,
+                CallProgress::Linger(at) => {
                     self.linger_until(rank, at, context);
                     Standing::Lingering
                 }
-                Flow::Block => Standing::Blocked,
-                Flow::Finished => {
+                CallProgress::Block => Standing::Blocked,
+                CallProgress::Finished => {
                     self.finished += 1;
                     Standing::Finished
                 }
@@ -101,7 +101,7 @@ impl World {
     }
 
     /// MPI_Finalize, in which the rank itself is busy for a time.
-    fn finalize(&mut self, rank: u32, own: Duration, context: &mut Context) -> Outcome<Flow> {
+    fn finalize(&mut self, rank: u32, own: Duration, context: &mut Context) -> Outcome<CallProgress> {
         let ended = self.processes[rank as usize].engage(context.now, own);
         let barrier = Arc::new(Collective::barrier(CommId::WORLD));
         self.processes[rank as usize].call.outstanding = 1;
@@ -109,38 +109,38 @@ impl World {
         // In a run of one rank the barrier sends nothing that would wait for the end of its own work.
         let call = &mut self.processes[rank as usize].call;
         call.at = call.at.max(ended);
-        Ok(self.flow_of(rank, Target::Call, context.now))
+        Ok(self.progress_of(rank, Target::Call, context.now))
     }
 
     /// Begins one operation.
     #[inline(always)]
-    fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
+    fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
         let now = context.now;
         match op {
             Op::Compute(work) => Ok(self.compute(rank, *work, context)),
-            Op::SleepUntil(time) => Ok(Flow::Return(now.max(*time))),
-            Op::Linger(polls) => Ok(Flow::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
-            Op::Call(_, time) => Ok(Flow::Return(self.processes[rank as usize].engage(now, *time))),
+            Op::SleepUntil(time) => Ok(CallProgress::Return(now.max(*time))),
+            Op::Linger(polls) => Ok(CallProgress::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
+            Op::Call(_, time) => Ok(CallProgress::Return(self.processes[rank as usize].engage(now, *time))),
             Op::Send(send, start) => self.issue_send(rank, send, *start, context),
             Op::Receive(receive, start) => self.issue_receive(rank, receive, *start, context),
             Op::SendReceive(send, receive) => {
                 self.processes[rank as usize].call.outstanding = 2;
                 self.receive(rank, receive, Target::Call, context)?;
                 self.send(rank, send, Target::Call, false, context)?;
-                Ok(self.flow_of(rank, Target::Call, now))
+                Ok(self.progress_of(rank, Target::Call, now))
             }
             Op::Collective(call, start) => {
                 if let Start::Persistent(request) = start {
                     self.membership(rank, call.comm)?;
                     let number = self.processes[rank as usize].next_series(call.comm);
                     self.prepare_request(rank, *request, Template::Collective(call.clone(), number))?;
-                    return Ok(Flow::Return(now));
+                    return Ok(CallProgress::Return(now));
                 }
                 let Some(target) = self.target(rank, *start, || unreachable!("it is not persistent"))? else {
-                    return Ok(Flow::Return(now));
+                    return Ok(CallProgress::Return(now));
                 };
                 self.start_collective(rank, call, target, context)?;
-                Ok(self.flow_of(rank, target, now))
+                Ok(self.progress_of(rank, target, now))
             }
             Op::Finalize(own) => self.finalize(rank, *own, context),
             Op::Probe(_) | Op::ProbeNow(_) | Op::ProbeMatched(..) => self.probe(rank, op, context),
@@ -162,7 +162,7 @@ impl World {
             }
             Op::TakeNewComm(number) => {
                 self.processes[rank as usize].call.number = *number as u32;
-                Ok(Flow::Return(now))
+                Ok(CallProgress::Return(now))
             }
             Op::FreeComm(comm) => self.free_communicator(rank, *comm, context),
             Op::Abort(code) => Err(Box::new(Failure::Abort { rank: Rank(rank), code: *code })),
@@ -172,7 +172,7 @@ impl World {
                 process.digest.fold(at.0);
                 let path = process.path;
                 context.observer.record(now, &Record::Finish { rank: Rank(rank), at, path });
-                Ok(Flow::Finished)
+                Ok(CallProgress::Finished)
             }
         }
     }
@@ -183,20 +183,26 @@ impl World {
         receive: &Receive,
         start: Start,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         let Some(target) = self.target(rank, start, || Template::Receive(*receive))? else {
-            return Ok(Flow::Return(context.now));
+            return Ok(CallProgress::Return(context.now));
         };
         self.receive(rank, receive, target, context)?;
-        Ok(self.flow_of(rank, target, context.now))
+        Ok(self.progress_of(rank, target, context.now))
     }
 
-    fn issue_send(&mut self, rank: u32, send: &Send, start: Start, context: &mut Context) -> Outcome<Flow> {
+    fn issue_send(
+        &mut self,
+        rank: u32,
+        send: &Send,
+        start: Start,
+        context: &mut Context,
+    ) -> Outcome<CallProgress> {
         let Some(target) = self.target(rank, start, || Template::Send(*send))? else {
-            return Ok(Flow::Return(context.now));
+            return Ok(CallProgress::Return(context.now));
         };
         let begun = self.send(rank, send, target, true, context)?;
-        Ok(if begun.riding { Flow::Riding } else { self.flow_of(rank, target, begun.at) })
+        Ok(if begun.riding { CallProgress::Riding } else { self.progress_of(rank, target, begun.at) })
     }
 
     /// Target of an operation that begins with `start`; `None` if it is only
@@ -227,12 +233,12 @@ impl World {
     /// Progress of a call whose operation has begun for `target`: a call that leaves a request
     /// behind returns at `at`.
     #[inline]
-    pub(super) fn flow_of(&self, rank: u32, target: Target, at: Time) -> Flow {
+    pub(super) fn progress_of(&self, rank: u32, target: Target, at: Time) -> CallProgress {
         let call = &self.processes[rank as usize].call;
         match target {
-            Target::Call if call.outstanding > 0 => Flow::Block,
-            Target::Call => Flow::Return(call.at),
-            _ => Flow::Return(at),
+            Target::Call if call.outstanding > 0 => CallProgress::Block,
+            Target::Call => CallProgress::Return(call.at),
+            _ => CallProgress::Return(at),
         }
     }
 

@@ -20,7 +20,7 @@ use engine::Bytes;
 
 use crate::operation::{Op, Request};
 use crate::source::Status;
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::cargo::{Kind, Parcel};
 use crate::world::process::{Standing, Target};
 use crate::world::progress::Unanswered;
@@ -32,7 +32,12 @@ const NO_HANDLE: u32 = u32::MAX;
 
 impl World {
     /// Cancels the operation of a request. A receive that has matched goes on.
-    pub(super) fn cancel(&mut self, rank: u32, request: Request, context: &mut Context) -> Outcome<Flow> {
+    pub(super) fn cancel(
+        &mut self,
+        rank: u32,
+        request: Request,
+        context: &mut Context,
+    ) -> Outcome<CallProgress> {
         let now = context.now;
         let slot = self.slot(rank, request)?;
         if slot.state == State::Inactive {
@@ -50,11 +55,11 @@ impl World {
             let status = Status { cancelled: true, ..Status::EMPTY };
             process.requests[request.0 as usize].complete(now, status);
         }
-        Ok(Flow::Return(now))
+        Ok(CallProgress::Return(now))
     }
 
     /// Asks the receiver of a message for it.
-    fn recall(&mut self, rank: u32, request: Request, sent: Sent, context: &mut Context) -> Flow {
+    fn recall(&mut self, rank: u32, request: Request, sent: Sent, context: &mut Context) -> CallProgress {
         let now = context.now;
         let cost = self.overheads(rank, sent.dest, Bytes(0)).0;
         let process = &mut self.processes[rank as usize];
@@ -80,9 +85,9 @@ impl World {
         self.transmit(message, at, false, context);
         if sent.dest == rank {
             self.processes[rank as usize].call.outstanding = 1;
-            return Flow::Block;
+            return CallProgress::Block;
         }
-        Flow::Return(at)
+        CallProgress::Return(at)
     }
 
     /// The question has come: takes the message out, if it has not matched.

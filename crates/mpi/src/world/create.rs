@@ -1,6 +1,6 @@
 //! Making and freeing communicators.
 //!
-//! A call deposits what the rank wants (see `deposit.rs`), and takes part in the collective that a library
+//! A call deposits what the rank wants (see `comm_creation.rs`), and takes part in the collective that a library
 //! would run: an allgather of colour and key (8 bytes for each member) for a split, an allreduce of a mask
 //! of free contexts (256 bytes, as in MPICH) for the rest. The messages of that collective carry a hash of
 //! what was asked for, so that members who ask for different things find out.
@@ -16,8 +16,8 @@ use crate::collective::{Collective, Kind, Sizes};
 use crate::communicator::{Communicator, NASCENT, Topology, name};
 use crate::group::Group;
 use crate::operation::{CommId, NewComm, Op, Request, Start, Tag, TwoGroups};
-use crate::world::calls::Flow;
-use crate::world::deposit::Wish;
+use crate::world::calls::CallProgress;
+use crate::world::comm_creation::Wish;
 use crate::world::{Context, Outcome, World, text};
 
 /// Colour and key of one member.
@@ -62,7 +62,7 @@ impl World {
         new: &NewComm,
         request: Option<Request>,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         let mut parent = self.membership(rank, asked)?.clone();
         self.check_new(rank, &parent, new)?;
         parent = match new {
@@ -94,7 +94,7 @@ impl World {
         };
         let collective = self.shared_collective(parent.id, kind, bytes);
         self.begin_collective(rank, &collective, target, (None, agreement), context)?;
-        Ok(self.flow_of(rank, target, context.now))
+        Ok(self.progress_of(rank, target, context.now))
     }
 
     fn check_new(&self, rank: u32, parent: &Communicator, new: &NewComm) -> Outcome<()> {
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// What `rank` puts down for `new`, a member of `parent` with rank `me` in it.
+    /// Colour and key of `rank` for `new`, a member of `parent` with rank `me` in it.
     pub(super) fn wish(&self, rank: u32, me: u32, parent: &Communicator, new: &NewComm) -> Wish {
         let (colour, key) = match new {
             NewComm::Split { colour, key } => (*colour, *key),
@@ -242,7 +242,7 @@ impl World {
         rank: u32,
         comm: CommId,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         self.membership(rank, comm)?;
         if comm == CommId::WORLD || comm == CommId::SELF {
             return Err(self.misuse(rank, format!("{} cannot be freed", name(comm))));
@@ -259,7 +259,7 @@ impl World {
         if !busy {
             membership.communicator = None;
         }
-        Ok(Flow::Return(context.now))
+        Ok(CallProgress::Return(context.now))
     }
 
     /// The collective of a creation, shared by its members where they call one after the other.
@@ -290,7 +290,7 @@ pub(super) fn drawn(digest: &Digest, limit: u32) -> u32 {
     (value ^ value >> 32) as u32 & (limit - 1)
 }
 
-/// What all members must ask for alike, as a hash of 24 bits.
+/// Hash, of 24 bits, of the arguments that must be the same on all members.
 fn agreement(new: &NewComm) -> u32 {
     let mut digest = Digest::default();
     let mut fold = |code: u64, words: &mut dyn Iterator<Item = u64>| {

@@ -1,4 +1,4 @@
-//! How a simulated program fails: deadlocks in words, and misuse.
+//! Failures of simulated programs: deadlocks in words, and misuse.
 
 use crate::operation::{Op, Rank, Request};
 use crate::record::{Blocked, Failure};
@@ -67,7 +67,7 @@ impl World {
         }
     }
 
-    /// What `target` still needs.
+    /// Adds the events that `target` still needs.
     fn waits_for(&self, process: &Process, target: Target, waits: &mut Waits) {
         for (pattern, _) in process.posted.iter().filter(|(_, posting)| posting.target == target) {
             waits.message(pattern.source());
@@ -118,7 +118,7 @@ impl World {
     }
 }
 
-/// What a rank waits for: kinds of things, and from whom.
+/// Events that a rank waits for, by kind and partner.
 #[derive(Default)]
 struct Waits {
     parts: Vec<(&'static str, Option<u32>)>,

@@ -4,7 +4,7 @@ use engine::{Lane, Owner, Time};
 
 use crate::file_system::Access;
 use crate::operation::Start;
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::process::Target;
 use crate::world::{Context, Outcome, Wake, World};
 
@@ -24,7 +24,7 @@ impl World {
         access: &Access,
         start: Start,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         assert!(
             self.setup.part.is_whole() || self.setup.file_system.is_free(),
             "a file system that takes time is in one domain"
@@ -38,11 +38,11 @@ impl World {
         let host = self.setup.placement[rank as usize].host.0;
         let done = self.storage.done(since, host, &access.work);
         if target == Target::Call {
-            return Ok(Flow::Return(done));
+            return Ok(CallProgress::Return(done));
         }
         let index = self.file_accesses.insert(Pending { rank, target, since }) as u32;
         context.queue.push(done, Owner::new(Lane::Rank, rank), Wake::FileDone(index).encode());
-        Ok(Flow::Return(since))
+        Ok(CallProgress::Return(since))
     }
 
     /// An access that a request stands for is done.
@@ -53,7 +53,7 @@ impl World {
         }
         let outcome = self.complete(rank, target, context.now, None, context);
         let outcome = outcome.and_then(|()| self.resume_ready(context));
-        self.stir(rank, context);
+        self.wake_poller(rank, context);
         outcome
     }
 }

@@ -8,7 +8,7 @@ use crate::cause::{Cause, Path};
 /// A stretch of an operation's history.
 pub(super) type Span = (Cause, Duration);
 
-/// What a message did between its hand-over to the network and now.
+/// Time of a message between its hand-over to the network and now, by cause.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flight {
     pub latency: Duration,

@@ -1,4 +1,4 @@
-//! What a program leaves undone when all its ranks are done: it has a result, but is most likely wrong.
+//! Operations that a program leaves undone when all its ranks are done: it has a result, but is most likely wrong.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ impl World {
         Leftovers([self.all(unreceived), self.all(unanswered), self.all(unfinished)])
     }
 
-    /// How many there are on all ranks, and the first in words with its rank.
+    /// Number of them on all ranks, and the first in words with its rank.
     fn all(&self, find: fn(u32, &Process) -> (usize, Option<String>)) -> Found {
         let mut all = Found::default();
         for (rank, process) in self.processes.iter() {
@@ -37,14 +37,14 @@ impl World {
     }
 }
 
-/// What never came to an end: messages, receives, collectives.
+/// Operations that never came to an end: messages, receives, collectives.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftovers(pub [Found; 3]);
 
-/// How many there are of a kind, and the first in words with its rank.
+/// Number of leftovers of a kind, and the first in words with its rank.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// How many.
+    /// Number of them.
     pub count: u64,
     /// `(rank, in words)`, of the lowest rank.
     pub example: Option<(u32, String)>,

@@ -9,7 +9,7 @@
 use engine::hash::Map;
 use slab::Slab;
 
-/// What a message carries.
+/// Matching key of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub context: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Key {
     pub tag: u32,
 }
 
-/// What a receive accepts: a key with wildcards.
+/// Matching key of a receive: a message's key with wildcards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pattern {
     /// Wild fields are 0.

@@ -6,7 +6,7 @@ use engine::{Bytes, Duration, Lane, Owner, Time};
 use crate::compute::Slot;
 use crate::compute::sockets::Socket;
 use crate::operation::Work;
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::{Context, Outcome, Wake, World};
 
 /// Sockets on which ranks of this world compute, made when the first of them moves bytes.
@@ -31,22 +31,22 @@ struct Shared {
 impl World {
     /// Begins to compute.
     #[inline]
-    pub(super) fn compute(&mut self, rank: u32, work: Work, context: &mut Context) -> Flow {
+    pub(super) fn compute(&mut self, rank: u32, work: Work, context: &mut Context) -> CallProgress {
         let (sockets, bytes) = (self.setup.sockets, work.memory_bytes());
         let slot = Slot { rank, host: self.setup.placement[rank as usize].host.0 };
         let own = self.setup.compute.time(slot, work);
         if bytes == Bytes(0) {
-            return Flow::Return(context.now + own);
+            return CallProgress::Return(context.now + own);
         }
         self.memory.named = true;
         let alone = own.max(sockets.memory_bandwidth.transfer(bytes));
         if !sockets.share() || alone == Duration::ZERO {
-            return Flow::Return(context.now + alone);
+            return CallProgress::Return(context.now + alone);
         }
         let index = self.socket_of(rank);
         self.memory.sockets[index as usize].socket.begin(context.now, rank, alone, bytes);
         self.schedule(index, context);
-        Flow::Sharing
+        CallProgress::Sharing
     }
 
     /// True if the work of a rank has stated memory traffic.

@@ -3,7 +3,7 @@
 //!
 //! A rank's state is touched by its own events and arrivals alone; all that a message needs at its
 //! receiver travels in its cargo. So the ranks of a run can be in several worlds, one for each domain.
-//! What they share, the communicators that are being made, they tell each other in letters (`deposit.rs`).
+//! What they share, the communicators that are being made, they tell each other in messages (`comm_creation.rs`).
 //!
 //! Assumption: eager messages and the data of a rendezvous are stored while a rank computes; whether it
 //! answers handshakes then, too, is a parameter ([`Progress`]). MPI's own work on a rank (overheads,
@@ -15,16 +15,16 @@ mod cancel;
 mod cargo;
 mod causes;
 mod collective;
+mod comm_creation;
 mod create;
-mod deposit;
 mod failure;
 mod file;
 mod flight;
 pub mod leftover;
-mod linger;
 mod matching;
 mod memory;
 mod mismatch;
+mod poll_loop;
 mod prefetch;
 mod process;
 mod processes;
@@ -61,9 +61,9 @@ use flight::Flight;
 use memory::Memory;
 use processes::Processes;
 
-/// What a world is made of.
+/// Parameters of a world.
 pub struct Setup {
-    /// Where each rank of the run is.
+    /// Place of each rank of the run.
     pub placement: Arc<[Endpoint]>,
     /// The first rank of each job, ascending from 0: programs that do not know of each other. What a rank calls
     /// the world ([`CommId::WORLD`]) is its job.
@@ -72,19 +72,19 @@ pub struct Setup {
     pub part: Part,
     /// Overheads and regimes of the hosts.
     pub host: Arc<HostParameters>,
-    /// How messages are sent.
+    /// Protocols of messages.
     pub protocol: Protocol,
     /// Times of the work of ranks.
     pub compute: Box<dyn ComputeModel>,
     /// Sockets, whose memory ranks share while they compute.
     pub sockets: Sockets,
-    /// How fast a rank reduces the data of a collective \[bytes of one operand per second\].
+    /// Rate at which a rank reduces the data of a collective \[bytes of one operand per second\].
     pub reduce_rate: Bandwidth,
     /// Bytes of a segment in pipelined collectives, where the library's rules name none.
     pub segment: Bytes,
-    /// Which algorithm a collective takes.
+    /// Rules that choose the algorithm of a collective.
     pub selection: Selection,
-    /// What the files of all ranks are on. One that is not free is in one world: there is no other part.
+    /// File system of all ranks. One that is not free is in one world: there is no other part.
     pub file_system: FileSystem,
 }
 
@@ -109,16 +109,16 @@ impl Setup {
     }
 }
 
-/// What one world tells another, at the end of a window: for [`World::deliver`].
+/// A message from one world to another, at the end of a window: for [`World::deliver`].
 #[derive(Debug, Clone)]
-pub struct Letter {
+pub struct DomainMessage {
     /// The part whose world it is for.
     pub to: u32,
-    /// What it says.
+    /// Content of the message.
     pub words: Arc<[u64]>,
 }
 
-/// How messages are sent.
+/// Protocols of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocol {
     /// The longest payload that is sent without asking, between hosts; longer ones by rendezvous.
@@ -138,7 +138,7 @@ pub struct Protocol {
     pub block_overhead: Duration,
     /// CPU time of a test or probe that finds nothing, so that a loop of them lets time pass. Above 0.
     pub poll: Duration,
-    /// When a rank answers the messages of handshakes.
+    /// Times at which a rank answers the messages of handshakes.
     pub progress: Progress,
 }
 
@@ -159,17 +159,17 @@ impl Default for Protocol {
     }
 }
 
-/// What is around the world while it handles an event.
+/// Surroundings of the world while it handles an event.
 pub struct Context<'a> {
     /// The time of the event.
     pub now: Time,
-    /// Where events are scheduled.
+    /// Queue in which events are scheduled.
     pub queue: &'a mut Queue,
-    /// Where messages go.
+    /// Network that messages go to.
     pub network: &'a mut dyn Network,
-    /// Where operations come from.
+    /// Source of the ranks' operations.
     pub source: &'a mut dyn Source,
-    /// Who watches.
+    /// Observer of the run.
     pub observer: &'a mut dyn Observer<Record>,
 }
 
@@ -184,7 +184,7 @@ pub struct World {
     outbox: Slab<Message>,
     /// The messages of a collective's round, while it is begun.
     steps: Vec<Step>,
-    /// What the source is told; one for all ranks, so that its memory is used again.
+    /// Result for the source; one for all ranks, so that its memory is used again.
     completion: Completion,
     /// The critical path up to the present event.
     trigger: Path,
@@ -199,12 +199,12 @@ pub struct World {
     /// The collective that was prepared last: ranks often share a call.
     prepared: Option<collective::Prepared>,
     sends: sends::Sends,
-    creations: deposit::Creations,
+    creations: comm_creation::Creations,
     memory: Memory,
     storage: Storage,
     /// Accesses to files that are under way for a request.
     file_accesses: Slab<file::Pending>,
-    letters: Vec<Letter>,
+    domain_messages: Vec<DomainMessage>,
     failure: Option<Box<Failure>>,
     finished: u32,
     messages: u64,
@@ -246,11 +246,11 @@ impl World {
             ready: None,
             prepared: None,
             sends: sends::Sends::default(),
-            creations: deposit::Creations::default(),
+            creations: comm_creation::Creations::default(),
             memory: Memory::default(),
             storage: Storage::new(setup.file_system),
             file_accesses: Slab::new(),
-            letters: Vec::new(),
+            domain_messages: Vec::new(),
             failure: None,
             finished: 0,
             messages: 0,
@@ -279,7 +279,7 @@ impl World {
     pub fn start(&mut self, place: usize, context: &mut Context) {
         let rank = self.processes.rank(place);
         let outcome = self.proceed(rank, context);
-        self.settle(outcome);
+        self.record_failure(outcome);
     }
 
     /// Handles an event that this world scheduled on [`Lane::Rank`].
@@ -301,7 +301,7 @@ impl World {
                 self.resume(rank, context)
             }
         };
-        self.settle(outcome);
+        self.record_failure(outcome);
     }
 
     /// Handles what the network has to tell of a message.
@@ -333,8 +333,11 @@ impl World {
             (Happening::Delivered, Kind::Data) => self.data_arrives(&parcel, arrival, context),
         };
         let outcome = outcome.and_then(|()| self.resume_ready(context));
-        self.stir(if arrival.happening == Happening::Sent { parcel.source } else { parcel.dest }, context);
-        self.settle(outcome);
+        self.wake_poller(
+            if arrival.happening == Happening::Sent { parcel.source } else { parcel.dest },
+            context,
+        );
+        self.record_failure(outcome);
     }
 
     /// Are all ranks of this world done?
@@ -342,12 +345,12 @@ impl World {
         self.unfinished() == 0
     }
 
-    /// How many of them are not.
+    /// Number of ranks of this world that are not done.
     pub fn unfinished(&self) -> u32 {
         self.processes.len() as u32 - self.finished
     }
 
-    /// How the simulated program has failed, if it has.
+    /// Failure of the simulated program, if it has failed.
     pub fn failed(&self) -> Option<&Failure> {
         self.failure.as_deref()
     }
@@ -358,8 +361,8 @@ impl World {
     }
 
     /// Takes what this world has to tell others since the last call.
-    pub fn take_letters(&mut self) -> Vec<Letter> {
-        std::mem::take(&mut self.letters)
+    pub fn take_domain_messages(&mut self) -> Vec<DomainMessage> {
+        std::mem::take(&mut self.domain_messages)
     }
 
     /// Messages with payload sent so far, those of collectives included.
@@ -367,7 +370,7 @@ impl World {
         self.messages
     }
 
-    /// How many of the messages sent by any world have come to this one.
+    /// Number of messages, sent by any world, that have come to this one.
     pub fn arrived(&self) -> u64 {
         self.arrived
     }
@@ -377,7 +380,7 @@ impl World {
         self.messages + self.unsent
     }
 
-    /// How far the announced messages are: one for each that is handed to the network, and one for each that has come.
+    /// Progress of the announced messages: one for each that is handed to the network, and one for each that has come.
     pub fn moved(&self) -> u64 {
         self.messages.saturating_sub(self.outbox.len() as u64) + self.arrived
     }
@@ -392,7 +395,7 @@ impl World {
         self.ready.take().map_or(Ok(()), |rank| self.resume(rank, context))
     }
 
-    fn settle(&mut self, outcome: Outcome<()>) {
+    fn record_failure(&mut self, outcome: Outcome<()>) {
         if let Err(failure) = outcome {
             self.failure.get_or_insert(failure);
         }
@@ -431,7 +434,7 @@ impl World {
     }
 }
 
-/// What an event of this layer says.
+/// Content of an event of this layer.
 enum Wake {
     /// The rank's call returns.
     Return(u32),

@@ -31,7 +31,7 @@ pub(crate) struct Process {
     pub seen: Time,
     /// The number of its next message, of any kind.
     pub next_message: u32,
-    /// Where the rank stands.
+    /// State of the rank between and in its calls.
     pub standing: Standing,
     /// The critical path up to now; in a call, up to the time `counted`.
     pub path: Path,
@@ -61,7 +61,7 @@ pub(crate) struct Process {
     pub rare: Option<Box<Rare>>,
 }
 
-/// What few ranks need.
+/// State that few ranks need.
 #[derive(Debug, Default)]
 pub(crate) struct Rare {
     /// Envelopes that overtook others of the same sender, by sender and number.
@@ -72,7 +72,7 @@ pub(crate) struct Rare {
     pub accesses: Slab<Pending>,
     /// At the target: operations that are to be answered later, by content.
     pub unanswered_accesses: BTreeMap<Data, Parcel>,
-    /// What it answers when it makes progress, in order of arrival.
+    /// Messages that it answers when it makes progress, in order of arrival.
     pub unanswered: Vec<Unanswered>,
 }
 
@@ -99,7 +99,7 @@ impl Process {
     }
 }
 
-/// Where a rank stands.
+/// State of a rank between and in its calls.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// Its next operation is being handled.
@@ -121,16 +121,16 @@ pub(crate) enum Standing {
 pub(crate) struct Call {
     /// Time up to which its causes are known.
     pub counted: Time,
-    /// When what has completed so far is complete.
+    /// Time at which the latest completed operation is complete.
     pub at: Time,
     pub begin: Time,
-    /// What is still to complete.
+    /// Number of operations still to complete.
     pub outstanding: u32,
     /// Waits and tests: which requests; creations: their number.
     pub number: u32,
     /// Causes of its time up to `counted`.
     pub causes: Causes,
-    /// Of the message received by the call.
+    /// Status of the message received by the call.
     pub status: Status,
     pub matched: u64,
     pub flag: bool,
@@ -169,7 +169,7 @@ impl Call {
     }
 }
 
-/// Who is told when an operation is complete.
+/// Waiter for the completion of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The call in which the rank stands.
@@ -195,10 +195,10 @@ pub(crate) struct Envelope {
     pub bytes: u64,
     /// Its content, if it is eager.
     pub data: Data,
-    /// When it set out.
+    /// Time at which it was handed to the network.
     pub injected: Time,
     pub arrived: Time,
-    /// When the send was called.
+    /// Time of the send's call.
     pub sent: Time,
     /// For a rendezvous, the sender's handle.
     pub handle: Option<u32>,
@@ -219,19 +219,19 @@ pub(crate) struct Outgoing {
     pub data: Data,
     pub sent: Time,
     pub target: Target,
-    /// When its request was handed to the network.
+    /// Time at which its request was handed to the network.
     pub requested: Time,
     /// The course of the handshake, once its data is on its way.
     pub handshake: Option<Handshake>,
-    /// Whether it was sent in buffered mode.
+    /// True if it was sent in buffered mode.
     pub buffered: bool,
-    /// Who still has to copy it.
+    /// Ranks that still have to copy it.
     pub copies: Copies,
     /// The NICs that it takes, if it says so.
     pub nics: Option<NicPair>,
 }
 
-/// Who copies the data of a rendezvous, between the user's memory and MPI's own.
+/// Ranks that copy the data of a rendezvous between the user's memory and MPI's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copies {
     /// Nobody: zero-copy.
@@ -243,7 +243,7 @@ pub(crate) enum Copies {
 }
 
 impl Copies {
-    /// Of a message that is two-copy, or not, and that its sender has in a buffer, or not.
+    /// Copies of a message that is two-copy, or not, and that its sender has in a buffer, or not.
     pub fn of(copied: bool, buffered: bool) -> Copies {
         match (copied, buffered) {
             (false, _) => Copies::Neither,
@@ -302,7 +302,7 @@ pub(crate) struct Channel {
     pub taken: u32,
 }
 
-/// What a rank keeps of a communicator besides the world.
+/// State of a rank in a communicator other than the world.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Membership {
     /// The number of the next collective.

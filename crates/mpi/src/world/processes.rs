@@ -31,7 +31,7 @@ impl Processes {
         Processes { all, ranks: here, places }
     }
 
-    /// How many are here.
+    /// Number of ranks here.
     pub fn len(&self) -> usize {
         self.all.len()
     }

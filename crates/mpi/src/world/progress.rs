@@ -45,7 +45,7 @@ use crate::world::process::Process;
 use crate::world::send::Cleared;
 use crate::world::{Context, Outcome, World, text};
 
-/// When a rank answers the messages of handshakes.
+/// Times at which a rank answers the messages of handshakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// At once, whatever it does.
@@ -55,7 +55,7 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// What the modes are called in platform files.
+    /// Names of the modes in platform files.
     pub const NAMES: &[&str] = &["asynchronous", "calls"];
 
     /// The mode of that name, one of [`Progress::NAMES`].
@@ -76,7 +76,7 @@ impl Progress {
     }
 }
 
-/// What a rank is to answer when it makes progress.
+/// A message that a rank answers when it makes progress.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Unanswered {
     /// A request to send that has met its receive.
@@ -95,7 +95,7 @@ pub(crate) enum Unanswered {
         /// Its flight to this rank.
         flight: Flight,
     },
-    /// Whether a message that is called back was still here.
+    /// The answer to a recall of a message.
     Recall { answer: Parcel },
     /// A round of a collective that is done.
     Round { instance: u32 },

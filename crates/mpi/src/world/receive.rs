@@ -10,7 +10,7 @@ use network::Arrival;
 use crate::operation::{CommId, Op, Peer, Rank, Receive, Start, Tag, TagMatch};
 use crate::record::{Failure, Record};
 use crate::source::Status;
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::cargo::{Kind, Parcel, name_of};
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::{Envelope, Incoming, Posting, Standing, Target};
@@ -46,7 +46,7 @@ impl World {
         }
     }
 
-    /// What `receive` accepts; `None` if it is from nobody.
+    /// Pattern of the messages that `receive` accepts; `None` if it is from MPI_PROC_NULL.
     pub(super) fn pattern(&self, rank: u32, receive: &Receive) -> Outcome<Option<Pattern>> {
         let tag = match receive.tag {
             TagMatch::Tag(tag) => Some(tag),
@@ -315,18 +315,18 @@ impl World {
     }
 
     /// Probes (MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe).
-    pub(super) fn probe(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Flow> {
+    pub(super) fn probe(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
         let found = self.look(rank, op)?;
         let call = &mut self.processes[rank as usize].call;
         call.flag = found;
         if found {
-            return Ok(Flow::Return(context.now));
+            return Ok(CallProgress::Return(context.now));
         }
         if let Op::Probe(_) | Op::ProbeMatched(_, true) = op {
             call.outstanding = 1;
-            return Ok(Flow::Block);
+            return Ok(CallProgress::Block);
         }
-        Ok(Flow::Return(context.now + self.setup.protocol.poll))
+        Ok(CallProgress::Return(context.now + self.setup.protocol.poll))
     }
 
     /// Looks for the message that a probe asks for, and takes it if the probe is a matched one.
@@ -365,7 +365,7 @@ impl World {
         number: u64,
         start: Start,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         if let Start::Persistent(_) = start {
             return Err(self.misuse(rank, "a matched receive cannot be persistent".into()));
         }
@@ -384,7 +384,7 @@ impl World {
                 self.meet(rank, key, &envelope, posting, copy, context)?;
             }
         }
-        Ok(self.flow_of(rank, target, context.now))
+        Ok(self.progress_of(rank, target, context.now))
     }
 }
 
@@ -393,8 +393,8 @@ pub(super) struct Received {
     pub key: Key,
     pub bytes: u64,
     pub data: u64,
-    /// When its send was called.
+    /// Time of its send's call.
     pub sent: Time,
-    /// From when on it is there.
+    /// Time from which on it is there.
     pub at: Time,
 }

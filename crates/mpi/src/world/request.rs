@@ -7,7 +7,7 @@ use engine::Time;
 use crate::collective::Collective;
 use crate::operation::{Peer, Rank, Receive, Request, Send, TagMatch};
 use crate::source::Status;
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::process::Target;
 use crate::world::{Context, Outcome, World};
 
@@ -15,22 +15,22 @@ use crate::world::{Context, Outcome, World};
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub state: State,
-    /// Whether the call in which the rank stands waits for it.
+    /// True if the rank's current call waits for it.
     pub waited: bool,
-    /// Whether nobody will wait for it: the source hears when it is complete.
+    /// True if nobody will wait for it: the source hears when it is complete.
     pub let_go: bool,
-    /// Whether the send is called back, and the answer has not come.
+    /// True if the send is called back, and the answer has not come.
     pub recalled: bool,
-    /// What it has sent, as long as that may be called back.
+    /// Message that it has sent, as long as that may be called back.
     pub sent: Option<Sent>,
     /// Complete: from when on.
     pub at: Time,
     pub status: Status,
-    /// What a persistent request starts.
+    /// Operation that a persistent request starts.
     pub template: Option<Box<Template>>,
 }
 
-/// Which message it is: the number of its envelope, between its sender and the rank that it is for.
+/// Identity of a message: the number of its envelope, between its sender and the rank that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// World rank.
@@ -143,7 +143,7 @@ impl World {
         requests: &[Request],
         whose: &[Option<(Peer, TagMatch)>],
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         let mut at = context.now;
         let whose = whose.iter().copied().chain(std::iter::repeat(None));
         for (request, whose) in requests.iter().zip(whose) {
@@ -168,11 +168,16 @@ impl World {
                 }
             }
         }
-        Ok(Flow::Return(at))
+        Ok(CallProgress::Return(at))
     }
 
     /// Forgets a request whose end the source wants to hear of.
-    pub(super) fn let_go(&mut self, rank: u32, request: Request, context: &mut Context) -> Outcome<Flow> {
+    pub(super) fn let_go(
+        &mut self,
+        rank: u32,
+        request: Request,
+        context: &mut Context,
+    ) -> Outcome<CallProgress> {
         let slot = self.slot(rank, request)?;
         match slot.state {
             State::Active => slot.let_go = true,
@@ -181,7 +186,7 @@ impl World {
                 context.source.completed(Rank(rank), request, &status);
             }
         }
-        Ok(Flow::Return(context.now))
+        Ok(CallProgress::Return(context.now))
     }
 
     /// Forgets a request (MPI_Request_free): what it stands for goes on for nobody.
@@ -190,7 +195,7 @@ impl World {
         rank: u32,
         request: Request,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         let active = self.slot(rank, request)?.state == State::Active;
         let process = &mut self.processes[rank as usize];
         process.requests[request.0 as usize] = Slot::FREE;
@@ -208,6 +213,6 @@ impl World {
             let own = self.file_accesses.iter_mut().filter(|(_, access)| access.rank == rank);
             own.for_each(|(_, access)| forget(&mut access.target));
         }
-        Ok(Flow::Return(context.now))
+        Ok(CallProgress::Return(context.now))
     }
 }

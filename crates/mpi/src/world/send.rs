@@ -26,7 +26,7 @@ use engine::{Bandwidth, Bytes, Duration, Key, Time};
 use network::{Message, NicPair};
 
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::cargo::{Kind, Parcel, named};
 use crate::world::flight::Flight;
 use crate::world::process::{Copies, Outgoing, Standing, Target};
@@ -34,20 +34,20 @@ use crate::world::progress::Unanswered;
 use crate::world::request::Sent;
 use crate::world::{Context, Outcome, World};
 
-/// How a send has begun.
+/// Result of a send's beginning.
 pub(super) struct Begun {
-    /// When the rank's own part is over.
+    /// End of the rank's own part.
     pub at: Time,
-    /// Whether the event that injects the message returns from the call, too.
+    /// True if the event that injects the message returns from the call, too.
     pub riding: bool,
 }
 
 /// Course of the answer to a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cleared {
-    /// Its flight,
+    /// Flight of the answer.
     pub flight: Flight,
-    /// and the end of that.
+    /// Arrival of the answer.
     pub arrived: Time,
     /// Time that it has waited at the sender for progress.
     pub stalled: Duration,
@@ -223,17 +223,17 @@ impl World {
     }
 
     /// Waits until what was sent in buffered mode has left, or asks for it (MPI_Buffer_flush).
-    pub(super) fn drain(&mut self, rank: u32, draining: Draining, now: Time) -> Flow {
+    pub(super) fn drain(&mut self, rank: u32, draining: Draining, now: Time) -> CallProgress {
         let process = &mut self.processes[rank as usize];
         let held = process.outgoing.iter().filter(|(_, outgoing)| outgoing.buffered);
         let (count, bytes) = held.fold((0, 0), |(count, bytes), (_, held)| (count + 1, bytes + held.bytes));
         if count > 0 && draining == Draining::Wait {
             process.call.outstanding = count;
-            return Flow::Block;
+            return CallProgress::Block;
         }
         process.call.status.bytes = bytes;
         process.call.matched = count.into();
-        Flow::Return(now)
+        CallProgress::Return(now)
     }
 
     /// The world rank of `peer` in `comm`, or `None` for nobody.
@@ -337,7 +337,7 @@ impl World {
         self.count(size);
     }
 
-    /// What it costs that a rank copies `bytes`, if it does.
+    /// Time of a rank's copy of `bytes`; zero if it does not copy.
     #[inline]
     pub(super) fn copy_of(&self, bytes: Bytes, copies: bool) -> Duration {
         let rate = self.setup.protocol.copy_rate;

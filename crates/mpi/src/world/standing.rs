@@ -1,4 +1,4 @@
-//! Where ranks stand while a run is under way.
+//! Calls in which ranks stand while a run is under way.
 
 use engine::Time;
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use crate::source::Source;
 use crate::world::process::{Process, Standing as State};
 use crate::world::{World, text};
 
-/// Where a rank stands that is not done. Of several, the one that is furthest behind comes first.
+/// Call of a rank that is not done. Of several, the one that is furthest behind comes first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Standing {
-    /// When the call before the present one returned: so far the rank has come.
+    /// Return of the call before the present one: the rank has come that far.
     pub reached: Time,
-    /// Whose.
+    /// Rank that stands there.
     pub rank: Rank,
     /// The call in which it stands: an MPI function, "compute" or "sleep"; empty between two calls.
     pub call: String,

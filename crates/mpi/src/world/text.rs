@@ -124,7 +124,7 @@ pub(super) fn blocks(op: &Op) -> bool {
     }
 }
 
-/// What the call itself sends, or reads from a file or writes to it.
+/// Bytes that the call itself sends, or reads from a file or writes to it.
 pub(super) fn sent_by(op: &Op) -> u64 {
     match op {
         Op::Send(send, Start::Blocking | Start::Request(_)) | Op::SendReceive(send, _) => {

@@ -4,7 +4,7 @@ use engine::Time;
 
 use crate::operation::{Request, Until};
 use crate::source::Status;
-use crate::world::calls::Flow;
+use crate::world::calls::CallProgress;
 use crate::world::request::State;
 use crate::world::{Context, Outcome, World};
 
@@ -16,7 +16,7 @@ impl World {
         requests: &[Request],
         until: Until,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         let now = context.now;
         // Requests under way; the first and the last time at which one that is complete counts as such.
         let (mut active, mut first, mut last) = (0, Time::NEVER, now);
@@ -37,7 +37,7 @@ impl World {
         if satisfied {
             let at = if known == Time::NEVER { now } else { known };
             process.work_until(at);
-            return Ok(Flow::Return(at));
+            return Ok(CallProgress::Return(at));
         }
         for request in requests {
             let slot = &mut process.requests[request.0 as usize];
@@ -50,7 +50,7 @@ impl World {
         } else {
             process.call.outstanding = 1;
         }
-        Ok(Flow::Block)
+        Ok(CallProgress::Block)
     }
 
     /// Begins and ends a test (MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome).
@@ -60,7 +60,7 @@ impl World {
         requests: &[Request],
         until: Until,
         context: &mut Context,
-    ) -> Outcome<Flow> {
+    ) -> Outcome<CallProgress> {
         let now = context.now;
         let (mut pending, mut complete) = (0, 0);
         for request in requests {
@@ -73,7 +73,7 @@ impl World {
         }
         let flag = pending == 0 || (until != Until::All && complete > 0);
         self.processes[rank as usize].call.flag = flag;
-        Ok(Flow::Return(if flag { now } else { now + self.setup.protocol.poll }))
+        Ok(CallProgress::Return(if flag { now } else { now + self.setup.protocol.poll }))
     }
 
     /// Hands the statuses of complete requests to the source, and releases them.

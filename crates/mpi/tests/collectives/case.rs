@@ -15,12 +15,12 @@ pub struct Case {
     pub segment: Bytes,
 }
 
-/// What the calls of all kinds are made of.
+/// Parameters of the calls of all kinds.
 #[derive(Debug, Clone)]
 pub struct Parameters {
     pub size: u32,
     pub root: u32,
-    /// Of the vector, or of each block.
+    /// Size of the vector, or of each block.
     pub bytes: u64,
     pub element: u32,
     pub commutative: bool,

@@ -23,9 +23,9 @@ enum What {
 struct Member {
     round: u32,
     begun: f64,
-    /// When the port out is free.
+    /// Time at which the port out is free.
     out: f64,
-    /// When the port in has taken its last message, if it has taken one.
+    /// Time at which the port in took its last message, if it has taken one.
     taken: Option<f64>,
     /// The receives of the round, in order: from whom, whether it is reduced, when it was taken.
     wanted: Vec<(u32, u64, bool, Option<f64>)>,
@@ -44,7 +44,7 @@ pub struct Clock<'a> {
     end: f64,
 }
 
-/// When the last rank is done, all having called at 0 \[s\].
+/// Time at which the last rank is done, if all call at 0 \[s\].
 pub fn run(entry: &Entry<Algorithm>, case: &Case, idle: &Idle) -> f64 {
     let mut clock = Clock {
         entry,

@@ -11,7 +11,7 @@ use mpi::collective::{Algorithm, Effect, Kind, Layout, Shape, Slots, Step};
 
 use crate::case::Case;
 
-/// What is combined, as runs of ranks `first..=last` in order; and of which part or block it is.
+/// Operands that are combined, as runs of ranks `first..=last` in order, and their part or block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Value {
     part: u32,
@@ -49,7 +49,7 @@ impl Value {
     }
 }
 
-/// What two ranks know of who has come to a barrier: the union of both.
+/// Ranks that two ranks know to have come to a barrier: the union of both.
 fn knowledge(one: &Value, other: &Value) -> Value {
     let mut runs: Vec<_> = one.runs.iter().chain(&other.runs).copied().collect();
     runs.sort_unstable();
@@ -72,7 +72,7 @@ struct Message {
 
 struct Member {
     round: u32,
-    /// What is still to be received in this round, first one first.
+    /// Messages still to be received in this round, first one first.
     wanted: VecDeque<(u32, u64, Slots, Effect)>,
     /// Messages of this round that nobody has taken yet.
     untaken: u32,
@@ -80,7 +80,7 @@ struct Member {
     done: bool,
 }
 
-/// What a run has shown.
+/// Totals of a run.
 pub struct Totals {
     pub sent: u64,
     pub received: u64,
@@ -255,7 +255,7 @@ fn check_bytes(shape: &Shape, layout: Layout, numbers: &[usize], bytes: u64, ran
     assert_eq!(bytes, sum, "rank {rank}: a message is not as long as its slots");
 }
 
-/// What a rank has before the call.
+/// Buffer of a rank before the call.
 fn start(shape: &Shape, layout: Layout, rank: u32) -> Buffer {
     let (kind, root, slots) = (shape.call.kind, shape.call.root, layout.slots(shape));
     let own = |slot: u32| match (kind, layout) {
@@ -360,7 +360,7 @@ fn finish_exchange(shape: &Shape, rank: u32, expect: &impl Fn(u32, &Value)) {
     }
 }
 
-/// Which of its sender's destinations the message from source `index` was: messages between the same
+/// Place of the message from source `index` among its sender's destinations: messages between the same
 /// pair come in order, so it is the one of the same place among those of this pair.
 fn same_way(list: &mpi::operation::Neighbours, index: usize) -> u32 {
     let from = list.sources[index];

@@ -46,7 +46,7 @@ fn ranks_that_call_an_algorithm_take_the_time_of_its_formula() {
     assert!(exact > 1_000, "only {exact} formulas were exact");
 }
 
-/// When the last rank returns from the collective \[s\].
+/// Time at which the last rank returns from the collective \[s\].
 fn run(case: &Case, algorithm: &'static str) -> f64 {
     let call = |rank: u32| {
         let call = case.calls[rank as usize % case.calls.len()].clone();

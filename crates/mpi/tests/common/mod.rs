@@ -270,7 +270,7 @@ pub fn run_with(setup: Setup, ops: Vec<Vec<Op>>) -> Run {
     }
 }
 
-/// Why nothing can happen any more.
+/// Reason why nothing can happen any more.
 fn stuck(world: &World, script: &Script) -> Failure {
     let mismatch = world.hidden_mismatch().map(|(_, failure)| failure);
     mismatch.unwrap_or_else(|| Failure::Deadlock(world.blocked(script)))

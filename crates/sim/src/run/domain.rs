@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Duration, Lane, Queue, Time};
 use mpi::world::{Context, Setup, World};
-use mpi::{Failure, Letter, Source};
+use mpi::{DomainMessage, Failure, Source};
 use network::{Arrival, Crossing, Fabric, Network};
 
 use super::exchange::Note;
@@ -250,9 +250,9 @@ impl Domain {
     }
 
     /// Takes the messages for other domains.
-    pub(super) fn take(&mut self, crossings: &mut Vec<Crossing>) -> Vec<Letter> {
+    pub(super) fn take(&mut self, crossings: &mut Vec<Crossing>) -> Vec<DomainMessage> {
         self.network.take_crossings(crossings);
-        self.world.take_letters()
+        self.world.take_domain_messages()
     }
 
     /// Receives a message from another domain.

@@ -22,7 +22,7 @@ pub struct Mail {
     /// Messages of the network.
     pub crossings: Vec<Crossing>,
     /// Messages of the ranks.
-    pub letters: Vec<Arc<[u64]>>,
+    pub domain_messages: Vec<Arc<[u64]>>,
 }
 
 /// Word that stands for an unknown number, or for no rank.

@@ -65,8 +65,8 @@ impl Parcel {
         crossing.words.iter().for_each(|word| self.word(*word));
     }
 
-    /// Adds a letter for the domain `to`.
-    pub fn letter(&mut self, to: u32, words: &[u64]) {
+    /// Adds a message of a world for the domain `to`.
+    pub fn domain_message(&mut self, to: u32, words: &[u64]) {
         self.word(LETTER << 32 | u64::from(to));
         self.word(words.len() as u64);
         words.iter().for_each(|word| self.word(*word));
@@ -91,7 +91,7 @@ pub enum Item {
     /// Message of the network.
     Crossing(Crossing),
     /// Message of the ranks, for this domain.
-    Letter(u32, Arc<[u64]>),
+    DomainMessage(u32, Arc<[u64]>),
 }
 
 impl<'a> Opened<'a> {
@@ -119,7 +119,7 @@ impl Iterator for Opened<'_> {
         let to = head as u32;
         Some(if head >> 32 == LETTER {
             let length = self.word();
-            Item::Letter(to, (0..length).map(|_| self.word()).collect())
+            Item::DomainMessage(to, (0..length).map(|_| self.word()).collect())
         } else {
             let (at, key) = (Time(self.word()), Key::from_word(self.word()));
             Item::Crossing(Crossing { to, at, key, words: std::array::from_fn(|_| self.word()) })
@@ -160,15 +160,15 @@ mod tests {
             };
             let mut parcel = Parcel::default();
             parcel.crossing(&crossing(3));
-            parcel.letter(u32::MAX, &[]);
-            parcel.letter(5, &[1, u64::MAX]);
+            parcel.domain_message(u32::MAX, &[]);
+            parcel.domain_message(5, &[1, u64::MAX]);
             parcel.crossing(&crossing(4));
             let sealed = parcel.seal(&note);
             let (read, opened) = Opened::new(&sealed);
             let items: Vec<String> = opened
                 .map(|item| match item {
                     Item::Crossing(crossing) => format!("{crossing:?}"),
-                    Item::Letter(to, words) => format!("{to}: {words:?}"),
+                    Item::DomainMessage(to, words) => format!("{to}: {words:?}"),
                 })
                 .collect();
             let expected = [

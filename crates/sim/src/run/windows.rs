@@ -200,19 +200,19 @@ impl Windows {
             Item::Crossing(crossing) => self.exchange.mail(parity, others, place(crossing.to), |mail| {
                 mail.crossings.push(crossing);
             }),
-            Item::Letter(to, words) => {
-                self.exchange.mail(parity, others, place(to), |mail| mail.letters.push(words));
+            Item::DomainMessage(to, words) => {
+                self.exchange.mail(parity, others, place(to), |mail| mail.domain_messages.push(words));
             }
         }
     }
 
     /// Moves the domain's messages for others to the mail; returns the time of the first of them.
     fn send(&self, parity: usize, me: usize, domain: &mut Domain, crossings: &mut Vec<Crossing>) -> Time {
-        for letter in domain.take(crossings) {
-            match self.place(letter.to) {
-                Ok(to) => self.exchange.mail(parity, me, to, |mail| mail.letters.push(letter.words)),
+        for message in domain.take(crossings) {
+            match self.place(message.to) {
+                Ok(to) => self.exchange.mail(parity, me, to, |mail| mail.domain_messages.push(message.words)),
                 Err(process) => self.exchange.parcel(parity, process, |parcel| {
-                    parcel.letter(letter.to, &letter.words);
+                    parcel.domain_message(message.to, &message.words);
                 }),
             }
         }
@@ -244,7 +244,7 @@ impl Windows {
         for from in (0..=self.here.len()).filter(|from| *from != me) {
             self.exchange.mail(parity, from, me, |mail| {
                 mail.crossings.drain(..).for_each(|crossing| domain.import(&crossing));
-                mail.letters.drain(..).for_each(|words| domain.world.deliver(&words));
+                mail.domain_messages.drain(..).for_each(|words| domain.world.deliver(&words));
             });
         }
     }

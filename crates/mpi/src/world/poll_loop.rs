@@ -31,7 +31,7 @@ impl World {
 
     /// Something has come to the rank: if it lingers, its next poll will see it.
     #[inline]
-    pub(super) fn stir(&mut self, rank: u32, context: &mut Context) {
+    pub(super) fn wake_poller(&mut self, rank: u32, context: &mut Context) {
         if self.processes[rank as usize].standing == Standing::Lingering {
             self.stop_lingering(rank, context);
         }

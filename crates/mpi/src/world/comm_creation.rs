@@ -1,11 +1,11 @@
-//! What members put down for a new communicator, and how it is made of that.
+//! Creation of communicators from the contributions of their members.
 //!
 //! When all members have called, the new groups are computed. Their numbers follow the largest that any
 //! member of the parent has used, as in MPICH, so that they do not depend on what other ranks do. The
-//! ranks of a run may be in several worlds, its domains: what a rank puts down goes as a letter to every
+//! ranks of a run may be in several worlds, its domains: what a rank puts down goes as a message to every
 //! other world that has members of the parent, at once. It is there in time: whoever completes the
 //! collective of the call has heard of all members, and a message takes longer than the window in which
-//! letters are delivered.
+//! these messages are delivered.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::communicator::{Communicator, LATER, Topology};
 use crate::group::Group;
 use crate::operation::{CommId, Neighbours, NewComm};
 use crate::world::create::drawn;
-use crate::world::{Letter, World};
+use crate::world::{DomainMessage, World};
 
 /// Communicators that are being made.
 #[derive(Debug, Default)]
@@ -40,22 +40,22 @@ struct Creation {
     made: Vec<Option<Arc<Communicator>>>,
     /// The number that the next communicator of each member has at least.
     next: u32,
-    /// How many members in this world have not taken theirs yet.
+    /// Members in this world that have not taken theirs yet.
     waiting: u32,
 }
 
-/// What the first caller in this world asks for.
+/// Request of the first caller in this world.
 #[derive(Debug)]
 struct Asked {
     parent: Arc<Communicator>,
     new: NewComm,
-    /// Whether members go on meanwhile, and may make others.
+    /// True if members go on meanwhile, and may make others.
     later: bool,
     /// The other worlds with members.
     others: Vec<u32>,
 }
 
-/// Where a member wants to be.
+/// Colour and key of a member.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish {
     /// The group; `None` is MPI_UNDEFINED.
@@ -70,7 +70,7 @@ struct Deposit {
     /// Its place in the parent.
     rank: u32,
     wish: Wish,
-    /// What all members must ask for alike.
+    /// Hash of the arguments that must be the same on all members.
     agreement: u32,
     /// The member's next free number.
     next: u32,
@@ -143,7 +143,8 @@ impl World {
         let others = &creation.asked.as_ref().expect("just asked").others;
         if !others.is_empty() {
             let words: Arc<[u64]> = deposit.write(key).into();
-            self.letters.extend(others.iter().map(|to| Letter { to: *to, words: words.clone() }));
+            self.domain_messages
+                .extend(others.iter().map(|to| DomainMessage { to: *to, words: words.clone() }));
         }
         creation.deposits.push(deposit);
         self.make_if_complete(number);
@@ -241,7 +242,7 @@ fn topology(parent: &Communicator, new: &NewComm, part: &[Deposit]) -> Topology 
 }
 
 impl Deposit {
-    /// As words for a letter.
+    /// The words of a message between worlds.
     fn write(&self, key: Key) -> Vec<u64> {
         let mut words = vec![
             u64::from(key.0) << 32 | u64::from(key.1),
@@ -260,10 +261,10 @@ impl Deposit {
         words
     }
 
-    /// What [`Deposit::write`] wrote.
+    /// Reads the words of [`Deposit::write`].
     fn read(words: &[u64]) -> (Key, Deposit) {
         let [first, second, third, flags, colour, key, lists @ ..] = words else {
-            panic!("a letter has at least six words, not {}", words.len());
+            panic!("a message between worlds has at least six words, not {}", words.len());
         };
         let neighbours = lists.split_first().map(|(sources, lists)| {
             let (sources, destinations) = lists.split_at(*sources as usize);
