@@ -11,7 +11,7 @@ pub struct Traffic {
     rounds: u32,
     bytes: Bytes,
     pattern: Pattern,
-    /// From one message of a host to its next.
+    /// Time between two messages of a host.
     overhead: Duration,
     /// The place of each process, where it is not its number.
     places: Vec<u32>,
@@ -22,13 +22,13 @@ pub struct Traffic {
 enum Pattern {
     /// Its neighbours in a periodic grid of this many hosts along each side.
     Halo(u32),
-    /// In step s to host ⊕ 2ˢ; so many steps.
+    /// Host ⊕ 2ˢ in step s, for as many steps.
     RecursiveDoubling(u32),
-    /// In step s to host + 2ˢ; so many steps.
+    /// Host + 2ˢ in step s, for as many steps.
     Dissemination(u32),
-    /// In round r to host + r + 1.
+    /// Host + r + 1 in round r.
     AllToAll,
-    /// In round r to host + (r + 1/2) · step.
+    /// Host + (r + 1/2) · step in round r.
     Shift(u32),
 }
 
@@ -99,13 +99,13 @@ impl Traffic {
         Traffic { hosts, rounds, bytes: Bytes(bytes), pattern, overhead, places }
     }
 
-    /// The same with `overhead` from one message of a host to its next, as MPI would send them.
+    /// Puts `overhead` between two messages of a host, as MPI does.
     pub fn spaced(mut self, overhead: Duration) -> Traffic {
         self.overhead = overhead;
         self
     }
 
-    /// The same with processes on hosts drawn at random.
+    /// Places processes on random hosts.
     pub fn shuffled(mut self) -> Traffic {
         let mut random = stream(1, "bench-places", 0);
         for last in (1..self.places.len()).rev() {

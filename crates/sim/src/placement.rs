@@ -92,7 +92,7 @@ pub const PLACEMENTS: &[Entry<Build>] = &[
     },
     Entry {
         name: "recorded",
-        summary: "Where the ranks of a recorded run were, through the names of [hosts]",
+        summary: "The places that ranks had in the recorded run, through the names of [hosts]",
         source: "the trace",
         parameters: &[],
         examples: &[""],

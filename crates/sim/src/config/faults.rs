@@ -45,18 +45,18 @@ pub(super) const PLANNED: &[Parameter] = &[
         "link",
         Kind::Text,
         "",
-        "What fails: all links from A to B (\"A -> B\") or in both directions (\"A <-> B\"), by the names of \
+        "Failing element: all links from A to B (\"A -> B\") or in both directions (\"A <-> B\"), by the names of \
          routers and hosts in reports: \"(0,0) <-> (1,0)\"",
     ),
     optional(
         "lane",
         Kind::Integer(0, 65_535),
         "",
-        "Which of parallel links, from 0, in each direction. Default: all of them",
+        "Number of the parallel link, from 0, in each direction. Default: all of them",
     ),
     optional("router", Kind::Text, "", "Or a router by its name, with all of its links"),
-    Parameter { name: "fails_at", kind: Kind::Time, default: None, summary: "When it fails" },
-    optional("returns_at", Kind::Time, "", "When it is back, after that. Default: never"),
+    Parameter { name: "fails_at", kind: Kind::Time, default: None, summary: "Time of the failure" },
+    optional("returns_at", Kind::Time, "", "Time of the repair, after the failure. Default: never"),
 ];
 
 /// Faults of the sections; `seed` is that of all random streams.
@@ -127,7 +127,7 @@ fn planned_of(planned: &Checked, topology: &dyn Topology) -> Result<Planned, Inp
             return Err(planned.error("router", "either a link or a router fails; write two entries"));
         }
         (None, None) => {
-            let reason = "lacks a link such as \"A <-> B\", or a router: what fails?";
+            let reason = "names neither a link such as \"A <-> B\" nor a router";
             return Err(planned.error("link", reason));
         }
     };

@@ -15,18 +15,18 @@ pub(super) const FILE_SYSTEM: &[Parameter] = &[
         "1",
         "Storage servers over which files are striped: the object storage targets of Lustre",
     ),
-    optional("bandwidth", Kind::Bandwidth, "infinite", "Of one server, reading and writing"),
+    optional("bandwidth", Kind::Bandwidth, "infinite", "Bandwidth of one server, reading and writing"),
     optional(
         "request_time",
         Kind::Time,
         "0 ns",
-        "Of a server for each request, beside its bytes: what an access reads or writes of one stripe in one piece is one",
+        "Time of a server for each request, besides its bytes: one contiguous access to one stripe is one request",
     ),
     optional(
         "latency",
         Kind::Time,
         "0 ns",
-        "Of each access and of each metadata operation, there and back, on no server",
+        "Round trip of each access and of each metadata operation, which occupies no server",
     ),
     optional("stripe_size", Kind::Size, "1 MiB", "Bytes of a stripe; the hint striping_unit replaces it"),
     optional(
@@ -46,7 +46,7 @@ pub(super) const FILE_SYSTEM: &[Parameter] = &[
         "metadata_time",
         Kind::Time,
         "0 ns",
-        "Of the metadata server, for each process that opens or closes a file, asks for its size or moves a shared \
+        "Time of the metadata server, for each process that opens or closes a file, asks for its size or moves a shared \
          pointer, and for each deletion and change of a size: one after the other",
     ),
 ];

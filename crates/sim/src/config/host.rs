@@ -53,7 +53,7 @@ fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputErr
         let arguments = &checked.arguments;
         let up_to = arguments.size("up_to").expect("required");
         if index > 0 && up_to <= all.regimes[index - 1].up_to {
-            return Err(checked.error("up_to", "regimes stand in order of size"));
+            return Err(checked.error("up_to", "regimes must be in order of size"));
         }
         if index == 255 {
             return Err(checked.error("up_to", "there are at most 255 regimes"));
@@ -85,7 +85,7 @@ fn regimes(read: &[Checked]) -> Result<Vec<Regime>, InputError> {
             return Err(checked.error("up_to", reason));
         }
         if regimes.last().is_some_and(|before| regime.up_to <= before.up_to) {
-            return Err(checked.error("up_to", "regimes stand in order of size"));
+            return Err(checked.error("up_to", "regimes must be in order of size"));
         }
         regimes.push(regime);
     }

@@ -34,19 +34,19 @@ pub(super) const KERNELS: &[Parameter] = &[
         "Types and names of the arguments of a function that is no routine of BLAS or LAPACK: \"int n, double x, \
          const int *m\". Default: six of `int`, arg1 to arg6",
     ),
-    optional("noise", Kind::Choice(Noise::NAMES), "none", "How its times vary from call to call"),
+    optional("noise", Kind::Choice(Noise::NAMES), "none", "Distribution of its times over calls"),
     optional("deviation", Kind::Text, "", "Their standard deviation, a formula as `time`, for a noise"),
     optional(
         "run",
         Kind::Flag,
         "false",
-        "Whether the function also runs, so that its results are right; its own time does not count",
+        "True if the function also runs, so that its results are right; its own time does not count",
     ),
     optional(
         "returns",
         Kind::Text,
         "",
-        "What it returns where it does not run, a formula of its arguments and of `random`, a number in [0, 1). \
+        "Value that it returns if it does not run, a formula of its arguments and of `random`, a number in [0, 1). \
          Default: nothing; an index drawn at random for idamax and its like",
     ),
     optional(

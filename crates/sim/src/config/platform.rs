@@ -362,7 +362,9 @@ impl Platform {
         let processor = self.processor();
         let each = match processor.memory_bandwidth {
             Bandwidth::INFINITE => "it costs nothing".to_string(),
-            bandwidth => format!("each has {bandwidth} (compute.memory_bandwidth), whatever others do"),
+            bandwidth => {
+                format!("each has {bandwidth} (compute.memory_bandwidth), independent of the others")
+            }
         };
         (!processor.sockets.share()).then(|| {
             format!(

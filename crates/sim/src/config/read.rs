@@ -124,7 +124,7 @@ fn names(choices: &[Choice]) -> String {
 fn missing(root: &Node, section: &Section, key: &str, what: &str) -> InputError {
     InputError::whole(
         &*root.at.file,
-        format!("section [{}] ({}) is missing; it must say {key} {what}", section.name, section.summary),
+        format!("section [{}] ({}) is missing; it must set {key} {what}", section.name, section.summary),
     )
 }
 

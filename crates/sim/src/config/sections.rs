@@ -97,13 +97,8 @@ pub(super) const fn optional(
 const TOP: &[Parameter] = &[
     required("name", Kind::Text, "The name of the platform, for reports"),
     optional("summary", Kind::Text, "", "One line about it, for `hopcast list`"),
-    optional("source", Kind::Text, "", "Where its numbers come from"),
-    optional(
-        "note",
-        Kind::Text,
-        "",
-        "What to know of its values before a prediction is trusted, in a sentence: every run warns of it",
-    ),
+    optional("source", Kind::Text, "", "Source of its numbers"),
+    optional("note", Kind::Text, "", "Caution about its values, in a sentence: every run warns of it"),
 ];
 
 const LINK: &[Parameter] = &[
@@ -111,7 +106,7 @@ const LINK: &[Parameter] = &[
         "bandwidth",
         Kind::Bandwidth,
         "",
-        "Of a link between two routers, each direction; needed where the topology's own parameters leave it open",
+        "Bandwidth of a link between two routers, each direction; needed where the topology's own parameters leave it open",
     ),
     optional(
         "latency",
@@ -135,7 +130,7 @@ const STATISTICS: &[Parameter] = &[
         "detail",
         Kind::Choice(&["none", "classes", "links", "channels"]),
         "none",
-        "What is kept over time, by the packet model: nothing; traffic by class of link (direction, level) and \
+        "Traffic that the packet model keeps over time: nothing; traffic by class of link (direction, level) and \
          virtual channel, and by region; by link and router, too; by virtual channel of each link, too",
     ),
     optional("period", Kind::Time, "1 us", "The length of a period, which doubles whenever periods run out"),
@@ -185,12 +180,12 @@ const HOST: &[Parameter] = &[
 
 const MEMORY: &[Parameter] = &[
     required("latency", Kind::Time, "Between two processes of a host, from store to load"),
-    required("bandwidth", Kind::Bandwidth, "Of one copy between two processes of a host"),
+    required("bandwidth", Kind::Bandwidth, "Bandwidth of one copy between two processes of a host"),
     optional(
         "total_bandwidth",
         Kind::Bandwidth,
         "infinite",
-        "Of all copies between processes of a host together",
+        "Bandwidth of all copies between processes of a host together",
     ),
     optional(
         "send_overhead",
@@ -208,21 +203,29 @@ const MEMORY: &[Parameter] = &[
 
 const MEMORY_REGIMES: &[Parameter] = &[
     required("up_to", Kind::Size, "Longest message of the regime"),
-    required("bandwidth", Kind::Bandwidth, "Of one message of the regime, as in host.memory"),
-    optional("latency", Kind::Time, "", "Of messages of the regime. Default: that of host.memory"),
+    required("bandwidth", Kind::Bandwidth, "Bandwidth of one message of the regime, as in host.memory"),
+    optional("latency", Kind::Time, "", "Latency of messages of the regime. Default: that of host.memory"),
     optional(
         "total_bandwidth",
         Kind::Bandwidth,
         "",
-        "Of all messages of the regime within a host together. Default: that of host.memory",
+        "Bandwidth of all messages of the regime within a host together. Default: that of host.memory",
     ),
 ];
 
 const ATTACHMENT_NAMES: [&str; ATTACHMENTS.len()] = names(ATTACHMENTS);
 
 const NIC: &[Parameter] = &[
-    required("bandwidth", Kind::Bandwidth, "Of the link between a NIC and its host's router, each direction"),
-    required("latency", Kind::Time, "Of the link between a NIC and its host's router, each direction"),
+    required(
+        "bandwidth",
+        Kind::Bandwidth,
+        "Bandwidth of the link between a NIC and its host's router, each direction",
+    ),
+    required(
+        "latency",
+        Kind::Time,
+        "Latency of the link between a NIC and its host's router, each direction",
+    ),
     optional(
         "count",
         Kind::Integer(1, Nics::MOST as i64),
@@ -233,14 +236,14 @@ const NIC: &[Parameter] = &[
         "attachment",
         Kind::Choice(&ATTACHMENT_NAMES),
         "router",
-        "Where several NICs of a host are attached: all to the same router, or each to a network of its own, of as many \
+        "Attachment of a host's NICs: all to the same router, or each to a network of its own, of as many \
          alike (planes)",
     ),
     optional(
         "choice",
         Kind::Choice(NicChoice::NAMES),
         "round-robin",
-        "Which NICs a message takes that names none: the host's in turns; that of each process, its slot modulo \
+        "NICs of a message that names none: the host's in turns; that of each process, its slot modulo \
          count; by the number of the destination host; that with least to send. But for `process` it comes by the \
          NIC of the same number; in planes always",
     ),
@@ -248,7 +251,7 @@ const NIC: &[Parameter] = &[
         "setup",
         Kind::Time,
         "0 ns",
-        "Of a NIC for each message before its first byte leaves, on no process: the set-up of its DMA engine. One \
+        "Time of a NIC for each message before its first byte leaves, on no process: the set-up of its DMA engine. One \
          message after the other in `packet` and `loggp`, a latency in other models",
     ),
     optional(
@@ -326,7 +329,7 @@ const MPI: &[Parameter] = &[
         "progress",
         Kind::Choice(Progress::NAMES),
         "calls",
-        "When a process answers the messages of a rendezvous and goes on with non-blocking collectives: in calls \
+        "Times at which a process answers the messages of a rendezvous and goes on with non-blocking collectives: in calls \
          that wait, test or probe, or at any time (a progress thread, or a network interface that does it). \
          Default: as MPICH, Open MPI and Intel MPI are without being told otherwise",
     ),
@@ -387,7 +390,7 @@ const COMPUTE: &[Parameter] = &[
         COMPUTE_NAMES[0],
         "How long work takes on a process by itself, with the parameters of the section of that name",
     ),
-    required("flop_rate", Kind::FlopRate, "Of one process"),
+    required("flop_rate", Kind::FlopRate, "Rate of one process"),
     optional(
         "memory_bandwidth",
         Kind::Bandwidth,
@@ -398,7 +401,7 @@ const COMPUTE: &[Parameter] = &[
         "socket_memory_bandwidth",
         Kind::Bandwidth,
         "infinite",
-        "Of the memory of a socket, shared by those of its processes that compute at the same time and state the bytes \
+        "Bandwidth of the memory of a socket, shared by those of its processes that compute at the same time and state the bytes \
          that they move. Default: they do not slow each other",
     ),
 ];
@@ -431,13 +434,13 @@ pub fn sections() -> &'static [Section] {
             let content = Content::Model { choices, default };
             Section { name: name.to_string(), summary, content }
         };
-        let regimes = "What a message costs, by its size. Default: one regime, free";
+        let regimes = "Costs of a message, by its size. Default: one regime without costs";
         let caches = "Messages within a host of up to these sizes, such as those that fit into a cache; longer ones \
                       go by host.memory. Default: none";
         let kernels = "Functions of compiled programs whose time a formula gives. Default: none";
-        let planned = "What fails at a given time. Default: nothing";
+        let planned = "Failures at given times. Default: none";
         let mut sections = vec![
-            keys("", TOP, "What the platform is"),
+            keys("", TOP, "Name and origin of the platform"),
             model("topology", choices(TOPOLOGIES), None, "Hosts, routers and links"),
             model(
                 "routing",
@@ -447,9 +450,9 @@ pub fn sections() -> &'static [Section] {
             ),
             keys("link", LINK, "Links between routers"),
             keys("router", ROUTER, "Routers, as the packet model simulates them"),
-            keys("transport", transport_keys(), "How messages travel in packets, as the packet model simulates it"),
-            keys("host", HOST, "What every host is like"),
-            keys("host.memory", MEMORY, "How the processes of a host reach each other"),
+            keys("transport", transport_keys(), "Transport of messages in packets, as the packet model simulates it"),
+            keys("host", HOST, "Properties of every host"),
+            keys("host.memory", MEMORY, "Messages between the processes of a host"),
             Section {
                 content: Content::Repeated(MEMORY_REGIMES),
                 ..keys("host.memory.regimes", MEMORY_REGIMES, caches)
@@ -461,16 +464,16 @@ pub fn sections() -> &'static [Section] {
             Section { content: Content::Repeated(REGIMES), ..keys("mpi.regimes", REGIMES, regimes) },
             keys("compute", COMPUTE, "The processor of one process"),
             Section { content: Content::Repeated(KERNELS), ..keys("compute.kernels", KERNELS, kernels) },
-            keys("filesystem", FILE_SYSTEM, "What files are on. Default: no access takes time"),
-            model("placement", choices(PLACEMENTS), Some("linear"), "Which rank runs where"),
-            keys("statistics", STATISTICS, "What is kept of traffic over time, for the report"),
+            keys("filesystem", FILE_SYSTEM, "File system under all files. Default: no access takes time"),
+            model("placement", choices(PLACEMENTS), Some("linear"), "Rule that gives each rank its host and slot"),
+            keys("statistics", STATISTICS, "Traffic that is kept over time, for the report"),
             keys(
                 "faults",
                 FAULTS,
                 "Links and routers that fail and return, as the packet model simulates it",
             ),
             Section { content: Content::Repeated(PLANNED), ..keys("faults.planned", PLANNED, planned) },
-            keys("hosts", HOSTS, "What the hosts are called in recorded runs"),
+            keys("hosts", HOSTS, "Names of the hosts in recorded runs"),
         ];
         let own = |above: &str, entry: Choice| {
             keys(&format!("{above}.{}", entry.name), entry.parameters, entry.summary)

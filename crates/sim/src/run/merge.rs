@@ -148,7 +148,7 @@ impl Merged {
         let mut leftovers = if end == End::Finished { self.leftovers.sentences() } else { Vec::new() };
         if failed_ahead {
             leftovers.push(format!(
-                "other ranks went on for a moment after the failure, up to {}: what is counted includes it",
+                "other ranks went on for a moment after the failure, up to {}: the counts include it",
                 self.now
             ));
         }

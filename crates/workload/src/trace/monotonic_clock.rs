@@ -14,8 +14,8 @@ use engine::Time;
 use super::set::RecordedCall;
 
 /// End of a warning about such a clock.
-const ASSUMED: &str = "its clock runs backwards there, and a replay takes it to stand still until it is where it had \
-                       been ('hopcast trace lint' lists such calls)";
+const ASSUMED: &str = "its clock runs backwards there, and a replay assumes that it stands still until it is back \
+                       where it had been ('hopcast trace lint' lists such calls)";
 
 /// Latest time of one rank's clock.
 #[derive(Debug, Default, Clone)]

@@ -157,7 +157,7 @@ impl<'a> Call<'a> {
             self.roles.unwrap_or_default().chars().enumerate().filter(|(_, found)| *found == role);
         let field = places.nth(nth).and_then(|(at, _)| self.arguments.get(at)).copied().unwrap_or_default();
         let word = field.split(',').nth(part).unwrap_or_default();
-        word.parse().map_err(|_| format!("{}: '{field}' has no number where one must stand", self.name))
+        word.parse().map_err(|_| format!("{}: '{field}' must be a number", self.name))
     }
 
     /// The rank and the size of the communicator that it names, if it names one.

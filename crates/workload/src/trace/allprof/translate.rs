@@ -196,7 +196,9 @@ impl Translator {
                 source if source == any => Peer::Any,
                 source if source == nobody => Peer::Null,
                 source => {
-                    return Err(format!("receives from rank {source}, which is neither any nor nobody"));
+                    return Err(format!(
+                        "receives from rank {source}, which is neither MPI_ANY_SOURCE nor MPI_PROC_NULL"
+                    ));
                 }
             },
         };
@@ -249,7 +251,7 @@ impl RankCalls for Translator {
         if self.tests > 0 {
             let tests = self.tests;
             warnings.push(format!(
-                "{file}: {tests} tests take their recorded time, as what they found is not recorded"
+                "{file}: {tests} tests take their recorded time, as their results are not recorded"
             ));
         }
         if self.renumbered {

@@ -124,9 +124,7 @@ impl Reader<'_> {
     fn count(&mut self, least: usize, what: &str) -> Result<usize, TraceError> {
         let count = self.natural(what)? as usize;
         if count.saturating_mul(least) > self.bytes.len() - self.at {
-            return Err(
-                self.error(format!("{what}: {count} of them do not fit into what is left of the log"))
-            );
+            return Err(self.error(format!("{what}: {count} of them do not fit into the rest of the log")));
         }
         Ok(count)
     }
@@ -265,7 +263,7 @@ fn marks(reader: &mut Reader) -> Result<(), TraceError> {
         if kind != 1 {
             if length > reader.bytes.len() - reader.at {
                 return Err(
-                    reader.error(format!("a mark of {length} bytes is longer than what is left of the log"))
+                    reader.error(format!("a mark of {length} bytes is longer than the rest of the log"))
                 );
             }
             reader.at += length;

@@ -144,9 +144,9 @@ impl Attribute {
         match self {
             Attribute::Number(number) => Ok(*number),
             Attribute::Text(text) => {
-                text.parse().map_err(|_| format!("{name} is {text:?}, which is no number"))
+                text.parse().map_err(|_| format!("{name} is {text:?}, which is not a number"))
             }
-            other => Err(format!("{name} is {other:?}, which is no number")),
+            other => Err(format!("{name} is {other:?}, which is not a number")),
         }
     }
 

@@ -63,10 +63,7 @@ impl ChakraSet {
                 continue;
             }
             let (name, rank) = numbered(&file).ok_or_else(|| {
-                TraceError::new(
-                    &*file.name,
-                    "the rank does not stand in the name: NAME.RANK.et or NAME.RANK.json",
-                )
+                TraceError::new(&*file.name, "the name lacks the rank: NAME.RANK.et or NAME.RANK.json")
             })?;
             if prefix.get_or_insert_with(|| name.to_string()) != name {
                 let other = by_rank.values().next().map_or("", |file| &file.name);

@@ -144,7 +144,7 @@ impl Comms {
         let (other_root, all) = self.lift(frame, self.listed(&Group { frame, members: None })?);
         if root != other_root {
             return Err(format!(
-                "group {handle} comes from a communicator whose members the trace does not tell"
+                "group {handle} comes from a communicator whose members the trace does not list"
             ));
         }
         let place = |member: &u32| all.iter().position(|other| other == member).map(|at| at as u32);
@@ -216,8 +216,9 @@ impl Comms {
         match &group.members {
             Some(members) => Ok(members.clone()),
             None => {
-                let size =
-                    self.size(group.frame).ok_or("uses a communicator whose size the trace does not tell")?;
+                let size = self
+                    .size(group.frame)
+                    .ok_or("uses a communicator whose size the trace does not state")?;
                 Ok((0..size).collect())
             }
         }

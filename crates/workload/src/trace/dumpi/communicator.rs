@@ -97,7 +97,7 @@ impl State {
     fn cart_sub(&mut self, record: &Record, old: &Comm) -> Result<Made, Reason> {
         let grid = old.grid.clone().ok_or("cuts a communicator without a grid")?;
         let own =
-            self.comms.own(old.frame).ok_or("the trace does not tell this process's rank in the grid")?;
+            self.comms.own(old.frame).ok_or("the trace does not state this process's rank in the grid")?;
         let keep = record.ints("remain_dims");
         if keep.len() != grid.sizes.len() {
             return Err(format!("keeps {} of {} dimensions", keep.len(), grid.sizes.len()));

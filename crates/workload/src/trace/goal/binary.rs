@@ -77,7 +77,9 @@ pub fn read(file: &TraceFile, rank: u32, ranks: u32) -> Result<(Graph, Uses), Tr
     let (from, to) = (entry.u64(0)?, entry.u64(8)?);
     let length = to.checked_sub(from).filter(|_| to <= file.bytes.size());
     let Some(length) = length else {
-        return Err(entry.error(0, format!("rank {rank} is said to stand from {from} to {to}")));
+        return Err(
+            entry.error(0, format!("the place of rank {rank}, from {from} to {to}, is not in the file"))
+        );
     };
     let block = Block::read(file, from + 8, length)?;
     let (nodes, roots) = (block.u32(0)?, block.u32(4)?);

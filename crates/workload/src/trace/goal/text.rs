@@ -39,7 +39,7 @@ pub fn find_ranks(file: &TraceFile) -> Result<Vec<Part>, TraceError> {
             }
             open = Some(rank);
         } else if let (Some(first), None) = (words.first(), open) {
-            return Err(lines.error(format!("'{first}' stands where \"rank N {{\" must")));
+            return Err(lines.error(format!("expected \"rank N {{\", found '{first}'")));
         }
         if let (Some(rank), Some(&"}")) = (open, words.last()) {
             parts.get_mut(&rank).expect("it has begun").to = lines.position();
@@ -172,7 +172,7 @@ fn operation(words: &[&str], schedule: &mut Schedule) -> Result<(), String> {
         rest = more;
     }
     if let [left] = rest {
-        return Err(format!("'{left}' stands at the end, where nothing more is known"));
+        return Err(format!("unexpected '{left}' at the end"));
     }
     schedule.uses(processor, nic);
     match *what {

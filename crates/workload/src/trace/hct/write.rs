@@ -54,8 +54,7 @@ pub fn is_rank_file(path: &str) -> bool {
 /// Writes the recorded calls of the rank of `head`, with times as `head` says.
 pub fn convert(set: &dyn TraceSet, head: &Head, to: impl Write) -> Result<End, ConvertError> {
     if !set.ordered() {
-        let reason =
-            "its calls stand in no order, but wait for each other; the format .hct keeps calls in order";
+        let reason = "its calls have dependencies instead of an order; the format .hct keeps calls in order";
         return Err(TraceError::new(set.format(), reason).into());
     }
     let rank = Rank(head.rank);

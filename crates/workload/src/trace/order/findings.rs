@@ -42,7 +42,7 @@ impl Kind {
         (Kind::Truncated, "truncated message", "a replay ends there as a failure"),
         (Kind::Stuck, "stuck rank", "a replay ends there as a deadlock"),
         (Kind::Cycle, "cyclic dependency", "a replay ends there as a deadlock"),
-        (Kind::UnmatchedSend, "unmatched send", "a replay sends it, and nobody takes it"),
+        (Kind::UnmatchedSend, "unmatched send", "a replay sends it, and nobody receives it"),
         (Kind::UnmatchedReceive, "unmatched receive", "a replay posts it, and goes on as recorded"),
         (Kind::OtherSize, "message of another size", "a replay takes the size that is sent"),
         (
@@ -53,7 +53,7 @@ impl Kind {
         (
             Kind::ClockBackwards,
             "clock running backwards",
-            "a replay takes the rank's clock to stand still until it is where it had been",
+            "a replay assumes that the rank's clock stands still until it is back where it had been",
         ),
     ];
 }

@@ -117,7 +117,7 @@ pub fn order_first(
     watch: &mut dyn Watch,
 ) -> Result<Option<Findings>, TraceError> {
     if !set.ordered() {
-        let reason = "its calls stand in no order, but wait for each other: they have no logical clocks";
+        let reason = "its calls have dependencies instead of an order, and hence no logical clocks";
         return Err(TraceError::new(set.format(), reason));
     }
     go_through(set, most, watch)

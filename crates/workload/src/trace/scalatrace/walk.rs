@@ -102,7 +102,7 @@ impl Walk {
         let next = self.after(end, last);
         self.loops.last_mut().expect("one is under way").next = next;
         if self.loops.len() > DEEPEST {
-            return Err(format!("stands in more than {DEEPEST} loops"));
+            return Err(format!("is in more than {DEEPEST} loops"));
         }
         if let Some(left) = u64::try_from(iterations).ok().filter(|left| *left > 0) {
             // Each iteration has at least one call, or the begin of a loop.

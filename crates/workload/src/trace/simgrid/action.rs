@@ -84,13 +84,13 @@ impl Words<'_> {
     pub fn number(&self, at: usize, what: &str) -> Result<f64, String> {
         let word = self.words.get(at).ok_or_else(|| format!("has no {what}"))?;
         let number = word.parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| format!("has '{word}' where {what} stands, which is no number"))
+        number.ok_or_else(|| format!("has '{word}' as {what}, which is not a number"))
     }
 
     /// Nonnegative number.
     pub fn amount(&self, at: usize, what: &str) -> Result<f64, String> {
         let number = self.number(at, what)?;
-        if number < 0.0 { Err(format!("has {number} where {what} stands, below zero")) } else { Ok(number) }
+        if number < 0.0 { Err(format!("has {number} as {what}, which is below zero")) } else { Ok(number) }
     }
 
     /// Signed integer of 32 bits.
@@ -100,7 +100,7 @@ impl Words<'_> {
         if fits {
             Ok(number as i32)
         } else {
-            Err(format!("has {number} where {what} stands, no whole number"))
+            Err(format!("has {number} as {what}, which is not a whole number"))
         }
     }
 

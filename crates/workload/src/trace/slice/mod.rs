@@ -167,7 +167,7 @@ impl Slice {
         order::order(&*of, &mut crossing)?;
         crossing.close().map_err(|(rank, number)| {
             error(format!(
-                "rank {rank} stands still in call #{number}, within the window; 'hopcast trace lint' says why"
+                "rank {rank} is stuck in call #{number}, within the window; 'hopcast trace lint' says why"
             ))
         })?;
         let refused =
