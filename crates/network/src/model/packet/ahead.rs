@@ -3,6 +3,7 @@
 
 use engine::{Lane, Queue, Token, prefetch};
 
+use super::index::PacketIndex;
 use super::{NONE, NOTHING, Packet, Step, open};
 
 /// Number of events ahead for which the objects that they name are prefetched.
@@ -38,7 +39,7 @@ impl Packet {
                     prefetch(&self.ports, self.link_of(state.wants) as usize);
                     self.paths.fetch(state.path + 1);
                     if let Some(recorder) = &self.recorder {
-                        recorder.fetch(lane, packet, state.wants);
+                        recorder.fetch(lane, PacketIndex(packet), state.wants);
                     }
                 }
                 (Step::Idle, output, _) => {

@@ -2,6 +2,7 @@
 
 use engine::{Bandwidth, Duration, Queue, Time};
 
+use super::index::{PacketIndex, SenderIndex};
 use super::options::{Arbitration, Switching};
 use super::ports::SILENT;
 use super::transit::InTransit;
@@ -75,11 +76,11 @@ impl Packet {
         match self.lanes.get(requester as usize) {
             Some(lane) => {
                 let idle = self.ports[self.link_of(requester) as usize].line_idle_at <= now;
-                let packet = &self.packets.all[lane.front as usize];
+                let packet = &self.packets.all[lane.front.at()];
                 (packet.wants, packet.size, idle, lane.next)
             }
             None => {
-                let sender = &self.senders[requester - self.lanes.len() as u32];
+                let sender = &self.senders[SenderIndex(requester - self.lanes.len() as u32)];
                 (sender.wants, sender.size, true, sender.next)
             }
         }
@@ -92,9 +93,9 @@ impl Packet {
             Arbitration::Age => {
                 let senders = self.lanes.len() as u32;
                 let message = if requester >= senders {
-                    self.message_of(requester - senders)
+                    self.message_of(SenderIndex(requester - senders))
                 } else {
-                    self.packets.all[self.lanes[requester as usize].front as usize].message
+                    self.packets.all[self.lanes[requester as usize].front.at()].message
                 };
                 (self.messages.get(message).injected, requester)
             }
@@ -106,7 +107,7 @@ impl Packet {
         self.ports[link as usize].granted = requester;
         let (end, mut line) = match requester.checked_sub(self.lanes.len() as u32) {
             None => self.forward(now, link, requester, before, queue),
-            Some(sender) => (self.launch(now, link, sender, before, queue), NOTHING),
+            Some(sender) => (self.launch(now, link, SenderIndex(sender), before, queue), NOTHING),
         };
         if line != NOTHING {
             let idle_at = self.ports[line as usize].line_idle_at;
@@ -132,8 +133,8 @@ impl Packet {
     fn forward(&mut self, now: Time, link: u32, input: u32, before: u32, queue: &mut Queue) -> (Time, u32) {
         let lane = &mut self.lanes[input as usize];
         let (packet, next) = (lane.front, std::mem::replace(&mut lane.next, SILENT));
-        let state = &mut self.packets.all[packet as usize];
-        lane.front = std::mem::replace(&mut state.next, NONE);
+        let state = &mut self.packets.all[packet.at()];
+        lane.front = std::mem::replace(&mut state.next, PacketIndex::NONE);
         let (size, tail) = (state.size, state.tail);
         self.unlink(link, before, next);
         if self.congestion.is_some() {
@@ -154,18 +155,18 @@ impl Packet {
     }
 
     /// Sends the next packet of `sender` over its host's `link`; says when its tail has left.
-    fn launch(&mut self, now: Time, link: u32, sender: u32, before: u32, queue: &mut Queue) -> Time {
+    fn launch(&mut self, now: Time, link: u32, sender: SenderIndex, before: u32, queue: &mut Queue) -> Time {
         let state = &mut self.senders[sender];
         state.wants = NONE;
         let next = state.next;
         self.unlink(link, before, next);
         let packet = self.take_from(sender);
-        let InTransit { message, number, .. } = self.packets.all[packet as usize];
+        let InTransit { message, number, .. } = self.packets.all[packet.at()];
         let end = self.end_of(now, link, packet);
         self.end_wait_at_nic((now, end), link, sender, packet);
         // A packet that is lost on this link may be the last that needs the slot, which the timer needs, too.
         self.messages.get_mut(message).holds += u32::from(self.is_lossy);
-        self.transmit(now, end, (link, self.lanes.len() as u32 + sender), packet, queue);
+        self.transmit(now, end, (link, self.lanes.len() as u32 + sender.0), packet, queue);
         if self.is_lossy {
             self.start_timer(end, message, number, queue);
             self.release(message);
@@ -182,15 +183,15 @@ impl Packet {
         } else if let Some(lane) = self.lanes.get_mut(before as usize) {
             lane.next = next;
         } else {
-            self.senders[before - self.lanes.len() as u32].next = next;
+            self.senders[SenderIndex(before - self.lanes.len() as u32)].next = next;
         }
     }
 
     /// Takes the first packet out of `lane`.
-    pub(super) fn leave_queue(&mut self, lane: u32) -> u32 {
+    pub(super) fn leave_queue(&mut self, lane: u32) -> PacketIndex {
         let state = &mut self.lanes[lane as usize];
         let packet = state.front;
-        state.front = std::mem::replace(&mut self.packets.all[packet as usize].next, NONE);
+        state.front = std::mem::replace(&mut self.packets.all[packet.at()].next, PacketIndex::NONE);
         packet
     }
 
@@ -198,7 +199,9 @@ impl Packet {
     #[inline]
     fn hold_line(&mut self, link: u32, end: Time) -> u32 {
         let first = (link * self.channels) as usize;
-        let waits = self.lanes[first..first + self.channels as usize].iter().any(|lane| lane.front != NONE);
+        let waits = self.lanes[first..first + self.channels as usize]
+            .iter()
+            .any(|lane| lane.front != PacketIndex::NONE);
         let port = &mut self.ports[link as usize];
         port.line_idle_at = end;
         port.line_told = waits;
@@ -207,9 +210,9 @@ impl Packet {
 
     /// Time at which the tail of `packet` leaves over `link`, if it comes quickly enough.
     #[inline]
-    fn end_of(&self, now: Time, link: u32, packet: u32) -> Time {
+    fn end_of(&self, now: Time, link: u32, packet: PacketIndex) -> Time {
         let kind = self.kind(link);
-        let state = &self.packets.all[packet as usize];
+        let state = &self.packets.all[packet.at()];
         let transfer = kind.transfer(state.size);
         now + if kind.up || kind.down { transfer.max(self.nic_time(state)) } else { transfer }
     }
@@ -221,10 +224,10 @@ impl Packet {
         now: Time,
         end: Time,
         (link, requester): (u32, u32),
-        packet: u32,
+        packet: PacketIndex,
         queue: &mut Queue,
     ) {
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         let (wants, size, message) = (state.wants, state.size, state.message);
         let port = &mut self.ports[link as usize];
         let kind = &self.kinds[usize::from(port.kind)];
@@ -243,13 +246,13 @@ impl Packet {
         if self.is_lossy && self.is_lost(link, tail, packet) {
             return self.return_credit(now, tail, wants, size, queue);
         }
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         state.tail = tail;
         state.path += 1;
         state.wants = self.paths.lane(state.path);
         if down {
             self.return_credit(now, tail, wants, size, queue);
-            let arrived = token(Step::Arrived, packet, 0);
+            let arrived = token(Step::Arrived, packet.0, 0);
             return match self.messages.get(message).key_of_only_packet(self.options.payload) {
                 Some(key) => queue.place(tail, key, arrived),
                 None => queue.push(tail, owner(self.messages.get(message).ends().1.host), arrived),
@@ -262,15 +265,15 @@ impl Packet {
         let ready = head + pipeline;
         state.ready = ready;
         match self.border.end(link) {
-            None => queue.push(ready, self.inner(), token(Step::Ready, packet, wants)),
+            None => queue.push(ready, self.inner(), token(Step::Ready, packet.0, wants)),
             Some(part) => self.hand_over(part, ready, packet, wants, queue),
         }
     }
 
     /// Notes a grant for the observers.
     #[cold]
-    fn note_grant(&mut self, (now, end): (Time, Time), wants: u32, requester: u32, packet: u32) {
-        let state = self.packets.all[packet as usize];
+    fn note_grant(&mut self, (now, end): (Time, Time), wants: u32, requester: u32, packet: PacketIndex) {
+        let state = self.packets.all[packet.at()];
         self.note_hop(now, end, wants, &state);
         if self.recorder.is_some() {
             self.note_transmission((now, end), wants, requester, (packet, &state));
@@ -284,7 +287,7 @@ impl Packet {
         if rate == Bandwidth::INFINITE {
             return Duration::ZERO;
         }
-        rate.transfer(slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number))))
+        rate.transfer(slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number.0))))
     }
 
     /// The buffer of `lane` has room for `size` bytes more at `at`; its start hears of it a cable later.
@@ -337,7 +340,7 @@ impl Packet {
         if let Some(hops) = &mut self.hops {
             hops.push(Hop {
                 message: self.messages.get(packet.message).message.cargo,
-                number: packet.number,
+                number: packet.number.0,
                 link: LinkId(lane / self.channels),
                 channel: (lane % self.channels) as u8,
                 begin,

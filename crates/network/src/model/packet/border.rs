@@ -8,6 +8,7 @@ use engine::hash::Map;
 use engine::{Bytes, Duration, Lane, Owner, Queue, Time};
 
 use super::faults::Way;
+use super::index::{MessageIndex, PacketIndex, PacketNumber};
 use super::ports::{Kind, Port};
 use super::transfer::Role;
 use super::waits::{Resource, Waits};
@@ -102,10 +103,17 @@ fn two(high: u32, low: u32) -> u64 {
 
 impl Packet {
     /// `packet` leaves over channel `lane` for another part, and is through the pipeline there at `ready`.
-    pub(super) fn hand_over(&mut self, to: u32, ready: Time, packet: u32, lane: u32, queue: &mut Queue) {
-        let state = self.packets.all[packet as usize];
+    pub(super) fn hand_over(
+        &mut self,
+        to: u32,
+        ready: Time,
+        packet: PacketIndex,
+        lane: u32,
+        queue: &mut Queue,
+    ) {
+        let state = self.packets.all[packet.at()];
         let slot = self.messages.get(state.message);
-        let course = self.courses.get(packet as usize).copied().unwrap_or(0);
+        let course = self.courses.get(packet.at()).copied().unwrap_or(0);
         let way = self.way(packet);
         let marked = u64::from(self.is_marked(packet)) << 24;
         let luggage =
@@ -114,10 +122,10 @@ impl Packet {
         words[FREE_AT] = luggage;
         words[5] = state.tail.0;
         words[6] = two(lane, state.size);
-        words[7] = two(slot.id, state.number);
+        words[7] = two(slot.id, state.number.0);
         // The way of a packet that goes around is its next link.
         let place = if way.order > 0 { way.order | AROUND } else { self.paths.taken(state.path) };
-        words[8] = two(slot.origin, place);
+        words[8] = two(slot.origin.0, place);
         words[WAITS].copy_from_slice(&state.waits.words());
         let key = queue.stamp(self.border.owner);
         self.border.crossings.push(Crossing { to, at: ready, key, words });
@@ -136,11 +144,12 @@ impl Packet {
             return self.take_credit(queue.now(), crossing.at, at, credit, queue);
         }
         let ((message, injected), luggage) = (unpack(words), words[FREE_AT]);
-        let (id, number) = ((words[7] >> 32) as u32, words[7] as u32);
+        let (id, number) = ((words[7] >> 32) as u32, PacketNumber(words[7] as u32));
         let index = self.messages.insert(injected, &message, id, 1);
         self.messages.take_over(index);
         let slot = self.messages.get_mut(index);
-        (slot.role, slot.origin) = (Role::of_word(luggage >> 8 & 0xFF), (words[8] >> 32) as u32);
+        (slot.role, slot.origin) =
+            (Role::of_word(luggage >> 8 & 0xFF), MessageIndex((words[8] >> 32) as u32));
         let course = (luggage >> 32) as u32;
         let place = words[8] as u32;
         let order = if place & AROUND > 0 { place & !AROUND } else { 0 };
@@ -155,19 +164,19 @@ impl Packet {
         let path = first + if order > 0 { 1 } else { place };
         let packet = self.begin_packet(index, number, words[6] as u32, path, course);
         self.set_mark(packet, luggage >> 24 & 1 == 1);
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         state.tail = Time(words[5]);
         (state.ready, state.waits) = (crossing.at, Waits::of_words(&words[WAITS]));
         if self.faults.is_some() {
             self.set_way(packet, way);
         }
         let lane = (words[6] >> 32) as u32;
-        queue.place(crossing.at, crossing.key, token(Step::Ready, packet, lane));
+        queue.place(crossing.at, crossing.key, token(Step::Ready, packet.0, lane));
     }
 
     /// Number of packets of `message` that have not arrived, after one that has just done so and left `here` others in
     /// its slot: where the network is cut, packets of one message may come in several slots.
-    pub(super) fn missing_in_all(&mut self, message: u32, here: u64) -> u64 {
+    pub(super) fn missing_in_all(&mut self, message: MessageIndex, here: u64) -> u64 {
         let slot = self.messages.get(message);
         let packets = self.options.packets(slot.message.size);
         if self.border.parts.is_empty() || packets == 1 {

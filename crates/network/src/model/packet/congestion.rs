@@ -11,6 +11,7 @@ use engine::hash::Map;
 use engine::{Bandwidth, Bytes, Queue, Time};
 
 use super::connections::Ends;
+use super::index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
 use super::messages::Slot;
 use super::transfer::{Kind, Role};
 use super::{NONE, Packet};
@@ -23,7 +24,7 @@ struct Connection {
     /// Bytes on the wire that have left and are not acknowledged.
     in_flight: u64,
     /// Its first message, while the window is full.
-    parked: u32,
+    parked: MessageIndex,
     /// Earliest time at which the next packet may leave, where packets are paced.
     paced: Time,
 }
@@ -55,8 +56,8 @@ impl Congestion {
         Congestion { control, threshold: threshold.0, connections: Map::default(), marks: Vec::new(), queued }
     }
 
-    fn mark(&mut self, packet: u32) -> &mut Mark {
-        let packet = packet as usize;
+    fn mark(&mut self, packet: PacketIndex) -> &mut Mark {
+        let packet = packet.at();
         if packet >= self.marks.len() {
             self.marks.resize(packet + 1, UNMARKED);
         }
@@ -71,21 +72,21 @@ impl Packet {
     }
 
     /// A packet begins, marked if it answers a marked one.
-    pub(super) fn set_mark(&mut self, packet: u32, is_marked: bool) {
+    pub(super) fn set_mark(&mut self, packet: PacketIndex, is_marked: bool) {
         if let Some(congestion) = &mut self.congestion {
             *congestion.mark(packet) = Mark { is_marked, counted: NONE };
         }
     }
 
     /// Says if a packet has been marked.
-    pub(super) fn is_marked(&self, packet: u32) -> bool {
+    pub(super) fn is_marked(&self, packet: PacketIndex) -> bool {
         let marks = self.congestion.as_ref().map(|congestion| &congestion.marks);
-        marks.and_then(|marks| marks.get(packet as usize)).is_some_and(|mark| mark.is_marked)
+        marks.and_then(|marks| marks.get(packet.at())).is_some_and(|mark| mark.is_marked)
     }
 
     /// `packet` waits in a router from now on.
-    pub(super) fn count_in(&mut self, packet: u32) {
-        let state = self.packets.all[packet as usize];
+    pub(super) fn count_in(&mut self, packet: PacketIndex) {
+        let state = self.packets.all[packet.at()];
         let output = self.link_of(state.wants);
         let Some(congestion) = &mut self.congestion else { return };
         congestion.queued[output as usize] += u64::from(state.size);
@@ -93,8 +94,8 @@ impl Packet {
     }
 
     /// `packet` leaves the router in which it waits, if it is in one: by an output, and then it may be marked.
-    pub(super) fn count_out(&mut self, packet: u32, by_output: bool) {
-        let state = self.packets.all[packet as usize];
+    pub(super) fn count_out(&mut self, packet: PacketIndex, by_output: bool) {
+        let state = self.packets.all[packet.at()];
         let is_data = self.messages.get(state.message).role == Role::Request(Kind::Put);
         let Some(congestion) = &mut self.congestion else { return };
         let output = std::mem::replace(&mut congestion.mark(packet).counted, NONE);
@@ -110,7 +111,7 @@ impl Packet {
     }
 
     /// Lets `message`, the first of its connection, take part in the turns of its process, unless its window is full.
-    pub(super) fn push_or_park(&mut self, process: u32, message: u32) {
+    pub(super) fn push_or_park(&mut self, process: SenderIndex, message: MessageIndex) {
         if self.congestion.is_some() && !self.may_send(process, message) {
             self.connection(process, message).parked = message;
         } else {
@@ -118,31 +119,31 @@ impl Packet {
         }
     }
 
-    fn may_send(&mut self, process: u32, message: u32) -> bool {
+    fn may_send(&mut self, process: SenderIndex, message: MessageIndex) -> bool {
         let size = u64::from(self.next_size(self.messages.get(message)));
         let connection = self.connection(process, message);
         connection.in_flight == 0 || connection.in_flight + size <= connection.controller.window().0
     }
 
-    fn connection(&mut self, process: u32, message: u32) -> &mut Connection {
+    fn connection(&mut self, process: SenderIndex, message: MessageIndex) -> &mut Connection {
         let ends = self.ends_of(process, message);
         let congestion = self.congestion.as_mut().expect("congestion is controlled");
         let control = &congestion.control;
         congestion.connections.entry(ends).or_insert_with(|| Connection {
             controller: control(),
             in_flight: 0,
-            parked: NONE,
+            parked: MessageIndex::NONE,
             paced: Time::ZERO,
         })
     }
 
     /// Earliest time at which the next packet of `message` may leave.
-    pub(super) fn paced(&mut self, process: u32, message: u32) -> Time {
+    pub(super) fn paced(&mut self, process: SenderIndex, message: MessageIndex) -> Time {
         if self.congestion.is_none() { Time::ZERO } else { self.connection(process, message).paced }
     }
 
     /// A packet of `message` of so many bytes begins to leave.
-    pub(super) fn note_sent(&mut self, now: Time, process: u32, message: u32, size: u32) {
+    pub(super) fn note_sent(&mut self, now: Time, process: SenderIndex, message: MessageIndex, size: u32) {
         if self.congestion.is_none() {
             return;
         }
@@ -157,8 +158,8 @@ impl Packet {
     pub(super) fn acknowledged(
         &mut self,
         now: Time,
-        index: u32,
-        number: u32,
+        index: MessageIndex,
+        number: PacketNumber,
         is_marked: bool,
         queue: &mut Queue,
     ) {
@@ -175,11 +176,11 @@ impl Packet {
         }
         connection.controller.on_acknowledgement(now, bytes);
         let parked = connection.parked;
-        if parked == NONE || !self.may_send(process, parked) {
+        if parked == MessageIndex::NONE || !self.may_send(process, parked) {
             return;
         }
-        self.connection(process, parked).parked = NONE;
-        let was_idle = self.senders[process].front == NONE;
+        self.connection(process, parked).parked = MessageIndex::NONE;
+        let was_idle = self.senders[process].is_idle();
         self.push_back(process, parked);
         if was_idle && let Some(link) = self.fill(now, process, queue) {
             self.mark(link);
@@ -187,7 +188,7 @@ impl Packet {
     }
 
     /// Packet `number` of the message in slot `index` is sent again.
-    pub(super) fn note_loss(&mut self, now: Time, index: u32, number: u32) {
+    pub(super) fn note_loss(&mut self, now: Time, index: MessageIndex, number: PacketNumber) {
         if self.congestion.is_none() {
             return;
         }
@@ -198,8 +199,8 @@ impl Packet {
     }
 
     /// Packet `number` of `slot` on the wire.
-    fn bytes_of(&self, slot: &Slot, number: u32) -> Bytes {
-        let payload = self.options.payload_of(slot.message.size, u64::from(number));
+    fn bytes_of(&self, slot: &Slot, number: PacketNumber) -> Bytes {
+        let payload = self.options.payload_of(slot.message.size, u64::from(number.0));
         Bytes(self.wire_of(slot.role, payload).into())
     }
 }

@@ -9,22 +9,23 @@ use std::collections::BinaryHeap;
 use engine::Time;
 use engine::hash::Map;
 
-use super::{NONE, Packet};
+use super::Packet;
+use super::index::{MessageIndex, PacketNumber, SenderIndex};
 
 /// A process at a NIC, and its partner at one.
-pub(super) type Ends = (u32, u64);
+pub(super) type Ends = (SenderIndex, u64);
 
 /// Connections that have messages, of processes that share their NICs.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     /// The last message of each connection.
-    last: Map<Ends, u32>,
+    last: Map<Ends, MessageIndex>,
     /// Messages of each process at a NIC that the NIC still prepares, and that wait for nothing else.
-    preparing: Map<u32, BinaryHeap<Reverse<(Time, u32)>>>,
+    preparing: Map<SenderIndex, BinaryHeap<Reverse<(Time, MessageIndex)>>>,
 }
 
 impl Packet {
-    pub(super) fn ends_of(&self, process: u32, message: u32) -> Ends {
+    pub(super) fn ends_of(&self, process: SenderIndex, message: MessageIndex) -> Ends {
         let slot = self.messages.get(message);
         let (to, nic) = (slot.ends().1, slot.nics().to);
         (process, u64::from(to.host.0) << 32 | u64::from(to.process) << 8 | u64::from(nic))
@@ -32,9 +33,9 @@ impl Packet {
 
     /// Queues `message` behind all messages of its process, or behind those of its connection. True if the process had
     /// nothing to send.
-    pub(super) fn line_up_behind(&mut self, now: Time, process: u32, message: u32) -> bool {
+    pub(super) fn line_up_behind(&mut self, now: Time, process: SenderIndex, message: MessageIndex) -> bool {
         let sender = &mut self.senders[process];
-        let was_idle = sender.front == NONE;
+        let was_idle = sender.is_idle();
         if self.connections.is_none() {
             self.push_back(process, message);
             return was_idle;
@@ -47,17 +48,17 @@ impl Packet {
                 self.choose_next(now, process);
             }
         }
-        was_idle && self.senders[process].front != NONE
+        was_idle && !self.senders[process].is_idle()
     }
 
     /// Removes the first message of `process`, which has no more to send or gives up its place.
-    pub(super) fn take_first(&mut self, now: Time, process: u32) -> u32 {
+    pub(super) fn take_first(&mut self, now: Time, process: SenderIndex) -> MessageIndex {
         let message = self.pop_front(process);
         if self.connections.is_none() {
             return message;
         }
-        let behind = std::mem::replace(&mut self.messages.get_mut(message).behind, NONE);
-        if behind == NONE {
+        let behind = std::mem::replace(&mut self.messages.get_mut(message).behind, MessageIndex::NONE);
+        if behind == MessageIndex::NONE {
             let ends = self.ends_of(process, message);
             self.connections.as_mut().and_then(|all| all.last.remove(&ends));
         } else {
@@ -68,7 +69,7 @@ impl Packet {
     }
 
     /// Gives the turn to another connection of `process`, whose first message has sent a packet and has more.
-    pub(super) fn rotate(&mut self, now: Time, process: u32) {
+    pub(super) fn rotate(&mut self, now: Time, process: SenderIndex) {
         if self.connections.is_some() {
             let message = self.pop_front(process);
             self.push_or_park(process, message);
@@ -77,10 +78,10 @@ impl Packet {
     }
 
     /// Lets `message`, the first of its connection, take part in the turns of its process.
-    fn admit(&mut self, now: Time, process: u32, message: u32) {
+    fn admit(&mut self, now: Time, process: SenderIndex, message: MessageIndex) {
         let slot = self.messages.get(message);
         let prepared = slot.prepared;
-        if slot.number == 0 && prepared > now {
+        if slot.number == PacketNumber(0) && prepared > now {
             let connections = self.connections.as_mut().expect("messages share the NIC");
             connections.preparing.entry(process).or_default().push(Reverse((prepared, message)));
         } else {
@@ -90,11 +91,11 @@ impl Packet {
 
     /// Lets the messages that are prepared by `now` take part in the turns; if the process has none, the next one to be
     /// prepared.
-    fn choose_next(&mut self, now: Time, process: u32) {
+    fn choose_next(&mut self, now: Time, process: SenderIndex) {
         let connections = self.connections.as_mut().expect("messages share the NIC");
         let Some(preparing) = connections.preparing.get_mut(&process) else { return };
         let mut admitted = Vec::new();
-        let mut is_idle = self.senders[process].front == NONE;
+        let mut is_idle = self.senders[process].is_idle();
         while preparing.peek().is_some_and(|Reverse((prepared, _))| *prepared <= now || is_idle) {
             admitted.extend(preparing.pop().map(|Reverse((_, message))| message));
             is_idle = false;
@@ -102,23 +103,22 @@ impl Packet {
         admitted.into_iter().for_each(|message| self.push_or_park(process, message));
     }
 
-    pub(super) fn push_back(&mut self, process: u32, message: u32) {
+    pub(super) fn push_back(&mut self, process: SenderIndex, message: MessageIndex) {
         let sender = &mut self.senders[process];
-        if sender.front == NONE {
-            sender.front = message;
+        if sender.is_idle() {
+            sender.set_messages([message, message]);
         } else {
-            self.messages.get_mut(sender.back).next = message;
+            let [front, back] = sender.messages();
+            self.messages.get_mut(back).next = message;
+            sender.set_messages([front, message]);
         }
-        sender.back = message;
     }
 
-    fn pop_front(&mut self, process: u32) -> u32 {
+    fn pop_front(&mut self, process: SenderIndex) -> MessageIndex {
         let sender = &mut self.senders[process];
-        let message = sender.front;
-        sender.front = std::mem::replace(&mut self.messages.get_mut(message).next, NONE);
-        if sender.front == NONE {
-            sender.back = NONE;
-        }
+        let [message, back] = sender.messages();
+        let next = std::mem::replace(&mut self.messages.get_mut(message).next, MessageIndex::NONE);
+        sender.set_messages([next, if next == MessageIndex::NONE { next } else { back }]);
         message
     }
 }

@@ -6,6 +6,7 @@
 use engine::Time;
 
 use super::faults::FULL;
+use super::index::PacketIndex;
 use super::{NONE, Packet};
 use crate::routing::around::trip_of_attempt;
 use crate::routing::{Decision, Load, RoutingState};
@@ -39,7 +40,7 @@ impl Outputs<'_> {
         while requester != NONE {
             // Processes ask for the links of hosts alone, about which nothing is decided.
             let lane = &lanes[requester as usize];
-            bytes += u64::from(packets.all[lane.front as usize].size);
+            bytes += u64::from(packets.all[lane.front.at()].size);
             requester = lane.next;
         }
         bytes
@@ -65,7 +66,7 @@ impl Packet {
         if self.way(front).order > 0 {
             return false;
         }
-        let packet = &self.packets.all[front as usize];
+        let packet = &self.packets.all[front.at()];
         let at_end = self.kind(self.link_of(packet.wants)).down;
         let waits = !at_end && self.paths.taken(packet.path) <= self.decisions;
         if waits {
@@ -82,7 +83,7 @@ impl Packet {
         for lane in &deciding {
             let state = &self.lanes[*lane as usize];
             // Faults may have taken it, or have made it ask again.
-            if state.front != NONE && !state.asks() {
+            if state.front != PacketIndex::NONE && !state.asks() {
                 self.decide(now, state.front);
                 self.ask_onward(*lane);
             }
@@ -91,8 +92,8 @@ impl Packet {
         self.deciding = deciding;
     }
 
-    fn decide(&mut self, now: Time, packet: u32) {
-        let (state, way) = (self.packets.all[packet as usize], self.way(packet));
+    fn decide(&mut self, now: Time, packet: PacketIndex) {
+        let (state, way) = (self.packets.all[packet.at()], self.way(packet));
         if way.order > 0 {
             return;
         }
@@ -101,7 +102,7 @@ impl Packet {
         let taken = self.paths.taken(state.path);
         let at = RoutingState {
             trip: trip_of_attempt(self.trip_of(state.message, state.number), way.attempt),
-            course: self.courses[packet as usize],
+            course: self.courses[packet.at()],
             taken,
             links: self.paths.length(state.path),
             next: LinkId(self.link_of(state.wants) - plane),
@@ -116,15 +117,15 @@ impl Packet {
             Decision::ParallelLink(link) => {
                 let wants = (link.0 + plane) * self.channels + state.wants % self.channels;
                 self.paths.set(state.path, wants);
-                self.packets.all[packet as usize].wants = wants;
+                self.packets.all[packet.at()].wants = wants;
             }
             Decision::Course(_) if !self.is_open(&self.links[taken as usize..]) => {}
             Decision::Course(course) => {
                 self.paths.remove(state.path);
                 let path = self.keep_path(state.message) + taken;
-                self.courses[packet as usize] = course;
+                self.courses[packet.at()] = course;
                 let wants = self.paths.lane(path);
-                let state = &mut self.packets.all[packet as usize];
+                let state = &mut self.packets.all[packet.at()];
                 (state.path, state.wants) = (path, wants);
             }
         }

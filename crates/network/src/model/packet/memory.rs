@@ -40,8 +40,8 @@ impl Packet {
         let index = self.messages.insert(now, message, 0, 0);
         let owner = owner(message.from.host);
         if message.notify_sent {
-            queue.push(done, owner, token(Step::Sent, index, 0));
+            queue.push(done, owner, token(Step::Sent, index.0, 0));
         }
-        queue.place(done + memory.latency, message.key, token(Step::Delivered, index, 0));
+        queue.place(done + memory.latency, message.key, token(Step::Delivered, index.0, 0));
     }
 }

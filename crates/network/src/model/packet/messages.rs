@@ -2,6 +2,7 @@
 
 use engine::{Bytes, Key, Time};
 
+use super::index::{MessageIndex, PacketNumber};
 use super::transfer::Role;
 use super::waits::Waits;
 use super::{NONE, Packet};
@@ -17,15 +18,15 @@ pub(super) struct Slot {
     /// Bytes that have not been sent.
     pub left: Bytes,
     /// The number of its next packet.
-    pub number: u32,
+    pub number: PacketNumber,
     /// Its number among those of its host.
     pub id: u32,
     /// Packets that have neither arrived nor left for another part of the network.
     pub missing: u64,
     /// The message that has the next turn at its process.
-    pub next: u32,
+    pub next: MessageIndex,
     /// The next message of its connection, if connections share the NIC.
-    pub behind: u32,
+    pub behind: MessageIndex,
     /// The route of all its packets, or of the next one, where each has its own.
     pub path: u32,
     /// Is it told that it has been sent, or does nobody want to know?
@@ -39,7 +40,7 @@ pub(super) struct Slot {
     /// Role of its packets.
     pub role: Role,
     /// Slot of the transfer at the host where it began.
-    pub origin: u32,
+    pub origin: MessageIndex,
     /// True while not all of the transfer has been answered there.
     pub open: bool,
     /// Bits of the transactions of the transfer that have come, or have been answered; only where packets get lost.
@@ -60,60 +61,60 @@ impl Slot {
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    free: Vec<MessageIndex>,
 }
 
 impl Messages {
     /// Takes `message` in, number `id` of its host, which goes in `packets` packets.
-    pub fn insert(&mut self, now: Time, message: &Message, id: u32, packets: u64) -> u32 {
+    pub fn insert(&mut self, now: Time, message: &Message, id: u32, packets: u64) -> MessageIndex {
         let slot = Slot {
             message: *message,
             injected: now,
             prepared: Time::ZERO,
             left: message.size,
-            number: 0,
+            number: PacketNumber(0),
             id,
             missing: packets,
-            next: NONE,
-            behind: NONE,
+            next: MessageIndex::NONE,
+            behind: MessageIndex::NONE,
             path: NONE,
             told: !message.notify_sent,
             since: now,
             waits: Waits::default(),
             rerouted: false,
             role: Role::Plain,
-            origin: NONE,
+            origin: MessageIndex::NONE,
             open: false,
             seen: Box::default(),
             holds: 1 + u32::from(message.notify_sent),
         };
         if let Some(index) = self.free.pop() {
-            self.slots[index as usize] = slot;
+            self.slots[index.at()] = slot;
             return index;
         }
         self.slots.push(slot);
-        let index = self.slots.len() as u32 - 1;
-        assert!(index < super::NOTHING, "fewer than 2^30 messages are on their way");
+        let index = MessageIndex(self.slots.len() as u32 - 1);
+        assert!(index.0 < super::NOTHING, "fewer than 2^30 messages are on their way");
         index
     }
 
-    pub fn get(&self, index: u32) -> &Slot {
-        &self.slots[index as usize]
+    pub fn get(&self, index: MessageIndex) -> &Slot {
+        &self.slots[index.at()]
     }
 
-    pub fn get_mut(&mut self, index: u32) -> &mut Slot {
-        &mut self.slots[index as usize]
+    pub fn get_mut(&mut self, index: MessageIndex) -> &mut Slot {
+        &mut self.slots[index.at()]
     }
 
     /// It is here for one packet only, and its sender tells when it is sent.
-    pub fn take_over(&mut self, index: u32) {
-        let slot = &mut self.slots[index as usize];
+    pub fn take_over(&mut self, index: MessageIndex) {
+        let slot = &mut self.slots[index.at()];
         (slot.holds, slot.told) = (1, true);
     }
 
     /// One thing less needs it. Is it free now?
-    pub fn release(&mut self, index: u32) -> bool {
-        let slot = &mut self.slots[index as usize];
+    pub fn release(&mut self, index: MessageIndex) -> bool {
+        let slot = &mut self.slots[index.at()];
         slot.holds -= 1;
         if slot.holds == 0 {
             self.free.push(index);
@@ -124,12 +125,12 @@ impl Messages {
 
 impl Packet {
     /// The event of the end of the sending of `index`.
-    pub(super) fn tell_sent(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+    pub(super) fn tell_sent(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
         self.tell_once(index, arrivals);
         self.messages.release(index);
     }
 
-    pub(super) fn deliver(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+    pub(super) fn deliver(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
         if self.messages.get(index).role != Role::Plain {
             return self.deliver_transferred(index, arrivals);
         }
@@ -142,7 +143,7 @@ impl Packet {
     }
 
     /// Tells that the message has been sent, if somebody wants to know and does not.
-    pub(super) fn tell_once(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+    pub(super) fn tell_once(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
         let slot = self.messages.get_mut(index);
         if !std::mem::replace(&mut slot.told, true) {
             self.told = slot.waits;

@@ -57,6 +57,7 @@ mod decisions;
 mod faults;
 mod hops;
 mod idle;
+mod index;
 mod injection;
 mod memory;
 mod messages;
@@ -91,6 +92,7 @@ use congestion::Congestion;
 use connections::Connections;
 use credits::Credits;
 use faults::Faults;
+use index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
 use memory::MemoryQueues;
 use messages::Messages;
 use paths::Paths;
@@ -304,9 +306,9 @@ impl Packet {
     }
 
     /// The place of a process among those at all NICs, of which it is at `nic` of its host.
-    fn process_at(&self, end: Endpoint, nic: u8) -> u32 {
+    fn process_at(&self, end: Endpoint, nic: u8) -> SenderIndex {
         let slots = u32::from(self.alone.hosts.processes.max(1));
-        self.alone.nic(end.host, nic) * slots + u32::from(end.process)
+        SenderIndex(self.alone.nic(end.host, nic) * slots + u32::from(end.process))
     }
 
     /// Notes that the output `link` has something to decide at the end of this instant.
@@ -364,17 +366,17 @@ impl Network for Packet {
         let (step, first, second) = open(event);
         let told = arrivals.len();
         match step {
-            Step::Ready => self.ready(now, first, second, queue),
+            Step::Ready => self.ready(now, PacketIndex(first), second, queue),
             Step::Idle => self.idle(now, first, second),
-            Step::Arrived => self.arrived(now, first, queue, arrivals),
-            Step::Filled if self.faults.is_some() => self.filled(now, first, queue),
+            Step::Arrived => self.arrived(now, PacketIndex(first), queue, arrivals),
+            Step::Filled if self.faults.is_some() => self.filled(now, SenderIndex(first), queue),
             Step::Filled => {
-                let link = self.request_injection(now, first);
+                let link = self.request_injection(now, SenderIndex(first));
                 self.mark(link);
             }
-            Step::Sent => self.tell_sent(first, arrivals),
-            Step::Delivered => self.deliver(first, arrivals),
-            Step::TimedOut => self.timed_out(now, first, second),
+            Step::Sent => self.tell_sent(MessageIndex(first), arrivals),
+            Step::Delivered => self.deliver(MessageIndex(first), arrivals),
+            Step::TimedOut => self.timed_out(now, MessageIndex(first), PacketNumber(second)),
             Step::Changed => self.changed(queue),
         }
         if let Some(recorder) = &mut self.recorder {
@@ -428,7 +430,10 @@ impl Network for Packet {
 
     fn waits(&self) -> Vec<[u32; 2]> {
         let lanes = self.lanes.iter().zip(0..);
-        lanes.filter(|(lane, _)| lane.front != NONE).map(|(lane, at)| [at, self.wants(lane)]).collect()
+        lanes
+            .filter(|(lane, _)| lane.front != PacketIndex::NONE)
+            .map(|(lane, at)| [at, self.wants(lane)])
+            .collect()
     }
 
     fn channel_name(&self, channel: u32) -> String {

@@ -3,16 +3,21 @@
 
 use engine::Time;
 
-use super::senders::Sender;
+use super::Packet;
+use super::index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
 use super::transit::InTransit;
-use super::{NONE, Packet};
 
 impl Packet {
     /// The NIC of the host where packets of `message` start sends number `number` of them: the packet.
-    pub(super) fn send_by_nic(&mut self, now: Time, message: u32, number: u32) -> u32 {
+    pub(super) fn send_by_nic(
+        &mut self,
+        now: Time,
+        message: MessageIndex,
+        number: PacketNumber,
+    ) -> PacketIndex {
         let slot = self.messages.get(message);
         let (role, host, own) = (slot.role, slot.ends().0.host, slot.nics().from);
-        let payload = self.options.payload_of(slot.message.size, u64::from(number));
+        let payload = self.options.payload_of(slot.message.size, u64::from(number.0));
         let size = self.wire_of(role, payload);
         let path = self.path_of(message, number);
         let slot = self.messages.get_mut(message);
@@ -22,41 +27,47 @@ impl Packet {
         }
         let waits = slot.waits;
         let packet = self.begin_packet(message, number, size, path, 0);
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         (state.ready, state.waits) = (now, waits);
-        let nic = self.processes + self.alone.nic(host, own);
+        let nic = SenderIndex(self.processes + self.alone.nic(host, own));
         let sender = &mut self.senders[nic];
-        if sender.front == NONE {
-            (sender.front, sender.back) = (packet, packet);
+        if sender.is_idle() {
+            sender.set_packets([packet, packet]);
             let link = self.ask(now, nic, self.paths.lane(path), size);
             self.mark(link);
         } else {
-            self.packets.all[sender.back as usize].next = packet;
-            sender.back = packet;
+            let [front, back] = sender.packets();
+            sender.set_packets([front, packet]);
+            self.packets.all[back.at()].next = packet;
         }
         packet
     }
 
     /// Takes the first packet from the queue of a NIC, which has been granted its link.
-    pub(super) fn leave_nic(&mut self, nic: u32) -> u32 {
+    pub(super) fn leave_nic(&mut self, nic: SenderIndex) -> PacketIndex {
         let sender = &mut self.senders[nic];
-        let packet = sender.front;
-        sender.front = std::mem::replace(&mut self.packets.all[packet as usize].next, NONE);
+        let [packet, back] = sender.packets();
+        let next = std::mem::replace(&mut self.packets.all[packet.at()].next, PacketIndex::NONE);
+        sender.set_packets([next, back]);
         packet
     }
 
     /// The next packet of a NIC asks for its link, if there is one.
-    pub(super) fn ask_again(&mut self, now: Time, nic: u32) {
-        let Sender { front, .. } = self.senders[nic];
-        if front != NONE {
-            let InTransit { wants, size, .. } = self.packets.all[front as usize];
+    pub(super) fn ask_again(&mut self, now: Time, nic: SenderIndex) {
+        let [front, _] = self.senders[nic].packets();
+        if front != PacketIndex::NONE {
+            let InTransit { wants, size, .. } = self.packets.all[front.at()];
             self.ask(now, nic, wants, size);
         }
     }
 
     /// The message of the first packet of `sender`.
-    pub(super) fn message_of(&self, sender: u32) -> u32 {
-        let front = self.senders[sender].front;
-        if sender < self.processes { front } else { self.packets.all[front as usize].message }
+    pub(super) fn message_of(&self, sender: SenderIndex) -> MessageIndex {
+        let state = &self.senders[sender];
+        if sender.0 < self.processes {
+            state.message()
+        } else {
+            self.packets.all[state.packets()[0].at()].message
+        }
     }
 }

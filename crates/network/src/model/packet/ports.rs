@@ -2,6 +2,7 @@
 
 use engine::{Bandwidth, Bytes, Duration, Time};
 
+use super::index::PacketIndex;
 use super::options::PacketOptions;
 use super::waits::Resource;
 use super::{NONE, Packet};
@@ -77,9 +78,9 @@ pub(super) struct Port {
 #[repr(C, align(16))]
 pub(super) struct Lane {
     /// First packet at its end.
-    pub front: u32,
+    pub front: PacketIndex,
     /// Last packet at its end.
-    pub back: u32,
+    pub back: PacketIndex,
     /// The next request for the link that the first of them asks for; [`SILENT`] while it does not ask.
     pub next: u32,
     /// At its start: the last of the credits that come later than the first, a ring in
@@ -109,8 +110,8 @@ pub(super) const SILENT: u32 = NONE - 1;
 impl Lane {
     pub fn new(credit: u32) -> Lane {
         Lane {
-            front: NONE,
-            back: NONE,
+            front: PacketIndex::NONE,
+            back: PacketIndex::NONE,
             next: SILENT,
             latest: NONE,
             credit,
@@ -187,7 +188,7 @@ impl Packet {
 
     /// The channel that the first packet at the end of `lane` asks for.
     pub(super) fn wants(&self, lane: &Lane) -> u32 {
-        self.packets.all[lane.front as usize].wants
+        self.packets.all[lane.front.at()].wants
     }
 
     /// The name of a channel for people.

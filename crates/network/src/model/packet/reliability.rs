@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use engine::registry::{Arguments, BuildError};
 use engine::{Duration, Queue, Time};
 
+use super::index::{MessageIndex, PacketIndex, PacketNumber};
 use super::transfer::Role;
 use super::{Packet, Step, owner, token};
 
@@ -103,12 +104,12 @@ impl Packet {
 
     /// Notes that transaction `number` of the transfer at `index` has come, or been answered. Was that
     /// known before?
-    pub(super) fn is_known(&mut self, index: u32, number: u32) -> bool {
+    pub(super) fn is_known(&mut self, index: MessageIndex, number: PacketNumber) -> bool {
         if !self.is_lossy {
             return false;
         }
-        let seen = &mut self.messages.get_mut(index).seen[number as usize / 64];
-        let bit = 1 << (number % 64);
+        let seen = &mut self.messages.get_mut(index).seen[number.at() / 64];
+        let bit = 1 << (number.0 % 64);
         let known = *seen & bit != 0;
         *seen |= bit;
         let transfers = self.transfers.as_mut().expect("messages go by transfers");
@@ -121,13 +122,13 @@ impl Packet {
     }
 
     /// Says if transaction `number` of the transfer at `index`, which has begun here, has been answered before.
-    pub(super) fn was_answered(&self, index: u32, number: u32) -> bool {
+    pub(super) fn was_answered(&self, index: MessageIndex, number: PacketNumber) -> bool {
         let seen = &self.messages.get(index).seen;
-        seen.get(number as usize / 64).is_some_and(|seen| seen >> (number % 64) & 1 == 1)
+        seen.get(number.at() / 64).is_some_and(|seen| seen >> (number.0 % 64) & 1 == 1)
     }
 
     /// Is `packet` lost, whose tail would be at the end of `link` at `tail`?
-    pub(super) fn is_lost(&mut self, link: u32, tail: Time, packet: u32) -> bool {
+    pub(super) fn is_lost(&mut self, link: u32, tail: Time, packet: PacketIndex) -> bool {
         let breaks = self.faults.as_ref().is_some_and(|faults| faults.breaks(link, tail));
         if breaks {
             self.lose_by_fault(packet);
@@ -151,14 +152,20 @@ impl Packet {
     }
 
     /// `packet` is lost.
-    pub(super) fn lose(&mut self, packet: u32) {
+    pub(super) fn lose(&mut self, packet: PacketIndex) {
         self.transfers.as_mut().expect("messages go by transfers").losses.lost += 1;
         self.drop_packet(packet);
     }
 
     /// Packet `number` of the slot `message` has left its NIC at `end`: if it is a request, its answer is
     /// waited for.
-    pub(super) fn start_timer(&mut self, end: Time, message: u32, number: u32, queue: &mut Queue) {
+    pub(super) fn start_timer(
+        &mut self,
+        end: Time,
+        message: MessageIndex,
+        number: PacketNumber,
+        queue: &mut Queue,
+    ) {
         let slot = self.messages.get_mut(message);
         if !matches!(slot.role, Role::Request(_)) {
             return;
@@ -173,11 +180,11 @@ impl Packet {
         let transfers = self.transfers.as_ref().expect("messages go by transfers");
         let resent = transfers.resent.get(&(message, number)).copied().unwrap_or(0);
         let at = end + transfers.transport.reliability.timeout_of(resent);
-        queue.push(at, owner(host), token(Step::TimedOut, message, number));
+        queue.push(at, owner(host), token(Step::TimedOut, message.0, number.0));
     }
 
     /// The answer to packet `number` of the slot `message` has been waited for long enough.
-    pub(super) fn timed_out(&mut self, now: Time, message: u32, number: u32) {
+    pub(super) fn timed_out(&mut self, now: Time, message: MessageIndex, number: PacketNumber) {
         if let Some(faults) = &mut self.faults {
             faults.timers -= 1;
         }
@@ -185,9 +192,9 @@ impl Packet {
     }
 
     /// Packet `number` of the slot `message` is sent again, unless it has been answered.
-    pub(super) fn send_again(&mut self, now: Time, message: u32, number: u32) {
+    pub(super) fn send_again(&mut self, now: Time, message: MessageIndex, number: PacketNumber) {
         let slot = self.messages.get(message);
-        let answered = slot.seen.get(number as usize / 64).is_none_or(|seen| seen >> (number % 64) & 1 == 1);
+        let answered = slot.seen.get(number.at() / 64).is_none_or(|seen| seen >> (number.0 % 64) & 1 == 1);
         if slot.open && !answered {
             if self.faults.is_some() && self.waits_for_way(now, message, number) {
                 return;

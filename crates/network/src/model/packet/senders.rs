@@ -6,15 +6,16 @@ use std::ops::{Index, IndexMut};
 use engine::Time;
 
 use super::NONE;
+use super::index::{MessageIndex, PacketIndex, SenderIndex};
 use super::waits::Resource;
 
 /// A process that sends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sender {
     /// First of its messages.
-    pub front: u32,
+    front: u32,
     /// Last of its messages.
-    pub back: u32,
+    back: u32,
     /// The channel that its next packet asks for; `NONE` while that is not ready.
     pub wants: u32,
     /// Bytes of that packet on the wire.
@@ -40,6 +41,42 @@ impl Sender {
         left_at: Time::ZERO,
         held_by: Resource::NIC,
     };
+
+    /// True if it has nothing to send.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.front == NONE
+    }
+
+    /// First and last message of a process.
+    #[inline]
+    pub fn messages(&self) -> [MessageIndex; 2] {
+        [MessageIndex(self.front), MessageIndex(self.back)]
+    }
+
+    /// First and last packet of a NIC that sends by itself.
+    #[inline]
+    pub fn packets(&self) -> [PacketIndex; 2] {
+        [PacketIndex(self.front), PacketIndex(self.back)]
+    }
+
+    /// First message of a process.
+    #[inline]
+    pub fn message(&self) -> MessageIndex {
+        MessageIndex(self.front)
+    }
+
+    /// Sets the first and last message of a process.
+    #[inline]
+    pub fn set_messages(&mut self, [front, back]: [MessageIndex; 2]) {
+        (self.front, self.back) = (front.0, back.0);
+    }
+
+    /// Sets the first and last packet of a NIC that sends by itself.
+    #[inline]
+    pub fn set_packets(&mut self, [front, back]: [PacketIndex; 2]) {
+        (self.front, self.back) = (front.0, back.0);
+    }
 }
 
 /// All of them, in pages that are there once somebody on them sends.
@@ -65,23 +102,23 @@ impl Senders {
     }
 }
 
-impl Index<u32> for Senders {
+impl Index<SenderIndex> for Senders {
     type Output = Sender;
     /// A sender that has sent before.
     #[inline]
-    fn index(&self, number: u32) -> &Sender {
-        &self.pages[(number >> PAGE_BITS) as usize][number as usize % PAGE]
+    fn index(&self, number: SenderIndex) -> &Sender {
+        &self.pages[(number.0 >> PAGE_BITS) as usize][number.at() % PAGE]
     }
 }
 
-impl IndexMut<u32> for Senders {
+impl IndexMut<SenderIndex> for Senders {
     #[inline]
-    fn index_mut(&mut self, number: u32) -> &mut Sender {
-        let page = &mut self.pages[(number >> PAGE_BITS) as usize];
+    fn index_mut(&mut self, number: SenderIndex) -> &mut Sender {
+        let page = &mut self.pages[(number.0 >> PAGE_BITS) as usize];
         if page.is_empty() {
             open(page);
         }
-        &mut page[number as usize % PAGE]
+        &mut page[number.at() % PAGE]
     }
 }
 

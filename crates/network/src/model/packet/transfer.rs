@@ -8,6 +8,7 @@
 use engine::hash::Map;
 use engine::{Bytes, Queue, Time};
 
+use super::index::{MessageIndex, PacketIndex, PacketNumber};
 use super::messages::Slot;
 use super::reliability::Finished;
 use super::transit::InTransit;
@@ -113,11 +114,11 @@ pub(super) struct Transfers {
     /// Number of transfers that have begun, of each pair of hosts.
     begun: Map<u64, u32>,
     /// Slots of the transfers that are being received.
-    receiving: Map<Key, u32>,
+    receiving: Map<Key, MessageIndex>,
     /// Those that have been; only where packets get lost.
     pub finished: Map<u64, Finished>,
     /// Number of times that each unanswered transaction has been sent again, by slot and number.
-    pub resent: Map<(u32, u32), u32>,
+    pub resent: Map<(MessageIndex, PacketNumber), u32>,
     pub losses: Losses,
 }
 
@@ -140,8 +141,8 @@ struct Come {
     injected: Time,
     key: Key,
     /// See [`Slot::origin`].
-    origin: u32,
-    number: u32,
+    origin: MessageIndex,
+    number: PacketNumber,
     /// Waits of its message so far, there and back.
     waits: Waits,
     /// True if a router has marked it, or what it answers.
@@ -210,8 +211,8 @@ impl Packet {
     }
 
     /// `packet` is not in this part of the network any more.
-    pub(super) fn drop_packet(&mut self, packet: u32) {
-        let InTransit { message, path, .. } = self.packets.all[packet as usize];
+    pub(super) fn drop_packet(&mut self, packet: PacketIndex) {
+        let InTransit { message, path, .. } = self.packets.all[packet.at()];
         if self.congestion.is_some() {
             self.count_out(packet, false);
         }
@@ -223,7 +224,7 @@ impl Packet {
     }
 
     /// One thing less needs the slot of a transfer.
-    pub(super) fn release(&mut self, index: u32) {
+    pub(super) fn release(&mut self, index: MessageIndex) {
         if self.messages.release(index) {
             let slot = self.messages.get_mut(index);
             let path = std::mem::replace(&mut slot.path, NONE);
@@ -238,11 +239,11 @@ impl Packet {
     pub(super) fn transaction_arrived(
         &mut self,
         now: Time,
-        packet: u32,
+        packet: PacketIndex,
         queue: &mut Queue,
         arrivals: &mut Vec<Arrival>,
     ) {
-        let InTransit { message: index, number, waits, .. } = self.packets.all[packet as usize];
+        let InTransit { message: index, number, waits, .. } = self.packets.all[packet.at()];
         let slot = self.messages.get(index);
         let Slot { message, injected, role, id, origin, .. } = *slot;
         let (from, to) = slot.ends();
@@ -314,7 +315,13 @@ impl Packet {
     }
 
     /// Takes in what `come` brings of the transfer at `index`: the time at which all of it is taken in, if it is the last.
-    fn take_in_one(&mut self, now: Time, index: u32, come: &mut Come, has_payload: bool) -> Option<Time> {
+    fn take_in_one(
+        &mut self,
+        now: Time,
+        index: MessageIndex,
+        come: &mut Come,
+        has_payload: bool,
+    ) -> Option<Time> {
         if self.is_known(index, come.number) {
             return None;
         }
@@ -330,7 +337,7 @@ impl Packet {
     }
 
     /// The first request of a transfer has come: where it stands from now on.
-    fn begin_to_receive(&mut self, kind: Kind, come: &Come) -> u32 {
+    fn begin_to_receive(&mut self, kind: Kind, come: &Come) -> MessageIndex {
         let count = self.transactions(kind, come.message.size);
         let index = self.messages.insert(come.injected, &come.message, come.key.1, count);
         let seen = self.none_seen(count);
@@ -386,7 +393,7 @@ impl Packet {
         &mut self,
         now: Time,
         at: Time,
-        index: u32,
+        index: MessageIndex,
         queue: &mut Queue,
         arrivals: &mut Vec<Arrival>,
     ) {
@@ -395,12 +402,12 @@ impl Packet {
         if at == now {
             self.deliver_transferred(index, arrivals);
         } else {
-            queue.place(at, slot.message.key, token(Step::Delivered, index, 0));
+            queue.place(at, slot.message.key, token(Step::Delivered, index.0, 0));
         }
     }
 
     /// The message of the transfer at `index` is delivered.
-    pub(super) fn deliver_transferred(&mut self, index: u32, arrivals: &mut Vec<Arrival>) {
+    pub(super) fn deliver_transferred(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
         let Slot { injected, message, waits, .. } = self.messages.get(index);
         self.told = *waits;
         arrivals.push(self.arrival(Happening::Delivered, *injected, message));

@@ -3,6 +3,7 @@
 use engine::{Queue, Time};
 
 use super::faults::Way;
+use super::index::{MessageIndex, PacketIndex, PacketNumber};
 use super::ports::link_of;
 use super::waits::{Resource, Waits};
 use super::{NONE, NOTHING, Packet, Step, token};
@@ -14,7 +15,7 @@ use crate::message::{Arrival, Message};
 pub(super) struct InTransit {
     /// Time at which its tail is at the end of its present link.
     pub tail: Time,
-    pub message: u32,
+    pub message: MessageIndex,
     /// Place of its next channel among the paths.
     pub path: u32,
     /// Next channel of its path.
@@ -22,8 +23,8 @@ pub(super) struct InTransit {
     /// Bytes on the wire.
     pub size: u32,
     /// The packet behind it in its queue.
-    pub next: u32,
-    pub number: u32,
+    pub next: PacketIndex,
+    pub number: PacketNumber,
     /// Begin of its wait where it is.
     pub ready: Time,
     /// Waits of its message before it left, and its own since.
@@ -34,24 +35,32 @@ pub(super) struct InTransit {
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     pub all: Vec<InTransit>,
-    free: Vec<u32>,
+    free: Vec<PacketIndex>,
 }
 
 impl Packets {
-    pub fn insert(&mut self, message: u32, number: u32, size: u32, path: u32, wants: u32) -> u32 {
+    pub fn insert(
+        &mut self,
+        message: MessageIndex,
+        number: PacketNumber,
+        size: u32,
+        path: u32,
+        wants: u32,
+    ) -> PacketIndex {
         let (tail, ready, waits) = (Time::ZERO, Time::ZERO, Waits::default());
-        let packet = InTransit { tail, message, path, wants, size, next: NONE, number, ready, waits };
+        let packet =
+            InTransit { tail, message, path, wants, size, next: PacketIndex::NONE, number, ready, waits };
         if let Some(index) = self.free.pop() {
-            self.all[index as usize] = packet;
+            self.all[index.at()] = packet;
             return index;
         }
         self.all.push(packet);
-        let index = self.all.len() as u32 - 1;
-        assert!(index < NOTHING, "fewer than 2^30 packets are on their way");
+        let index = PacketIndex(self.all.len() as u32 - 1);
+        assert!(index.0 < NOTHING, "fewer than 2^30 packets are on their way");
         index
     }
 
-    pub fn remove(&mut self, index: u32) {
+    pub fn remove(&mut self, index: PacketIndex) {
         self.free.push(index);
     }
 
@@ -65,16 +74,16 @@ impl Packet {
     /// A packet of `size` bytes on its `course`, next at `path`.
     pub(super) fn begin_packet(
         &mut self,
-        message: u32,
-        number: u32,
+        message: MessageIndex,
+        number: PacketNumber,
         size: u32,
         path: u32,
         course: u32,
-    ) -> u32 {
+    ) -> PacketIndex {
         let packet = self.packets.insert(message, number, size, path, self.paths.lane(path));
         if self.decisions > 0 {
             self.courses.resize(self.packets.all.len(), 0);
-            self.courses[packet as usize] = course;
+            self.courses[packet.at()] = course;
         }
         if self.faults.is_some() {
             self.set_way(packet, Way::default());
@@ -84,7 +93,7 @@ impl Packet {
     }
 
     /// `packet` has passed the pipeline of the router that it has reached by channel `lane`.
-    pub(super) fn ready(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
+    pub(super) fn ready(&mut self, now: Time, packet: PacketIndex, lane: u32, queue: &mut Queue) {
         if self.faults.is_some() && self.is_lost_in_router(now, packet, lane, queue) {
             return;
         }
@@ -98,10 +107,10 @@ impl Packet {
     }
 
     /// It takes its place in the queue of `lane`.
-    fn line_up(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
+    fn line_up(&mut self, now: Time, packet: PacketIndex, lane: u32, queue: &mut Queue) {
         let state = &mut self.lanes[lane as usize];
-        if state.front != NONE {
-            self.packets.all[state.back as usize].next = packet;
+        if state.front != PacketIndex::NONE {
+            self.packets.all[state.back.at()].next = packet;
             state.back = packet;
             return;
         }
@@ -112,7 +121,7 @@ impl Packet {
     /// The new first packet of `lane`, if there is one, asks for its next channel as soon as it can.
     #[inline]
     pub(super) fn call_front(&mut self, now: Time, lane: u32, queue: &mut Queue) {
-        if self.lanes[lane as usize].front == NONE {
+        if self.lanes[lane as usize].front == PacketIndex::NONE {
             return;
         }
         let link = self.link_of(lane);
@@ -141,7 +150,7 @@ impl Packet {
             return;
         }
         let state = &mut self.lanes[lane as usize];
-        let link = link_of(self.channels, self.packets.all[state.front as usize].wants);
+        let link = link_of(self.channels, self.packets.all[state.front.at()].wants);
         state.next = std::mem::replace(&mut self.ports[link as usize].requests, lane);
         self.mark(link);
     }
@@ -161,7 +170,7 @@ impl Packet {
             self.ports[line as usize].line_told = false;
             for lane in line * self.channels..(line + 1) * self.channels {
                 let state = &self.lanes[lane as usize];
-                if state.front == NONE {
+                if state.front == PacketIndex::NONE {
                     continue;
                 }
                 if state.asks() {
@@ -176,8 +185,8 @@ impl Packet {
 
     /// `packet` has left this part of the network, for a host or for another part. Says of how many
     /// packets of its message that has not happened.
-    pub(super) fn let_go(&mut self, packet: u32) -> u64 {
-        let InTransit { message, path, .. } = self.packets.all[packet as usize];
+    pub(super) fn let_go(&mut self, packet: PacketIndex) -> u64 {
+        let InTransit { message, path, .. } = self.packets.all[packet.at()];
         if self.transfers.is_some() {
             self.drop_packet(packet);
             return 1;
@@ -192,11 +201,17 @@ impl Packet {
     }
 
     /// The tail of `packet` is at its host.
-    pub(super) fn arrived(&mut self, now: Time, packet: u32, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
+    pub(super) fn arrived(
+        &mut self,
+        now: Time,
+        packet: PacketIndex,
+        queue: &mut Queue,
+        arrivals: &mut Vec<Arrival>,
+    ) {
         if self.transfers.is_some() {
             return self.transaction_arrived(now, packet, queue, arrivals);
         }
-        let InTransit { message, number, mut waits, .. } = self.packets.all[packet as usize];
+        let InTransit { message, number, mut waits, .. } = self.packets.all[packet.at()];
         let here = self.let_go(packet);
         let missing = self.missing_in_all(message, here);
         let slot = self.messages.get(message);
@@ -212,7 +227,7 @@ impl Packet {
         if at == now {
             self.deliver(message, arrivals);
         } else {
-            queue.place(at, message_is.key, token(Step::Delivered, message, 0));
+            queue.place(at, message_is.key, token(Step::Delivered, message.0, 0));
         }
     }
 
@@ -222,14 +237,14 @@ impl Packet {
         &mut self,
         now: Time,
         message: &Message,
-        number: u32,
+        number: PacketNumber,
         waits: &mut Waits,
     ) -> Time {
         let regime = self.alone.hosts.regimes[usize::from(message.regime)];
         let process = self.process_at(message.to, message.nic_pair().to);
         let mut at = now;
-        if let Some(taken) = self.taken.get_mut(process as usize) {
-            let payload = self.options.payload_of(message.size, u64::from(number));
+        if let Some(taken) = self.taken.get_mut(process.at()) {
+            let payload = self.options.payload_of(message.size, u64::from(number.0));
             let transfer = regime.process_rate.transfer(payload);
             *taken = now.max(*taken + transfer);
             at = *taken;

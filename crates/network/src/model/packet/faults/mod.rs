@@ -26,6 +26,7 @@ mod ways;
 
 use engine::{Duration, Queue, Time};
 
+use super::index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
 use super::ports::SILENT;
 use super::transfer::Role;
 use super::{NONE, NOTHING, Packet, Step, token};
@@ -49,13 +50,13 @@ pub(super) struct Way {
 #[derive(Debug, Clone, Copy)]
 enum Waiting {
     /// A message of a process.
-    Message { process: u32, message: u32 },
+    Message { process: SenderIndex, message: MessageIndex },
     /// A packet that is to be sent again.
-    Again { message: u32, number: u32 },
+    Again { message: MessageIndex, number: PacketNumber },
 }
 
 impl Waiting {
-    fn message(self) -> u32 {
+    fn message(self) -> MessageIndex {
         match self {
             Waiting::Message { message, .. } | Waiting::Again { message, .. } => message,
         }
@@ -78,7 +79,7 @@ pub(super) struct Faults {
     /// Since when, and whether there is hope.
     waiting: Vec<(Time, Waiting, bool)>,
     /// Channels whose first packets cannot go on, and these packets.
-    stranded: Vec<(u32, u32)>,
+    stranded: Vec<(u32, PacketIndex)>,
     /// Answers that are waited for.
     pub timers: u64,
 }
@@ -200,7 +201,7 @@ impl Packet {
                 continue;
             }
             for lane in link.0 * self.channels..(link.0 + 1) * self.channels {
-                while self.lanes[lane as usize].front != NONE {
+                while self.lanes[lane as usize].front != PacketIndex::NONE {
                     self.drop_front(now, lane, queue);
                 }
             }
@@ -208,7 +209,13 @@ impl Packet {
     }
 
     /// A packet has come by `lane` to a router. If that is down, the packet is lost.
-    pub(super) fn is_lost_in_router(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) -> bool {
+    pub(super) fn is_lost_in_router(
+        &mut self,
+        now: Time,
+        packet: PacketIndex,
+        lane: u32,
+        queue: &mut Queue,
+    ) -> bool {
         let Node::Router(router) = self.alone.fabric.topology.link(LinkId(self.link_of(lane))).to else {
             return false;
         };
@@ -223,7 +230,7 @@ impl Packet {
     fn drop_front(&mut self, now: Time, lane: u32, queue: &mut Queue) {
         self.withdraw(lane);
         let packet = self.leave_queue(lane);
-        let (size, tail) = (self.packets.all[packet as usize].size, self.packets.all[packet as usize].tail);
+        let (size, tail) = (self.packets.all[packet.at()].size, self.packets.all[packet.at()].tail);
         let free = self.free_at(now, lane, size, tail);
         self.note_dropped((now, free), lane, size);
         self.give_up(now, packet, lane, queue);
@@ -236,15 +243,15 @@ impl Packet {
     }
 
     /// `packet` is lost at the end of `lane`.
-    fn give_up(&mut self, now: Time, packet: u32, lane: u32, queue: &mut Queue) {
-        let state = self.packets.all[packet as usize];
+    fn give_up(&mut self, now: Time, packet: PacketIndex, lane: u32, queue: &mut Queue) {
+        let state = self.packets.all[packet.at()];
         let free = self.free_at(now, lane, state.size, state.tail);
         self.return_credit(now, free, lane, state.size, queue);
         self.lose_by_fault(packet);
     }
 
     /// `packet` is lost because something has failed.
-    pub(super) fn lose_by_fault(&mut self, packet: u32) {
+    pub(super) fn lose_by_fault(&mut self, packet: PacketIndex) {
         self.transfers.as_mut().expect("messages go by transfers").losses.broken += 1;
         self.lose(packet);
     }
@@ -266,7 +273,7 @@ impl Packet {
         while at != requester {
             before = at;
             at = match at.checked_sub(senders) {
-                Some(sender) => self.senders[sender].next,
+                Some(sender) => self.senders[SenderIndex(sender)].next,
                 None => self.lanes[at as usize].next,
             };
         }
@@ -281,7 +288,7 @@ impl Packet {
         while at != NONE {
             requesters.push(at);
             at = match at.checked_sub(senders) {
-                Some(sender) => self.senders[sender].next,
+                Some(sender) => self.senders[SenderIndex(sender)].next,
                 None => self.lanes[at as usize].next,
             };
         }
@@ -292,19 +299,19 @@ impl Packet {
                     self.withdraw(requester);
                     self.ask_onward(requester);
                 }
-                Some(sender) => self.call_back(now, sender, link.0, queue),
+                Some(sender) => self.call_back(now, SenderIndex(sender), link.0, queue),
             }
         }
     }
 
     /// The link that `sender` asks for is known to be down.
-    fn call_back(&mut self, now: Time, sender: u32, link: u32, queue: &mut Queue) {
-        let requester = self.lanes.len() as u32 + sender;
+    fn call_back(&mut self, now: Time, sender: SenderIndex, link: u32, queue: &mut Queue) {
+        let requester = self.lanes.len() as u32 + sender.0;
         let next = self.senders[sender].next;
         self.senders[sender].wants = NONE;
         self.forget(link, requester, next);
-        if sender < self.processes {
-            let front = self.senders[sender].front;
+        if sender.0 < self.processes {
+            let front = self.senders[sender].message();
             let path = std::mem::replace(&mut self.messages.get_mut(front).path, NONE);
             self.paths.remove(path);
             if let Some(link) = self.fill(now, sender, queue) {
@@ -313,9 +320,9 @@ impl Packet {
             return;
         }
         // What a NIC sends by itself: requests wait for a way, responses are asked for again.
-        while self.senders[sender].front != NONE {
+        while !self.senders[sender].is_idle() {
             let packet = self.leave_nic(sender);
-            let super::transit::InTransit { message, number, .. } = self.packets.all[packet as usize];
+            let super::transit::InTransit { message, number, .. } = self.packets.all[packet.at()];
             if matches!(self.messages.get(message).role, Role::Request(_)) {
                 self.messages.get_mut(message).holds += 1;
                 self.drop_packet(packet);
@@ -331,7 +338,7 @@ impl Packet {
         for lane in 0..self.lanes.len() as u32 {
             // One behind others is found when it is first.
             let first = self.lanes[lane as usize].front;
-            if first != NONE && self.fault().ways[first as usize].order > 0 {
+            if first != PacketIndex::NONE && self.fault().ways[first.at()].order > 0 {
                 self.withdraw(lane);
                 self.fault().stranded.push((lane, first));
             }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use engine::{Queue, Time};
 
+use super::super::Packet;
+use super::super::index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
 use super::super::transfer::{Kind, Role};
 use super::super::transit::InTransit;
-use super::super::{NONE, Packet};
 use super::{Waiting, Way};
 use crate::Fabric;
 use crate::faults::CutOff;
@@ -19,17 +20,17 @@ impl Packet {
     /// it can; else it is stranded.
     pub(in super::super) fn can_go_on(&mut self, lane: u32) -> bool {
         let packet = self.lanes[lane as usize].front;
-        let state = self.packets.all[packet as usize];
+        let state = self.packets.all[packet.at()];
         let topology = &*self.alone.fabric.topology;
         let faults = self.faults.as_mut().expect("only where something may fail");
-        let Way { order, .. } = faults.ways[packet as usize];
+        let Way { order, .. } = faults.ways[packet.at()];
         let next = if order == 0 {
             let parallel = faults.known.parallel(LinkId(state.wants / self.channels));
             parallel.map(|link| link.0 * self.channels + state.wants % self.channels)
         } else if order == faults.known.order() {
             let slot = self.messages.get(state.message);
             let (to, nic) = (slot.ends().1.host, slot.nics().to);
-            let key = u64::from(slot.id) << 32 | u64::from(state.number);
+            let key = u64::from(slot.id) << 32 | u64::from(state.number.0);
             let last = LinkId(lane / self.channels);
             let next = faults.known.next_link(topology, last, to, key);
             next.map(|link| match link == topology.down(to) {
@@ -46,19 +47,19 @@ impl Packet {
         // The way of a packet that goes around is its next link.
         let place = if order > 0 { state.path - self.paths.taken(state.path) } else { state.path };
         self.paths.set(place, wants);
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         (state.path, state.wants) = (place, wants);
         true
     }
 
     /// `packet` leaves its NIC: its way is drawn by what is known now.
-    pub(in super::super) fn set_out(&mut self, packet: u32) {
-        let InTransit { message, number, path, .. } = self.packets.all[packet as usize];
+    pub(in super::super) fn set_out(&mut self, packet: PacketIndex) {
+        let InTransit { message, number, path, .. } = self.packets.all[packet.at()];
         let way = self.draw(message, number);
         self.paths.remove(path);
         let path = self.find_way(message, number, 0, way);
         let wants = self.paths.lane(path);
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         (state.path, state.wants) = (path, wants);
         self.set_way(packet, way);
         if way != Way::default() {
@@ -72,17 +73,17 @@ impl Packet {
     }
 
     /// Notes how `packet` goes.
-    pub(in super::super) fn set_way(&mut self, packet: u32, way: Way) {
+    pub(in super::super) fn set_way(&mut self, packet: PacketIndex, way: Way) {
         let faults = self.faults.as_mut().expect("only where something may fail");
-        if packet as usize >= faults.ways.len() {
-            faults.ways.resize(packet as usize + 1, Way::default());
+        if packet.at() >= faults.ways.len() {
+            faults.ways.resize(packet.at() + 1, Way::default());
         }
-        faults.ways[packet as usize] = way;
+        faults.ways[packet.at()] = way;
     }
 
     /// Way of packet `number` of `message`, see [`crate::routing::around`]. A packet without any way goes as if
     /// nothing had failed, until it is dropped.
-    fn draw(&mut self, message: u32, number: u32) -> Way {
+    fn draw(&mut self, message: MessageIndex, number: PacketNumber) -> Way {
         let attempts = if self.alone.fabric.routing.is_adaptive() { 0..=TRIES } else { 0..=0 };
         for attempt in attempts {
             let way = Way { attempt, order: 0 };
@@ -100,7 +101,13 @@ impl Packet {
     }
 
     /// Place among the paths of the path of a packet on its `way`.
-    pub(in super::super) fn find_way(&mut self, message: u32, number: u32, course: u32, way: Way) -> u32 {
+    pub(in super::super) fn find_way(
+        &mut self,
+        message: MessageIndex,
+        number: PacketNumber,
+        course: u32,
+        way: Way,
+    ) -> u32 {
         if way.order > 0 {
             let slot = self.messages.get(message);
             let up = self.alone.fabric.topology.nic_up(slot.ends().0.host, slot.nics().from);
@@ -111,7 +118,7 @@ impl Packet {
     }
 
     /// Puts the links of the routing's draw number `attempt` into [`Packet::links`].
-    fn draw_links(&mut self, message: u32, number: u32, course: u32, attempt: u8) {
+    fn draw_links(&mut self, message: MessageIndex, number: PacketNumber, course: u32, attempt: u8) {
         let trip = trip_of_attempt(self.trip_of(message, number), attempt);
         let Fabric { topology, routing } = &*self.alone.fabric;
         self.links.clear();
@@ -119,11 +126,11 @@ impl Packet {
     }
 
     /// The first messages of `process` to where no way leads wait for one. Is there another?
-    pub(in super::super) fn has_message(&mut self, now: Time, process: u32) -> bool {
+    pub(in super::super) fn has_message(&mut self, now: Time, process: SenderIndex) -> bool {
         loop {
-            let message = self.senders[process].front;
-            if message == NONE || self.has_way(message) {
-                return message != NONE;
+            let message = self.senders[process].message();
+            if message == MessageIndex::NONE || self.has_way(message) {
+                return message != MessageIndex::NONE;
             }
             self.take_first(now, process);
             self.wait_anew(now, Waiting::Message { process, message });
@@ -131,9 +138,9 @@ impl Packet {
     }
 
     /// The next packet of `process` is ready, and asks for its link.
-    pub(in super::super) fn filled(&mut self, now: Time, process: u32, queue: &mut Queue) {
+    pub(in super::super) fn filled(&mut self, now: Time, process: SenderIndex, queue: &mut Queue) {
         self.watch(queue);
-        let front = self.senders[process].front;
+        let front = self.senders[process].message();
         if self.has_way(front) {
             let link = self.request_injection(now, process);
             self.mark(link);
@@ -143,7 +150,12 @@ impl Packet {
     }
 
     /// True if packet `number` of `message`, which is due to be sent again, waits for a way.
-    pub(in super::super) fn waits_for_way(&mut self, now: Time, message: u32, number: u32) -> bool {
+    pub(in super::super) fn waits_for_way(
+        &mut self,
+        now: Time,
+        message: MessageIndex,
+        number: PacketNumber,
+    ) -> bool {
         let waits = !self.has_way(message);
         if waits {
             self.wait_anew(now, Waiting::Again { message, number });
@@ -152,7 +164,7 @@ impl Packet {
     }
 
     /// Drops the response in the slot `message` if no way leads to its host; says so.
-    pub(in super::super) fn drops_response(&mut self, message: u32) -> bool {
+    pub(in super::super) fn drops_response(&mut self, message: MessageIndex) -> bool {
         if self.has_way(message) {
             return false;
         }
@@ -180,7 +192,7 @@ impl Packet {
 
     /// True if packets of `message` find a way to their host, and answers one back: around, or by routes that
     /// are always the same.
-    fn has_way(&mut self, message: u32) -> bool {
+    fn has_way(&mut self, message: MessageIndex) -> bool {
         let (from, to) = self.messages.get(message).ends();
         let Fabric { topology, routing } = &*self.alone.fabric;
         let known = &self.faults.as_ref().expect("only where something may fail").known;
@@ -219,8 +231,8 @@ impl Packet {
     }
 
     /// Way of `packet`.
-    pub(in super::super) fn way(&self, packet: u32) -> Way {
-        self.faults.as_ref().map_or(Way::default(), |faults| faults.ways[packet as usize])
+    pub(in super::super) fn way(&self, packet: PacketIndex) -> Way {
+        self.faults.as_ref().map_or(Way::default(), |faults| faults.ways[packet.at()])
     }
 
     /// Sends everything that waited for a way and now has one.

@@ -7,6 +7,7 @@ mod ends;
 
 use engine::{Duration, Time, prefetch};
 
+use super::index::{PacketIndex, SenderIndex};
 use super::transit::InTransit;
 use super::{NONE, Packet};
 use crate::statistics::{
@@ -122,15 +123,15 @@ impl Recorder {
     }
 
     /// Asks for what will be needed of `packet`, which comes by `lane` and goes on by `wants`.
-    pub fn fetch(&self, lane: u32, packet: u32, wants: u32) {
+    pub fn fetch(&self, lane: u32, packet: PacketIndex, wants: u32) {
         prefetch(&self.inputs, lane as usize);
-        prefetch(&self.packets, packet as usize);
+        prefetch(&self.packets, packet.at());
         prefetch(&self.outputs, wants as usize);
     }
 
     /// `process` asks for its host's link.
-    pub fn ask(&mut self, now: Time, process: u32) {
-        self.asked[process as usize] = now;
+    pub fn ask(&mut self, now: Time, process: SenderIndex) {
+        self.asked[process.at()] = now;
     }
 
     /// Notes the messages that were delivered `now`.
@@ -161,11 +162,11 @@ impl Recorder {
     }
 
     /// Record of packet `index`.
-    fn packet(&mut self, index: u32) -> &mut Waiting {
-        if index as usize >= self.packets.len() {
-            self.packets.resize(index as usize + 1, Waiting::default());
+    fn packet(&mut self, index: PacketIndex) -> &mut Waiting {
+        if index.at() >= self.packets.len() {
+            self.packets.resize(index.at() + 1, Waiting::default());
         }
-        &mut self.packets[index as usize]
+        &mut self.packets[index.at()]
     }
 
     /// Gives the statistics up to `now`.
@@ -271,8 +272,8 @@ impl Packet {
 
     /// The packet `index` may ask for its next link; it has come by `lane`.
     #[inline(never)]
-    pub(super) fn note_arrival(&mut self, now: Time, index: u32, lane: u32) {
-        let (packet, at) = (self.packets.all[index as usize], self.at(lane));
+    pub(super) fn note_arrival(&mut self, now: Time, index: PacketIndex, lane: u32) {
+        let (packet, at) = (self.packets.all[index.at()], self.at(lane));
         let foreign = self.border.start(at.link).is_some();
         let payload = foreign.then(|| self.payload(&packet));
         let Some(recorder) = &mut self.recorder else { return };
@@ -299,7 +300,7 @@ impl Packet {
         (now, end): (Time, Time),
         wants: u32,
         requester: u32,
-        (index, packet): (u32, &InTransit),
+        (index, packet): (PacketIndex, &InTransit),
     ) {
         let (senders, output) = (self.lanes.len() as u32, self.at(wants));
         let payload = (requester >= senders).then(|| self.payload(packet));
@@ -337,7 +338,7 @@ impl Packet {
 
     fn payload(&self, packet: &InTransit) -> u32 {
         let slot = self.messages.get(packet.message);
-        slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number))).0 as u32
+        slot.carried(self.options.payload_of(slot.message.size, u64::from(packet.number.0))).0 as u32
     }
 
     /// A packet leaves the buffer of `at`, in which it was `ready`, after too long a residence.
@@ -359,7 +360,7 @@ impl Packet {
             next: LinkId(next.link),
             from: message.from.host,
             to: message.to.host,
-            number: packet.number,
+            number: packet.number.0,
         };
         let Some(recorder) = &mut self.recorder else { return };
         recorder.inputs[at.lane as usize].slow += 1;

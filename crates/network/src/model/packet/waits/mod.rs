@@ -26,6 +26,7 @@ mod tests;
 use engine::{Duration, Time};
 
 use super::Packet;
+use super::index::{PacketIndex, SenderIndex};
 use super::transit::InTransit;
 use crate::message::{Delays, MOST_DELAYS, Message, Shared};
 use crate::routing::{Trip, Unloaded};
@@ -139,10 +140,10 @@ impl Packet {
 
     /// Adds to the waits of the first packet of channel `input`, which leaves by `link` now. Gives what it waited for.
     #[inline]
-    pub(super) fn end_wait(&mut self, now: Time, link: u32, input: u32, packet: u32) -> Resource {
-        let InTransit { wants, size, .. } = self.packets.all[packet as usize];
+    pub(super) fn end_wait(&mut self, now: Time, link: u32, input: u32, packet: PacketIndex) -> Resource {
+        let InTransit { wants, size, .. } = self.packets.all[packet.at()];
         let turn = self.turn_at(now, link, wants, size);
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         let lane = &mut self.lanes[input as usize];
         if state.ready >= now {
             lane.held_by = self.kinds[usize::from(self.ports[link as usize].kind)].resource;
@@ -160,13 +161,19 @@ impl Packet {
     }
 
     /// Adds to the waits of the next packet of `sender`, which leaves by its host's `link` now, until `end`.
-    pub(super) fn end_wait_at_nic(&mut self, (now, end): (Time, Time), link: u32, sender: u32, packet: u32) {
-        let InTransit { wants, size, .. } = self.packets.all[packet as usize];
+    pub(super) fn end_wait_at_nic(
+        &mut self,
+        (now, end): (Time, Time),
+        link: u32,
+        sender: SenderIndex,
+        packet: PacketIndex,
+    ) {
+        let InTransit { wants, size, .. } = self.packets.all[packet.at()];
         let turn = self.turn_at(now, link, wants, size);
-        let state = &mut self.packets.all[packet as usize];
+        let state = &mut self.packets.all[packet.at()];
         let own = &mut self.senders[sender];
         let slot = self.messages.get_mut(state.message);
-        let by_process = sender < self.processes;
+        let by_process = sender.0 < self.processes;
         let since = if by_process { slot.since } else { state.ready };
         let asked = since.max(own.left_at).min(now);
         let waits = &mut slot.waits;
