@@ -1,11 +1,185 @@
 //! `[host]`, `[nic]`, the packets of `[link]` and `[[mpi.regimes]]`, as the network wants them.
 
+use engine::registry::{Kind, Parameter, names};
 use engine::{Bandwidth, Bytes};
-use network::topology::planes;
+use mpi::compute::SocketOrder;
+use network::topology::{ATTACHMENTS, planes};
 use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, Regime};
 
 use super::error::InputError;
 use super::read::Checked;
+use super::sections::{optional, required};
+
+pub(super) const LINK: &[Parameter] = &[
+    optional(
+        "bandwidth",
+        Kind::Bandwidth,
+        "",
+        "Bandwidth of a link between two routers, each direction; needed where the topology's own parameters leave it open",
+    ),
+    optional(
+        "latency",
+        Kind::Time,
+        "",
+        "From the start of a link between two routers to its end, the router behind it included; needed where \
+         the topology's own parameters leave it open",
+    ),
+    optional("packet_payload", Kind::Size, "1 B", "Payload bytes of a full packet"),
+    optional(
+        "packet_wire",
+        Kind::Size,
+        "",
+        "Bytes of a full packet on a link, headers and acknowledgement included; links carry size * packet_wire / \
+         packet_payload. Default: packet_payload, so that headers are left out",
+    ),
+];
+
+pub(super) const HOST: &[Parameter] = &[
+    required(
+        "processes",
+        Kind::Integer(1, 65_535),
+        "Process slots of a host: how many ranks it holds, usually its cores",
+    ),
+    optional(
+        "sockets",
+        Kind::Integer(1, 1024),
+        "1",
+        "Sockets of a host (NUMA nodes, where each has memory of its own), with as many process slots each; for \
+         `compute.socket_memory_bandwidth`",
+    ),
+    optional(
+        "socket_order",
+        Kind::Choice(SocketOrder::NAMES),
+        "cyclic",
+        "Sockets of the process slots: in turns, as Slurm (block:cyclic) and Open MPI (by package) bind processes by \
+         default, or the first socket filled first",
+    ),
+];
+
+pub(super) const MEMORY: &[Parameter] = &[
+    required("latency", Kind::Time, "Between two processes of a host, from store to load"),
+    required("bandwidth", Kind::Bandwidth, "Bandwidth of one copy between two processes of a host"),
+    optional(
+        "total_bandwidth",
+        Kind::Bandwidth,
+        "infinite",
+        "Bandwidth of all copies between processes of a host together",
+    ),
+    optional(
+        "send_overhead",
+        Kind::Time,
+        "",
+        "Time of the sending process for each message within a host. Default: that of mpi.regimes",
+    ),
+    optional(
+        "receive_overhead",
+        Kind::Time,
+        "",
+        "Time of the receiving process for each message within a host. Default: that of mpi.regimes",
+    ),
+];
+
+pub(super) const MEMORY_REGIMES: &[Parameter] = &[
+    required("up_to", Kind::Size, "Longest message of the regime"),
+    required("bandwidth", Kind::Bandwidth, "Bandwidth of one message of the regime, as in host.memory"),
+    optional("latency", Kind::Time, "", "Latency of messages of the regime. Default: that of host.memory"),
+    optional(
+        "total_bandwidth",
+        Kind::Bandwidth,
+        "",
+        "Bandwidth of all messages of the regime within a host together. Default: that of host.memory",
+    ),
+];
+
+const ATTACHMENT_NAMES: [&str; ATTACHMENTS.len()] = names(ATTACHMENTS);
+
+pub(super) const NIC: &[Parameter] = &[
+    required(
+        "bandwidth",
+        Kind::Bandwidth,
+        "Bandwidth of the link between a NIC and its host's router, each direction",
+    ),
+    required(
+        "latency",
+        Kind::Time,
+        "Latency of the link between a NIC and its host's router, each direction",
+    ),
+    optional(
+        "count",
+        Kind::Integer(1, Nics::MOST as i64),
+        "1",
+        "NICs of a host, each with a link of its own to the router and back",
+    ),
+    optional(
+        "attachment",
+        Kind::Choice(&ATTACHMENT_NAMES),
+        "router",
+        "Attachment of a host's NICs: all to the same router, or each to a network of its own, of as many \
+         alike (planes)",
+    ),
+    optional(
+        "choice",
+        Kind::Choice(NicChoice::NAMES),
+        "round-robin",
+        "NICs of a message that names none: the host's in turns; that of each process, its slot modulo \
+         count; by the number of the destination host; that with least to send. But for `process` it comes by the \
+         NIC of the same number; in planes always",
+    ),
+    optional(
+        "setup",
+        Kind::Time,
+        "0 ns",
+        "Time of a NIC for each message before its first byte leaves, on no process: the set-up of its DMA engine. One \
+         message after the other in `packet` and `loggp`, a latency in other models",
+    ),
+    optional(
+        "order",
+        Kind::Choice(NicOrder::NAMES),
+        "",
+        "Order in which messages of one process to different partners leave a NIC: one after the other, or at the same \
+         time, each connection with its share. Messages of one pair of processes never overtake each other. Default: \
+         `shared` in `flow` and `packet`; `max-rate` and `loggp` know `in-turn` alone",
+    ),
+    optional(
+        "gap",
+        Kind::Time,
+        "0 ns",
+        "The least time from one message of a NIC to its next: LogGP's g, which only the model `loggp` knows",
+    ),
+];
+
+pub(super) const REGIMES: &[Parameter] = &[
+    required("name", Kind::Text, "For reports: short, eager, rendezvous"),
+    optional("up_to", Kind::Size, "", "Longest message of the regime; the last regime has none"),
+    optional("send_overhead", Kind::Time, "0 ns", "Time of the sending process for each message"),
+    optional("receive_overhead", Kind::Time, "0 ns", "Time of the receiving process for each message"),
+    optional("latency", Kind::Time, "0 ns", "Added to the latency of the path, on no process"),
+    optional(
+        "process_rate",
+        Kind::Bandwidth,
+        "infinite",
+        "R_C, the path of one process to its NIC; R_Cb of the four-parameter model",
+    ),
+    optional(
+        "further_process_rate",
+        Kind::Bandwidth,
+        "",
+        "R_Ci of the four-parameter model, what each further process of the host adds. Default: process_rate",
+    ),
+    optional(
+        "further_process_loss",
+        Kind::Bandwidth,
+        "",
+        "A negative R_Ci: what each further process of the host takes away, until nothing would be left; instead of \
+         further_process_rate. Every run warns of it: machines do not slow down with more senders",
+    ),
+    optional(
+        "nic_rate",
+        Kind::Bandwidth,
+        "infinite",
+        "R_N, the NIC, shared by the processes of the host; it is never wider than its link, `nic.bandwidth`",
+    ),
+];
 
 /// Parameters of every host of the platform; checks constraints between keys.
 pub(super) fn host_parameters(sections_read: &[Checked]) -> Result<HostParameters, InputError> {

@@ -1,6 +1,7 @@
 //! Platform files: TOML in, a checked [`Platform`] out, or an error that names file, line and choices.
 
 mod choices;
+mod compute;
 mod document;
 mod error;
 mod faults;
@@ -9,6 +10,7 @@ mod files;
 mod flags;
 mod host;
 mod kernels;
+mod mpi;
 mod platform;
 mod preset;
 mod ranks;

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
-use mpi::collective::{Kind as Collective, Selection};
-use mpi::compute::{COMPUTE_MODELS, ComputeModel, Processor, SocketOrder, Sockets};
+use mpi::Setup;
 use mpi::file_system::FileSystem;
-use mpi::{Progress, Protocol, Setup};
 use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
@@ -313,87 +311,6 @@ impl Platform {
         self.of("statistics").error("detail", reason)
     }
 
-    /// Processor of one process.
-    pub fn processor(&self) -> Processor {
-        let (compute, host) = (&self.of("compute").arguments, &self.of("host").arguments);
-        let order = host.text("socket_order").and_then(|name| SocketOrder::named(&name));
-        Processor {
-            flop_rate: compute.flop_rate("flop_rate").expect("required"),
-            memory_bandwidth: compute.bandwidth("memory_bandwidth").expect("has a default"),
-            sockets: Sockets {
-                count: host.integer("sockets").expect("has a default") as u16,
-                memory_bandwidth: compute.bandwidth("socket_memory_bandwidth").expect("has a default"),
-                order: order.expect("a known choice"),
-            },
-        }
-    }
-
-    /// The compute model that `[compute]` names, with the parameters of `[compute.NAME]`; `seed` is that of all random streams.
-    fn compute_model(&self, seed: u64) -> Result<Box<dyn ComputeModel>, InputError> {
-        let name = self.of("compute").arguments.text("model").expect("has a default");
-        let entry = COMPUTE_MODELS.iter().find(|entry| entry.name == name).expect("a known choice");
-        let section = section(&format!("compute.{name}"));
-        let silent = self.of("compute").silent(&section.name);
-        let checked = self.find(&section.name).unwrap_or(&silent);
-        let mut arguments = checked.arguments.clone();
-        super::value::fill(entry.parameters, &mut arguments).map_err(|parameter| {
-            let what = super::value::describe(&parameter.kind);
-            checked.error(parameter.name, format!("is missing ({}): {what}", parameter.summary))
-        })?;
-        (entry.build)(&arguments, self.processor(), seed).map_err(|error| checked.build_error(&error))
-    }
-
-    /// Warnings about parameters of compute models that the platform does not name.
-    fn unheard_compute(&self) -> Vec<String> {
-        let name = self.of("compute").arguments.text("model").expect("has a default");
-        let others = COMPUTE_MODELS.iter().filter(|entry| entry.name != name);
-        let written = others.filter(|entry| {
-            let checked = self.find(&format!("compute.{}", entry.name));
-            checked.is_some_and(|checked| !checked.written.is_empty())
-        });
-        let warning = |entry: &Entry<_>| {
-            format!("[compute.{0}] is not heard: compute.model is \"{name}\", not \"{0}\"", entry.name)
-        };
-        written.map(warning).collect()
-    }
-
-    /// Warning for runs whose work states memory traffic, if the processes of this platform do not share memory.
-    pub fn unshared_memory(&self) -> Option<String> {
-        let processor = self.processor();
-        let each = match processor.memory_bandwidth {
-            Bandwidth::INFINITE => "it costs nothing".to_string(),
-            bandwidth => {
-                format!("each has {bandwidth} (compute.memory_bandwidth), independent of the others")
-            }
-        };
-        (!processor.sockets.share()).then(|| {
-            format!(
-                "memory: the work names the bytes that it moves, but the platform states no \
-                 compute.socket_memory_bandwidth, so that processes of a socket do not slow each other; {each}"
-            )
-        })
-    }
-
-    /// Values of `[mpi]`: library, limits, reduce rate, segment.
-    pub fn mpi(&self) -> &engine::registry::Arguments {
-        &self.of("mpi").arguments
-    }
-
-    /// Protocol of MPI's messages.
-    pub fn protocol(&self) -> Protocol {
-        let mpi = self.mpi();
-        Protocol {
-            eager_limit: mpi.size("eager_limit").expect("has a default"),
-            memory_eager_limit: mpi.size("memory_eager_limit").expect("has a default"),
-            two_copy_limit: mpi.size("two_copy_limit").expect("has a default"),
-            copy_rate: mpi.bandwidth("copy_rate").expect("has a default"),
-            call_overhead: mpi.time("call_overhead").expect("has a default"),
-            block_overhead: mpi.time("block_overhead").expect("has a default"),
-            poll: mpi.time("poll").expect("has a default"),
-            progress: mpi.text("progress").and_then(|name| Progress::named(&name)).expect("a known choice"),
-        }
-    }
-
     /// Setup of the world of the ranks in one domain.
     pub fn world_setup(
         &self,
@@ -417,21 +334,6 @@ impl Platform {
             selection: self.selection(),
             file_system: self.file_system,
         })
-    }
-
-    /// Rules of the library for collectives, which `[mpi.collectives]` overrides.
-    pub fn selection(&self) -> Selection {
-        let library = self.mpi().text("library").expect("has a default");
-        let rules = Selection::library(&library).expect("the choices are those of the registry");
-        self.collective_algorithms().into_iter().fold(rules, |rules, (kind, name)| {
-            rules.with(kind, &name).expect("the choices are those of the registry")
-        })
-    }
-
-    /// Algorithms of `[mpi.collectives]`, which replace the library's choice.
-    pub fn collective_algorithms(&self) -> Vec<(Collective, String)> {
-        let written = &self.of("mpi.collectives").arguments;
-        Collective::all().filter_map(|kind| Some((kind, written.text(kind.name())?))).collect()
     }
 
     /// Names of the hosts.
@@ -483,7 +385,7 @@ impl Platform {
         toml
     }
 
-    fn find(&self, name: &str) -> Option<&Checked> {
+    pub(super) fn find(&self, name: &str) -> Option<&Checked> {
         self.sections.iter().find(|checked| checked.name == name)
     }
 

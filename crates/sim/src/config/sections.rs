@@ -2,19 +2,18 @@
 
 use std::sync::OnceLock;
 
-use engine::registry::{Entry, Kind, Parameter, names};
-use mpi::Progress;
-use mpi::collective::selection::LIBRARY_NAMES;
-use mpi::collective::{ALGORITHMS, Kind as Collective};
-use mpi::compute::{COMPUTE_MODELS, SocketOrder};
+use engine::registry::{Entry, Kind, Parameter};
+use mpi::compute::COMPUTE_MODELS;
 use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::ROUTINGS;
-use network::topology::{ATTACHMENTS, TOPOLOGIES};
-use network::{NicChoice, NicOrder, Nics};
+use network::topology::TOPOLOGIES;
 
+use super::compute::COMPUTE;
 use super::faults::{FAULTS, PLANNED};
 use super::file_system::FILE_SYSTEM;
+use super::host::{HOST, LINK, MEMORY, MEMORY_REGIMES, NIC, REGIMES};
 use super::kernels::KERNELS;
+use super::mpi::{MPI, collective_keys};
 use crate::placement::PLACEMENTS;
 
 /// One section.
@@ -101,30 +100,6 @@ const TOP: &[Parameter] = &[
     optional("note", Kind::Text, "", "Caution about its values, in a sentence: every run warns of it"),
 ];
 
-const LINK: &[Parameter] = &[
-    optional(
-        "bandwidth",
-        Kind::Bandwidth,
-        "",
-        "Bandwidth of a link between two routers, each direction; needed where the topology's own parameters leave it open",
-    ),
-    optional(
-        "latency",
-        Kind::Time,
-        "",
-        "From the start of a link between two routers to its end, the router behind it included; needed where \
-         the topology's own parameters leave it open",
-    ),
-    optional("packet_payload", Kind::Size, "1 B", "Payload bytes of a full packet"),
-    optional(
-        "packet_wire",
-        Kind::Size,
-        "",
-        "Bytes of a full packet on a link, headers and acknowledgement included; links carry size * packet_wire / \
-         packet_payload. Default: packet_payload, so that headers are left out",
-    ),
-];
-
 const STATISTICS: &[Parameter] = &[
     optional(
         "detail",
@@ -153,256 +128,6 @@ const STATISTICS: &[Parameter] = &[
         Kind::Integer(0, 1_000_000),
         "1000",
         "The most of them that are listed, the slowest",
-    ),
-];
-
-const HOST: &[Parameter] = &[
-    required(
-        "processes",
-        Kind::Integer(1, 65_535),
-        "Process slots of a host: how many ranks it holds, usually its cores",
-    ),
-    optional(
-        "sockets",
-        Kind::Integer(1, 1024),
-        "1",
-        "Sockets of a host (NUMA nodes, where each has memory of its own), with as many process slots each; for \
-         `compute.socket_memory_bandwidth`",
-    ),
-    optional(
-        "socket_order",
-        Kind::Choice(SocketOrder::NAMES),
-        "cyclic",
-        "Sockets of the process slots: in turns, as Slurm (block:cyclic) and Open MPI (by package) bind processes by \
-         default, or the first socket filled first",
-    ),
-];
-
-const MEMORY: &[Parameter] = &[
-    required("latency", Kind::Time, "Between two processes of a host, from store to load"),
-    required("bandwidth", Kind::Bandwidth, "Bandwidth of one copy between two processes of a host"),
-    optional(
-        "total_bandwidth",
-        Kind::Bandwidth,
-        "infinite",
-        "Bandwidth of all copies between processes of a host together",
-    ),
-    optional(
-        "send_overhead",
-        Kind::Time,
-        "",
-        "Time of the sending process for each message within a host. Default: that of mpi.regimes",
-    ),
-    optional(
-        "receive_overhead",
-        Kind::Time,
-        "",
-        "Time of the receiving process for each message within a host. Default: that of mpi.regimes",
-    ),
-];
-
-const MEMORY_REGIMES: &[Parameter] = &[
-    required("up_to", Kind::Size, "Longest message of the regime"),
-    required("bandwidth", Kind::Bandwidth, "Bandwidth of one message of the regime, as in host.memory"),
-    optional("latency", Kind::Time, "", "Latency of messages of the regime. Default: that of host.memory"),
-    optional(
-        "total_bandwidth",
-        Kind::Bandwidth,
-        "",
-        "Bandwidth of all messages of the regime within a host together. Default: that of host.memory",
-    ),
-];
-
-const ATTACHMENT_NAMES: [&str; ATTACHMENTS.len()] = names(ATTACHMENTS);
-
-const NIC: &[Parameter] = &[
-    required(
-        "bandwidth",
-        Kind::Bandwidth,
-        "Bandwidth of the link between a NIC and its host's router, each direction",
-    ),
-    required(
-        "latency",
-        Kind::Time,
-        "Latency of the link between a NIC and its host's router, each direction",
-    ),
-    optional(
-        "count",
-        Kind::Integer(1, Nics::MOST as i64),
-        "1",
-        "NICs of a host, each with a link of its own to the router and back",
-    ),
-    optional(
-        "attachment",
-        Kind::Choice(&ATTACHMENT_NAMES),
-        "router",
-        "Attachment of a host's NICs: all to the same router, or each to a network of its own, of as many \
-         alike (planes)",
-    ),
-    optional(
-        "choice",
-        Kind::Choice(NicChoice::NAMES),
-        "round-robin",
-        "NICs of a message that names none: the host's in turns; that of each process, its slot modulo \
-         count; by the number of the destination host; that with least to send. But for `process` it comes by the \
-         NIC of the same number; in planes always",
-    ),
-    optional(
-        "setup",
-        Kind::Time,
-        "0 ns",
-        "Time of a NIC for each message before its first byte leaves, on no process: the set-up of its DMA engine. One \
-         message after the other in `packet` and `loggp`, a latency in other models",
-    ),
-    optional(
-        "order",
-        Kind::Choice(NicOrder::NAMES),
-        "",
-        "Order in which messages of one process to different partners leave a NIC: one after the other, or at the same \
-         time, each connection with its share. Messages of one pair of processes never overtake each other. Default: \
-         `shared` in `flow` and `packet`; `max-rate` and `loggp` know `in-turn` alone",
-    ),
-    optional(
-        "gap",
-        Kind::Time,
-        "0 ns",
-        "The least time from one message of a NIC to its next: LogGP's g, which only the model `loggp` knows",
-    ),
-];
-
-const MPI: &[Parameter] = &[
-    optional(
-        "library",
-        Kind::Choice(LIBRARY_NAMES),
-        "mpich",
-        "Whose rules choose the algorithm of a collective",
-    ),
-    optional(
-        "eager_limit",
-        Kind::Size,
-        "64 KiB",
-        "Longest message between hosts that is sent before its receive is known; longer ones wait for it \
-         (rendezvous). Default: Open MPI's btl_tcp_eager_limit",
-    ),
-    optional(
-        "memory_eager_limit",
-        Kind::Size,
-        "4 KiB",
-        "The same within a host. Default: Open MPI's btl_sm_eager_limit",
-    ),
-    optional(
-        "two_copy_limit",
-        Kind::Size,
-        "0 B",
-        "Longest message between hosts that both processes copy, through MPI's own memory (two-copy); NICs read \
-         and write the program's memory for longer ones (zero-copy)",
-    ),
-    optional(
-        "copy_rate",
-        Kind::Bandwidth,
-        "infinite",
-        "Rate at which MPI copies between the program's memory and its own: two-copy messages at both ends, \
-         buffered sends, and eager messages that came before their receive",
-    ),
-    optional(
-        "call_overhead",
-        Kind::Time,
-        "0 ns",
-        "Time of the process for each MPI call, beside that for each message; not for calls of recorded runs that \
-         do not communicate",
-    ),
-    optional(
-        "block_overhead",
-        Kind::Time,
-        "0 ns",
-        "Time of the process for each block, empty or not, of alltoallv, alltoallw and those of neighbours, whose \
-         lengths the library reads before it sends: one block to send and one to receive for each rank. Messages cost \
-         their overheads, too",
-    ),
-    optional(
-        "poll",
-        Kind::Time,
-        "100 ns",
-        "Time of the process for a test or probe that finds nothing; above 0",
-    ),
-    optional(
-        "progress",
-        Kind::Choice(Progress::NAMES),
-        "calls",
-        "Times at which a process answers the messages of a rendezvous and goes on with non-blocking collectives: in calls \
-         that wait, test or probe, or at any time (a progress thread, or a network interface that does it). \
-         Default: as MPICH, Open MPI and Intel MPI are without being told otherwise",
-    ),
-    optional(
-        "unmeasured",
-        Kind::Text,
-        "",
-        "A sentence about the costs of MPI that nobody has measured on this machine: every run warns with it",
-    ),
-    optional(
-        "reduce_rate",
-        Kind::Bandwidth,
-        "infinite",
-        "Rate at which a process combines operands in a reduction, bytes of one operand per second",
-    ),
-    optional("segment", Kind::Size, "8 KiB", "Segment of the pipelined algorithms of collectives"),
-];
-
-const REGIMES: &[Parameter] = &[
-    required("name", Kind::Text, "For reports: short, eager, rendezvous"),
-    optional("up_to", Kind::Size, "", "Longest message of the regime; the last regime has none"),
-    optional("send_overhead", Kind::Time, "0 ns", "Time of the sending process for each message"),
-    optional("receive_overhead", Kind::Time, "0 ns", "Time of the receiving process for each message"),
-    optional("latency", Kind::Time, "0 ns", "Added to the latency of the path, on no process"),
-    optional(
-        "process_rate",
-        Kind::Bandwidth,
-        "infinite",
-        "R_C, the path of one process to its NIC; R_Cb of the four-parameter model",
-    ),
-    optional(
-        "further_process_rate",
-        Kind::Bandwidth,
-        "",
-        "R_Ci of the four-parameter model, what each further process of the host adds. Default: process_rate",
-    ),
-    optional(
-        "further_process_loss",
-        Kind::Bandwidth,
-        "",
-        "A negative R_Ci: what each further process of the host takes away, until nothing would be left; instead of \
-         further_process_rate. Every run warns of it: machines do not slow down with more senders",
-    ),
-    optional(
-        "nic_rate",
-        Kind::Bandwidth,
-        "infinite",
-        "R_N, the NIC, shared by the processes of the host; it is never wider than its link, `nic.bandwidth`",
-    ),
-];
-
-const COMPUTE_NAMES: [&str; COMPUTE_MODELS.len()] = names(COMPUTE_MODELS);
-
-const COMPUTE: &[Parameter] = &[
-    optional(
-        "model",
-        Kind::Choice(&COMPUTE_NAMES),
-        COMPUTE_NAMES[0],
-        "How long work takes on a process by itself, with the parameters of the section of that name",
-    ),
-    required("flop_rate", Kind::FlopRate, "Rate of one process"),
-    optional(
-        "memory_bandwidth",
-        Kind::Bandwidth,
-        "infinite",
-        "The most that one process moves, for compute work that states the bytes it moves",
-    ),
-    optional(
-        "socket_memory_bandwidth",
-        Kind::Bandwidth,
-        "infinite",
-        "Bandwidth of the memory of a socket, shared by those of its processes that compute at the same time and state the bytes \
-         that they move. Default: they do not slow each other",
     ),
 ];
 
@@ -496,17 +221,6 @@ pub fn below(name: &str) -> Vec<&'static str> {
 /// Section called `name`.
 pub fn section(name: &str) -> &'static Section {
     sections().iter().find(|section| section.name == name).expect("only declared sections are asked for")
-}
-
-/// Keys for all collectives, whose choices are their algorithms. Called once.
-fn collective_keys() -> &'static [Parameter] {
-    let key = |kind: Collective| {
-        let fitting =
-            ALGORITHMS.iter().filter(|entry| entry.build.kinds.contains(&kind)).map(|entry| entry.name);
-        let fitting: &'static [&'static str] = fitting.collect::<Vec<_>>().leak();
-        optional(kind.name(), Kind::Choice(fitting), "", "The algorithm, whatever the library would choose")
-    };
-    Collective::all().map(key).collect::<Vec<_>>().leak()
 }
 
 /// Key `model`, whose choices are the network models. Called once.
