@@ -28,7 +28,7 @@ WRITTEN = {
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
     "pattern": "`hopcast run PLATFORM -n RANKS {name}`, then parameters as `--parameter value`.",
     "format": "`hopcast run PLATFORM FILE_OR_DIRECTORY`; the format is recognised.",
-    "observer": "Its tables are part of every report of `--out`; those of `call-records` need `--records N`, too.",
+    "observer": "Its tables are part of every report of `--out`; `call-records` needs `--records N`, too.",
     "platform": "`hopcast run {name} …`; `hopcast platform show {name}` prints it.",
 }
 """Ways to ask for an entry of each registry."""
