@@ -14,10 +14,10 @@ Noise around the same mean:
     N-2   deviation σ(M, N, K)   the mean's polynomial, none of its values negative
     N′    a mixture of normals of the relative residuals
 
-Means are fitted to one time for each size, the mean of its repetitions. The start-up ε is the mean of the
-sizes that are at most a hundred times the smallest, taken off before the rest is fitted by ordinary least
-squares without a constant; deviations are fitted in the same way to the standard deviation of each size's
-repetitions.
+Means are fitted to one time for each size, the mean of its repetitions. Hopcast chooses among fits to
+relative errors, and fits deviations relative to times (`relative`, `relative_deviation`). As published
+(`polynomial`, `deviation`), the start-up ε is the mean of the sizes that are at most a hundred times the
+smallest, taken off before the rest is fitted by ordinary least squares without a constant.
 
 Source: Cornebize, thesis, Université Grenoble Alpes 2021, 4.1 and 4.2; estimation as in
 github.com/Ezibenroc/cashew, linear_regression.py.
@@ -28,7 +28,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.errors import InputError
 
 POLYNOMIAL = ("mnk", "mn", "mk", "nk")
+START_UP = "start-up"
+SPREAD_MOST = 0.5
+"""Relative standard error above which a coefficient is not identified."""
 SMALL = 100
 """Sizes up to so many times the smallest product give the start-up."""
 
@@ -52,8 +55,13 @@ class Sizes:
     repetitions: np.ndarray
 
     def product(self, term: str) -> np.ndarray:
-        """A term such as `mnk`: the product of the arguments that it names."""
-        return math.prod((self.arguments[name] for name in term), start=np.ones_like(self.seconds))
+        """A term such as `mnk` or `rows*columns`: the product of the arguments that it names."""
+        return math.prod((self.arguments[name] for name in factors(term)), start=np.ones_like(self.seconds))
+
+    @property
+    def whole(self) -> str:
+        """The term of all arguments."""
+        return term_of(list(self.arguments))
 
     def where(self, mask: np.ndarray) -> Sizes:
         """The sizes of a mask."""
@@ -79,6 +87,8 @@ class Model:
     """BIC of the logarithms of the sizes' times."""
     ranges: Mapping[str, tuple[float, float]]
     """Smallest and largest argument that was measured."""
+    intercept_error: float = math.nan
+    """Standard error of the start-up; nan where it was not fitted."""
 
     def at(self, sizes: Sizes) -> np.ndarray:
         """Times, or deviations."""
@@ -87,12 +97,15 @@ class Model:
             times += value * sizes.product(term)
         return times
 
-    @property
-    def formula(self) -> str:
-        """As `compute.kernels.time` takes it."""
-        parts = [f"{self.intercept:.9g} s"] if self.intercept else []
-        parts += [f"{value:.9g} s * {' * '.join(term.upper())}" for term, value in self.coefficients.items()]
-        return " + ".join(parts).replace("+ -", "- ") or "0 s"
+
+def factors(term: str) -> list[str]:
+    """Arguments of a term: letters, or names between asterisks."""
+    return [name for name in term.split("*") if name] if "*" in term else list(term)
+
+
+def term_of(names: Sequence[str]) -> str:
+    """The term of some arguments; names of several letters are followed by asterisks."""
+    return "".join(names) if all(len(name) == 1 for name in names) else "*".join([*names, ""])
 
 
 def group(arguments: Mapping[str, np.ndarray], seconds: np.ndarray) -> Sizes:
@@ -110,7 +123,7 @@ def group(arguments: Mapping[str, np.ndarray], seconds: np.ndarray) -> Sizes:
 def start_up_s(sizes: Sizes, seconds: np.ndarray | None = None) -> float:
     """Mean time of sizes whose product is at most a hundred times the smallest; not below zero."""
     seconds = sizes.seconds if seconds is None else seconds
-    whole = sizes.product("".join(sizes.arguments))
+    whole = sizes.product(sizes.whole)
     small = whole <= SMALL * whole.min()
     return max(0.0, float(seconds[small].mean())) if small.sum() > 1 else 0.0
 
@@ -178,29 +191,101 @@ def constant(sizes: Sizes) -> Model:
 
 def single(sizes: Sizes, *, intercept: float | None = None) -> Model:
     """M-1 with the product of arguments that leaves the least squares."""
-    names = list(sizes.arguments)
-    terms = [
-        "".join(part) for count in range(1, len(names) + 1) for part in itertools.combinations(names, count)
-    ]
+    terms = terms_of(sizes)
     models = [polynomial(sizes, (term,), intercept=intercept, name="M-1") for term in terms]
     return max(models, key=lambda model: model.r_squared)
 
 
+def terms_of(sizes: Sizes) -> list[str]:
+    """Products of some of the arguments."""
+    names = list(sizes.arguments)
+    counts = range(1, len(names) + 1)
+    return [term_of(part) for count in counts for part in itertools.combinations(names, count)]
+
+
 def pieces(sizes: Sizes, term: str | None = None) -> piecewise.Piecewise:
     """M′ in one product of arguments; that of all where none is named."""
-    x = sizes.product(term or "".join(sizes.arguments))
+    x = sizes.product(term or sizes.whole)
     errors = sizes.deviations / np.sqrt(sizes.repetitions) / sizes.seconds
     known = None if np.isnan(errors).all() else np.nan_to_num(errors)
     return piecewise.learn(x, sizes.seconds, errors=known)
 
 
+def relative(
+    sizes: Sizes, terms: Sequence[str] = POLYNOMIAL, *, name: str = "M-2", start_up: bool = True
+) -> Model:
+    """Least squares of relative errors of a constant, not below zero, and the terms.
+
+    The start-up is fitted with the rest: the mean of the smallest sizes is none where these are not small.
+    """
+    if len(sizes.seconds) <= len(terms):
+        raise InputError(
+            f"{len(sizes.seconds)} sizes, and the model {name} has {len(terms) + 1} coefficients"
+        )
+    columns = np.column_stack([np.ones_like(sizes.seconds), *(sizes.product(term) for term in terms)])
+    columns /= sizes.seconds[:, None]
+    used = list(range(0 if start_up or not terms else 1, len(terms) + 1))
+    while True:
+        scale = np.linalg.norm(columns[:, used], axis=0)
+        solution, _, rank, _ = np.linalg.lstsq(columns[:, used] / scale, np.ones(len(columns)), rcond=None)
+        if rank < len(used):
+            raise InputError(
+                f"the sizes do not tell {', '.join(terms)} apart: vary the arguments independently"
+            )
+        if used[0] or solution[0] >= 0 or len(used) == 1:
+            break
+        used = used[1:]
+    residual = 1 - columns[:, used] / scale @ solution
+    spread = np.zeros(len(terms) + 1)
+    spread[used] = _errors(columns[:, used] / scale, residual) / scale
+    values = np.zeros(len(terms) + 1)
+    values[used] = solution / scale
+    ranges = {key: (float(part.min()), float(part.max())) for key, part in sizes.arguments.items()}
+    model = Model(
+        name,
+        float(values[0]),
+        dict(zip(terms, values[1:].tolist(), strict=True)),
+        dict(zip(terms, spread[1:].tolist(), strict=True)),
+        Accuracy(0, math.nan, math.nan, math.nan),
+        math.nan,
+        math.nan,
+        ranges,
+        float(spread[0]) if used[0] == 0 else math.nan,
+    )
+    return _judged(model, sizes, sizes.seconds)
+
+
+def identified(sizes: Sizes, terms: Sequence[str] = POLYNOMIAL, *, name: str = "M-2") -> Model:
+    """Fit of the start-up and those terms that the data identify; the least certain goes first."""
+    terms, start_up = list(terms), True
+    while True:
+        model = relative(sizes, terms, name=name, start_up=start_up)
+        doubt = {term: model.errors[term] / abs(value) for term, value in model.coefficients.items() if value}
+        if model.intercept > 0:
+            doubt[START_UP] = model.intercept_error / model.intercept
+        worst = max(doubt, key=doubt.get, default=START_UP)
+        if doubt.get(worst, 0.0) <= SPREAD_MOST or len(doubt) == 1:
+            return model
+        if worst == START_UP:
+            start_up = False
+        else:
+            terms.remove(worst)
+
+
 def choose(sizes: Sizes) -> tuple[Model, dict[str, tuple[Accuracy, Accuracy]]]:
     """The model of least criterion among those whose error at sizes held back is within 5 % of the least.
 
-    Every other size is held back; the errors of each model are those at the sizes used and at the others.
+    All are fitted to relative errors. Every other size is held back; the errors of each model are those at
+    the sizes used and at the others.
     """
     used = np.arange(len(sizes.seconds)) % 2 == 0
-    makers = {"M-0": constant, "M-1": single, "M-2": polynomial}
+    one = min((relative(sizes, (term,), name="M-1") for term in terms_of(sizes)), key=lambda m: m.criterion)
+    makers = {
+        "M-0": lambda part: relative(part, (), name="M-0"),
+        "M-1": lambda part: identified(part, tuple(one.coefficients), name="M-1"),
+    }
+    if set("".join(POLYNOMIAL)) <= set(sizes.arguments):
+        makers["M-2"] = identified
     held, whole = {}, {}
     for name, make in makers.items():
         try:
@@ -239,6 +324,42 @@ def deviation(
             raise InputError("deviations fall with the size: N-2 has no meaning here; take N-1")
 
 
+def relative_deviation(sizes: Sizes, terms: Sequence[str]) -> Model:
+    """N-2 of least squares of deviations over times: what is identified, none of it negative."""
+    repeated = ~np.isnan(sizes.deviations)
+    if not repeated.any():
+        raise InputError("each size was measured once: no deviation shows, and no noise was fitted")
+    part = sizes.where(repeated)
+    columns = np.column_stack([np.ones_like(part.seconds), *(part.product(term) for term in terms)])
+    columns /= part.seconds[:, None]
+    wanted = part.deviations / part.seconds
+    used = list(range(len(terms) + 1))
+    while True:
+        scale = np.linalg.norm(columns[:, used], axis=0)
+        solution = np.linalg.lstsq(columns[:, used] / scale, wanted, rcond=None)[0]
+        spread = _errors(columns[:, used] / scale, wanted - columns[:, used] / scale @ solution)
+        doubt = spread / np.maximum(np.abs(solution), 1e-300)
+        if len(used) == 1 or ((solution >= 0).all() and doubt.max() <= SPREAD_MOST):
+            break
+        del used[int(np.argmin(solution) if (solution < 0).any() else np.argmax(doubt))]
+    values, errors = np.zeros((2, len(terms) + 1))
+    values[used] = np.maximum(solution, 0) / scale
+    errors[used] = spread / scale
+    kept = [place for place in used if place]
+    model = Model(
+        "N-2",
+        float(values[0]),
+        {terms[place - 1]: float(values[place]) for place in kept},
+        {terms[place - 1]: float(errors[place]) for place in kept},
+        Accuracy(0, math.nan, math.nan, math.nan),
+        math.nan,
+        math.nan,
+        {key: (float(span.min()), float(span.max())) for key, span in part.arguments.items()},
+        float(errors[0]) if used[0] == 0 else math.nan,
+    )
+    return _judged(model, part, part.deviations)
+
+
 def residual_mixture(
     arguments: Mapping[str, np.ndarray], seconds: np.ndarray, model: Model
 ) -> mixtures.Mixture:
@@ -269,13 +390,5 @@ def _judged(model: Model, sizes: Sizes, seconds: np.ndarray) -> Model:
     mean_square = (float(logs @ logs) + worst) / len(seconds)
     criterion = len(seconds) * math.log(max(mean_square, 1e-300)) + count * math.log(len(seconds))
     positive = seconds > 0
-    return Model(
-        model.name,
-        model.intercept,
-        model.coefficients,
-        model.errors,
-        accuracy(predicted[positive], seconds[positive]),
-        model.r_squared,
-        criterion,
-        model.ranges,
-    )
+    fitted = accuracy(predicted[positive], seconds[positive])
+    return replace(model, accuracy=fitted, criterion=criterion)

@@ -63,6 +63,12 @@ command.add_command(measure)
     metavar="FILE",
     help="Table of measured and fitted times, CSV.",
 )
+@click.option(
+    "--modes",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Table of the modes of single calls by kind and regime, CSV.",
+)
 @_UNIT
 @_ONE_WAY
 def fit(data: tuple[Path, ...], out: Path, **options) -> None:
@@ -71,7 +77,7 @@ def fit(data: tuple[Path, ...], out: Path, **options) -> None:
     A campaign is a directory, or an archive as it was published; see the guide, calibrate.md.
     """
     from hopcast import core
-    from hopcast.calibrate import campaigns, platform_file, residuals, sources
+    from hopcast.calibrate import campaigns, modes, platform_file, residuals, sources
     from hopcast.calibrate.network_fit import fit_campaign
 
     found = sources.read(data, unit_bytes=options["unit_bytes"], one_way=options["one_way"])
@@ -98,9 +104,11 @@ def fit(data: tuple[Path, ...], out: Path, **options) -> None:
     for part in (fitted, memory):
         if part is not None:
             _show_fit(part)
-    if options["residuals"] is not None:
-        residuals.write(options["residuals"], [(chosen, fitted), *([(within, memory)] if within else [])])
-        click.echo(f"Residuals  {options['residuals']}")
+    fits = [(chosen, fitted), *([(within, memory)] if within else [])]
+    for name, writer in (("residuals", residuals), ("modes", modes)):
+        if options[name] is not None:
+            writer.write(options[name], fits)
+            click.echo(f"{name.capitalize():<10} {options[name]}")
     click.echo(f"Platform   {out}")
 
 
@@ -227,3 +235,63 @@ def rates(data: tuple[Path, ...], regimes: str, models: str, block: str | None, 
         except OSError as error:
             raise InputError(f"{out}: cannot be written: {error.strerror}") from None
         click.echo(f"Regimes  {out}")
+
+
+@command.command()
+@click.argument("calls", type=click.Path(path_type=Path))
+@click.option("--function", required=True, metavar="NAME", help="Function that was called, for the platform.")
+@click.option("--arguments", default="m,n,k", show_default=True, metavar="COLUMNS", help="Its arguments.")
+@click.option(
+    "--declaration", metavar="TEXT", help='Of a function that is no routine of BLAS: "int n, double *a".'
+)
+@click.option("--by", default="", metavar="COLUMNS", help="Columns whose values are fitted apart: node,cpu.")
+@click.option(
+    "--where", multiple=True, metavar="COLUMN=VALUE", help="Only calls with this value; repeatable."
+)
+@click.option(
+    "--noise", type=click.Choice(["none", "normal", "half-normal"]), default="half-normal", show_default=True
+)
+@click.option("--host-names", metavar="PATTERN", help='Hosts by the value of --by: "dahu-{}".')
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Entries of a platform, TOML."
+)
+def kernels(calls: Path, function: str, **options) -> None:
+    """Fit the time of a function to CALLS, a CSV file with a line for each call: arguments and duration."""
+    from hopcast.calibrate import kernel_calls
+
+    where = {}
+    for text in options["where"]:
+        column, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--where: '{text}' is not COLUMN=VALUE")
+        where[column] = value
+    by = [column for column in options["by"].split(",") if column]
+    groups = kernel_calls.read(calls, options["arguments"].split(","), by, where)
+    fits = [kernel_calls.fit(name, sizes) for name, sizes in groups.items()]
+    for found in fits:
+        for line in kernel_calls.lines(found):
+            click.echo(line)
+        for finding in found.findings:
+            click.echo(f"warning: {found.group or 'all calls'}: {finding}", err=True)
+    if options["out"] is None:
+        return
+    pattern = options["host_names"]
+    if len(fits) > 1 and (pattern is None or len(by) != 1):
+        raise InputError(
+            f"{len(fits)} groups, and a platform has one entry for a function, or one for hosts: name hosts "
+            "of one column of --by with --host-names, or choose one group with --where"
+        )
+    names = [
+        None if pattern is None else pattern.replace("{}", found.group.split(" ", 1)[1]) for found in fits
+    ]
+    entries = [
+        kernel_calls.toml(
+            found, function, noise=options["noise"], declaration=options["declaration"], hosts=name
+        )
+        for found, name in zip(fits, names, strict=True)
+    ]
+    try:
+        options["out"].write_text("\n".join(entries))
+    except OSError as error:
+        raise InputError(f"{options['out']}: cannot be written: {error.strerror}") from None
+    click.echo(f"Kernels  {options['out']}")
