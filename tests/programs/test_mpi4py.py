@@ -20,7 +20,7 @@ def run(folder: Path, text: str, ranks: int, *words: str, flags: tuple[str, ...]
     """The report, and the program's output on both of its streams."""
     program = folder / "program.py"
     program.write_text(text)
-    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--json"]
+    command = [sys.executable, "-m", "hopcast", "run", "hopper", "-n", str(ranks), "--json", "--quiet"]
     command += ["--compute", "none", *flags]
     done = subprocess.run([*command, program, *words], capture_output=True, text=True, timeout=120)
     assert "{" in done.stdout, done.stderr

@@ -151,7 +151,9 @@ def test_polling_alone_is_waiting_and_work_between_polls_is_computing(mpi: Mpi, 
     assert ignoring["makespan_s"] < 0.01
     report = json.loads(hopcast("run", "crossbar", "--json", out).stdout)
     recorded_s = 1e-9 * (calls[-1]["end_ns"] - calls[0]["end_ns"])
-    assert report["makespan_s"] == pytest.approx(recorded_s, rel=0.1)
+    # A busy machine keeps a rank waiting within its calls, too, which the replay takes from the platform.
+    in_calls_s = 1e-9 * sum(call["end_ns"] - call["begin_ns"] for call in calls[1:])
+    assert report["makespan_s"] == pytest.approx(recorded_s, abs=0.1 * recorded_s + in_calls_s)
 
 
 def test_where_ranks_share_a_core_the_time_of_the_processor_counts(mpi: Mpi, tmp_path: Path) -> None:

@@ -62,9 +62,10 @@ class _Commands(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
 
+# "%%" is a "%" of click's message.
 _BUILD = {
     "fast": "built for speed",
-    "release": "built quickly: runs take some 10 % longer than after 'make fast'",
+    "release": "built quickly: runs take some 10 %% longer than after 'make fast'",
 }.get(PROFILE, "built without make")
 
 
