@@ -56,12 +56,12 @@ def check() -> None:
 
 
 def address(host: int) -> str:
-    """Of a host's only device but the loopback."""
+    """Address of a host's only device but the loopback."""
     return f"10.213.0.{host + 1}"
 
 
 def hardware_address(host: int) -> str:
-    """Of the same device."""
+    """Hardware address of the same device."""
     return f"02:00:00:00:00:{host + 1:02x}"
 
 
@@ -158,7 +158,7 @@ class Testbed:
         return ("sh", "-c", f"ip link set dev {device} gso_max_segs 1 && {bucket}")
 
     def _fix_table(self, switch: int) -> None:
-        """Fixes through which port a switch sends what is for a host: nothing is learned, nothing is flooded."""
+        """Fixes the port by which a switch reaches each host: nothing is learned, nothing is flooded."""
         ways = self.network.next_switches(switch)
         ports = {f"h{host}" for host in range(self.hosts) if self.network.switch_of[host] == switch}
         ports |= {f"t{switch}-{other}" for other in self.network.neighbours(switch)}
