@@ -23,20 +23,20 @@
 //! Hoefler, "Enabling Highly-Scalable Remote Memory Access Programming with MPI-3 One Sided" (SC 2013), the models
 //! of 3.1 and 3.2: a put or get costs latency and bytes, a lock at least one remote atomic, a fence a barrier.
 
-use engine::{Bytes, Duration, Time};
+use engine::Time;
 use network::Arrival;
 
 use crate::operation::{Access, Applied, Peer, Rank, Start};
 use crate::world::calls::CallProgress;
-use crate::world::cargo::{Kind, Parcel};
-use crate::world::process::Pending;
+use crate::world::process::{Pending, UnansweredAccess};
+use crate::world::protocol_message::{AccessAnswer, AccessRequest, Ends, ProtocolMessage};
 use crate::world::{Context, Outcome, World};
 
 impl World {
     /// Begins a one-sided operation.
     pub(super) fn issue_access(
         &mut self,
-        rank: u32,
+        rank: Rank,
         access: &Access,
         start: Start,
         context: &mut Context,
@@ -50,70 +50,67 @@ impl World {
         let target = target.expect("only persistent operations have no target");
         let now = context.now;
         let cost = self.overheads(rank, dest, access.bytes).0;
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let at = process.engage(now, cost);
-        let channel = process.channels.entry(dest);
-        let number = channel.sent;
-        channel.sent = number.wrapping_add(1);
+        let number = process.channels.entry(dest.0).next_to_send();
         let handle = process.rare().accesses.insert(Pending {
             target,
             to: dest,
             sent: now,
             handed: at,
             bytes: access.bytes,
-        }) as u32;
-        let parcel = Parcel {
-            kind: Kind::Access,
-            ready: access.applied == Applied::ByTarget,
-            copied: false,
-            source: rank,
-            dest,
-            context: (access.answer.0 >> 32) as u32,
-            tag: access.answer.0 as u32,
-            high: number,
-            low: handle,
-            word: access.data,
+        });
+        let message = ProtocolMessage::Access(AccessRequest {
+            applied: access.applied,
+            answer: access.answer,
+            number,
+            access: handle,
+            data: access.data,
             sent: now,
-            extra: 0,
-        };
-        let message = self.message(&parcel, access.bytes, false);
+        });
+        let message = self.message(Ends { source: rank, dest }, &message, access.bytes, false);
         self.count(access.bytes);
         self.transmit(message, at, false, context);
         Ok(self.progress_of(rank, target, at))
     }
 
     /// A one-sided operation has come to its target.
-    pub(super) fn access_arrives(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) {
-        let rank = parcel.dest;
-        let cost = match parcel.ready {
-            true => self.setup.reduce_rate.transfer(arrival.message.size),
-            false => Duration::ZERO,
+    pub(super) fn access_arrives(
+        &mut self,
+        ends: Ends,
+        request: &AccessRequest,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) {
+        let rank = ends.dest;
+        let process = &mut self.processes[rank];
+        let at = match request.applied {
+            Applied::ByTarget => {
+                process.engage(context.now, self.setup.reduce_rate.transfer(arrival.message.size))
+            }
+            Applied::ByNic => context.now,
         };
-        let process = &mut self.processes[rank as usize];
-        let at = if parcel.ready { process.engage(context.now, cost) } else { context.now };
-        process.rare().unanswered_accesses.insert(parcel.word, Parcel { sent: context.now, ..*parcel });
+        let unanswered = UnansweredAccess {
+            ends: ends.reversed(),
+            access: request.access,
+            answer: request.answer,
+            arrived: context.now,
+        };
+        process.rare().unanswered_accesses.insert(request.data, unanswered);
         let mut answers = Vec::new();
-        context.source.access(Rank(rank), parcel.word, &mut answers);
+        context.source.access(rank, request.data, &mut answers);
         for data in answers {
-            let held = self.processes[rank as usize].rare().unanswered_accesses.remove(&data);
+            let held = self.processes[rank].rare().unanswered_accesses.remove(&data);
             let held = held.expect("an operation that has come and is not answered");
             self.answer(&held, at, context);
         }
     }
 
     /// Tells the origin that its operation has been applied, with what it has read.
-    fn answer(&mut self, parcel: &Parcel, at: Time, context: &mut Context) {
-        let bytes = Bytes(u64::from(parcel.context) << 32 | u64::from(parcel.tag));
-        let answer = Parcel {
-            kind: Kind::Answer,
-            ready: false,
-            source: parcel.dest,
-            dest: parcel.source,
-            context: 0,
-            tag: 0,
-            ..*parcel
-        };
-        let message = self.message(&answer, bytes, false);
+    fn answer(&mut self, unanswered: &UnansweredAccess, at: Time, context: &mut Context) {
+        let UnansweredAccess { ends, access, answer: bytes, arrived } = *unanswered;
+        let answer = ProtocolMessage::AccessAnswer(AccessAnswer { access, arrived });
+        let message = self.message(ends, &answer, bytes, false);
         self.count(bytes);
         self.transmit(message, at, false, context);
     }
@@ -121,13 +118,13 @@ impl World {
     /// The answer to a one-sided operation has come.
     pub(super) fn answer_arrives(
         &mut self,
-        parcel: &Parcel,
+        rank: Rank,
+        answer: &AccessAnswer,
         arrival: &Arrival,
         context: &mut Context,
     ) -> Outcome<()> {
-        let rank = parcel.dest;
-        let pending = self.processes[rank as usize].rare().accesses.remove(parcel.low as usize);
-        self.charge_access(rank, &pending, parcel, arrival, context);
+        let pending = self.processes[rank].rare().accesses.remove(answer.access);
+        self.charge_access(rank, &pending, answer, arrival, context);
         self.complete(rank, pending.target, context.now, None, context)
     }
 }

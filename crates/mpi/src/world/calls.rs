@@ -30,9 +30,9 @@ pub(super) enum CallProgress {
 
 impl World {
     /// The call of `rank` returns now; goes on with the next.
-    pub(super) fn resume(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
-        let process = &mut self.processes[rank as usize];
-        assert!(process.standing == Standing::Returning, "rank {rank} returns from a call it is not in");
+    pub(super) fn resume(&mut self, rank: Rank, context: &mut Context) -> Outcome<()> {
+        let process = &mut self.processes[rank];
+        assert!(process.standing == Standing::Returning, "rank {} returns from a call it is not in", rank.0);
         process.standing = Standing::Issuing;
         let op = process.op.take().expect("a rank in a call knows which");
         self.finish(rank, &op, context);
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Begins the operations of `rank` from the very first one on.
-    pub(super) fn proceed(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+    pub(super) fn proceed(&mut self, rank: Rank, context: &mut Context) -> Outcome<()> {
         if self.failure.is_some() {
             return Ok(());
         }
@@ -52,10 +52,10 @@ impl World {
     }
 
     /// Takes operations from the source until one takes time.
-    fn ask(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
+    fn ask(&mut self, rank: Rank, context: &mut Context) -> Outcome<()> {
         loop {
-            let op = context.source.next(Rank(rank), &self.completion);
-            let process = &mut self.processes[rank as usize];
+            let op = context.source.next(rank, &self.completion);
+            let process = &mut self.processes[rank];
             process.call.open(context.now);
             self.trigger = process.path;
             let entered = self.enter(rank, &op, context.now);
@@ -80,7 +80,7 @@ impl World {
                     Standing::Finished
                 }
             };
-            let process = &mut self.processes[rank as usize];
+            let process = &mut self.processes[rank];
             process.standing = standing;
             process.op = Some(op);
             return Ok(());
@@ -90,41 +90,41 @@ impl World {
     /// A call begins: what it does comes after its overhead. Computing is no call, and recorded calls say
     /// themselves what they took.
     #[inline]
-    fn enter(&mut self, rank: u32, op: &Op, now: Time) -> Time {
+    fn enter(&mut self, rank: Rank, op: &Op, now: Time) -> Time {
         let cost = self.setup.protocol.call_overhead;
         if cost == Duration::ZERO
             || matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Linger(_) | Op::Call(..) | Op::Finish)
         {
             return now;
         }
-        self.processes[rank as usize].engage(now, cost)
+        self.processes[rank].engage(now, cost)
     }
 
     /// MPI_Finalize, in which the rank itself is busy for a time.
-    fn finalize(&mut self, rank: u32, own: Duration, context: &mut Context) -> Outcome<CallProgress> {
-        let ended = self.processes[rank as usize].engage(context.now, own);
+    fn finalize(&mut self, rank: Rank, own: Duration, context: &mut Context) -> Outcome<CallProgress> {
+        let ended = self.processes[rank].engage(context.now, own);
         let barrier = Arc::new(Collective::barrier(CommId::WORLD));
-        self.processes[rank as usize].call.outstanding = 1;
+        self.processes[rank].call.outstanding = 1;
         self.start_collective(rank, &barrier, Target::Call, context)?;
         // In a run of one rank the barrier sends nothing that would wait for the end of its own work.
-        let call = &mut self.processes[rank as usize].call;
+        let call = &mut self.processes[rank].call;
         call.at = call.at.max(ended);
         Ok(self.progress_of(rank, Target::Call, context.now))
     }
 
     /// Begins one operation.
     #[inline(always)]
-    fn issue(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
+    fn issue(&mut self, rank: Rank, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
         let now = context.now;
         match op {
             Op::Compute(work) => Ok(self.compute(rank, *work, context)),
             Op::SleepUntil(time) => Ok(CallProgress::Return(now.max(*time))),
             Op::Linger(polls) => Ok(CallProgress::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
-            Op::Call(_, time) => Ok(CallProgress::Return(self.processes[rank as usize].engage(now, *time))),
+            Op::Call(_, time) => Ok(CallProgress::Return(self.processes[rank].engage(now, *time))),
             Op::Send(send, start) => self.issue_send(rank, send, *start, context),
             Op::Receive(receive, start) => self.issue_receive(rank, receive, *start, context),
             Op::SendReceive(send, receive) => {
-                self.processes[rank as usize].call.outstanding = 2;
+                self.processes[rank].call.outstanding = 2;
                 self.receive(rank, receive, Target::Call, context)?;
                 self.send(rank, send, Target::Call, false, context)?;
                 Ok(self.progress_of(rank, Target::Call, now))
@@ -132,7 +132,7 @@ impl World {
             Op::Collective(call, start) => {
                 if let Start::Persistent(request) = start {
                     self.membership(rank, call.comm)?;
-                    let number = self.processes[rank as usize].next_series(call.comm);
+                    let number = self.processes[rank].next_series(call.comm);
                     self.prepare_request(rank, *request, Template::Collective(call.clone(), number))?;
                     return Ok(CallProgress::Return(now));
                 }
@@ -161,17 +161,17 @@ impl World {
                 self.new_communicator(rank, *comm, new, Some(*request), context)
             }
             Op::TakeNewComm(number) => {
-                self.processes[rank as usize].call.number = *number as u32;
+                self.processes[rank].call.number = *number as u32;
                 Ok(CallProgress::Return(now))
             }
             Op::FreeComm(comm) => self.free_communicator(rank, *comm, context),
-            Op::Abort(code) => Err(Box::new(Failure::Abort { rank: Rank(rank), code: *code })),
+            Op::Abort(code) => Err(Box::new(Failure::Abort { rank: rank, code: *code })),
             Op::Finish => {
                 let at = now;
-                let process = &mut self.processes[rank as usize];
+                let process = &mut self.processes[rank];
                 process.digest.fold(at.0);
                 let path = process.path;
-                context.observer.record(now, &Record::Finish { rank: Rank(rank), at, path });
+                context.observer.record(now, &Record::Finish { rank: rank, at, path });
                 Ok(CallProgress::Finished)
             }
         }
@@ -179,7 +179,7 @@ impl World {
 
     fn issue_receive(
         &mut self,
-        rank: u32,
+        rank: Rank,
         receive: &Receive,
         start: Start,
         context: &mut Context,
@@ -193,7 +193,7 @@ impl World {
 
     fn issue_send(
         &mut self,
-        rank: u32,
+        rank: Rank,
         send: &Send,
         start: Start,
         context: &mut Context,
@@ -210,18 +210,18 @@ impl World {
     #[inline]
     pub(super) fn target(
         &mut self,
-        rank: u32,
+        rank: Rank,
         start: Start,
         template: impl FnOnce() -> Template,
     ) -> Outcome<Option<Target>> {
         match start {
             Start::Blocking => {
-                self.processes[rank as usize].call.outstanding = 1;
+                self.processes[rank].call.outstanding = 1;
                 Ok(Some(Target::Call))
             }
             Start::Request(request) => {
                 self.activate(rank, request)?;
-                Ok(Some(Target::Request(request.0)))
+                Ok(Some(Target::Request(request)))
             }
             Start::Persistent(request) => {
                 self.prepare_request(rank, request, template())?;
@@ -233,8 +233,8 @@ impl World {
     /// Progress of a call whose operation has begun for `target`: a call that leaves a request
     /// behind returns at `at`.
     #[inline]
-    pub(super) fn progress_of(&self, rank: u32, target: Target, at: Time) -> CallProgress {
-        let call = &self.processes[rank as usize].call;
+    pub(super) fn progress_of(&self, rank: Rank, target: Target, at: Time) -> CallProgress {
+        let call = &self.processes[rank].call;
         match target {
             Target::Call if call.outstanding > 0 => CallProgress::Block,
             Target::Call => CallProgress::Return(call.at),
@@ -247,7 +247,7 @@ impl World {
     #[inline]
     pub(super) fn complete(
         &mut self,
-        rank: u32,
+        rank: Rank,
         target: Target,
         at: Time,
         status: Option<Status>,
@@ -257,7 +257,7 @@ impl World {
             return self.complete_later(rank, target, at, status, context);
         }
         if let Some(status) = status {
-            self.processes[rank as usize].call.status = status;
+            self.processes[rank].call.status = status;
         }
         self.count_down(rank, at, context);
         Ok(())
@@ -266,13 +266,13 @@ impl World {
     /// Like [`World::complete`], for targets other than the rank's current call.
     fn complete_later(
         &mut self,
-        rank: u32,
+        rank: Rank,
         target: Target,
         at: Time,
         status: Option<Status>,
         context: &mut Context,
     ) -> Outcome<()> {
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         match target {
             Target::Nobody => Ok(()),
             Target::Round(instance) => {
@@ -280,13 +280,13 @@ impl World {
                 self.round_part_done(rank, instance, at, context)
             }
             Target::Call => unreachable!("that is complete now"),
-            Target::Request(number) => {
-                let slot = &mut process.requests[number as usize];
+            Target::Request(request) => {
+                let slot = &mut process.requests[request.0 as usize];
                 slot.complete(at, status.unwrap_or(Status::EMPTY));
                 if slot.let_go {
                     *slot = Slot::FREE;
                     let status = status.unwrap_or(Status::EMPTY);
-                    context.source.completed(Rank(rank), Request(number), &status);
+                    context.source.completed(rank, request, &status);
                     return Ok(());
                 }
                 if slot.waited && process.standing == Standing::Blocked {
@@ -299,8 +299,8 @@ impl World {
 
     /// One of the things that the call of `rank` waits for is complete.
     #[inline]
-    fn count_down(&mut self, rank: u32, at: Time, context: &mut Context) {
-        let process = &mut self.processes[rank as usize];
+    fn count_down(&mut self, rank: Rank, at: Time, context: &mut Context) {
+        let process = &mut self.processes[rank];
         process.work_until(at);
         let call = &mut process.call;
         call.outstanding -= 1;
@@ -319,9 +319,9 @@ impl World {
 
     /// The call returns: says so to the source, the observer and the digest.
     #[inline(always)]
-    fn finish(&mut self, rank: u32, op: &Op, context: &mut Context) {
+    fn finish(&mut self, rank: Rank, op: &Op, context: &mut Context) {
         let now = context.now;
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         if !matches!(op, Op::Compute(_) | Op::SleepUntil(_)) {
             process.close_call(op, now);
         }
@@ -343,7 +343,6 @@ impl World {
             _ => {}
         }
         self.fold(rank, op);
-        let rank = Rank(rank);
         match op {
             Op::Compute(_) => context.observer.record(now, &Record::Compute { rank, begin, end: now }),
             Op::SleepUntil(_) => {}
@@ -357,9 +356,9 @@ impl World {
     }
 
     /// Folds what the call has given into the rank's digest.
-    fn fold(&mut self, rank: u32, op: &Op) {
+    fn fold(&mut self, rank: Rank, op: &Op) {
         let completion = &self.completion;
-        let digest = &mut self.processes[rank as usize].digest;
+        let digest = &mut self.processes[rank].digest;
         let mut status = |status: &Status| {
             digest.fold(u64::from(status.source) << 32 | u64::from(status.tag));
             digest.fold(status.bytes << 1 | u64::from(status.cancelled));

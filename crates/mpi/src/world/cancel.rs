@@ -18,23 +18,20 @@
 
 use engine::Bytes;
 
-use crate::operation::{Op, Request};
+use crate::operation::{Op, Rank, Request};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
-use crate::world::cargo::{Kind, Parcel};
 use crate::world::process::{Standing, Target};
 use crate::world::progress::Unanswered;
+use crate::world::protocol_message::{Ends, ProtocolMessage, Recall, RecallAnswer, TakenBack};
 use crate::world::request::{Sent, State};
 use crate::world::{Context, Outcome, World};
-
-/// In the answer: it is no rendezvous.
-const NO_HANDLE: u32 = u32::MAX;
 
 impl World {
     /// Cancels the operation of a request. A receive that has matched goes on.
     pub(super) fn cancel(
         &mut self,
-        rank: u32,
+        rank: Rank,
         request: Request,
         context: &mut Context,
     ) -> Outcome<CallProgress> {
@@ -49,8 +46,8 @@ impl World {
             slot.recalled = true;
             return Ok(self.recall(rank, request, sent, context));
         }
-        let target = Target::Request(request.0);
-        let process = &mut self.processes[rank as usize];
+        let target = Target::Request(request);
+        let process = &mut self.processes[rank];
         if process.posted.remove(|_, posting| posting.target == target).is_some() {
             let status = Status { cancelled: true, ..Status::EMPTY };
             process.requests[request.0 as usize].complete(now, status);
@@ -59,90 +56,74 @@ impl World {
     }
 
     /// Asks the receiver of a message for it.
-    fn recall(&mut self, rank: u32, request: Request, sent: Sent, context: &mut Context) -> CallProgress {
+    fn recall(&mut self, rank: Rank, request: Request, sent: Sent, context: &mut Context) -> CallProgress {
         let now = context.now;
         let cost = self.overheads(rank, sent.dest, Bytes(0)).0;
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let at = process.engage(now, cost);
-        let channel = process.channels.entry(sent.dest);
-        let number = channel.sent;
-        channel.sent = number.wrapping_add(1);
-        let parcel = Parcel {
-            kind: Kind::Recall,
-            ready: false,
-            copied: false,
-            source: rank,
-            dest: sent.dest,
-            context: 0,
-            tag: request.0,
-            high: number,
-            low: sent.number,
-            word: 0,
-            sent: now,
-            extra: 0,
-        };
-        let message = self.message(&parcel, Bytes(0), false);
+        let number = process.channels.entry(sent.dest.0).next_to_send();
+        let recall = ProtocolMessage::Recall(Recall { request, number, recalled: sent.number });
+        let message = self.message(Ends { source: rank, dest: sent.dest }, &recall, Bytes(0), false);
         self.transmit(message, at, false, context);
         if sent.dest == rank {
-            self.processes[rank as usize].call.outstanding = 1;
+            self.processes[rank].call.outstanding = 1;
             return CallProgress::Block;
         }
         CallProgress::Return(at)
     }
 
     /// The question has come: takes the message out, if it has not matched.
-    pub(super) fn recall_arrives(&mut self, parcel: &Parcel, context: &mut Context) {
-        let process = &mut self.processes[parcel.dest as usize];
+    pub(super) fn recall_arrives(&mut self, ends: Ends, recall: &Recall, context: &mut Context) {
+        let process = &mut self.processes[ends.dest];
         let found = process.unexpected.remove(|pattern, envelope| {
-            envelope.number == parcel.low && pattern.key().source == parcel.source
+            envelope.number == recall.recalled && pattern.key().source == ends.source
         });
-        let answer = Parcel {
-            kind: Kind::Recalled,
-            ready: found.is_some(),
-            source: parcel.dest,
-            dest: parcel.source,
-            high: parcel.low,
-            low: found.and_then(|envelope| envelope.handle).unwrap_or(NO_HANDLE),
-            word: found.map_or(0, |envelope| envelope.data),
-            sent: context.now,
-            ..*parcel
-        };
-        if process.has_seen(context.now) || parcel.source == parcel.dest {
-            self.answer_recall(&answer, context);
+        let taken_back = found.map(|envelope| TakenBack { send: envelope.handle, data: envelope.data });
+        let answer = RecallAnswer { request: recall.request, recalled: recall.recalled, taken_back };
+        let back = ends.reversed();
+        if process.has_seen(context.now) || ends.source == ends.dest {
+            self.answer_recall(back, answer, context);
         } else {
-            process.answer_later(Unanswered::Recall { answer });
+            process.answer_later(Unanswered::Recall { ends: back, answer });
         }
     }
 
     /// Tells the sender.
-    pub(super) fn answer_recall(&mut self, answer: &Parcel, context: &mut Context) {
-        let (send, receive) = self.overheads(answer.source, answer.dest, Bytes(0));
-        let at = self.processes[answer.source as usize].engage(context.now, send + receive);
-        let message = self.message(answer, Bytes(0), false);
+    pub(super) fn answer_recall(&mut self, ends: Ends, answer: RecallAnswer, context: &mut Context) {
+        let (send, receive) = self.overheads(ends.source, ends.dest, Bytes(0));
+        let at = self.processes[ends.source].engage(context.now, send + receive);
+        let message = self.message(ends, &ProtocolMessage::RecallAnswer(answer), Bytes(0), false);
         self.transmit(message, at, false, context);
     }
 
     /// The sender hears whether its message has been taken back.
-    pub(super) fn recall_answered(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
-        let rank = parcel.dest;
-        let cost = self.overheads(rank, parcel.source, Bytes(0)).1;
-        let process = &mut self.processes[rank as usize];
+    pub(super) fn recall_answered(
+        &mut self,
+        ends: Ends,
+        answer: &RecallAnswer,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let rank = ends.dest;
+        let RecallAnswer { request, recalled, taken_back } = *answer;
+        let cost = self.overheads(rank, ends.source, Bytes(0)).1;
+        let process = &mut self.processes[rank];
         let at = process.engage(context.now, cost);
-        let mut status = Status { cancelled: parcel.ready, data: parcel.word, ..Status::EMPTY };
+        let data = taken_back.map_or(0, |message| message.data);
+        let mut status = Status { cancelled: taken_back.is_some(), data, ..Status::EMPTY };
         let mut drained = false;
-        if parcel.ready && parcel.low != NO_HANDLE {
-            let outgoing = process.outgoing.remove(parcel.low as usize);
+        if let Some(TakenBack { send: Some(send), .. }) = taken_back {
+            let outgoing = process.outgoing.remove(send);
             status.data = outgoing.data;
             self.unsent -= 1;
             drained = outgoing.buffered;
         }
-        let target = Target::Request(parcel.tag);
+        let target = Target::Request(request);
         let goes_on = process.outgoing.iter().any(|(_, outgoing)| outgoing.target == target);
         // The request may have been freed, and be another one's, since.
-        let slot = process.requests.get_mut(parcel.tag as usize);
-        let sent = Some(Sent { dest: parcel.source, number: parcel.high });
+        let slot = process.requests.get_mut(request.0 as usize);
+        let sent = Some(Sent { dest: ends.source, number: recalled });
         let slot = slot.filter(|slot| slot.recalled && slot.sent == sent);
-        let is_over = slot.is_some() && (parcel.ready || !goes_on);
+        let is_over = slot.is_some() && (taken_back.is_some() || !goes_on);
         if let Some(slot) = slot {
             slot.recalled = false;
             slot.sent = None;
@@ -153,7 +134,7 @@ impl World {
         if is_over {
             self.complete(rank, target, at, Some(status), context)?;
         }
-        if parcel.source == rank {
+        if ends.source == rank {
             return self.complete(rank, Target::Call, at, None, context);
         }
         Ok(())

@@ -22,14 +22,16 @@
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
 use engine::{Bytes, Duration, Key, Time};
-use network::{Arrival, CARGO_WORDS, Delays, Happening, Message};
+use network::{Arrival, CARGO_WORDS, Delays, Message};
 
 use crate::cause::{Cause, Path};
-use crate::operation::{Op, Rank};
+use crate::operation::{Op, Rank, Request};
 use crate::record::Record;
-use crate::world::cargo::{Kind, Parcel};
 use crate::world::flight::{Flight, Span};
 use crate::world::process::{Call, Incoming, Outgoing, Pending, Process, Standing, Target};
+use crate::world::protocol_message::{
+    AccessAnswer, ClearToSend, ProtocolMessage, RendezvousData, Waited, path_of,
+};
 use crate::world::send::Cleared;
 use crate::world::{Context, World};
 
@@ -118,62 +120,38 @@ impl Process {
     pub fn awaits(&self, target: Target) -> bool {
         match target {
             Target::Call => true,
-            Target::Request(number) => self.waits_for(number),
-            Target::Round(instance) => match self.instances[instance as usize].target {
+            Target::Request(request) => self.waits_for(request),
+            Target::Round(instance) => match self.instances[instance].target {
                 Target::Call => true,
-                Target::Request(number) => self.waits_for(number),
+                Target::Request(request) => self.waits_for(request),
                 Target::Round(_) | Target::Nobody => false,
             },
             Target::Nobody => false,
         }
     }
 
-    fn waits_for(&self, request: u32) -> bool {
-        self.requests[request as usize].waited
+    fn waits_for(&self, request: Request) -> bool {
+        self.requests[request.0 as usize].waited
             && matches!(self.standing, Standing::Blocked | Standing::Issuing)
     }
 }
 
 impl World {
     /// A message has come: the present event depends on it.
-    pub(super) fn follow(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) {
+    pub(super) fn follow(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
         let message = &arrival.message;
         self.way = Flight::new(context.now.since(arrival.injected), arrival.idle);
         self.shared = message.shared_by_hosts();
         let contention = self.way.contention;
         let is_delayed = contention > Duration::ZERO;
         self.delays = is_delayed.then(|| context.network.delays(message, contention));
-        self.trigger = Parcel::path_of(&arrival.message.cargo);
-        let stood = self.stood(parcel, arrival.happening);
-        self.way.extend(&mut self.trigger, stood);
-    }
-
-    /// For how long the handshake has stood whose next message this is.
-    fn stood(&self, parcel: &Parcel, happening: Happening) -> Duration {
-        let target = match (parcel.kind, happening) {
-            (Kind::Clear, _) => {
-                let outgoing = &self.processes[parcel.dest as usize].outgoing;
-                outgoing.get(parcel.low as usize).map(|outgoing| outgoing.target)
-            }
-            (Kind::Data, Happening::Sent) => {
-                let outgoing = &self.processes[parcel.source as usize].outgoing;
-                outgoing.get(parcel.low as usize).map(|outgoing| outgoing.target)
-            }
-            (Kind::Data, Happening::Delivered) => {
-                let incoming = &self.processes[parcel.dest as usize].incoming;
-                incoming.get(parcel.high as usize).map(|incoming| incoming.target)
-            }
-            _ => None,
-        };
-        match target {
-            None | Some(Target::Round(_)) => Duration::ZERO,
-            Some(_) => Duration(parcel.extra),
-        }
+        self.trigger = path_of(&arrival.message.cargo);
+        self.way.extend(&mut self.trigger, what.stalled());
     }
 
     /// Own work of the rank for `target` is over at `end`.
-    pub(super) fn charge_work(&mut self, rank: u32, target: Target, end: Time) {
-        let process = &mut self.processes[rank as usize];
+    pub(super) fn charge_work(&mut self, rank: Rank, target: Target, end: Time) {
+        let process = &mut self.processes[rank];
         if end > process.call.counted && process.awaits(target) {
             process.work_until(end);
         }
@@ -181,8 +159,15 @@ impl World {
 
     /// Charges the awaited operation, complete at `end`, after `spans`. If the rank waited when the present event came, the
     /// path of that is the rank's.
-    fn charge_history(&mut self, rank: u32, end: Time, before: Cause, spans: &[Span], context: &mut Context) {
-        let process = &mut self.processes[rank as usize];
+    fn charge_history(
+        &mut self,
+        rank: Rank,
+        end: Time,
+        before: Cause,
+        spans: &[Span],
+        context: &mut Context,
+    ) {
+        let process = &mut self.processes[rank];
         if end <= process.call.counted {
             return;
         }
@@ -203,10 +188,10 @@ impl World {
     /// Tells where the rank's call has lost `time` by contention: where the message that has come was delayed, in
     /// proportion.
     #[cold]
-    pub(super) fn tell_contention(&self, rank: u32, time: Duration, context: &mut Context) {
+    pub(super) fn tell_contention(&self, rank: Rank, time: Duration, context: &mut Context) {
         let delays = self.delays.unwrap_or(Delays::at(self.shared, Duration::ZERO));
         for (at, time) in delays.shares_of(time) {
-            let record = Record::Contention { rank: Rank(rank), at, time };
+            let record = Record::Contention { rank: rank, at, time };
             context.observer.record(context.now, &record);
         }
     }
@@ -215,7 +200,7 @@ impl World {
     /// has it at `end`.
     pub(super) fn charge_arrival(
         &mut self,
-        rank: u32,
+        rank: Rank,
         sent: Time,
         injected: Time,
         end: Time,
@@ -235,30 +220,30 @@ impl World {
     /// The data of a rendezvous has come, and the rank has it at `end`, after `work` of its own.
     pub(super) fn charge_data(
         &mut self,
-        rank: u32,
+        rank: Rank,
         incoming: &Incoming,
-        parcel: &Parcel,
+        data: &RendezvousData,
         arrival: &Arrival,
         end: Time,
         context: &mut Context,
     ) {
-        if let Target::Round(instance) = incoming.target {
-            self.depend_on(rank, instance, Time(parcel.extra));
+        if let (Target::Round(instance), Waited::Entry(latest)) = (incoming.target, data.waited) {
+            self.depend_on(rank, instance, latest);
             return self.charge_round(rank, instance, end, context);
         }
-        if !self.processes[rank as usize].awaits(incoming.target) {
+        if !self.processes[rank].awaits(incoming.target) {
             return;
         }
         let request = Message { size: Bytes(0), ..arrival.message };
         let request = Message { regime: self.regime_of(&request), ..request };
         let idle = context.network.idle_parts(&request);
         let asked = Flight::new(incoming.arrived.since(incoming.requested), idle);
-        let stalled = Duration(parcel.extra);
+        let stalled = data.waited.stalled();
         // The answer has gone the other way; what the sender has done with it is its work.
         let back = Message { from: request.to, to: request.from, ..request };
         let theirs = arrival.injected.since(incoming.answered);
         let theirs = theirs.saturating_sub(stalled.saturating_sub(incoming.stalled));
-        let answer = parcel.sent.since(incoming.answered).min(theirs);
+        let answer = data.cleared.since(incoming.answered).min(theirs);
         let answered = Flight::new(answer, context.network.idle_parts(&back));
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
@@ -283,11 +268,12 @@ impl World {
         (if together { host.memory.regime_of(message.size) } else { host.regime_of(message.size) }) as u8
     }
 
-    /// Course of the handshake of `outgoing` whose answer is `parcel`, if its data is handed over at `at`.
+    /// Course of the handshake of `outgoing` of `rank` whose answer is `clear`, if its data is handed over at `at`.
     pub(super) fn handshake(
         &self,
+        rank: Rank,
         outgoing: &Outgoing,
-        parcel: &Parcel,
+        clear: &ClearToSend,
         cleared: &Cleared,
         at: Time,
         context: &mut Context,
@@ -295,17 +281,17 @@ impl World {
         if matches!(outgoing.target, Target::Round(_)) {
             return Handshake::default();
         }
-        let stalled = Duration(parcel.extra) + cleared.stalled;
-        let (arrived, matched) = (Time(parcel.word), parcel.sent);
+        let stalled = clear.waited.stalled() + cleared.stalled;
+        let ClearToSend { arrived, matched, .. } = *clear;
         let placement = &self.setup.placement;
         let request = Message {
-            from: placement[parcel.dest as usize],
-            to: placement[parcel.source as usize],
+            from: placement[rank.0 as usize],
+            to: placement[outgoing.dest.0 as usize],
             nics: None,
             regime: 0,
             notify_sent: false,
             size: Bytes(0),
-            key: Key::of_message(0, parcel.dest),
+            key: Key::of_message(0, rank.0),
             cargo: [0; CARGO_WORDS],
         };
         let request = Message { regime: self.regime_of(&request), ..request };
@@ -324,7 +310,7 @@ impl World {
     /// The sender's data has left its memory, or has been copied, at `end`, after `left` on the network.
     pub(super) fn charge_sent(
         &mut self,
-        rank: u32,
+        rank: Rank,
         outgoing: &Outgoing,
         end: Time,
         left: Flight,
@@ -334,7 +320,7 @@ impl World {
             return self.charge_round(rank, instance, end, context);
         }
         let Some(shake) = outgoing.handshake else { return };
-        if !self.processes[rank as usize].awaits(outgoing.target) {
+        if !self.processes[rank].awaits(outgoing.target) {
             return;
         }
         let spans = [
@@ -354,24 +340,21 @@ impl World {
     /// The answer to a one-sided operation has come: to the target, what it did there, and back.
     pub(super) fn charge_access(
         &mut self,
-        rank: u32,
+        rank: Rank,
         pending: &Pending,
-        parcel: &Parcel,
+        answer: &AccessAnswer,
         arrival: &Arrival,
         context: &mut Context,
     ) {
-        if !self.processes[rank as usize].awaits(pending.target) {
+        if !self.processes[rank].awaits(pending.target) {
             return;
         }
         let Message { from, to, .. } = arrival.message;
         let there = Message { from: to, to: from, size: pending.bytes, ..arrival.message };
         let there = Message { regime: self.regime_of(&there), ..there };
         let idle = context.network.idle_parts(&there);
-        let there = Flight::new(parcel.sent.since(pending.handed), idle);
-        let held = arrival.injected.since(parcel.sent);
-        let applied =
-            if parcel.ready { self.setup.reduce_rate.transfer(pending.bytes) } else { Duration::ZERO };
-        let applied = applied.min(held);
+        let there = Flight::new(answer.arrived.since(pending.handed), idle);
+        let held = arrival.injected.since(answer.arrived);
         let [latency, bandwidth, contention] = there.spans();
         let [latency_back, bandwidth_back, contention_back] = self.way.spans();
         let spans = [
@@ -379,8 +362,7 @@ impl World {
             latency,
             bandwidth,
             contention,
-            (Cause::LateReceiver, held.saturating_sub(applied)),
-            (Cause::Software, applied),
+            (Cause::LateReceiver, held),
             latency_back,
             bandwidth_back,
             contention_back,
@@ -389,9 +371,9 @@ impl World {
     }
 
     /// An access to a file that the call awaits is done.
-    pub(super) fn charge_file(&mut self, rank: u32, since: Time, context: &Context) {
+    pub(super) fn charge_file(&mut self, rank: Rank, since: Time, context: &Context) {
         let spans = [(Cause::Storage, context.now.since(since))];
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         process.call.charge_spans(context.now, Cause::Software, &spans, Some(&mut process.path));
     }
 }

@@ -19,12 +19,13 @@ use crate::cartesian::NOBODY;
 use crate::cause::Path;
 use crate::collective::{Algorithm, Collective, Effect, Round, Shape, Sizes, Step, inter, step};
 use crate::communicator::Communicator;
-use crate::operation::{CommId, Neighbours, Via};
+use crate::operation::{Neighbours, Rank, Via};
 use crate::record::Record;
-use crate::world::cargo::{Kind, Parcel};
+use crate::world::index::{CollectiveHandle, SendHandle};
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::{Copies, Incoming, Outgoing, Target};
 use crate::world::progress::Unanswered;
+use crate::world::protocol_message::{CollectiveRequestToSend, Ends, ProtocolMessage, RoundHeader};
 use crate::world::receive::Received;
 use crate::world::{Context, Outcome, World, text};
 
@@ -59,7 +60,7 @@ pub(crate) struct Instance {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Awaited {
     pub bytes: u64,
-    pub instance: u32,
+    pub instance: CollectiveHandle,
     pub signature: u32,
     combine: bool,
 }
@@ -70,7 +71,7 @@ pub(crate) struct Early {
     pub bytes: u64,
     pub signature: u32,
     /// For a rendezvous, the sender's handle.
-    handle: Option<u32>,
+    handle: Option<SendHandle>,
     injected: Time,
     arrived: Time,
     sent: Time,
@@ -100,7 +101,7 @@ impl World {
     /// Begins a collective for `target`.
     pub(super) fn start_collective(
         &mut self,
-        rank: u32,
+        rank: Rank,
         call: &Arc<Collective>,
         target: Target,
         context: &mut Context,
@@ -112,14 +113,14 @@ impl World {
     /// also agree in `agreement` (24 bits).
     pub(super) fn begin_collective(
         &mut self,
-        rank: u32,
+        rank: Rank,
         call: &Arc<Collective>,
         target: Target,
         (number, agreement): (Option<u32>, u32),
         context: &mut Context,
     ) -> Outcome<()> {
         let communicator = self.membership(rank, call.comm)?.clone();
-        let me = communicator.place_of(rank, rank).expect("a member has a rank");
+        let me = communicator.place_of(rank.0, rank.0).expect("a member has a rank");
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
         let size = communicator.everybody();
         let prepared = self.prepare(rank, call, (size, communicator.halves()), neighbours.as_deref())?;
@@ -134,7 +135,7 @@ impl World {
             let record = Record::Collective { kind, algorithm, members: size, bytes };
             context.observer.record(context.now, &record);
         }
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let at = if reading > Duration::ZERO { process.engage(context.now, reading) } else { context.now };
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
         let (segment, halves) = (prepared.segment, communicator.halves());
@@ -144,7 +145,7 @@ impl World {
             (None, Some(sends)) => sends,
             (None, None) => self.sends.note(me, step::sent(prepared.algorithm, &shape, me, &mut self.steps)),
         };
-        let instance = process.begin_instance(Instance {
+        let instance = process.instances.insert_alone(Instance {
             call: call.clone(),
             sequence,
             communicator,
@@ -164,11 +165,16 @@ impl World {
     }
 
     /// Begins rounds until one has to wait, or the collective is done.
-    pub(super) fn advance(&mut self, rank: u32, instance: u32, context: &mut Context) -> Outcome<()> {
+    pub(super) fn advance(
+        &mut self,
+        rank: Rank,
+        instance: CollectiveHandle,
+        context: &mut Context,
+    ) -> Outcome<()> {
         let mut steps = std::mem::take(&mut self.steps);
         let outcome = loop {
             steps.clear();
-            let state = &mut self.processes[rank as usize].instances[instance as usize];
+            let state = &mut self.processes[rank].instances[instance];
             let shape = Shape {
                 size: state.communicator.everybody(),
                 call: &state.call,
@@ -177,7 +183,7 @@ impl World {
                 halves: state.communicator.halves(),
             };
             if !(state.algorithm)(&shape, state.me, state.round, &mut steps) {
-                let done = self.processes[rank as usize].instances.remove(instance as usize);
+                let done = self.processes[rank].instances.remove(instance);
                 break self.complete(rank, done.target, done.at, None, context);
             }
             state.round += 1;
@@ -186,7 +192,7 @@ impl World {
             if let Err(failure) = self.begin_round(rank, instance, &steps, context) {
                 break Err(failure);
             }
-            let state = &mut self.processes[rank as usize].instances[instance as usize];
+            let state = &mut self.processes[rank].instances[instance];
             state.outstanding -= 1;
             if state.outstanding > 0 {
                 break Ok(());
@@ -198,8 +204,8 @@ impl World {
 
     fn begin_round(
         &mut self,
-        rank: u32,
-        instance: u32,
+        rank: Rank,
+        instance: CollectiveHandle,
         steps: &[Step],
         context: &mut Context,
     ) -> Outcome<()> {
@@ -220,29 +226,35 @@ impl World {
         Ok(())
     }
 
-    fn send_part(&mut self, rank: u32, instance: u32, to: u32, bytes: Bytes, context: &mut Context) {
-        let state = &self.processes[rank as usize].instances[instance as usize];
-        let dest = state.communicator.at_place(rank, to).expect("algorithms send to members");
-        let (comm, sequence, signature) = (state.call.comm.0, state.sequence, state.signature);
-        let latest = state.latest.0;
+    fn send_part(
+        &mut self,
+        rank: Rank,
+        instance: CollectiveHandle,
+        to: u32,
+        bytes: Bytes,
+        context: &mut Context,
+    ) {
+        let state = &self.processes[rank].instances[instance];
+        let dest = Rank(state.communicator.at_place(rank.0, to).expect("algorithms send to members"));
+        let (context_id, sequence, signature) = (state.call.comm, state.sequence, state.signature);
+        let latest = state.latest;
         let begin = state.at.max(context.now);
         let eager = self.is_eager(rank, dest, bytes);
         let payload = if eager { bytes } else { Bytes(0) };
         let copied = self.is_two_copy(rank, dest, bytes, Via::PLATFORM);
         let cost = self.overheads(rank, dest, payload).0 + self.copy_of(bytes, eager && copied);
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let at = process.engage(begin, cost);
-        let handle = if eager {
-            let state = &mut process.instances[instance as usize];
+        let round = RoundHeader { context: context_id, sequence, signature, sent: begin, latest };
+        let message = if eager {
+            let state = &mut process.instances[instance];
             state.at = state.at.max(at);
             self.count_issued(bytes);
-            0
+            ProtocolMessage::CollectiveEager(round)
         } else {
-            process.instances[instance as usize].outstanding += 1;
-            process.outgoing.insert(Outgoing {
+            process.instances[instance].outstanding += 1;
+            let send = process.outgoing.insert(Outgoing {
                 dest,
-                context: comm,
-                tag: sequence,
                 bytes: bytes.0,
                 data: 0,
                 sent: begin,
@@ -252,43 +264,30 @@ impl World {
                 buffered: false,
                 copies: Copies::of(copied, false),
                 nics: None,
-            }) as u32
+            });
+            ProtocolMessage::CollectiveRequestToSend(CollectiveRequestToSend { round, bytes, send })
         };
-        let parcel = Parcel {
-            kind: if eager { Kind::CollectiveEager } else { Kind::CollectiveRequest },
-            ready: false,
-            copied: eager && copied,
-            source: rank,
-            dest,
-            context: comm,
-            tag: sequence,
-            high: signature,
-            low: handle,
-            word: if eager { 0 } else { bytes.0 },
-            sent: begin,
-            extra: latest,
-        };
-        let message = self.message(&parcel, payload, false);
+        let message = self.message(Ends { source: rank, dest }, &message, payload, false);
         self.charge_work(rank, Target::Round(instance), at);
         self.transmit(message, at, false, context);
     }
 
     fn receive_part(
         &mut self,
-        rank: u32,
-        instance: u32,
+        rank: Rank,
+        instance: CollectiveHandle,
         from: u32,
         bytes: Bytes,
         combine: bool,
         context: &mut Context,
     ) -> Outcome<()> {
-        let process = &mut self.processes[rank as usize];
-        let state = &mut process.instances[instance as usize];
+        let process = &mut self.processes[rank];
+        let state = &mut process.instances[instance];
         state.outstanding += 1;
-        let source = state.communicator.at_place(rank, from).expect("algorithms receive from members");
+        let source = state.communicator.at_place(rank.0, from).expect("algorithms receive from members");
         let signature = state.signature;
         let awaited = Awaited { bytes: bytes.0, instance, signature, combine };
-        let key = Key { context: state.call.comm.0, source, tag: state.sequence };
+        let key = Key { context: state.call.comm, source: Rank(source), tag: state.sequence };
         let pattern = Pattern::exact(key);
         let fits = |early: &Early| early.bytes == bytes.0 || early.signature != signature;
         let early = if process.early.is_empty() { None } else { process.early.take_message(pattern, fits) };
@@ -307,33 +306,34 @@ impl World {
     /// A message of a collective has come: to the round that waits for it, or too early.
     pub(super) fn collective_arrives(
         &mut self,
-        parcel: &Parcel,
+        ends: Ends,
+        round: &RoundHeader,
+        request: Option<&CollectiveRequestToSend>,
         arrival: &Arrival,
         context: &mut Context,
     ) -> Outcome<()> {
-        let rank = parcel.dest;
-        let eager = parcel.kind == Kind::CollectiveEager;
+        let rank = ends.dest;
         let early = Early {
-            bytes: if eager { arrival.message.size.0 } else { parcel.word },
-            signature: parcel.high,
-            handle: (!eager).then_some(parcel.low),
+            bytes: request.map_or(arrival.message.size, |request| request.bytes).0,
+            signature: round.signature,
+            handle: request.map(|request| request.send),
             injected: arrival.injected,
             arrived: context.now,
-            sent: parcel.sent,
-            latest: Time(parcel.extra),
+            sent: round.sent,
+            latest: round.latest,
             asked: arrival.message.key.number(),
         };
-        let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };
-        let process = &mut self.processes[rank as usize];
+        let key = Key { context: round.context, source: ends.source, tag: round.sequence };
+        let process = &mut self.processes[rank];
         let fits = |awaited: &Awaited| awaited.bytes == early.bytes && awaited.signature == early.signature;
         if let Some(awaited) = process.awaited.take_receive(key, fits) {
             return self.meet_part(rank, key, &early, awaited, context);
         }
-        let same = |one: &Instance| one.call.comm.0 == key.context && one.sequence == key.tag;
+        let same = |one: &Instance| one.call.comm == key.context && one.sequence == key.tag;
         let differs = match process.instances.iter().find(|(_, instance)| same(instance)) {
             Some((_, instance)) => instance.signature != early.signature,
             // Whoever has returned from that collective has had all of its messages.
-            None => key.tag < process.peek_collective(CommId(key.context)),
+            None => key.tag < process.peek_collective(key.context),
         };
         if differs {
             return Err(self.mismatch(rank, key, early.signature));
@@ -345,7 +345,7 @@ impl World {
     /// A message and the round that receives it have met.
     fn meet_part(
         &mut self,
-        rank: u32,
+        rank: Rank,
         key: Key,
         early: &Early,
         awaited: Awaited,
@@ -381,7 +381,7 @@ impl World {
             let copied = self.is_two_copy(key.source, rank, size, Via::PLATFORM);
             cost += self.copy_of(size, copied);
         }
-        let at = self.processes[rank as usize].engage(context.now, cost);
+        let at = self.processes[rank].engage(context.now, cost);
         let message = Received { key, bytes: early.bytes, data: 0, sent: early.sent, at };
         if early.arrived == context.now {
             self.charge_round(rank, awaited.instance, at, context);
@@ -392,13 +392,13 @@ impl World {
     /// One message of the round of `instance` is done.
     pub(super) fn round_part_done(
         &mut self,
-        rank: u32,
-        instance: u32,
+        rank: Rank,
+        instance: CollectiveHandle,
         at: Time,
         context: &mut Context,
     ) -> Outcome<()> {
-        let process = &mut self.processes[rank as usize];
-        let state = &mut process.instances[instance as usize];
+        let process = &mut self.processes[rank];
+        let state = &mut process.instances[instance];
         state.at = state.at.max(at);
         state.outstanding -= 1;
         if state.outstanding > 0 {
@@ -414,7 +414,7 @@ impl World {
     /// The algorithm, its segment and the signature of a call.
     fn prepare(
         &mut self,
-        rank: u32,
+        rank: Rank,
         call: &Arc<Collective>,
         (size, halves): (u32, Option<u32>),
         neighbours: Option<&Neighbours>,
@@ -455,7 +455,7 @@ impl World {
     /// The neighbours that a neighbourhood collective talks to; `None` for the others.
     fn neighbours(
         &mut self,
-        rank: u32,
+        rank: Rank,
         me: u32,
         call: &Collective,
         communicator: &Communicator,
@@ -463,7 +463,7 @@ impl World {
         if !call.kind.among_neighbours() {
             return Ok(None);
         }
-        let membership = self.processes[rank as usize].memberships.entry(call.comm.0);
+        let membership = self.processes[rank].memberships.entry(call.comm.0);
         if membership.neighbours.is_none() {
             membership.neighbours = communicator.neighbours(me);
         }

@@ -14,7 +14,7 @@ use slab::Slab;
 
 use crate::communicator::{Communicator, LATER, Topology};
 use crate::group::Group;
-use crate::operation::{CommId, Neighbours, NewComm};
+use crate::operation::{CommId, Neighbours, NewComm, Rank};
 use crate::world::create::drawn;
 use crate::world::{DomainMessage, World};
 
@@ -85,10 +85,10 @@ impl Creations {
     }
 
     /// Gives a member its parent, its new communicator, and the least number of its next one.
-    pub fn take(&mut self, number: usize, rank: u32) -> (CommId, Option<Arc<Communicator>>, u32) {
+    pub fn take(&mut self, number: usize, rank: Rank) -> (CommId, Option<Arc<Communicator>>, u32) {
         let creation = &mut self.pending[number];
         let parent = creation.asked.as_ref().expect("a member has asked").parent.clone();
-        let me = parent.place_of(rank, rank).expect("a member has a place");
+        let me = parent.place_of(rank.0, rank.0).expect("a member has a place");
         assert!(!creation.made.is_empty(), "a member returned before all had called");
         let made = creation.made[me as usize].take();
         let next = creation.next;
@@ -119,20 +119,20 @@ impl World {
     /// Puts down what `rank` wants; the last one makes the communicators. Gives the creation's number.
     pub(super) fn deposit(
         &mut self,
-        rank: u32,
+        rank: Rank,
         parent: &Arc<Communicator>,
         new: &NewComm,
         later: bool,
         agreement: u32,
     ) -> usize {
-        let me = parent.rank_of(rank, rank).expect("a member has a rank");
-        let place = parent.place_of(rank, rank).expect("a member has a place");
-        let process = &self.processes[rank as usize];
-        let first = parent.at_place(rank, 0).expect("a parent has a member");
+        let me = parent.rank_of(rank.0, rank.0).expect("a member has a rank");
+        let place = parent.place_of(rank.0, rank.0).expect("a member has a place");
+        let process = &self.processes[rank];
+        let first = parent.at_place(rank.0, 0).expect("a parent has a member");
         let key = (parent.id.0, first, process.peek_collective(parent.id));
         let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
         let (wish, next) = (self.wish(rank, me, parent, new), process.next_comm());
-        let deposit = Deposit { world: rank, rank: place, wish, agreement, next, neighbours };
+        let deposit = Deposit { world: rank.0, rank: place, wish, agreement, next, neighbours };
         let number = self.creations.entry(key);
         let creation = &mut self.creations.pending[number];
         if creation.asked.is_none() {
@@ -190,7 +190,7 @@ impl World {
                 creation.next += 1;
                 CommId(creation.next - 1)
             };
-            if !part.iter().any(|deposit| self.setup.owns(deposit.world)) {
+            if !part.iter().any(|deposit| self.setup.owns(Rank(deposit.world))) {
                 continue;
             }
             let mut give = |part: &[Deposit], made: Communicator| {

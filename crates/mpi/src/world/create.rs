@@ -15,7 +15,7 @@ use engine::hash::Digest;
 use crate::collective::{Collective, Kind, Sizes};
 use crate::communicator::{Communicator, NASCENT, Topology, name};
 use crate::group::Group;
-use crate::operation::{CommId, NewComm, Op, Request, Start, Tag, TwoGroups};
+use crate::operation::{CommId, NewComm, Op, Rank, Request, Start, Tag, TwoGroups};
 use crate::world::calls::CallProgress;
 use crate::world::comm_creation::Wish;
 use crate::world::{Context, Outcome, World, text};
@@ -27,14 +27,14 @@ const MASK_BYTES: Bytes = Bytes(256);
 
 impl World {
     /// The communicator `comm`, of which `rank` must be a member.
-    pub(super) fn membership(&self, rank: u32, comm: CommId) -> Outcome<&Arc<Communicator>> {
+    pub(super) fn membership(&self, rank: Rank, comm: CommId) -> Outcome<&Arc<Communicator>> {
         let comm = comm.communicator();
         match comm {
             CommId::WORLD => return Ok(self.world_of(rank)),
             CommId::SELF => return Ok(&self.oneself),
             _ => {}
         }
-        let membership = self.processes[rank as usize].memberships.get(comm.0);
+        let membership = self.processes[rank].memberships.get(comm.0);
         if let Some(membership) = membership.filter(|membership| !membership.freed)
             && let Some(communicator) = &membership.communicator
         {
@@ -45,19 +45,19 @@ impl World {
     }
 
     /// The communicator `comm` of `rank`, also while what is under way on it outlives it.
-    pub(super) fn communicator(&self, rank: u32, comm: CommId) -> Option<&Arc<Communicator>> {
+    pub(super) fn communicator(&self, rank: Rank, comm: CommId) -> Option<&Arc<Communicator>> {
         let comm = comm.communicator();
         match comm {
             CommId::WORLD => Some(self.world_of(rank)),
             CommId::SELF => Some(&self.oneself),
-            _ => self.processes[rank as usize].memberships.get(comm.0)?.communicator.as_ref(),
+            _ => self.processes[rank].memberships.get(comm.0)?.communicator.as_ref(),
         }
     }
 
     /// Makes a communicator.
     pub(super) fn new_communicator(
         &mut self,
-        rank: u32,
+        rank: Rank,
         asked: CommId,
         new: &NewComm,
         request: Option<Request>,
@@ -75,7 +75,7 @@ impl World {
         let target = target.expect("only persistent operations have no target");
         let agreement = agreement(new) ^ u32::from(request.is_some());
         let number = self.deposit(rank, &parent, new, request.is_some(), agreement);
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         process.call.number = number as u32;
         process.call.matched = number as u64;
         // Already now, for the words of a mismatch.
@@ -97,7 +97,7 @@ impl World {
         Ok(self.progress_of(rank, target, context.now))
     }
 
-    fn check_new(&self, rank: u32, parent: &Communicator, new: &NewComm) -> Outcome<()> {
+    fn check_new(&self, rank: Rank, parent: &Communicator, new: &NewComm) -> Outcome<()> {
         let size = parent.size();
         let wrong = match new {
             NewComm::Dup | NewComm::Split { .. } | NewComm::SplitHost { .. } | NewComm::OutsideGraph => None,
@@ -149,10 +149,12 @@ impl World {
     }
 
     /// Colour and key of `rank` for `new`, a member of `parent` with rank `me` in it.
-    pub(super) fn wish(&self, rank: u32, me: u32, parent: &Communicator, new: &NewComm) -> Wish {
+    pub(super) fn wish(&self, rank: Rank, me: u32, parent: &Communicator, new: &NewComm) -> Wish {
         let (colour, key) = match new {
             NewComm::Split { colour, key } => (*colour, *key),
-            NewComm::SplitHost { key } => (Some(i64::from(self.setup.placement[rank as usize].host.0)), *key),
+            NewComm::SplitHost { key } => {
+                (Some(i64::from(self.setup.placement[rank.0 as usize].host.0)), *key)
+            }
             NewComm::Dup | NewComm::Graph(_) | NewComm::CreateGroup(..) | NewComm::Inter(..) => (Some(0), 0),
             NewComm::Merge { high } => (Some(0), i64::from(*high)),
             NewComm::OutsideGraph => (None, 0),
@@ -178,14 +180,14 @@ impl World {
     /// talk: its number is drawn from the call, so that they agree on it without a word.
     fn nascent(
         &mut self,
-        rank: u32,
+        rank: Rank,
         parent: &Communicator,
         members: &[u32],
         tag: Tag,
     ) -> Outcome<Arc<Communicator>> {
-        let world: Option<Vec<u32>> = members.iter().map(|member| parent.member(rank, *member)).collect();
+        let world: Option<Vec<u32>> = members.iter().map(|member| parent.member(rank.0, *member)).collect();
         let world = world.expect("members have been checked");
-        if !world.contains(&rank) {
+        if !world.contains(&rank.0) {
             return Err(self.misuse(rank, "MPI_Comm_create_group: only members of the group call it".into()));
         }
         // Zeros leave an empty digest as it is: what comes first is none.
@@ -194,19 +196,19 @@ impl World {
         name.fold(u64::from(parent.id.0) << 32 | u64::from(tag));
         world.iter().for_each(|member| name.fold(u64::from(*member)));
         let id = CommId(NASCENT | drawn(&name, NASCENT));
-        let sequence = self.processes[rank as usize].peek_collective(id);
+        let sequence = self.processes[rank].peek_collective(id);
         let group = Group::new(world).expect("members have been checked");
         let known = self.creations.parent(id, group.member(0).expect("it has a member"), sequence);
         let nascent = known.unwrap_or_else(|| Arc::new(Communicator::new(id, group, Topology::Plain)));
-        let membership = self.processes[rank as usize].memberships.entry(id.0);
+        let membership = self.processes[rank].memberships.entry(id.0);
         membership.communicator = Some(nascent.clone());
         Ok(nascent)
     }
 
     /// The groups of a new inter-communicator as one in which their members can agree, likewise.
-    fn nascent_inter(&mut self, rank: u32, groups: &TwoGroups, tag: Tag) -> Outcome<Arc<Communicator>> {
+    fn nascent_inter(&mut self, rank: Rank, groups: &TwoGroups, tag: Tag) -> Outcome<Arc<Communicator>> {
         let TwoGroups { local, remote } = groups;
-        if local.rank_of(rank).is_none() {
+        if local.rank_of(rank.0).is_none() {
             return Err(self.misuse(rank, "MPI_Intercomm_create: only members of a group call it".into()));
         }
         let (one, other) = if local.member(0) < remote.member(0) { (local, remote) } else { (remote, local) };
@@ -217,13 +219,13 @@ impl World {
         other.fold(&mut name);
         let id = CommId(NASCENT | drawn(&name, NASCENT));
         let nascent = Arc::new(Communicator::inter(id, local.clone(), remote.clone()));
-        self.processes[rank as usize].memberships.entry(id.0).communicator = Some(nascent.clone());
+        self.processes[rank].memberships.entry(id.0).communicator = Some(nascent.clone());
         Ok(nascent)
     }
 
     /// The call returns: tells the source which communicator is the rank's.
-    pub(super) fn collect_communicator(&mut self, rank: u32) {
-        let process = &mut self.processes[rank as usize];
+    pub(super) fn collect_communicator(&mut self, rank: Rank) {
+        let process = &mut self.processes[rank];
         let (parent, made, next) = self.creations.take(process.call.number as usize, rank);
         process.made_comms_below(next);
         if parent.0 >= NASCENT {
@@ -239,7 +241,7 @@ impl World {
     /// Frees a communicator; local, though the standard calls it collective.
     pub(super) fn free_communicator(
         &mut self,
-        rank: u32,
+        rank: Rank,
         comm: CommId,
         context: &mut Context,
     ) -> Outcome<CallProgress> {
@@ -247,10 +249,10 @@ impl World {
         if comm == CommId::WORLD || comm == CommId::SELF {
             return Err(self.misuse(rank, format!("{} cannot be freed", name(comm))));
         }
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         // While something is under way on it, it must stay known.
         let matched = process.rare.iter().flat_map(|rare| rare.matched.iter());
-        let of_it = |context: u32| CommId(context).communicator() == comm;
+        let of_it = |context: CommId| context.communicator() == comm;
         let busy = process.posted.iter().any(|(pattern, _)| of_it(pattern.key().context))
             || process.incoming.iter().any(|(_, incoming)| of_it(incoming.context))
             || matched.into_iter().any(|(_, (key, _))| of_it(key.context));

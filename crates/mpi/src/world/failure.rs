@@ -14,21 +14,21 @@ impl World {
         stuck.map(|(rank, process)| self.blocked_rank(rank, process, source)).collect()
     }
 
-    pub(super) fn misuse(&self, rank: u32, reason: String) -> Box<Failure> {
-        Box::new(Failure::Misuse { rank: Rank(rank), reason })
+    pub(super) fn misuse(&self, rank: Rank, reason: String) -> Box<Failure> {
+        Box::new(Failure::Misuse { rank: rank, reason })
     }
 
     /// The call that `target` belongs to, in words.
-    pub(super) fn call_text(&self, rank: u32, target: Target) -> String {
-        let op = self.processes[rank as usize].op.as_ref();
+    pub(super) fn call_text(&self, rank: Rank, target: Target) -> String {
+        let op = self.processes[rank].op.as_ref();
         match (target, op) {
             (Target::Call, Some(op)) => text::describe(op),
-            (Target::Request(number), _) => format!("MPI_Irecv (request {number})"),
+            (Target::Request(request), _) => format!("MPI_Irecv (request {})", request.0),
             _ => "MPI_Recv".into(),
         }
     }
 
-    pub(super) fn blocked_rank(&self, rank: u32, process: &Process, source: &dyn Source) -> Blocked {
+    pub(super) fn blocked_rank(&self, rank: Rank, process: &Process, source: &dyn Source) -> Blocked {
         let op = process.op.as_ref();
         let call = op.map_or("no call".into(), text::describe);
         let mut waits = Waits::default();
@@ -51,19 +51,19 @@ impl World {
         waits.ranks.sort_unstable();
         waits.ranks.dedup();
         Blocked {
-            rank: Rank(rank),
+            rank: rank,
             since: process.call.begin,
             call,
             waits_for: waits.text(),
             ranks: waits.ranks,
-            place: source.place(Rank(rank)),
+            place: source.place(rank),
         }
     }
 
     fn waits_for_request(&self, process: &Process, request: Request, waits: &mut Waits) {
         let slot = process.requests.get(request.0 as usize);
         if slot.is_some_and(|slot| slot.state == State::Active) {
-            self.waits_for(process, Target::Request(request.0), waits);
+            self.waits_for(process, Target::Request(request), waits);
         }
     }
 
@@ -85,7 +85,6 @@ impl World {
             waits.add("a lock, or the answer of the memory of", Some(access.to));
         }
         for (number, instance) in process.instances.iter().filter(|(_, part)| part.target == target) {
-            let number = number as u32;
             let awaited = process.awaited.iter().filter(|(_, awaited)| awaited.instance == number);
             awaited.for_each(|(pattern, _)| waits.add(instance.call.kind.function(), pattern.source()));
             self.waits_for(process, Target::Round(number), waits);
@@ -100,19 +99,19 @@ impl World {
                 let (number, instance) = process
                     .instances
                     .iter()
-                    .find(|(_, part)| part.call.comm.0 == key.context && part.sequence == key.tag)?;
+                    .find(|(_, part)| part.call.comm == key.context && part.sequence == key.tag)?;
                 if instance.signature != early.signature {
-                    return Some((Rank(rank), *self.mismatch(rank, key, early.signature)));
+                    return Some((rank, *self.mismatch(rank, key, early.signature)));
                 }
                 let (_, awaited) = process.awaited.iter().find(|(waiting, awaited)| {
-                    awaited.instance == number as u32 && waiting.source() == Some(key.source)
+                    awaited.instance == number && waiting.source() == Some(key.source)
                 })?;
                 let call = text::collective(&instance.call);
                 let calls = vec![
-                    (Rank(rank), format!("{call} receives {} bytes", awaited.bytes)),
-                    (Rank(key.source), format!("{call} sends {} bytes", early.bytes)),
+                    (rank, format!("{call} receives {} bytes", awaited.bytes)),
+                    (key.source, format!("{call} sends {} bytes", early.bytes)),
                 ];
-                Some((Rank(rank), Failure::Mismatch { calls, elsewhere: None }))
+                Some((rank, Failure::Mismatch { calls, elsewhere: None }))
             })
         })
     }
@@ -121,7 +120,7 @@ impl World {
 /// Events that a rank waits for, by kind and partner.
 #[derive(Default)]
 struct Waits {
-    parts: Vec<(&'static str, Option<u32>)>,
+    parts: Vec<(&'static str, Option<Rank>)>,
     ranks: Vec<Rank>,
 }
 
@@ -129,13 +128,13 @@ struct Waits {
 const NAMED: usize = 8;
 
 impl Waits {
-    fn message(&mut self, from: Option<u32>) {
+    fn message(&mut self, from: Option<Rank>) {
         self.add("a message from", from);
     }
 
-    fn add(&mut self, what: &'static str, from: Option<u32>) {
+    fn add(&mut self, what: &'static str, from: Option<Rank>) {
         self.parts.push((what, from));
-        self.ranks.extend(from.map(Rank));
+        self.ranks.extend(from);
     }
 
     fn text(&self) -> String {
@@ -144,8 +143,8 @@ impl Waits {
             .iter()
             .take(NAMED)
             .map(|(what, from)| match from {
-                Some(rank) if what.starts_with("MPI_") => format!("rank {rank} in {what}"),
-                Some(rank) => format!("{what} rank {rank}"),
+                Some(rank) if what.starts_with("MPI_") => format!("rank {} in {what}", rank.0),
+                Some(rank) => format!("{what} rank {}", rank.0),
                 None => format!("{what} any rank"),
             })
             .collect();

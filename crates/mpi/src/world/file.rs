@@ -3,15 +3,16 @@
 use engine::{Lane, Owner, Time};
 
 use crate::file_system::Access;
-use crate::operation::Start;
+use crate::operation::{Rank, Start};
 use crate::world::calls::CallProgress;
+use crate::world::index::FileAccessIndex;
 use crate::world::process::Target;
 use crate::world::{Context, Outcome, Wake, World};
 
 /// An access under way, which a request stands for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending {
-    pub rank: u32,
+    pub rank: Rank,
     pub target: Target,
     pub since: Time,
 }
@@ -20,7 +21,7 @@ impl World {
     /// Begins an access. It takes a rank that waits for it, and otherwise nothing of it.
     pub(super) fn issue_file(
         &mut self,
-        rank: u32,
+        rank: Rank,
         access: &Access,
         start: Start,
         context: &mut Context,
@@ -34,21 +35,21 @@ impl World {
         }
         let target = self.target(rank, start, || unreachable!("it is not persistent"))?;
         let target = target.expect("only persistent operations have no target");
-        let since = self.processes[rank as usize].free.max(context.now);
-        let host = self.setup.placement[rank as usize].host.0;
+        let since = self.processes[rank].free.max(context.now);
+        let host = self.setup.placement[rank.0 as usize].host.0;
         let done = self.storage.done(since, host, &access.work);
         if target == Target::Call {
             return Ok(CallProgress::Return(done));
         }
-        let index = self.file_accesses.insert(Pending { rank, target, since }) as u32;
-        context.queue.push(done, Owner::new(Lane::Rank, rank), Wake::FileDone(index).encode());
+        let index = self.file_accesses.insert(Pending { rank, target, since });
+        context.queue.push(done, Owner::new(Lane::Rank, rank.0), Wake::FileDone(index).encode());
         Ok(CallProgress::Return(since))
     }
 
     /// An access that a request stands for is done.
-    pub(super) fn file_done(&mut self, index: u32, context: &mut Context) -> Outcome<()> {
-        let Pending { rank, target, since } = self.file_accesses.remove(index as usize);
-        if self.processes[rank as usize].awaits(target) {
+    pub(super) fn file_done(&mut self, index: FileAccessIndex, context: &mut Context) -> Outcome<()> {
+        let Pending { rank, target, since } = self.file_accesses.remove(index);
+        if self.processes[rank].awaits(target) {
             self.charge_file(rank, since, context);
         }
         let outcome = self.complete(rank, target, context.now, None, context);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::communicator::name as comm_name;
-use crate::operation::{CommId, Rank};
+use crate::operation::Rank;
 use crate::record::Failure;
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::Process;
@@ -16,7 +16,7 @@ impl World {
         self.processes.iter().find_map(|(rank, process)| {
             let first = process.early.iter().map(|(pattern, early)| (pattern.key(), early));
             let (key, early) = first.min_by_key(|(key, _)| (key.tag, key.context, key.source))?;
-            Some((Rank(rank), *self.mismatch(rank, key, early.signature)))
+            Some((rank, *self.mismatch(rank, key, early.signature)))
         })
     }
 
@@ -26,12 +26,12 @@ impl World {
     }
 
     /// Number of them on all ranks, and the first in words with its rank.
-    fn all(&self, find: fn(u32, &Process) -> (usize, Option<String>)) -> Found {
+    fn all(&self, find: fn(Rank, &Process) -> (usize, Option<String>)) -> Found {
         let mut all = Found::default();
         for (rank, process) in self.processes.iter() {
             let (count, example) = find(rank, process);
             all.count += count as u64;
-            all.example = all.example.or(example.map(|example| (rank, example)));
+            all.example = all.example.or(example.map(|example| (rank.0, example)));
         }
         all
     }
@@ -82,7 +82,7 @@ impl Leftovers {
     }
 }
 
-fn unreceived(rank: u32, process: &Process) -> (usize, Option<String>) {
+fn unreceived(rank: Rank, process: &Process) -> (usize, Option<String>) {
     let waiting = process.unexpected.iter().map(|(pattern, envelope)| (pattern.key(), envelope));
     let matched = process.rare.iter().flat_map(|rare| rare.matched.iter().map(|(_, (key, one))| (*key, one)));
     let all: Vec<_> = waiting.chain(matched).collect();
@@ -90,26 +90,28 @@ fn unreceived(rank: u32, process: &Process) -> (usize, Option<String>) {
     let example = first.map(|(key, envelope)| {
         let Key { context, source, tag } = *key;
         format!(
-            "{} bytes from rank {source} to rank {rank} with tag {tag} in {}",
+            "{} bytes from rank {} to rank {} with tag {tag} in {}",
             envelope.bytes,
-            comm_name(CommId(context))
+            source.0,
+            rank.0,
+            comm_name(context)
         )
     });
     (all.len(), example)
 }
 
-fn unanswered(rank: u32, process: &Process) -> (usize, Option<String>) {
+fn unanswered(rank: Rank, process: &Process) -> (usize, Option<String>) {
     let order = |pattern: &Pattern| (pattern.key().context, pattern.source(), pattern.key().tag);
     let first = process.posted.iter().map(|(pattern, _)| pattern).min_by_key(order);
     let example = first.map(|pattern| {
-        let from = pattern.source().map_or("any rank".into(), |source| format!("rank {source}"));
-        format!("that of rank {rank} from {from} in {}", comm_name(CommId(pattern.key().context)))
+        let from = pattern.source().map_or("any rank".into(), |source| format!("rank {}", source.0));
+        format!("that of rank {} from {from} in {}", rank.0, comm_name(pattern.key().context))
     });
     (process.posted.iter().count(), example)
 }
 
-fn unfinished(rank: u32, process: &Process) -> (usize, Option<String>) {
+fn unfinished(rank: Rank, process: &Process) -> (usize, Option<String>) {
     let first = process.instances.iter().map(|(_, instance)| instance).min_by_key(|one| one.sequence);
-    let example = first.map(|one| format!("{} of rank {rank}", text::collective(&one.call)));
+    let example = first.map(|one| format!("{} of rank {}", text::collective(&one.call), rank.0));
     (process.instances.len(), example)
 }

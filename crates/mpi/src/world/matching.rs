@@ -9,13 +9,15 @@
 use engine::hash::Map;
 use slab::Slab;
 
+use crate::operation::{CommId, Rank, Tag};
+
 /// Matching key of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    pub context: u32,
-    /// World rank.
-    pub source: u32,
-    pub tag: u32,
+    pub context: CommId,
+    pub source: Rank,
+    /// The tag, or the number of a collective on its communicator.
+    pub tag: Tag,
 }
 
 /// Matching key of a receive: a message's key with wildcards.
@@ -31,9 +33,9 @@ const CLASSES: usize = 4;
 
 impl Pattern {
     /// `None` is a wildcard.
-    pub fn new(context: u32, source: Option<u32>, tag: Option<u32>) -> Pattern {
+    pub fn new(context: CommId, source: Option<Rank>, tag: Option<Tag>) -> Pattern {
         let class = u8::from(source.is_none()) | u8::from(tag.is_none()) << 1;
-        Pattern { key: Key { context, source: source.unwrap_or(0), tag: tag.unwrap_or(0) }, class }
+        Pattern { key: Key { context, source: source.unwrap_or_default(), tag: tag.unwrap_or(0) }, class }
     }
     /// Only this key.
     pub fn exact(key: Key) -> Pattern {
@@ -44,7 +46,7 @@ impl Pattern {
         self.key
     }
     /// The source that it names, if it names one.
-    pub fn source(&self) -> Option<u32> {
+    pub fn source(&self) -> Option<Rank> {
         (self.class & 1 == 0).then_some(self.key.source)
     }
     fn accepts(&self, key: Key) -> bool {
@@ -57,7 +59,7 @@ impl Key {
     fn masked(self, class: u8) -> Key {
         Key {
             context: self.context,
-            source: if class & 1 == 0 { self.source } else { 0 },
+            source: if class & 1 == 0 { self.source } else { Rank(0) },
             tag: if class & 2 == 0 { self.tag } else { 0 },
         }
     }
@@ -369,7 +371,7 @@ mod tests {
 
     impl Engine {
         fn arrive(&mut self, source: u32, tag: u32, number: u32) -> Option<u32> {
-            let key = Key { context: 3, source, tag };
+            let key = Key { context: CommId(3), source: Rank(source), tag };
             let found = self.receives.take_receive(key, |_| true);
             if found.is_none() {
                 self.messages.push(Pattern::exact(key), number);
@@ -377,7 +379,7 @@ mod tests {
             found
         }
         fn post(&mut self, source: Option<u32>, tag: Option<u32>, number: u32) -> Option<u32> {
-            let pattern = Pattern::new(3, source, tag);
+            let pattern = Pattern::new(CommId(3), source.map(Rank), tag);
             let peeked = self.messages.peek_message(pattern).map(|(_, value)| *value);
             let found = self.messages.take_message(pattern, |_| true).map(|(_, value)| value);
             assert_eq!(peeked, found);

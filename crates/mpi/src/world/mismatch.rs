@@ -10,30 +10,30 @@ use crate::world::{World, text};
 impl World {
     /// A message of `key.source` met a call of `rank` with another signature, under the same number on the
     /// same communicator. Calls that have returned are known by kind at most.
-    pub(super) fn mismatch(&self, rank: u32, key: Key, signature: u32) -> Box<Failure> {
-        let process = &self.processes[rank as usize];
-        let comes_to_it = key.tag >= process.peek_collective(CommId(key.context));
+    pub(super) fn mismatch(&self, rank: Rank, key: Key, signature: u32) -> Box<Failure> {
+        let process = &self.processes[rank];
+        let comes_to_it = key.tag >= process.peek_collective(key.context);
         let mine = call_of(process, key.context, key.tag).unwrap_or_else(|| match comes_to_it {
             true => "no collective that takes part in it".into(),
             false => "another call, and it has returned".into(),
         });
         let name = Kind::all().nth((signature >> 24) as usize).map_or("a collective", Kind::function);
-        let other = PartCall { rank: Rank(key.source), comm: CommId(key.context), number: key.tag };
+        let other = PartCall { rank: key.source, comm: key.context, number: key.tag };
         let theirs = self.part_call(&other).unwrap_or_else(|| format!("{name}(…), and it has returned"));
         let elsewhere = self.processes.get(key.source).is_none().then_some(other);
-        Box::new(Failure::Mismatch { calls: vec![(Rank(rank), mine), (Rank(key.source), theirs)], elsewhere })
+        Box::new(Failure::Mismatch { calls: vec![(rank, mine), (key.source, theirs)], elsewhere })
     }
 
     /// The call in words, where its rank is in this world and stands in it.
     pub fn part_call(&self, part: &PartCall) -> Option<String> {
-        let process = self.processes.get(part.rank.0)?;
-        call_of(process, part.comm.0, part.number)
+        let process = self.processes.get(part.rank)?;
+        call_of(process, part.comm, part.number)
     }
 }
 
-fn call_of(process: &Process, context: u32, number: u32) -> Option<String> {
+fn call_of(process: &Process, comm: CommId, number: u32) -> Option<String> {
     let mut instances = process.instances.iter().map(|(_, instance)| instance);
-    let found = instances.find(|one| one.call.comm.0 == context && one.sequence == number)?;
+    let found = instances.find(|one| one.call.comm == comm && one.sequence == number)?;
     Some(match &process.op {
         // The collective by which a communicator is made is none of the program.
         Some(op @ Op::NewComm(..)) if found.target == Target::Call => text::describe(op),

@@ -12,7 +12,6 @@
 mod access;
 mod calls;
 mod cancel;
-mod cargo;
 mod causes;
 mod collective;
 mod comm_creation;
@@ -20,6 +19,7 @@ mod create;
 mod failure;
 mod file;
 mod flight;
+mod index;
 pub mod leftover;
 mod matching;
 mod memory;
@@ -29,6 +29,7 @@ mod prefetch;
 mod process;
 mod processes;
 mod progress;
+mod protocol_message;
 mod receive;
 mod request;
 mod round_causes;
@@ -45,7 +46,6 @@ use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use network::{Arrival, Delays, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
-use slab::Slab;
 
 use crate::cause::{Cause, Path};
 use crate::collective::{Selection, Step};
@@ -56,10 +56,11 @@ use crate::group::Group;
 use crate::operation::{CommId, Rank};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
-use cargo::{Kind, Parcel};
 use flight::Flight;
+use index::{FileAccessIndex, Numbered, OutboxIndex, SocketIndex};
 use memory::Memory;
 use processes::Processes;
+use protocol_message::{Ends, ProtocolMessage, set_path};
 
 /// Parameters of a world.
 pub struct Setup {
@@ -90,18 +91,18 @@ pub struct Setup {
 
 impl Setup {
     /// Is the rank in this world?
-    fn owns(&self, rank: u32) -> bool {
-        self.part.is_whole() || self.part.owns_host(self.placement[rank as usize].host)
+    fn owns(&self, rank: Rank) -> bool {
+        self.part.is_whole() || self.part.owns_host(self.placement[rank.0 as usize].host)
     }
 
     /// The other parts that have members of `communicator`, asked by `me`.
-    fn others_of(&self, me: u32, communicator: &Communicator) -> Vec<u32> {
+    fn others_of(&self, me: Rank, communicator: &Communicator) -> Vec<u32> {
         if self.part.is_whole() {
             return Vec::new();
         }
         let mut has_members = vec![false; self.part.cut.parts() as usize];
         for place in 0..communicator.everybody() {
-            let member = communicator.at_place(me, place).expect("the place is below the size");
+            let member = communicator.at_place(me.0, place).expect("the place is below the size");
             has_members[self.part.cut.of_host(self.placement[member as usize].host) as usize] = true;
         }
         has_members[self.part.me as usize] = false;
@@ -181,7 +182,7 @@ pub struct World {
     worlds: Vec<Arc<Communicator>>,
     oneself: Arc<Communicator>,
     /// Messages whose sender's overhead has not ended yet; events name them by index.
-    outbox: Slab<Message>,
+    outbox: Numbered<OutboxIndex, Message>,
     /// The messages of a collective's round, while it is begun.
     steps: Vec<Step>,
     /// Result for the source; one for all ranks, so that its memory is used again.
@@ -195,7 +196,7 @@ pub struct World {
     /// Its delays, if it was delayed.
     delays: Option<Delays>,
     /// A rank whose call has become complete while the present event was handled.
-    ready: Option<u32>,
+    ready: Option<Rank>,
     /// The collective that was prepared last: ranks often share a call.
     prepared: Option<collective::Prepared>,
     sends: sends::Sends,
@@ -203,7 +204,7 @@ pub struct World {
     memory: Memory,
     storage: Storage,
     /// Accesses to files that are under way for a request.
-    file_accesses: Slab<file::Pending>,
+    file_accesses: Numbered<FileAccessIndex, file::Pending>,
     domain_messages: Vec<DomainMessage>,
     failure: Option<Box<Failure>>,
     finished: u32,
@@ -236,7 +237,7 @@ impl World {
             processes: Processes::new(ranks as u32, seen, |rank| setup.owns(rank)),
             worlds,
             oneself: Arc::new(Communicator::oneself()),
-            outbox: Slab::new(),
+            outbox: Numbered::default(),
             steps: Vec::new(),
             completion: Completion::default(),
             trigger: Path::default(),
@@ -249,7 +250,7 @@ impl World {
             creations: comm_creation::Creations::default(),
             memory: Memory::default(),
             storage: Storage::new(setup.file_system),
-            file_accesses: Slab::new(),
+            file_accesses: Numbered::default(),
             domain_messages: Vec::new(),
             failure: None,
             finished: 0,
@@ -262,10 +263,10 @@ impl World {
     }
 
     /// The communicator that `rank` calls the world.
-    fn world_of(&self, rank: u32) -> &Arc<Communicator> {
+    fn world_of(&self, rank: Rank) -> &Arc<Communicator> {
         match &self.worlds[..] {
             [only] => only,
-            worlds => &worlds[self.setup.jobs.partition_point(|first| *first <= rank) - 1],
+            worlds => &worlds[self.setup.jobs.partition_point(|first| *first <= rank.0) - 1],
         }
     }
 
@@ -309,35 +310,57 @@ impl World {
         if self.failure.is_some() {
             return;
         }
-        let parcel = Parcel::unpack(&arrival.message.cargo);
-        self.follow(&parcel, arrival, context);
-        if let (
-            Happening::Delivered,
-            Kind::Eager | Kind::CollectiveEager | Kind::Data | Kind::Access | Kind::Answer,
-        ) = (arrival.happening, parcel.kind)
-        {
-            self.arrived += 1;
-        }
-        let outcome = match (arrival.happening, parcel.kind) {
-            (Happening::Sent, Kind::Data) => self.data_has_left(&parcel, context),
-            (Happening::Sent, _) => Ok(()),
-            (Happening::Delivered, Kind::Answer) => self.answer_arrives(&parcel, arrival, context),
-            (Happening::Delivered, Kind::Recalled) => self.recall_answered(&parcel, context),
-            (Happening::Delivered, Kind::Eager | Kind::Request | Kind::Access | Kind::Recall) => {
-                self.envelope_arrives(&parcel, arrival, context)
+        let ends = Ends::of(&arrival.message.cargo);
+        let what = ProtocolMessage::unpack(&arrival.message.cargo);
+        self.follow(&what, arrival, context);
+        let (rank, outcome) = match arrival.happening {
+            Happening::Sent => (ends.source, self.message_left(ends, &what, context)),
+            Happening::Delivered => {
+                self.arrived += u64::from(what.has_payload());
+                (ends.dest, self.message_arrives(ends, &what, arrival, context))
             }
-            (Happening::Delivered, Kind::CollectiveEager | Kind::CollectiveRequest) => {
-                self.collective_arrives(&parcel, arrival, context)
-            }
-            (Happening::Delivered, Kind::Clear) => self.clear_to_send(&parcel, context),
-            (Happening::Delivered, Kind::Data) => self.data_arrives(&parcel, arrival, context),
         };
         let outcome = outcome.and_then(|()| self.resume_ready(context));
-        self.wake_poller(
-            if arrival.happening == Happening::Sent { parcel.source } else { parcel.dest },
-            context,
-        );
+        self.wake_poller(rank, context);
         self.record_failure(outcome);
+    }
+
+    /// A message has left its sender.
+    fn message_left(&mut self, ends: Ends, what: &ProtocolMessage, context: &mut Context) -> Outcome<()> {
+        match what {
+            ProtocolMessage::Data(data) => self.data_has_left(ends.source, data, context),
+            _ => Ok(()),
+        }
+    }
+
+    /// A message has come to its receiver.
+    #[inline(always)]
+    fn message_arrives(
+        &mut self,
+        ends: Ends,
+        what: &ProtocolMessage,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        if let Some(number) = what.envelope_number() {
+            return self.envelope_arrives(ends, number, what, arrival, context);
+        }
+        match what {
+            ProtocolMessage::CollectiveEager(round) => {
+                self.collective_arrives(ends, round, None, arrival, context)
+            }
+            ProtocolMessage::CollectiveRequestToSend(request) => {
+                self.collective_arrives(ends, &request.round, Some(request), arrival, context)
+            }
+            ProtocolMessage::ClearToSend(clear) => self.clear_to_send(ends.dest, clear, context),
+            ProtocolMessage::Data(data) => self.data_arrives(ends.dest, data, arrival, context),
+            ProtocolMessage::AccessAnswer(answer) => self.answer_arrives(ends.dest, answer, arrival, context),
+            ProtocolMessage::RecallAnswer(answer) => self.recall_answered(ends, answer, context),
+            ProtocolMessage::Eager(_)
+            | ProtocolMessage::RequestToSend(_)
+            | ProtocolMessage::Access(_)
+            | ProtocolMessage::Recall(_) => unreachable!("envelopes have a number"),
+        }
     }
 
     /// Are all ranks of this world done?
@@ -357,7 +380,7 @@ impl World {
 
     /// The hash of what happened to each rank of this world, in the order of ranks.
     pub fn digests(&self) -> impl Iterator<Item = (Rank, u64)> {
-        self.processes.iter().map(|(rank, process)| (Rank(rank), process.digest.value()))
+        self.processes.iter().map(|(rank, process)| (rank, process.digest.value()))
     }
 
     /// Takes what this world has to tell others since the last call.
@@ -407,58 +430,58 @@ impl World {
     fn transmit(&mut self, mut message: Message, at: Time, ride: bool, context: &mut Context) -> bool {
         let mut path = self.trigger;
         path.add(Cause::Software, at.since(context.now));
-        Parcel::set_path(&mut message.cargo, &path);
+        set_path(&mut message.cargo, &path);
         if at == context.now {
             context.network.inject(at, &message, context.queue);
             return false;
         }
-        let rank = Parcel::source_of(&message.cargo);
-        let index = self.outbox.insert(message) as u32;
+        let rank = Ends::of(&message.cargo).source;
+        let index = self.outbox.insert(message);
         let wake = if ride { Wake::InjectAndReturn(index) } else { Wake::Inject(index) };
-        context.queue.push(at, Owner::new(Lane::Rank, rank), wake.encode());
+        context.queue.push(at, Owner::new(Lane::Rank, rank.0), wake.encode());
         true
     }
 
     /// Hands a message of the outbox to the network, where it lies; gives its sender.
-    fn inject(&mut self, index: u32, context: &mut Context) -> u32 {
-        let message = &self.outbox[index as usize];
-        let rank = Parcel::source_of(&message.cargo);
+    fn inject(&mut self, index: OutboxIndex, context: &mut Context) -> Rank {
+        let message = &self.outbox[index];
+        let rank = Ends::of(&message.cargo).source;
         context.network.inject(context.now, message, context.queue);
-        self.outbox.remove(index as usize);
+        self.outbox.remove(index);
         rank
     }
 
     /// Schedules the return of the call of `rank`.
-    fn return_at(&mut self, rank: u32, at: Time, context: &mut Context) {
-        context.queue.push(at, Owner::new(Lane::Rank, rank), Wake::Return(rank).encode());
+    fn return_at(&mut self, rank: Rank, at: Time, context: &mut Context) {
+        context.queue.push(at, Owner::new(Lane::Rank, rank.0), Wake::Return(rank).encode());
     }
 }
 
 /// Content of an event of this layer.
 enum Wake {
     /// The rank's call returns.
-    Return(u32),
+    Return(Rank),
     /// A message of the outbox is ready to go.
-    Inject(u32),
+    Inject(OutboxIndex),
     /// Both.
-    InjectAndReturn(u32),
+    InjectAndReturn(OutboxIndex),
     /// The rank has lingered for as long as it wanted, if it still does.
-    Lingered(u32),
+    Lingered(Rank),
     /// An access to a file is done, by its index.
-    FileDone(u32),
+    FileDone(FileAccessIndex),
     /// A stretch of computing on a socket, by its index, may have ended.
-    MemoryDone(u32),
+    MemoryDone(SocketIndex),
 }
 
 impl Wake {
     fn encode(self) -> Token {
         let (purpose, value) = match self {
-            Wake::Return(rank) => (0, rank),
-            Wake::Inject(index) => (1, index),
-            Wake::InjectAndReturn(index) => (2, index),
-            Wake::Lingered(rank) => (3, rank),
-            Wake::FileDone(index) => (4, index),
-            Wake::MemoryDone(socket) => (5, socket),
+            Wake::Return(rank) => (0, rank.0),
+            Wake::Inject(index) => (1, index.0),
+            Wake::InjectAndReturn(index) => (2, index.0),
+            Wake::Lingered(rank) => (3, rank.0),
+            Wake::FileDone(index) => (4, index.0),
+            Wake::MemoryDone(socket) => (5, socket.0),
         };
         Token::new(Lane::Rank, u64::from(value) << 3 | purpose)
     }
@@ -466,12 +489,12 @@ impl Wake {
     fn decode(token: Token) -> Wake {
         let value = (token.payload() >> 3) as u32;
         match token.payload() & 7 {
-            0 => Wake::Return(value),
-            1 => Wake::Inject(value),
-            2 => Wake::InjectAndReturn(value),
-            3 => Wake::Lingered(value),
-            4 => Wake::FileDone(value),
-            _ => Wake::MemoryDone(value),
+            0 => Wake::Return(Rank(value)),
+            1 => Wake::Inject(OutboxIndex(value)),
+            2 => Wake::InjectAndReturn(OutboxIndex(value)),
+            3 => Wake::Lingered(Rank(value)),
+            4 => Wake::FileDone(FileAccessIndex(value)),
+            _ => Wake::MemoryDone(SocketIndex(value)),
         }
     }
 }

@@ -9,19 +9,20 @@
 
 use engine::{Lane, Owner, Time};
 
+use crate::operation::Rank;
 use crate::world::process::Standing;
 use crate::world::{Context, Outcome, Wake, World};
 
 impl World {
     /// The rank lingers, until `deadline` at most.
-    pub(super) fn linger_until(&mut self, rank: u32, deadline: Time, context: &mut Context) {
-        self.processes[rank as usize].call.at = deadline;
-        context.queue.push(deadline, Owner::new(Lane::Rank, rank), Wake::Lingered(rank).encode());
+    pub(super) fn linger_until(&mut self, rank: Rank, deadline: Time, context: &mut Context) {
+        self.processes[rank].call.at = deadline;
+        context.queue.push(deadline, Owner::new(Lane::Rank, rank.0), Wake::Lingered(rank).encode());
     }
 
     /// The end of a lingering, or of an earlier one that a message had ended before.
-    pub(super) fn lingered(&mut self, rank: u32, context: &mut Context) -> Outcome<()> {
-        let process = &mut self.processes[rank as usize];
+    pub(super) fn lingered(&mut self, rank: Rank, context: &mut Context) -> Outcome<()> {
+        let process = &mut self.processes[rank];
         if process.standing != Standing::Lingering || process.call.at != context.now {
             return Ok(());
         }
@@ -31,15 +32,15 @@ impl World {
 
     /// Something has come to the rank: if it lingers, its next poll will see it.
     #[inline]
-    pub(super) fn wake_poller(&mut self, rank: u32, context: &mut Context) {
-        if self.processes[rank as usize].standing == Standing::Lingering {
+    pub(super) fn wake_poller(&mut self, rank: Rank, context: &mut Context) {
+        if self.processes[rank].standing == Standing::Lingering {
             self.stop_lingering(rank, context);
         }
     }
 
-    fn stop_lingering(&mut self, rank: u32, context: &mut Context) {
+    fn stop_lingering(&mut self, rank: Rank, context: &mut Context) {
         let poll = self.setup.protocol.poll;
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let begin = process.call.begin;
         let polls = (context.now - begin).0.div_ceil(poll.0);
         let at = (begin + poll * polls).min(process.call.at);

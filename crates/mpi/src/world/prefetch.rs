@@ -4,8 +4,10 @@
 use engine::{Token, prefetch_start};
 use network::Cargo;
 
-use crate::world::cargo::Parcel;
+use crate::operation::Rank;
+use crate::world::index::CollectiveHandle;
 use crate::world::process::Process;
+use crate::world::protocol_message::Ends;
 use crate::world::{Wake, World};
 
 /// Ranks above which their states leave little room in a core's own caches.
@@ -22,7 +24,7 @@ impl World {
         match Wake::decode(token) {
             Wake::Return(rank) => self.prefetch_process(rank),
             Wake::Inject(index) | Wake::InjectAndReturn(index) => {
-                if let Some(message) = self.outbox.get(index as usize) {
+                if let Some(message) = self.outbox.get(index) {
                     prefetch_start(message, size_of_val(message));
                 }
             }
@@ -32,19 +34,19 @@ impl World {
 
     /// Asks for the receiver of a message.
     pub fn prefetch_receiver(&self, cargo: &Cargo) {
-        self.prefetch_process(Parcel::dest_of(cargo));
+        self.prefetch_process(Ends::of(cargo).dest);
     }
 
     /// Asks for the collectives of the receiver of a message.
     pub fn prefetch_collectives(&self, cargo: &Cargo) {
-        let Some(process) = self.processes.get(Parcel::dest_of(cargo)) else { return };
+        let Some(process) = self.processes.get(Ends::of(cargo).dest) else { return };
         process.awaited.prefetch();
-        if let Some(instance) = process.instances.get(0) {
+        if let Some(instance) = process.instances.get(CollectiveHandle(0)) {
             prefetch_start(instance, size_of_val(instance));
         }
     }
 
-    fn prefetch_process(&self, rank: u32) {
+    fn prefetch_process(&self, rank: Rank) {
         if let Some(process) = self.processes.get(rank) {
             prefetch_start(process, Process::HOT);
         }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use engine::hash::{Digest, Map};
 use engine::{Bytes, Duration, Time};
 use network::{Arrival, NicPair};
-use slab::Slab;
 
 use crate::cause::{Causes, Path};
 use crate::communicator::Communicator;
-use crate::operation::{CommId, Data, Neighbours, Op};
+use crate::operation::{CommId, Data, Neighbours, Op, Rank, Request, Tag};
 use crate::source::Status;
-use crate::world::cargo::Parcel;
 use crate::world::causes::Handshake;
 use crate::world::collective::{Awaited, Early, Instance};
+use crate::world::index::{AccessHandle, CollectiveHandle, Numbered, ReceiveHandle, SendHandle};
 use crate::world::matching::{Key, Lists};
 use crate::world::progress::Unanswered;
+use crate::world::protocol_message::{Ends, EnvelopeNumber, ProtocolMessage};
 use crate::world::request::Slot;
 
 /// One rank. What each message of a collective needs comes first, so that few cache lines hold it.
@@ -36,7 +36,7 @@ pub(crate) struct Process {
     /// The critical path up to now; in a call, up to the time `counted`.
     pub path: Path,
     /// Collectives under way.
-    pub instances: Slab<Instance>,
+    pub instances: Numbered<CollectiveHandle, Instance>,
     /// Receives of collectives that wait for their message.
     pub awaited: Lists<Awaited>,
     /// Messages of collectives that came before their receives.
@@ -54,9 +54,9 @@ pub(crate) struct Process {
     pub unexpected: Lists<Envelope>,
     pub channels: Small<Channel>,
     /// Rendezvous sends whose data has not left, by the sender's handle.
-    pub outgoing: Slab<Outgoing>,
+    pub outgoing: Numbered<SendHandle, Outgoing>,
     /// Rendezvous receives whose data has not come, by the receiver's handle.
-    pub incoming: Slab<Incoming>,
+    pub incoming: Numbered<ReceiveHandle, Incoming>,
     pub memberships: Small<Membership>,
     pub rare: Option<Box<Rare>>,
 }
@@ -65,13 +65,13 @@ pub(crate) struct Process {
 #[derive(Debug, Default)]
 pub(crate) struct Rare {
     /// Envelopes that overtook others of the same sender, by sender and number.
-    pub held: BTreeMap<(u32, u32), (Parcel, Arrival)>,
+    pub held: BTreeMap<(Rank, EnvelopeNumber), (ProtocolMessage, Arrival)>,
     /// Messages that a matched probe took, by number.
-    pub matched: Slab<(Key, Envelope)>,
+    pub matched: slab::Slab<(Key, Envelope)>,
     /// One-sided operations whose answer has not come, by number.
-    pub accesses: Slab<Pending>,
+    pub accesses: Numbered<AccessHandle, Pending>,
     /// At the target: operations that are to be answered later, by content.
-    pub unanswered_accesses: BTreeMap<Data, Parcel>,
+    pub unanswered_accesses: BTreeMap<Data, UnansweredAccess>,
     /// Messages that it answers when it makes progress, in order of arrival.
     pub unanswered: Vec<Unanswered>,
 }
@@ -88,14 +88,6 @@ impl Process {
 
     pub fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
-    }
-
-    /// Keeps a collective that begins. Most ranks are in one at a time: the first memory is for one, not for several.
-    pub fn begin_instance(&mut self, instance: Instance) -> u32 {
-        if self.instances.capacity() == 0 {
-            self.instances.reserve_exact(1);
-        }
-        self.instances.insert(instance) as u32
     }
 }
 
@@ -175,9 +167,9 @@ pub(crate) enum Target {
     /// The call in which the rank stands.
     Call,
     /// A request.
-    Request(u32),
+    Request(Request),
     /// The round of a collective.
-    Round(u32),
+    Round(CollectiveHandle),
     /// Nobody: a freed request, or a buffered send.
     Nobody,
 }
@@ -201,9 +193,9 @@ pub(crate) struct Envelope {
     /// Time of the send's call.
     pub sent: Time,
     /// For a rendezvous, the sender's handle.
-    pub handle: Option<u32>,
+    pub handle: Option<SendHandle>,
     /// Its number between the two ranks.
-    pub number: u32,
+    pub number: EnvelopeNumber,
     /// Its number among all messages of its sender.
     pub asked: u32,
 }
@@ -211,10 +203,7 @@ pub(crate) struct Envelope {
 /// A rendezvous send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing {
-    /// World rank.
-    pub dest: u32,
-    pub context: u32,
-    pub tag: u32,
+    pub dest: Rank,
     pub bytes: u64,
     pub data: Data,
     pub sent: Time,
@@ -257,8 +246,8 @@ impl Copies {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending {
     pub target: Target,
-    /// World rank of whose memory it is.
-    pub to: u32,
+    /// Rank of whose memory it is.
+    pub to: Rank,
     /// Time of the call.
     pub sent: Time,
     /// Time at which it was handed to the network.
@@ -267,13 +256,25 @@ pub(crate) struct Pending {
     pub bytes: Bytes,
 }
 
+/// A one-sided operation at its target, to be answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnansweredAccess {
+    /// The ends of the answer.
+    pub ends: Ends,
+    /// The origin's handle.
+    pub access: AccessHandle,
+    /// Length of the answer.
+    pub answer: Bytes,
+    /// Time at which the operation came.
+    pub arrived: Time,
+}
+
 /// A rendezvous receive that has matched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming {
-    /// World rank.
-    pub source: u32,
-    pub context: u32,
-    pub tag: u32,
+    pub source: Rank,
+    pub context: CommId,
+    pub tag: Tag,
     pub target: Target,
     /// Time of the send's call.
     pub sent: Time,
@@ -297,9 +298,19 @@ pub(crate) struct Incoming {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Channel {
     /// The next to send.
-    pub sent: u32,
+    pub sent: EnvelopeNumber,
     /// The next to take.
-    pub taken: u32,
+    pub taken: EnvelopeNumber,
+}
+
+impl Channel {
+    /// Number of the next envelope to send.
+    #[inline]
+    pub fn next_to_send(&mut self) -> EnvelopeNumber {
+        let number = self.sent;
+        self.sent = number.next();
+        number
+    }
 }
 
 /// State of a rank in a communicator other than the world.

@@ -38,10 +38,11 @@
 
 use engine::Time;
 
-use crate::operation::{Op, Work};
-use crate::world::cargo::Parcel;
+use crate::operation::{Op, Rank, Work};
 use crate::world::flight::Flight;
+use crate::world::index::{CollectiveHandle, ReceiveHandle, SendHandle};
 use crate::world::process::Process;
+use crate::world::protocol_message::{ClearToSend, Ends, RecallAnswer};
 use crate::world::send::Cleared;
 use crate::world::{Context, Outcome, World, text};
 
@@ -80,25 +81,19 @@ impl Progress {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Unanswered {
     /// A request to send that has met its receive.
-    Request {
-        /// The receiver's handle.
-        incoming: u32,
-        /// The sender's handle.
-        outgoing: u32,
-        arrived: Time,
-    },
+    Request { receive: ReceiveHandle, send: SendHandle, arrived: Time },
     /// A clearance.
     Clear {
-        parcel: Parcel,
+        clear: ClearToSend,
         /// Time at which it arrived.
         arrived: Time,
         /// Its flight to this rank.
         flight: Flight,
     },
     /// The answer to a recall of a message.
-    Recall { answer: Parcel },
+    Recall { ends: Ends, answer: RecallAnswer },
     /// A round of a collective that is done.
-    Round { instance: u32 },
+    Round { instance: CollectiveHandle },
 }
 
 impl Process {
@@ -116,12 +111,12 @@ impl Process {
 impl World {
     /// A call begins: answers what waits for a call that makes progress, if this is one. Gives the time
     /// at which that is done.
-    pub(super) fn progress(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<Time> {
+    pub(super) fn progress(&mut self, rank: Rank, op: &Op, context: &mut Context) -> Outcome<Time> {
         let now = context.now;
         if self.setup.protocol.progress == Progress::Asynchronous {
             return Ok(now);
         }
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         if !makes_progress(op) {
             // The call before may have made progress, up to now.
             process.seen = process.seen.min(now);
@@ -133,20 +128,20 @@ impl World {
         };
         for what in std::mem::take(&mut rare.unanswered) {
             match what {
-                Unanswered::Request { incoming, outgoing, arrived } => {
-                    let state = &mut self.processes[rank as usize].incoming[incoming as usize];
+                Unanswered::Request { receive, send, arrived } => {
+                    let state = &mut self.processes[rank].incoming[receive];
                     state.stalled = now.since(state.matched);
-                    self.send_clearance(rank, incoming, outgoing, arrived, context);
+                    self.send_clearance(rank, receive, send, arrived, context);
                 }
-                Unanswered::Clear { parcel, arrived, flight } => {
+                Unanswered::Clear { clear, arrived, flight } => {
                     let cleared = Cleared { flight, arrived, stalled: now.since(arrived) };
-                    self.send_data(&parcel, cleared, context)?;
+                    self.send_data(rank, &clear, cleared, context)?;
                 }
-                Unanswered::Recall { answer } => self.answer_recall(&answer, context),
+                Unanswered::Recall { ends, answer } => self.answer_recall(ends, answer, context),
                 Unanswered::Round { instance } => self.advance(rank, instance, context)?,
             }
         }
-        Ok(self.processes[rank as usize].free.max(now))
+        Ok(self.processes[rank].free.max(now))
     }
 }
 

@@ -7,14 +7,17 @@
 use engine::{Bytes, Duration, Time};
 use network::Arrival;
 
-use crate::operation::{CommId, Op, Peer, Rank, Receive, Start, Tag, TagMatch};
+use crate::operation::{Op, Peer, Rank, Receive, Start, Tag, TagMatch};
 use crate::record::{Failure, Record};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
-use crate::world::cargo::{Kind, Parcel, name_of};
+use crate::world::index::{ReceiveHandle, SendHandle};
 use crate::world::matching::{Key, Pattern};
 use crate::world::process::{Envelope, Incoming, Posting, Standing, Target};
 use crate::world::progress::Unanswered;
+use crate::world::protocol_message::{
+    ClearToSend, Eager, Ends, EnvelopeNumber, KnownReceive, ProtocolMessage, RendezvousData, RequestToSend,
+};
 use crate::world::{Context, Outcome, World};
 
 /// The number that a matched probe of nobody gives (MPI_MESSAGE_NO_PROC).
@@ -24,7 +27,7 @@ impl World {
     /// Receives for `target`.
     pub(super) fn receive(
         &mut self,
-        rank: u32,
+        rank: Rank,
         receive: &Receive,
         target: Target,
         context: &mut Context,
@@ -33,7 +36,7 @@ impl World {
             return self.complete(rank, target, context.now, Some(Status::EMPTY), context);
         };
         let posting = Posting { capacity: receive.capacity.0, target };
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         match process.unexpected.take_message(pattern, |_| true) {
             Some((key, envelope)) => {
                 let copy = self.setup.protocol.copy_rate.transfer(Bytes(envelope.bytes));
@@ -47,7 +50,7 @@ impl World {
     }
 
     /// Pattern of the messages that `receive` accepts; `None` if it is from MPI_PROC_NULL.
-    pub(super) fn pattern(&self, rank: u32, receive: &Receive) -> Outcome<Option<Pattern>> {
+    pub(super) fn pattern(&self, rank: Rank, receive: &Receive) -> Outcome<Option<Pattern>> {
         let tag = match receive.tag {
             TagMatch::Tag(tag) => Some(tag),
             TagMatch::Any => None,
@@ -63,10 +66,10 @@ impl World {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Pattern::new(receive.comm.0, source, tag)))
+        Ok(Some(Pattern::new(receive.comm, source, tag)))
     }
 
-    pub(super) fn check_tag(&self, rank: u32, tag: Tag) -> Outcome<()> {
+    pub(super) fn check_tag(&self, rank: Rank, tag: Tag) -> Outcome<()> {
         if tag <= i32::MAX as u32 {
             return Ok(());
         }
@@ -76,90 +79,109 @@ impl World {
     /// An envelope has come: takes it, or holds it back until those before it have come.
     pub(super) fn envelope_arrives(
         &mut self,
-        parcel: &Parcel,
+        ends: Ends,
+        number: EnvelopeNumber,
+        envelope: &ProtocolMessage,
         arrival: &Arrival,
         context: &mut Context,
     ) -> Outcome<()> {
-        let process = &mut self.processes[parcel.dest as usize];
-        let channel = process.channels.entry(parcel.source);
-        if parcel.high != channel.taken {
-            process.rare().held.insert((parcel.source, parcel.high), (*parcel, *arrival));
+        let process = &mut self.processes[ends.dest];
+        let channel = process.channels.entry(ends.source.0);
+        if number != channel.taken {
+            process.rare().held.insert((ends.source, number), (*envelope, *arrival));
             return Ok(());
         }
-        channel.taken = channel.taken.wrapping_add(1);
+        channel.taken = number.next();
         let mut next = channel.taken;
-        let mut outcome = self.take_envelope(parcel, arrival, context);
+        let mut outcome = self.take_envelope(ends, envelope, arrival, context);
         while outcome.is_ok() {
-            let process = &mut self.processes[parcel.dest as usize];
+            let process = &mut self.processes[ends.dest];
             let Some(rare) = process.rare.as_mut().filter(|rare| !rare.held.is_empty()) else { break };
-            let Some((held, arrival)) = rare.held.remove(&(parcel.source, next)) else { break };
-            next = next.wrapping_add(1);
-            process.channels.entry(parcel.source).taken = next;
+            let Some((held, arrival)) = rare.held.remove(&(ends.source, next)) else { break };
+            next = next.next();
+            process.channels.entry(ends.source.0).taken = next;
             self.follow(&held, &arrival, context);
-            outcome = self.take_envelope(&held, &arrival, context);
+            outcome = self.take_envelope(ends, &held, &arrival, context);
         }
         outcome
     }
 
     /// Matches an envelope with a posted receive, or keeps it.
-    fn take_envelope(&mut self, parcel: &Parcel, arrival: &Arrival, context: &mut Context) -> Outcome<()> {
-        match parcel.kind {
-            Kind::Access => {
-                self.access_arrives(parcel, arrival, context);
+    fn take_envelope(
+        &mut self,
+        ends: Ends,
+        envelope: &ProtocolMessage,
+        arrival: &Arrival,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let (header, bytes, data, handle, copied) = match envelope {
+            ProtocolMessage::Eager(Eager { envelope, copied, data }) => {
+                (envelope, arrival.message.size, *data, None, *copied)
+            }
+            ProtocolMessage::RequestToSend(RequestToSend { envelope, bytes, send }) => {
+                (envelope, *bytes, 0, Some(*send), false)
+            }
+            ProtocolMessage::Access(request) => {
+                self.access_arrives(ends, request, arrival, context);
                 return Ok(());
             }
-            Kind::Recall => {
-                self.recall_arrives(parcel, context);
+            ProtocolMessage::Recall(recall) => {
+                self.recall_arrives(ends, recall, context);
                 return Ok(());
             }
-            _ => {}
-        }
-        let rank = parcel.dest;
-        let eager = parcel.kind == Kind::Eager;
-        let key = Key { context: parcel.context, source: parcel.source, tag: parcel.tag };
+            other => panic!("a message that comes in no order: {other:?}"),
+        };
+        let (rank, key) = (ends.dest, Key { context: header.context, source: ends.source, tag: header.tag });
         let envelope = Envelope {
-            bytes: if eager { arrival.message.size.0 } else { parcel.word },
-            data: if eager { parcel.word } else { 0 },
+            bytes: bytes.0,
+            data,
             injected: arrival.injected,
             arrived: context.now,
-            sent: parcel.sent,
-            handle: (!eager).then_some(parcel.low),
-            number: parcel.high,
+            sent: header.sent,
+            handle,
+            number: header.number,
             asked: arrival.message.key.number(),
         };
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         if let Some(posting) = process.posted.take_receive(key, |_| true) {
-            let copy = self.copy_of(Bytes(envelope.bytes), parcel.copied);
+            let copy = self.copy_of(bytes, copied);
             return self.meet(rank, key, &envelope, posting, copy, context);
         }
-        if parcel.ready {
+        if header.ready {
             let reason = format!(
-                "MPI_Rsend to rank {rank} with tag {}: no matching receive was posted when it came",
-                parcel.tag
+                "MPI_Rsend to rank {} with tag {}: no matching receive was posted when it came",
+                rank.0, key.tag
             );
-            return Err(Box::new(Failure::Misuse { rank: Rank(parcel.source), reason }));
+            return Err(Box::new(Failure::Misuse { rank: key.source, reason }));
         }
         process.unexpected.push(Pattern::exact(key), envelope);
-        if process.standing == Standing::Blocked
-            && matches!(process.op, Some(Op::Probe(_) | Op::ProbeMatched(_, true)))
+        self.end_probe(rank, &envelope, context)
+    }
+
+    /// A message has come that no receive has matched: ends the probe in which the rank stands, if it asks for this one.
+    fn end_probe(&mut self, rank: Rank, envelope: &Envelope, context: &mut Context) -> Outcome<()> {
+        let process = &mut self.processes[rank];
+        if process.standing != Standing::Blocked
+            || !matches!(process.op, Some(Op::Probe(_) | Op::ProbeMatched(_, true)))
         {
-            let op = process.op.take().expect("just seen");
-            let found = self.look(rank, &op);
-            self.processes[rank as usize].op = Some(op);
-            if found? {
-                let status = self.processes[rank as usize].call.status;
-                self.charge_arrival(rank, parcel.sent, arrival.injected, context.now, context);
-                return self.complete(rank, Target::Call, context.now, Some(status), context);
-            }
+            return Ok(());
         }
-        Ok(())
+        let op = process.op.take().expect("just seen");
+        let found = self.look(rank, &op);
+        self.processes[rank].op = Some(op);
+        if !found? {
+            return Ok(());
+        }
+        let status = self.processes[rank].call.status;
+        self.charge_arrival(rank, envelope.sent, envelope.injected, context.now, context);
+        self.complete(rank, Target::Call, context.now, Some(status), context)
     }
 
     /// A message and its receive have met. `copy` is the time to move an eager message that had come
     /// before its receive, or that is two-copy.
     fn meet(
         &mut self,
-        rank: u32,
+        rank: Rank,
         key: Key,
         envelope: &Envelope,
         posting: Posting,
@@ -168,8 +190,8 @@ impl World {
     ) -> Outcome<()> {
         if envelope.bytes > posting.capacity {
             return Err(Box::new(Failure::Truncation {
-                rank: Rank(rank),
-                from: Rank(key.source),
+                rank: rank,
+                from: key.source,
                 bytes: Bytes(envelope.bytes),
                 capacity: Bytes(posting.capacity),
                 call: self.call_text(rank, posting.target),
@@ -177,10 +199,10 @@ impl World {
         }
         let Some(handle) = envelope.handle else {
             let cost = self.overheads(rank, key.source, Bytes(envelope.bytes)).1 + copy;
-            let at = self.processes[rank as usize].engage(context.now, cost);
+            let at = self.processes[rank].engage(context.now, cost);
             let data = envelope.data;
             let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
-            if envelope.arrived == context.now && self.processes[rank as usize].awaits(posting.target) {
+            if envelope.arrived == context.now && self.processes[rank].awaits(posting.target) {
                 self.charge_arrival(rank, envelope.sent, envelope.injected, at, context);
             }
             return self.received(rank, posting.target, &message, context);
@@ -207,90 +229,84 @@ impl World {
     /// rank makes progress.
     pub(super) fn clear(
         &mut self,
-        rank: u32,
+        rank: Rank,
         incoming: Incoming,
-        sender_handle: u32,
+        send: SendHandle,
         arrived: Time,
         context: &mut Context,
     ) {
-        let process = &mut self.processes[rank as usize];
-        let handle = process.incoming.insert(incoming) as u32;
+        let process = &mut self.processes[rank];
+        let handle = process.incoming.insert(incoming);
         if process.has_seen(arrived) {
-            self.send_clearance(rank, handle, sender_handle, arrived, context);
+            self.send_clearance(rank, handle, send, arrived, context);
         } else {
-            process.answer_later(Unanswered::Request { incoming: handle, outgoing: sender_handle, arrived });
+            process.answer_later(Unanswered::Request { receive: handle, send, arrived });
         }
     }
 
     /// Tells the sender of the rendezvous `handle` that its data may come.
     pub(super) fn send_clearance(
         &mut self,
-        rank: u32,
-        handle: u32,
-        sender_handle: u32,
+        rank: Rank,
+        handle: ReceiveHandle,
+        send: SendHandle,
         arrived: Time,
         context: &mut Context,
     ) {
-        let source = self.processes[rank as usize].incoming[handle as usize].source;
-        let (send, receive) = self.overheads(rank, source, Bytes(0));
-        let process = &mut self.processes[rank as usize];
-        let at = process.engage(context.now, send + receive);
-        process.incoming[handle as usize].answered = at;
-        let incoming = process.incoming[handle as usize];
-        let in_round = matches!(incoming.target, Target::Round(_));
-        let parcel = Parcel {
-            kind: Kind::Clear,
-            ready: false,
-            copied: false,
-            source: rank,
-            dest: incoming.source,
-            context: incoming.context,
-            tag: name_of(incoming.target),
-            high: handle,
-            low: sender_handle,
-            word: arrived.0,
-            sent: incoming.matched,
-            extra: if in_round { self.latest_of(rank, incoming.target) } else { incoming.stalled.0 },
-        };
-        let mut message = self.message(&parcel, Bytes(0), false);
-        message.key = engine::Key::of_answer(incoming.asked, rank);
+        let source = self.processes[rank].incoming[handle].source;
+        let (send_overhead, receive_overhead) = self.overheads(rank, source, Bytes(0));
+        let process = &mut self.processes[rank];
+        let at = process.engage(context.now, send_overhead + receive_overhead);
+        process.incoming[handle].answered = at;
+        let incoming = process.incoming[handle];
+        let clear = ProtocolMessage::ClearToSend(ClearToSend {
+            receive: KnownReceive::of(incoming.target),
+            receive_handle: handle,
+            send,
+            arrived,
+            matched: incoming.matched,
+            waited: self.waited(rank, incoming.target, incoming.stalled),
+        });
+        let mut message = self.message(Ends { source: rank, dest: source }, &clear, Bytes(0), false);
+        message.key = engine::Key::of_answer(incoming.asked, rank.0);
         self.transmit(message, at, false, context);
     }
 
     /// The data of a rendezvous has come.
     pub(super) fn data_arrives(
         &mut self,
-        parcel: &Parcel,
+        rank: Rank,
+        data: &RendezvousData,
         arrival: &Arrival,
         context: &mut Context,
     ) -> Outcome<()> {
-        let (rank, size) = (parcel.dest, arrival.message.size);
-        let incoming = self.processes[rank as usize].incoming.remove(parcel.high as usize);
+        let size = arrival.message.size;
+        let incoming = self.processes[rank].incoming.remove(data.receive_handle);
         let mut cost = self.overheads(rank, incoming.source, size).1;
         if incoming.combine {
             cost += self.setup.reduce_rate.transfer(size);
         } else {
-            cost += self.copy_of(size, parcel.copied);
+            cost += self.copy_of(size, data.copied);
         }
-        let at = self.processes[rank as usize].engage(context.now, cost);
+        let at = self.processes[rank].engage(context.now, cost);
         let key = Key { context: incoming.context, source: incoming.source, tag: incoming.tag };
-        let message = Received { key, bytes: size.0, data: parcel.word, sent: incoming.sent, at };
-        self.charge_data(rank, &incoming, parcel, arrival, at, context);
+        let message = Received { key, bytes: size.0, data: data.data, sent: incoming.sent, at };
+        self.charge_data(rank, &incoming, data, arrival, at, context);
         self.received(rank, incoming.target, &message, context)
     }
 
     /// A message is in the user's memory.
     pub(super) fn received(
         &mut self,
-        rank: u32,
+        rank: Rank,
         target: Target,
         message: &Received,
         context: &mut Context,
     ) -> Outcome<()> {
         let collective = matches!(target, Target::Round(_));
         let record = Record::Message {
-            from: Rank(message.key.source),
-            to: Rank(rank),
+            from: message.key.source,
+            to: rank,
             bytes: Bytes(message.bytes),
             sent: message.sent,
             received: message.at,
@@ -301,10 +317,10 @@ impl World {
         self.complete(rank, target, message.at, status, context)
     }
 
-    fn status(&self, rank: u32, message: &Received) -> Status {
+    fn status(&self, rank: Rank, message: &Received) -> Status {
         let Key { context, source, tag } = message.key;
-        let communicator = self.communicator(rank, CommId(context));
-        let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank, source));
+        let communicator = self.communicator(rank, context);
+        let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank.0, source.0));
         Status {
             source: source.expect("a message comes from a member of its communicator"),
             tag,
@@ -315,9 +331,9 @@ impl World {
     }
 
     /// Probes (MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe).
-    pub(super) fn probe(&mut self, rank: u32, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
+    pub(super) fn probe(&mut self, rank: Rank, op: &Op, context: &mut Context) -> Outcome<CallProgress> {
         let found = self.look(rank, op)?;
-        let call = &mut self.processes[rank as usize].call;
+        let call = &mut self.processes[rank].call;
         call.flag = found;
         if found {
             return Ok(CallProgress::Return(context.now));
@@ -330,17 +346,17 @@ impl World {
     }
 
     /// Looks for the message that a probe asks for, and takes it if the probe is a matched one.
-    fn look(&mut self, rank: u32, op: &Op) -> Outcome<bool> {
+    fn look(&mut self, rank: Rank, op: &Op) -> Outcome<bool> {
         let (receive, takes) = match op {
             Op::Probe(receive) | Op::ProbeNow(receive) => (receive, false),
             Op::ProbeMatched(receive, _) => (receive, true),
             _ => panic!("only probes look: {op:?}"),
         };
         let Some(pattern) = self.pattern(rank, receive)? else {
-            self.processes[rank as usize].call.matched = NO_MESSAGE;
+            self.processes[rank].call.matched = NO_MESSAGE;
             return Ok(true);
         };
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let found = match process.unexpected.peek_message(pattern) {
             None => return Ok(false),
             Some((key, envelope)) => {
@@ -352,7 +368,7 @@ impl World {
             process.call.matched = process.rare().matched.insert(taken) as u64;
         }
         let status = self.status(rank, &found);
-        let call = &mut self.processes[rank as usize].call;
+        let call = &mut self.processes[rank].call;
         call.status = status;
         call.flag = true;
         Ok(true)
@@ -361,7 +377,7 @@ impl World {
     /// Receives what a matched probe took (MPI_Mrecv, MPI_Imrecv).
     pub(super) fn receive_matched(
         &mut self,
-        rank: u32,
+        rank: Rank,
         number: u64,
         start: Start,
         context: &mut Context,
@@ -369,7 +385,7 @@ impl World {
         if let Start::Persistent(_) = start {
             return Err(self.misuse(rank, "a matched receive cannot be persistent".into()));
         }
-        let held = self.processes[rank as usize].rare.as_mut().map(|rare| &mut rare.matched);
+        let held = self.processes[rank].rare.as_mut().map(|rare| &mut rare.matched);
         let taken = held.and_then(|matched| matched.try_remove(usize::try_from(number).ok()?));
         if taken.is_none() && number != NO_MESSAGE {
             return Err(self.misuse(rank, format!("there is no matched message {number}")));

@@ -9,6 +9,7 @@ use crate::operation::{Peer, Rank, Receive, Request, Send, TagMatch};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
 use crate::world::process::Target;
+use crate::world::protocol_message::EnvelopeNumber;
 use crate::world::{Context, Outcome, World};
 
 /// A request of a rank.
@@ -33,9 +34,8 @@ pub(crate) struct Slot {
 /// Identity of a message: the number of its envelope, between its sender and the rank that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// World rank.
-    pub dest: u32,
-    pub number: u32,
+    pub dest: Rank,
+    pub number: EnvelopeNumber,
 }
 
 /// The states of a request.
@@ -98,29 +98,34 @@ const LIMIT: u32 = 1 << 26;
 
 impl World {
     /// The slot of a request that is not in use yet.
-    fn fresh_slot(&mut self, rank: u32, request: Request) -> Outcome<&mut Slot> {
+    fn fresh_slot(&mut self, rank: Rank, request: Request) -> Outcome<&mut Slot> {
         if request.0 >= LIMIT {
             let reason = format!("request {} is numbered beyond {LIMIT}: numbers must be dense", request.0);
             return Err(self.misuse(rank, reason));
         }
         let index = request.0 as usize;
-        let requests = &self.processes[rank as usize].requests;
+        let requests = &self.processes[rank].requests;
         if requests.get(index).is_some_and(|slot| slot.state != State::Free) {
             return Err(self.misuse(rank, format!("request {} is still in use", request.0)));
         }
-        let requests = &mut self.processes[rank as usize].requests;
+        let requests = &mut self.processes[rank].requests;
         if index >= requests.len() {
             requests.resize(index + 1, Slot::FREE);
         }
         Ok(&mut requests[index])
     }
 
-    pub(super) fn activate(&mut self, rank: u32, request: Request) -> Outcome<()> {
+    pub(super) fn activate(&mut self, rank: Rank, request: Request) -> Outcome<()> {
         self.fresh_slot(rank, request)?.state = State::Active;
         Ok(())
     }
 
-    pub(super) fn prepare_request(&mut self, rank: u32, request: Request, template: Template) -> Outcome<()> {
+    pub(super) fn prepare_request(
+        &mut self,
+        rank: Rank,
+        request: Request,
+        template: Template,
+    ) -> Outcome<()> {
         let slot = self.fresh_slot(rank, request)?;
         slot.state = State::Inactive;
         slot.template = Some(Box::new(template));
@@ -128,18 +133,18 @@ impl World {
     }
 
     /// The slot of a request that is in use.
-    pub(super) fn slot(&mut self, rank: u32, request: Request) -> Outcome<&mut Slot> {
-        let known = self.processes[rank as usize].requests.get(request.0 as usize);
+    pub(super) fn slot(&mut self, rank: Rank, request: Request) -> Outcome<&mut Slot> {
+        let known = self.processes[rank].requests.get(request.0 as usize);
         if known.is_none_or(|slot| slot.state == State::Free) {
             return Err(self.misuse(rank, format!("request {} does not exist or is freed", request.0)));
         }
-        Ok(&mut self.processes[rank as usize].requests[request.0 as usize])
+        Ok(&mut self.processes[rank].requests[request.0 as usize])
     }
 
     /// Starts persistent requests (MPI_Start, MPI_Startall); receives take the message of `whose`, as far as that says.
     pub(super) fn start_requests(
         &mut self,
-        rank: u32,
+        rank: Rank,
         requests: &[Request],
         whose: &[Option<(Peer, TagMatch)>],
         context: &mut Context,
@@ -156,7 +161,7 @@ impl World {
                 _ => return Err(self.misuse(rank, format!("request {} is already started", request.0))),
             };
             slot.state = State::Active;
-            let target = Target::Request(request.0);
+            let target = Target::Request(*request);
             if let (Template::Receive(receive), Some((from, tag))) = (&mut template, whose) {
                 (receive.from, receive.tag) = (from, tag);
             }
@@ -174,7 +179,7 @@ impl World {
     /// Forgets a request whose end the source wants to hear of.
     pub(super) fn let_go(
         &mut self,
-        rank: u32,
+        rank: Rank,
         request: Request,
         context: &mut Context,
     ) -> Outcome<CallProgress> {
@@ -183,7 +188,7 @@ impl World {
             State::Active => slot.let_go = true,
             _ => {
                 let status = std::mem::replace(slot, Slot::FREE).status;
-                context.source.completed(Rank(rank), request, &status);
+                context.source.completed(rank, request, &status);
             }
         }
         Ok(CallProgress::Return(context.now))
@@ -192,26 +197,26 @@ impl World {
     /// Forgets a request (MPI_Request_free): what it stands for goes on for nobody.
     pub(super) fn free_request(
         &mut self,
-        rank: u32,
+        rank: Rank,
         request: Request,
         context: &mut Context,
     ) -> Outcome<CallProgress> {
         let active = self.slot(rank, request)?.state == State::Active;
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         process.requests[request.0 as usize] = Slot::FREE;
         if active {
-            let target = Target::Request(request.0);
+            let target = Target::Request(request);
             let forget = |held: &mut Target| {
                 if *held == target {
                     *held = Target::Nobody;
                 }
             };
             process.posted.iter_mut().for_each(|posting| forget(&mut posting.target));
-            process.outgoing.iter_mut().for_each(|(_, outgoing)| forget(&mut outgoing.target));
-            process.incoming.iter_mut().for_each(|(_, incoming)| forget(&mut incoming.target));
-            process.instances.iter_mut().for_each(|(_, instance)| forget(&mut instance.target));
-            let own = self.file_accesses.iter_mut().filter(|(_, access)| access.rank == rank);
-            own.for_each(|(_, access)| forget(&mut access.target));
+            process.outgoing.values_mut().for_each(|outgoing| forget(&mut outgoing.target));
+            process.incoming.values_mut().for_each(|incoming| forget(&mut incoming.target));
+            process.instances.values_mut().for_each(|instance| forget(&mut instance.target));
+            let own = self.file_accesses.values_mut().filter(|access| access.rank == rank);
+            own.for_each(|access| forget(&mut access.target));
         }
         Ok(CallProgress::Return(context.now))
     }

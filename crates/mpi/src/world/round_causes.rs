@@ -3,30 +3,41 @@
 use engine::{Duration, Time};
 
 use crate::cause::{Cause, ON_PATH};
+use crate::operation::Rank;
+use crate::world::index::CollectiveHandle;
 use crate::world::process::Target;
+use crate::world::protocol_message::Waited;
 use crate::world::{Context, Progress, World};
 
 impl World {
-    /// The latest entry into its collective that a round depends on \[ps\].
-    pub(super) fn latest_of(&self, rank: u32, round: Target) -> u64 {
-        let Target::Round(instance) = round else { panic!("only rounds are of collectives: {round:?}") };
-        self.processes[rank as usize].instances[instance as usize].latest.0
+    /// History of a rendezvous for `target` of `rank` that its next message carries, whose handshake has `stalled`.
+    pub(super) fn waited(&self, rank: Rank, target: Target, stalled: Duration) -> Waited {
+        match target {
+            Target::Round(instance) => Waited::Entry(self.processes[rank].instances[instance].latest),
+            _ => Waited::Stalled(stalled),
+        }
     }
 
     /// From now on a collective depends on an entry at `latest`, too.
-    pub(super) fn depend_on(&mut self, rank: u32, instance: u32, latest: Time) {
-        let state = &mut self.processes[rank as usize].instances[instance as usize];
+    pub(super) fn depend_on(&mut self, rank: Rank, instance: CollectiveHandle, latest: Time) {
+        let state = &mut self.processes[rank].instances[instance];
         state.latest = state.latest.max(latest);
     }
 
     /// A message of a collective's round has come, or has left, with the present event: it is done at `end`. The path
     /// of the event, and the rank's own work since, lead there.
-    pub(super) fn charge_round(&mut self, rank: u32, instance: u32, end: Time, context: &mut Context) {
-        let process = &mut self.processes[rank as usize];
+    pub(super) fn charge_round(
+        &mut self,
+        rank: Rank,
+        instance: CollectiveHandle,
+        end: Time,
+        context: &mut Context,
+    ) {
+        let process = &mut self.processes[rank];
         if end <= process.call.counted {
             return;
         }
-        let state = &process.instances[instance as usize];
+        let state = &process.instances[instance];
         let (latest, in_call) = (state.latest, state.target == Target::Call);
         if !in_call && !process.awaits(state.target) {
             return;

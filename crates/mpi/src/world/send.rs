@@ -27,10 +27,13 @@ use network::{Message, NicPair};
 
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
 use crate::world::calls::CallProgress;
-use crate::world::cargo::{Kind, Parcel, named};
 use crate::world::flight::Flight;
 use crate::world::process::{Copies, Outgoing, Standing, Target};
 use crate::world::progress::Unanswered;
+use crate::world::protocol_message::{
+    ClearToSend, Eager, Ends, EnvelopeHeader, KnownReceive, ProtocolMessage, RendezvousData, RequestToSend,
+    Waited,
+};
 use crate::world::request::Sent;
 use crate::world::{Context, Outcome, World};
 
@@ -58,7 +61,7 @@ impl World {
     /// that injects its message.
     pub(super) fn send(
         &mut self,
-        rank: u32,
+        rank: Rank,
         send: &Send,
         target: Target,
         ride: bool,
@@ -78,22 +81,25 @@ impl World {
         // The data of a rendezvous is copied when its receiver is ready, unless its sender shall not wait.
         let copies = send.mode == SendMode::Buffered || eager && copied;
         let (cost, copy) = (self.overheads(rank, dest, payload).0, self.copy_of(send.bytes, copies));
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let at = process.engage(now, cost + copy);
-        let channel = process.channels.entry(dest);
-        let number = channel.sent;
-        channel.sent = number.wrapping_add(1);
+        let number = process.channels.entry(dest.0).next_to_send();
         if let Target::Request(request) = target {
-            process.requests[request as usize].sent = Some(Sent { dest, number });
+            process.requests[request.0 as usize].sent = Some(Sent { dest, number });
         }
-        let handle = if eager {
-            0
+        let envelope = EnvelopeHeader {
+            ready: send.mode == SendMode::Ready,
+            context: send.comm,
+            tag: send.tag,
+            number,
+            sent: now,
+        };
+        let message = if eager {
+            ProtocolMessage::Eager(Eager { envelope, copied, data: send.data })
         } else {
             let waiting = if send.mode == SendMode::Buffered { Target::Nobody } else { target };
-            process.outgoing.insert(Outgoing {
+            let handle = process.outgoing.insert(Outgoing {
                 dest,
-                context: send.comm.0,
-                tag: send.tag,
                 bytes: send.bytes.0,
                 data: send.data,
                 sent: now,
@@ -103,23 +109,11 @@ impl World {
                 buffered: send.mode == SendMode::Buffered,
                 copies: Copies::of(copied, send.mode == SendMode::Buffered),
                 nics: send.via.nics,
-            }) as u32
+            });
+            ProtocolMessage::RequestToSend(RequestToSend { envelope, bytes: send.bytes, send: handle })
         };
-        let parcel = Parcel {
-            kind: if eager { Kind::Eager } else { Kind::Request },
-            ready: send.mode == SendMode::Ready,
-            copied: eager && copied,
-            source: rank,
-            dest,
-            context: send.comm.0,
-            tag: send.tag,
-            high: number,
-            low: handle,
-            word: if eager { send.data } else { send.bytes.0 },
-            sent: now,
-            extra: 0,
-        };
-        let message = Message { nics: send.via.nics, ..self.message(&parcel, payload, false) };
+        let message = self.message(Ends { source: rank, dest }, &message, payload, false);
+        let message = Message { nics: send.via.nics, ..message };
         let is_local = eager || send.mode == SendMode::Buffered;
         let ride = ride && (is_local || target != Target::Call);
         let riding = self.transmit(message, at, ride, context) && ride;
@@ -135,84 +129,89 @@ impl World {
     }
 
     /// The receiver of a rendezvous is ready: sends the data, as soon as the rank makes progress.
-    pub(super) fn clear_to_send(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
-        let process = &mut self.processes[parcel.dest as usize];
+    pub(super) fn clear_to_send(
+        &mut self,
+        rank: Rank,
+        clear: &ClearToSend,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let process = &mut self.processes[rank];
         if process.has_seen(context.now) {
             let cleared = Cleared { flight: self.way, arrived: context.now, stalled: Duration::ZERO };
-            return self.send_data(parcel, cleared, context);
+            return self.send_data(rank, clear, cleared, context);
         }
-        process.answer_later(Unanswered::Clear { parcel: *parcel, arrived: context.now, flight: self.way });
+        process.answer_later(Unanswered::Clear { clear: *clear, arrived: context.now, flight: self.way });
         Ok(())
     }
 
-    /// Sends the data for which `parcel` is the clearance.
+    /// Sends the data for which `clear` is the clearance.
     pub(super) fn send_data(
         &mut self,
-        parcel: &Parcel,
+        rank: Rank,
+        clear: &ClearToSend,
         cleared: Cleared,
         context: &mut Context,
     ) -> Outcome<()> {
-        let rank = parcel.dest;
-        let outgoing = self.processes[rank as usize].outgoing[parcel.low as usize];
+        let outgoing = self.processes[rank].outgoing[clear.send];
         if let Target::Request(request) = outgoing.target {
             // It has matched: it cannot be called back any more.
-            self.processes[rank as usize].requests[request as usize].sent = None;
+            self.processes[rank].requests[request.0 as usize].sent = None;
         }
         let size = Bytes(outgoing.bytes);
         let copies = outgoing.copies == Copies::Both;
         let cost = self.overheads(rank, outgoing.dest, Bytes(0)).1
             + self.overheads(rank, outgoing.dest, size).0
             + self.copy_of(size, copies);
-        let at = self.processes[rank as usize].engage(context.now, cost);
-        if let Some(request) = named(parcel.tag) {
-            context.source.matched(outgoing.data, Rank(outgoing.dest), request);
+        let at = self.processes[rank].engage(context.now, cost);
+        match clear.receive {
+            KnownReceive::Call => context.source.matched(outgoing.data, outgoing.dest, None),
+            KnownReceive::Request(request) => {
+                context.source.matched(outgoing.data, outgoing.dest, Some(request));
+            }
+            KnownReceive::Unknown => {}
         }
-        let in_round = matches!(outgoing.target, Target::Round(_));
-        if let Target::Round(instance) = outgoing.target {
-            self.depend_on(rank, instance, Time(parcel.extra));
+        if let (Target::Round(instance), Waited::Entry(latest)) = (outgoing.target, clear.waited) {
+            self.depend_on(rank, instance, latest);
         }
-        let handshake = self.handshake(&outgoing, parcel, &cleared, at, context);
-        let process = &mut self.processes[rank as usize];
-        process.outgoing[parcel.low as usize].handshake = Some(handshake);
-        let data = Parcel {
-            kind: Kind::Data,
-            ready: false,
+        let handshake = self.handshake(rank, &outgoing, clear, &cleared, at, context);
+        self.processes[rank].outgoing[clear.send].handshake = Some(handshake);
+        let data = ProtocolMessage::Data(RendezvousData {
             copied: outgoing.copies != Copies::Neither,
-            source: rank,
-            dest: outgoing.dest,
-            context: outgoing.context,
-            tag: outgoing.tag,
-            high: parcel.high,
-            low: parcel.low,
-            word: outgoing.data,
-            sent: cleared.arrived,
-            extra: if in_round { self.latest_of(rank, outgoing.target) } else { handshake.stalled.0 },
-        };
-        let message = Message { nics: outgoing.nics, ..self.message(&data, size, !copies) };
+            receive_handle: clear.receive_handle,
+            send: clear.send,
+            data: outgoing.data,
+            cleared: cleared.arrived,
+            waited: self.waited(rank, outgoing.target, handshake.stalled),
+        });
+        let message = self.message(Ends { source: rank, dest: outgoing.dest }, &data, size, !copies);
+        let message = Message { nics: outgoing.nics, ..message };
         self.count_issued(size);
         self.transmit(message, at, false, context);
         if !copies {
             return Ok(());
         }
         // It is in MPI's own memory then: what the network does with it is no matter of the sender's.
-        let outgoing = self.processes[rank as usize].outgoing.remove(parcel.low as usize);
+        let outgoing = self.processes[rank].outgoing.remove(clear.send);
         self.charge_sent(rank, &outgoing, at, Flight::default(), context);
         self.has_left(rank, &outgoing, at, context)
     }
 
-    /// The data of a rendezvous has left the sender's memory.
-    pub(super) fn data_has_left(&mut self, parcel: &Parcel, context: &mut Context) -> Outcome<()> {
-        let rank = parcel.source;
-        let process = &mut self.processes[rank as usize];
-        let outgoing = process.outgoing.remove(parcel.low as usize);
+    /// The data of a rendezvous has left the memory of `rank`.
+    pub(super) fn data_has_left(
+        &mut self,
+        rank: Rank,
+        data: &RendezvousData,
+        context: &mut Context,
+    ) -> Outcome<()> {
+        let outgoing = self.processes[rank].outgoing.remove(data.send);
         let way = self.way;
         self.charge_sent(rank, &outgoing, context.now, way, context);
         self.has_left(rank, &outgoing, context.now, context)
     }
 
     /// A rendezvous send is complete.
-    fn has_left(&mut self, rank: u32, outgoing: &Outgoing, at: Time, context: &mut Context) -> Outcome<()> {
-        let process = &mut self.processes[rank as usize];
+    fn has_left(&mut self, rank: Rank, outgoing: &Outgoing, at: Time, context: &mut Context) -> Outcome<()> {
+        let process = &mut self.processes[rank];
         if outgoing.buffered
             && process.standing == Standing::Blocked
             && matches!(process.op, Some(Op::Drain(_)))
@@ -223,8 +222,8 @@ impl World {
     }
 
     /// Waits until what was sent in buffered mode has left, or asks for it (MPI_Buffer_flush).
-    pub(super) fn drain(&mut self, rank: u32, draining: Draining, now: Time) -> CallProgress {
-        let process = &mut self.processes[rank as usize];
+    pub(super) fn drain(&mut self, rank: Rank, draining: Draining, now: Time) -> CallProgress {
+        let process = &mut self.processes[rank];
         let held = process.outgoing.iter().filter(|(_, outgoing)| outgoing.buffered);
         let (count, bytes) = held.fold((0, 0), |(count, bytes), (_, held)| (count + 1, bytes + held.bytes));
         if count > 0 && draining == Draining::Wait {
@@ -237,13 +236,13 @@ impl World {
     }
 
     /// The world rank of `peer` in `comm`, or `None` for nobody.
-    pub(super) fn partner(&self, rank: u32, comm: CommId, peer: Peer) -> Outcome<Option<u32>> {
+    pub(super) fn partner(&self, rank: Rank, comm: CommId, peer: Peer) -> Outcome<Option<Rank>> {
         let communicator = self.membership(rank, comm)?;
         match peer {
             Peer::Null => Ok(None),
             Peer::Any => Err(self.misuse(rank, "a send needs a destination, not MPI_ANY_SOURCE".into())),
-            Peer::Rank(peer) => match communicator.peer(rank, peer) {
-                Some(member) => Ok(Some(member)),
+            Peer::Rank(peer) => match communicator.peer(rank.0, peer) {
+                Some(member) => Ok(Some(Rank(member))),
                 None => {
                     let (size, name) = (communicator.peers(), communicator.name());
                     let reason = format!("rank {peer} is not in {name}, which has {size} ranks");
@@ -254,20 +253,20 @@ impl World {
     }
 
     /// Is a payload of `bytes` sent without asking?
-    pub(super) fn is_eager(&self, from: u32, to: u32, bytes: Bytes) -> bool {
+    pub(super) fn is_eager(&self, from: Rank, to: Rank, bytes: Bytes) -> bool {
         let protocol = &self.setup.protocol;
         let is_local = self.are_together(from, to);
         bytes <= if is_local { protocol.memory_eager_limit } else { protocol.eager_limit }
     }
 
     /// Are they on one host?
-    fn are_together(&self, one: u32, other: u32) -> bool {
+    fn are_together(&self, one: Rank, other: Rank) -> bool {
         let placement = &self.setup.placement;
-        placement[one as usize].host == placement[other as usize].host
+        placement[one.0 as usize].host == placement[other.0 as usize].host
     }
 
     /// Do both ranks copy a payload of `bytes`?
-    pub(super) fn is_two_copy(&self, from: u32, to: u32, bytes: Bytes, via: Via) -> bool {
+    pub(super) fn is_two_copy(&self, from: Rank, to: Rank, bytes: Bytes, via: Via) -> bool {
         let copies = match via.copying {
             None => bytes <= self.setup.protocol.two_copy_limit,
             Some(copying) => copying == Copying::TwoCopy,
@@ -276,7 +275,7 @@ impl World {
     }
 
     /// Do the hosts have these NICs?
-    fn check_nics(&self, rank: u32, nics: Option<NicPair>) -> Outcome<()> {
+    fn check_nics(&self, rank: Rank, nics: Option<NicPair>) -> Outcome<()> {
         let count = self.setup.host.nics.count;
         let Some(NicPair { from, to }) = nics else { return Ok(()) };
         let nic = from.max(to);
@@ -299,7 +298,7 @@ impl World {
 
     /// CPU time of the sender and of the receiver for a message of `size` between two ranks, whichever sends.
     #[inline]
-    pub(super) fn overheads(&self, one: u32, other: u32, size: Bytes) -> (Duration, Duration) {
+    pub(super) fn overheads(&self, one: Rank, other: Rank, size: Bytes) -> (Duration, Duration) {
         let host = &self.setup.host;
         let regime = &host.regimes[host.regime_of(size)];
         if !self.are_together(one, other) {
@@ -312,16 +311,22 @@ impl World {
         )
     }
 
-    /// The message that carries `parcel` and `size` bytes of payload, the next one of its sender.
+    /// The message that carries `content` and `size` bytes of payload, the next one of its sender.
     #[inline(always)]
-    pub(super) fn message(&mut self, parcel: &Parcel, size: Bytes, notify_sent: bool) -> Message {
-        let next = &mut self.processes[parcel.source as usize].next_message;
+    pub(super) fn message(
+        &mut self,
+        ends: Ends,
+        content: &ProtocolMessage,
+        size: Bytes,
+        notify_sent: bool,
+    ) -> Message {
+        let next = &mut self.processes[ends.source].next_message;
         let number = *next;
         *next = number.wrapping_add(1);
-        let [from, to] = [parcel.source, parcel.dest].map(|rank| self.setup.placement[rank as usize]);
+        let [from, to] = [ends.source, ends.dest].map(|rank| self.setup.placement[rank.0 as usize]);
         let host = &self.setup.host;
         let regime = if from.host == to.host { host.memory.regime_of(size) } else { host.regime_of(size) };
-        let (key, cargo) = (Key::of_message(number, parcel.source), parcel.pack());
+        let (key, cargo) = (Key::of_message(number, ends.source.0), content.pack(ends));
         Message { from, to, nics: None, regime: regime as u8, notify_sent, size, key, cargo }
     }
 

@@ -23,9 +23,9 @@ pub struct Standing {
 impl World {
     /// The ranks of this world that are not done, in the order of ranks.
     pub fn standings(&self) -> impl Iterator<Item = Standing> {
-        let stands = |(rank, process): (u32, &Process)| Standing {
+        let stands = |(rank, process): (Rank, &Process)| Standing {
             reached: process.call.begin,
-            rank: Rank(rank),
+            rank: rank,
             call: process.op.as_ref().map_or("", text::name).to_string(),
         };
         self.under_way().map(stands)
@@ -33,14 +33,14 @@ impl World {
 
     /// The rank that is furthest behind, and how far it has come.
     pub fn furthest_behind(&self) -> Option<(Time, Rank)> {
-        self.under_way().map(|(rank, process)| (process.call.begin, Rank(rank))).min()
+        self.under_way().map(|(rank, process)| (process.call.begin, rank)).min()
     }
 
     /// The `most` ranks that are furthest behind, with their calls in words.
     pub fn behind(&self, most: usize, source: &dyn Source) -> Vec<Blocked> {
         let mut ranks: Vec<_> = self.under_way().collect();
         ranks.sort_by_key(|(rank, process)| (process.call.begin, *rank));
-        let in_words = |(rank, process): &(u32, &Process)| {
+        let in_words = |(rank, process): &(Rank, &Process)| {
             let mut words = self.blocked_rank(*rank, process, source);
             if process.standing != State::Blocked {
                 (words.waits_for, words.ranks) = (String::new(), Vec::new());
@@ -50,7 +50,7 @@ impl World {
         ranks.iter().take(most).map(in_words).collect()
     }
 
-    fn under_way(&self) -> impl Iterator<Item = (u32, &Process)> {
+    fn under_way(&self) -> impl Iterator<Item = (Rank, &Process)> {
         self.processes.iter().filter(|(_, process)| process.standing != State::Finished)
     }
 }

@@ -2,7 +2,7 @@
 
 use engine::Time;
 
-use crate::operation::{Request, Until};
+use crate::operation::{Rank, Request, Until};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
 use crate::world::request::State;
@@ -12,7 +12,7 @@ impl World {
     /// Begins a wait (MPI_Wait, MPI_Waitall, MPI_Waitany, MPI_Waitsome).
     pub(super) fn wait(
         &mut self,
-        rank: u32,
+        rank: Rank,
         requests: &[Request],
         until: Until,
         context: &mut Context,
@@ -31,7 +31,7 @@ impl World {
                 State::Free | State::Inactive => {}
             }
         }
-        let process = &mut self.processes[rank as usize];
+        let process = &mut self.processes[rank];
         let known = if until == Until::All { last } else { first.max(now) };
         let satisfied = active == 0 || (until != Until::All && first < Time::NEVER);
         if satisfied {
@@ -56,7 +56,7 @@ impl World {
     /// Begins and ends a test (MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome).
     pub(super) fn test(
         &mut self,
-        rank: u32,
+        rank: Rank,
         requests: &[Request],
         until: Until,
         context: &mut Context,
@@ -72,13 +72,13 @@ impl World {
             }
         }
         let flag = pending == 0 || (until != Until::All && complete > 0);
-        self.processes[rank as usize].call.flag = flag;
+        self.processes[rank].call.flag = flag;
         Ok(CallProgress::Return(if flag { now } else { now + self.setup.protocol.poll }))
     }
 
     /// Hands the statuses of complete requests to the source, and releases them.
-    pub(super) fn collect(&mut self, rank: u32, requests: &[Request], until: Until, now: Time) {
-        let slots = &mut self.processes[rank as usize].requests;
+    pub(super) fn collect(&mut self, rank: Rank, requests: &[Request], until: Until, now: Time) {
+        let slots = &mut self.processes[rank].requests;
         for (index, request) in requests.iter().enumerate() {
             let slot = &mut slots[request.0 as usize];
             slot.waited = false;
@@ -96,8 +96,8 @@ impl World {
     }
 
     /// The same for one request whose wait is over.
-    pub(super) fn collect_one(&mut self, rank: u32, request: Request) {
-        let slot = &mut self.processes[rank as usize].requests[request.0 as usize];
+    pub(super) fn collect_one(&mut self, rank: Rank, request: Request) {
+        let slot = &mut self.processes[rank].requests[request.0 as usize];
         self.completion.status = slot.release();
     }
 }
