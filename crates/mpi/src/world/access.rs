@@ -69,7 +69,7 @@ impl World {
             sent: now,
         });
         let message = self.message(Ends { source: rank, dest }, &message, access.bytes, false);
-        self.count(access.bytes);
+        self.traffic.count(access.bytes);
         self.transmit(message, at, false, context);
         Ok(self.progress_of(rank, target, at))
     }
@@ -111,7 +111,7 @@ impl World {
         let UnansweredAccess { ends, access, answer: bytes, arrived } = *unanswered;
         let answer = ProtocolMessage::AccessAnswer(AccessAnswer { access, arrived });
         let message = self.message(ends, &answer, bytes, false);
-        self.count(bytes);
+        self.traffic.count(bytes);
         self.transmit(message, at, false, context);
     }
 

@@ -57,7 +57,7 @@ impl World {
             let op = context.source.next(rank, &self.completion);
             let process = &mut self.processes[rank];
             process.call.open(context.now);
-            self.trigger = process.path;
+            self.event.go_on_from(process.path);
             let entered = self.enter(rank, &op, context.now);
             let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
@@ -313,7 +313,7 @@ impl World {
         if at > context.now {
             self.return_at(rank, at, context);
         } else {
-            self.ready = Some(rank);
+            self.event.make_ready(rank);
         }
     }
 

@@ -114,7 +114,7 @@ impl World {
         if let Some(TakenBack { send: Some(send), .. }) = taken_back {
             let outgoing = process.outgoing.remove(send);
             status.data = outgoing.data;
-            self.unsent -= 1;
+            self.traffic.withdraw();
             drained = outgoing.buffered;
         }
         let target = Target::Request(request);

@@ -22,16 +22,14 @@
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
 use engine::{Bytes, Duration, Key, Time};
-use network::{Arrival, CARGO_WORDS, Delays, Message};
+use network::{Arrival, CARGO_WORDS, Message};
 
 use crate::cause::{Cause, Path};
 use crate::operation::{Op, Rank, Request};
 use crate::record::Record;
 use crate::world::flight::{Flight, Span};
 use crate::world::process::{Call, Incoming, Outgoing, Pending, Process, Standing, Target};
-use crate::world::protocol_message::{
-    AccessAnswer, ClearToSend, ProtocolMessage, RendezvousData, Waited, path_of,
-};
+use crate::world::protocol_message::{AccessAnswer, ClearToSend, ProtocolMessage, RendezvousData, Waited};
 use crate::world::send::Cleared;
 use crate::world::{Context, World};
 
@@ -139,14 +137,7 @@ impl Process {
 impl World {
     /// A message has come: the present event depends on it.
     pub(super) fn follow(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
-        let message = &arrival.message;
-        self.way = Flight::new(context.now.since(arrival.injected), arrival.idle);
-        self.shared = message.shared_by_hosts();
-        let contention = self.way.contention;
-        let is_delayed = contention > Duration::ZERO;
-        self.delays = is_delayed.then(|| context.network.delays(message, contention));
-        self.trigger = path_of(&arrival.message.cargo);
-        self.way.extend(&mut self.trigger, what.stalled());
+        self.event.follow(what, arrival, context.now, context.network);
     }
 
     /// Own work of the rank for `target` is over at `end`.
@@ -173,8 +164,7 @@ impl World {
         }
         let contended = process.call.causes.of(Cause::Contention);
         if process.call.counted < context.now {
-            process.path = self.trigger;
-            process.path.add(Cause::Software, end.since(context.now));
+            process.path = self.event.path_after(end.since(context.now));
             process.call.charge_spans(end, before, spans, None);
         } else {
             process.call.charge_spans(end, before, spans, Some(&mut process.path));
@@ -189,7 +179,7 @@ impl World {
     /// proportion.
     #[cold]
     pub(super) fn tell_contention(&self, rank: Rank, time: Duration, context: &mut Context) {
-        let delays = self.delays.unwrap_or(Delays::at(self.shared, Duration::ZERO));
+        let delays = self.event.delays();
         for (at, time) in delays.shares_of(time) {
             let record = Record::Contention { rank: rank, at, time };
             context.observer.record(context.now, &record);
@@ -206,7 +196,7 @@ impl World {
         end: Time,
         context: &mut Context,
     ) {
-        let [latency, bandwidth, contention] = self.way.spans();
+        let [latency, bandwidth, contention] = self.event.flight().spans();
         let spans = [
             (Cause::Software, injected.since(sent)),
             latency,
@@ -247,15 +237,16 @@ impl World {
         let answered = Flight::new(answer, context.network.idle_parts(&back));
         let ours = incoming.answered.since(incoming.matched).saturating_sub(incoming.stalled);
         let work = ours + theirs.saturating_sub(answered.total()) + end.since(context.now);
+        let flight = self.event.flight();
         let spans = [
             (Cause::Software, incoming.requested.since(incoming.sent)),
             (Cause::Latency, asked.latency + asked.bandwidth),
             (Cause::Contention, asked.contention),
             (Cause::LateReceiver, incoming.matched.since(incoming.arrived)),
             (Cause::Software, work),
-            (Cause::Latency, answered.latency + answered.bandwidth + self.way.latency),
-            (Cause::Bandwidth, self.way.bandwidth),
-            (Cause::Contention, answered.contention + self.way.contention),
+            (Cause::Latency, answered.latency + answered.bandwidth + flight.latency),
+            (Cause::Bandwidth, flight.bandwidth),
+            (Cause::Contention, answered.contention + flight.contention),
             (Cause::NoProgress, stalled),
         ];
         self.charge_history(rank, end, Cause::LateSender, &spans, context);
@@ -356,7 +347,7 @@ impl World {
         let there = Flight::new(answer.arrived.since(pending.handed), idle);
         let held = arrival.injected.since(answer.arrived);
         let [latency, bandwidth, contention] = there.spans();
-        let [latency_back, bandwidth_back, contention_back] = self.way.spans();
+        let [latency_back, bandwidth_back, contention_back] = self.event.flight().spans();
         let spans = [
             (Cause::Software, pending.handed.since(pending.sent)),
             latency,

@@ -17,7 +17,7 @@ use network::Arrival;
 
 use crate::cartesian::NOBODY;
 use crate::cause::Path;
-use crate::collective::{Algorithm, Collective, Effect, Round, Shape, Sizes, Step, inter, step};
+use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step};
 use crate::communicator::Communicator;
 use crate::operation::{Neighbours, Rank, Via};
 use crate::record::Record;
@@ -81,22 +81,6 @@ pub(crate) struct Early {
     asked: u32,
 }
 
-/// A call with what was chosen for it.
-#[derive(Debug, Clone)]
-pub(super) struct Prepared {
-    call: Arc<Collective>,
-    /// Ranks of its communicator, and of its first group: two communicators can have one number.
-    size: u32,
-    halves: Option<u32>,
-    algorithm: Round,
-    /// Its messages by rank, where there is a formula.
-    sends: Option<fn(&Shape, u32) -> u64>,
-    /// Its name.
-    name: &'static str,
-    segment: Bytes,
-    signature: u32,
-}
-
 impl World {
     /// Begins a collective for `target`.
     pub(super) fn start_collective(
@@ -123,7 +107,9 @@ impl World {
         let me = communicator.place_of(rank.0, rank.0).expect("a member has a rank");
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
         let size = communicator.everybody();
-        let prepared = self.prepare(rank, call, (size, communicator.halves()), neighbours.as_deref())?;
+        let halves = communicator.halves();
+        let prepared = self.collectives.prepare(call, size, halves, neighbours.as_deref(), &self.setup);
+        let prepared = prepared.map_err(|reason| self.misuse(rank, reason))?;
         // The library reads each length before it knows that there is nothing to send.
         let lengths = match &call.sizes {
             Sizes::Own { send, receive } => (send.len() + receive.len()) as u64,
@@ -138,13 +124,9 @@ impl World {
         let process = &mut self.processes[rank];
         let at = if reading > Duration::ZERO { process.engage(context.now, reading) } else { context.now };
         let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
-        let (segment, halves) = (prepared.segment, communicator.halves());
+        let segment = prepared.segment;
         let shape = Shape { size, call, neighbours: neighbours.as_deref(), segment, halves };
-        self.unsent += match (prepared.sends, self.sends.known(me)) {
-            (Some(formula), _) => formula(&shape, me),
-            (None, Some(sends)) => sends,
-            (None, None) => self.sends.note(me, step::sent(prepared.algorithm, &shape, me, &mut self.steps)),
-        };
+        self.traffic.announce(self.collectives.messages_of(me, &prepared, &shape));
         let instance = process.instances.insert_alone(Instance {
             call: call.clone(),
             sequence,
@@ -171,7 +153,7 @@ impl World {
         instance: CollectiveHandle,
         context: &mut Context,
     ) -> Outcome<()> {
-        let mut steps = std::mem::take(&mut self.steps);
+        let mut steps = self.collectives.lend_steps();
         let outcome = loop {
             steps.clear();
             let state = &mut self.processes[rank].instances[instance];
@@ -198,7 +180,7 @@ impl World {
                 break Ok(());
             }
         };
-        self.steps = steps;
+        self.collectives.give_back_steps(steps);
         outcome
     }
 
@@ -249,7 +231,7 @@ impl World {
         let message = if eager {
             let state = &mut process.instances[instance];
             state.at = state.at.max(at);
-            self.count_issued(bytes);
+            self.traffic.count_announced(bytes);
             ProtocolMessage::CollectiveEager(round)
         } else {
             process.instances[instance].outstanding += 1;
@@ -411,47 +393,6 @@ impl World {
         Ok(())
     }
 
-    /// The algorithm, its segment and the signature of a call.
-    fn prepare(
-        &mut self,
-        rank: Rank,
-        call: &Arc<Collective>,
-        (size, halves): (u32, Option<u32>),
-        neighbours: Option<&Neighbours>,
-    ) -> Outcome<Prepared> {
-        if let Some(prepared) = &self.prepared
-            && (prepared.size, prepared.halves) == (size, halves)
-            && same(&prepared.call, call)
-        {
-            return Ok(prepared.clone());
-        }
-        let misuse = |reason: String| format!("{}: {reason}", text::collective(call));
-        let shape = Shape { size, call, neighbours, segment: self.setup.segment, halves };
-        let chosen = call.check(size, neighbours).and_then(|()| match halves {
-            None => {
-                let chosen = self.setup.selection.choose(&shape)?;
-                let Algorithm { round, sends, .. } = chosen.entry.build;
-                Ok((round, sends, chosen.segment, chosen.entry.name))
-            }
-            Some(_) => inter::check(call.kind, &call.sizes)
-                .map(|()| (inter::round as Round, None, None, inter::NAME)),
-        });
-        let (algorithm, sends, segment, name) = chosen.map_err(|reason| self.misuse(rank, misuse(reason)))?;
-        let prepared = Prepared {
-            call: call.clone(),
-            size,
-            halves,
-            algorithm,
-            sends,
-            name,
-            segment: segment.unwrap_or(self.setup.segment),
-            signature: signature(call, name),
-        };
-        self.sends.forget(neighbours.is_none());
-        self.prepared = Some(prepared.clone());
-        Ok(prepared)
-    }
-
     /// The neighbours that a neighbourhood collective talks to; `None` for the others.
     fn neighbours(
         &mut self,
@@ -475,24 +416,4 @@ impl World {
             }
         }
     }
-}
-
-/// True if two calls are the same for sure, without a look at lists of sizes.
-fn same(one: &Arc<Collective>, other: &Arc<Collective>) -> bool {
-    Arc::ptr_eq(one, other) || matches!(one.sizes, Sizes::Equal(_)) && one == other
-}
-
-/// Signature that must agree between the members: the kind in the upper 8 bits, then a hash of root, size and
-/// algorithm. Lists of sizes are left out, for not all members need to know them.
-fn signature(call: &Collective, algorithm: &str) -> u32 {
-    let mut digest = engine::hash::Digest::default();
-    digest.fold(u64::from(call.root));
-    algorithm.bytes().for_each(|letter| digest.fold(u64::from(letter)));
-    match &call.sizes {
-        Sizes::Equal(bytes) => digest.fold(bytes.0),
-        Sizes::ByRank(_) => digest.fold(u64::MAX),
-        Sizes::Own { .. } => digest.fold(u64::MAX - 1),
-    }
-    let hash = digest.value();
-    (call.kind as u32) << 24 | ((hash ^ hash >> 32) & 0xFF_FFFF) as u32
 }

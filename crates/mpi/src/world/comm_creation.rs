@@ -9,14 +9,16 @@
 
 use std::sync::Arc;
 
+use engine::Bytes;
 use engine::hash::{Digest, Map};
 use slab::Slab;
 
+use crate::collective::{Collective, Kind, Sizes};
 use crate::communicator::{Communicator, LATER, Topology};
 use crate::group::Group;
 use crate::operation::{CommId, Neighbours, NewComm, Rank};
 use crate::world::create::drawn;
-use crate::world::{DomainMessage, World};
+use crate::world::{DomainMessage, Setup, World};
 
 /// Communicators that are being made.
 #[derive(Debug, Default)]
@@ -24,11 +26,20 @@ pub(super) struct Creations {
     pending: Slab<Creation>,
     index: Map<Key, usize>,
     /// The collective of the last call: members of the same creation share it.
-    pub shared: Option<Arc<crate::collective::Collective>>,
+    shared: Option<Arc<Collective>>,
+    /// Contributions that other worlds have to learn of.
+    messages: Vec<DomainMessage>,
 }
 
-/// Parent, its first member, and the number of the collective on it: one creation in the whole run.
-type Key = (u32, u32, u32);
+/// One creation in the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    parent: CommId,
+    /// The parent's first member: parents without a common member may share a number.
+    first: Rank,
+    /// The number of the collective on the parent.
+    sequence: u32,
+}
 
 /// One call of all members of a communicator.
 #[derive(Debug)]
@@ -65,8 +76,7 @@ pub(super) struct Wish {
 
 #[derive(Debug, Clone)]
 struct Deposit {
-    /// World rank.
-    world: u32,
+    world: Rank,
     /// Its place in the parent.
     rank: u32,
     wish: Wish,
@@ -79,8 +89,8 @@ struct Deposit {
 
 impl Creations {
     /// The parent of a creation that a member in this world has asked for.
-    pub fn parent(&self, parent: CommId, first: u32, sequence: u32) -> Option<Arc<Communicator>> {
-        let number = self.index.get(&(parent.0, first, sequence))?;
+    pub fn parent(&self, parent: CommId, first: Rank, sequence: u32) -> Option<Arc<Communicator>> {
+        let number = self.index.get(&Key { parent, first, sequence })?;
         self.pending[*number].asked.as_ref().map(|asked| asked.parent.clone())
     }
 
@@ -101,6 +111,56 @@ impl Creations {
         (parent.id, made, next)
     }
 
+    /// Takes in the contribution of a member in this world; the last one makes the communicators. Gives the creation's
+    /// number.
+    fn deposit(&mut self, key: Key, deposit: Deposit, asked: impl FnOnce() -> Asked, setup: &Setup) -> usize {
+        let number = self.entry(key);
+        let creation = &mut self.pending[number];
+        creation.waiting += 1;
+        let others = &creation.asked.get_or_insert_with(asked).others;
+        if !others.is_empty() {
+            let words: Arc<[u64]> = deposit.write(key).into();
+            let message = |to: &u32| DomainMessage { to: *to, words: words.clone() };
+            self.messages.extend(others.iter().map(message));
+        }
+        creation.deposits.push(deposit);
+        self.make_if_complete(number, setup);
+        number
+    }
+
+    /// Takes in what a member in another world has put down.
+    pub fn deliver(&mut self, words: &[u64], setup: &Setup) {
+        let (key, deposit) = Deposit::read(words);
+        let number = self.entry(key);
+        self.pending[number].deposits.push(deposit);
+        self.make_if_complete(number, setup);
+    }
+
+    /// Contributions that other worlds have to learn of, since the last time.
+    pub fn take_messages(&mut self) -> Vec<DomainMessage> {
+        std::mem::take(&mut self.messages)
+    }
+
+    /// The collective of a creation, shared by its members where they call one after the other.
+    pub fn agreement_collective(&mut self, comm: CommId, kind: Kind, bytes: Bytes) -> Arc<Collective> {
+        match &self.shared {
+            Some(call) if call.comm == comm && call.kind == kind => call.clone(),
+            _ => {
+                let call = Arc::new(Collective {
+                    kind,
+                    comm,
+                    root: 0,
+                    sizes: Sizes::Equal(bytes),
+                    element: 4,
+                    commutative: true,
+                    algorithm: None,
+                });
+                self.shared = Some(call.clone());
+                call
+            }
+        }
+    }
+
     fn entry(&mut self, key: Key) -> usize {
         *self.index.entry(key).or_insert_with(|| {
             self.pending.insert(Creation {
@@ -113,57 +173,12 @@ impl Creations {
             })
         })
     }
-}
-
-impl World {
-    /// Puts down what `rank` wants; the last one makes the communicators. Gives the creation's number.
-    pub(super) fn deposit(
-        &mut self,
-        rank: Rank,
-        parent: &Arc<Communicator>,
-        new: &NewComm,
-        later: bool,
-        agreement: u32,
-    ) -> usize {
-        let me = parent.rank_of(rank.0, rank.0).expect("a member has a rank");
-        let place = parent.place_of(rank.0, rank.0).expect("a member has a place");
-        let process = &self.processes[rank];
-        let first = parent.at_place(rank.0, 0).expect("a parent has a member");
-        let key = (parent.id.0, first, process.peek_collective(parent.id));
-        let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
-        let (wish, next) = (self.wish(rank, me, parent, new), process.next_comm());
-        let deposit = Deposit { world: rank.0, rank: place, wish, agreement, next, neighbours };
-        let number = self.creations.entry(key);
-        let creation = &mut self.creations.pending[number];
-        if creation.asked.is_none() {
-            let others = self.setup.others_of(rank, parent);
-            creation.asked = Some(Asked { parent: parent.clone(), new: new.clone(), later, others });
-        }
-        creation.waiting += 1;
-        let others = &creation.asked.as_ref().expect("just asked").others;
-        if !others.is_empty() {
-            let words: Arc<[u64]> = deposit.write(key).into();
-            self.domain_messages
-                .extend(others.iter().map(|to| DomainMessage { to: *to, words: words.clone() }));
-        }
-        creation.deposits.push(deposit);
-        self.make_if_complete(number);
-        number
-    }
-
-    /// Takes in what a member in another world has put down.
-    pub fn deliver(&mut self, words: &[u64]) {
-        let (key, deposit) = Deposit::read(words);
-        let number = self.creations.entry(key);
-        self.creations.pending[number].deposits.push(deposit);
-        self.make_if_complete(number);
-    }
 
     /// Makes the communicators of a creation for which all members have called: one for each colour, in
     /// the order of colours. Members that ask for different things get nothing; messages of their
     /// collective will say so.
-    fn make_if_complete(&mut self, number: usize) {
-        let creation = &mut self.creations.pending[number];
+    fn make_if_complete(&mut self, number: usize, setup: &Setup) {
+        let creation = &mut self.pending[number];
         let Some(Asked { parent, new, later, .. }) = &creation.asked else { return };
         if creation.deposits.len() < parent.everybody() as usize {
             return;
@@ -190,7 +205,7 @@ impl World {
                 creation.next += 1;
                 CommId(creation.next - 1)
             };
-            if !part.iter().any(|deposit| self.setup.owns(Rank(deposit.world))) {
+            if !part.iter().any(|deposit| setup.owns(deposit.world)) {
                 continue;
             }
             let mut give = |part: &[Deposit], made: Communicator| {
@@ -210,9 +225,33 @@ impl World {
     }
 }
 
+impl World {
+    /// Puts down what `rank` wants; the last one makes the communicators. Gives the creation's number.
+    pub(super) fn deposit(
+        &mut self,
+        rank: Rank,
+        parent: &Arc<Communicator>,
+        new: &NewComm,
+        later: bool,
+        agreement: u32,
+    ) -> usize {
+        let me = parent.rank_of(rank.0, rank.0).expect("a member has a rank");
+        let place = parent.place_of(rank.0, rank.0).expect("a member has a place");
+        let process = &self.processes[rank];
+        let first = Rank(parent.at_place(rank.0, 0).expect("a parent has a member"));
+        let key = Key { parent: parent.id, first, sequence: process.peek_collective(parent.id) };
+        let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
+        let (wish, next) = (self.wish(rank, me, parent, new), process.next_comm());
+        let deposit = Deposit { world: rank, rank: place, wish, agreement, next, neighbours };
+        let others = || self.setup.others_of(rank, parent);
+        let asked = || Asked { parent: parent.clone(), new: new.clone(), later, others: others() };
+        self.creations.deposit(key, deposit, asked, &self.setup)
+    }
+}
+
 /// Those who have put these down, in order.
 fn group(part: &[Deposit]) -> Group {
-    Group::new(part.iter().map(|deposit| deposit.world).collect()).expect("each member deposits once")
+    Group::new(part.iter().map(|deposit| deposit.world.0).collect()).expect("each member deposits once")
 }
 
 /// The number of a communicator whose members make others meanwhile: drawn from what names its creation, for
@@ -220,8 +259,8 @@ fn group(part: &[Deposit]) -> Group {
 fn drawn_id(key: Key, number: u32) -> CommId {
     let mut name = Digest::default();
     name.fold(3);
-    name.fold(u64::from(key.0) << 32 | u64::from(key.1));
-    name.fold(u64::from(key.2) << 32 | u64::from(number));
+    name.fold(u64::from(key.parent.0) << 32 | u64::from(key.first.0));
+    name.fold(u64::from(key.sequence) << 32 | u64::from(number));
     CommId(LATER | drawn(&name, LATER / 2))
 }
 
@@ -245,8 +284,8 @@ impl Deposit {
     /// The words of a message between worlds.
     fn write(&self, key: Key) -> Vec<u64> {
         let mut words = vec![
-            u64::from(key.0) << 32 | u64::from(key.1),
-            u64::from(key.2) << 32 | u64::from(self.world),
+            u64::from(key.parent.0) << 32 | u64::from(key.first.0),
+            u64::from(key.sequence) << 32 | u64::from(self.world.0),
             u64::from(self.rank) << 32 | u64::from(self.next),
             u64::from(self.agreement) << 2
                 | u64::from(self.wish.colour.is_some()) << 1
@@ -272,14 +311,19 @@ impl Deposit {
             Arc::new(Neighbours { sources: ranks(sources), destinations: ranks(destinations) })
         });
         let deposit = Deposit {
-            world: *second as u32,
+            world: Rank(*second as u32),
             rank: (third >> 32) as u32,
             wish: Wish { colour: (flags & 2 != 0).then_some(*colour as i64), key: *key as i64 },
             agreement: (flags >> 2) as u32,
             next: *third as u32,
             neighbours,
         };
-        (((first >> 32) as u32, *first as u32, (second >> 32) as u32), deposit)
+        let key = Key {
+            parent: CommId((first >> 32) as u32),
+            first: Rank(*first as u32),
+            sequence: (second >> 32) as u32,
+        };
+        (key, deposit)
     }
 }
 
@@ -294,14 +338,14 @@ mod tests {
             for colour in [None, Some(-7), Some(i64::MAX)] {
                 let wish = Wish { colour, key: i64::MIN };
                 let deposit = Deposit {
-                    world: 1,
+                    world: Rank(1),
                     rank: u32::MAX - 2,
                     wish,
                     agreement: 0xFF_FFFE,
                     next: u32::MAX - 4,
                     neighbours: neighbours.clone(),
                 };
-                let key = (u32::MAX - 5, 6, u32::MAX - 7);
+                let key = Key { parent: CommId(u32::MAX - 5), first: Rank(6), sequence: u32::MAX - 7 };
                 let (read_key, read) = Deposit::read(&deposit.write(key));
                 assert_eq!((read_key, format!("{read:?}")), (key, format!("{deposit:?}")));
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::Bytes;
 use engine::hash::Digest;
 
-use crate::collective::{Collective, Kind, Sizes};
+use crate::collective::Kind;
 use crate::communicator::{Communicator, NASCENT, Topology, name};
 use crate::group::Group;
 use crate::operation::{CommId, NewComm, Op, Rank, Request, Start, Tag, TwoGroups};
@@ -29,10 +29,8 @@ impl World {
     /// The communicator `comm`, of which `rank` must be a member.
     pub(super) fn membership(&self, rank: Rank, comm: CommId) -> Outcome<&Arc<Communicator>> {
         let comm = comm.communicator();
-        match comm {
-            CommId::WORLD => return Ok(self.world_of(rank)),
-            CommId::SELF => return Ok(&self.oneself),
-            _ => {}
+        if let Some(communicator) = self.predefined.get(rank, comm) {
+            return Ok(communicator);
         }
         let membership = self.processes[rank].memberships.get(comm.0);
         if let Some(membership) = membership.filter(|membership| !membership.freed)
@@ -47,11 +45,10 @@ impl World {
     /// The communicator `comm` of `rank`, also while what is under way on it outlives it.
     pub(super) fn communicator(&self, rank: Rank, comm: CommId) -> Option<&Arc<Communicator>> {
         let comm = comm.communicator();
-        match comm {
-            CommId::WORLD => Some(self.world_of(rank)),
-            CommId::SELF => Some(&self.oneself),
-            _ => self.processes[rank].memberships.get(comm.0)?.communicator.as_ref(),
+        if let Some(communicator) = self.predefined.get(rank, comm) {
+            return Some(communicator);
         }
+        self.processes[rank].memberships.get(comm.0)?.communicator.as_ref()
     }
 
     /// Makes a communicator.
@@ -92,7 +89,7 @@ impl World {
             }
             _ => (Kind::Allreduce, MASK_BYTES),
         };
-        let collective = self.shared_collective(parent.id, kind, bytes);
+        let collective = self.creations.agreement_collective(parent.id, kind, bytes);
         self.begin_collective(rank, &collective, target, (None, agreement), context)?;
         Ok(self.progress_of(rank, target, context.now))
     }
@@ -198,7 +195,7 @@ impl World {
         let id = CommId(NASCENT | drawn(&name, NASCENT));
         let sequence = self.processes[rank].peek_collective(id);
         let group = Group::new(world).expect("members have been checked");
-        let known = self.creations.parent(id, group.member(0).expect("it has a member"), sequence);
+        let known = self.creations.parent(id, Rank(group.member(0).expect("it has a member")), sequence);
         let nascent = known.unwrap_or_else(|| Arc::new(Communicator::new(id, group, Topology::Plain)));
         let membership = self.processes[rank].memberships.entry(id.0);
         membership.communicator = Some(nascent.clone());
@@ -262,27 +259,6 @@ impl World {
             membership.communicator = None;
         }
         Ok(CallProgress::Return(context.now))
-    }
-
-    /// The collective of a creation, shared by its members where they call one after the other.
-    fn shared_collective(&mut self, comm: CommId, kind: Kind, bytes: Bytes) -> Arc<Collective> {
-        let shared = &mut self.creations.shared;
-        match shared {
-            Some(call) if call.comm == comm && call.kind == kind => call.clone(),
-            _ => {
-                let call = Arc::new(Collective {
-                    kind,
-                    comm,
-                    root: 0,
-                    sizes: Sizes::Equal(bytes),
-                    element: 4,
-                    commutative: true,
-                    algorithm: None,
-                });
-                *shared = Some(call.clone());
-                call
-            }
-        }
     }
 }
 

@@ -2,19 +2,39 @@
 
 use engine::{Lane, Owner, Time};
 
-use crate::file_system::Access;
-use crate::operation::{Rank, Start};
+use crate::file_system::{Access, FileSystem, Storage};
+use crate::operation::{Rank, Request, Start};
 use crate::world::calls::CallProgress;
-use crate::world::index::FileAccessIndex;
+use crate::world::index::{FileAccessIndex, Numbered};
 use crate::world::process::Target;
 use crate::world::{Context, Outcome, Wake, World};
 
+/// The file system, and the accesses that it works at for requests.
+#[derive(Debug)]
+pub(super) struct Files {
+    storage: Storage,
+    pending: Numbered<FileAccessIndex, Pending>,
+}
+
 /// An access under way, which a request stands for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pending {
-    pub rank: Rank,
-    pub target: Target,
-    pub since: Time,
+struct Pending {
+    rank: Rank,
+    target: Target,
+    since: Time,
+}
+
+impl Files {
+    /// A file system at time zero.
+    pub fn new(file_system: FileSystem) -> Files {
+        Files { storage: Storage::new(file_system), pending: Numbered::default() }
+    }
+
+    /// Whoever waits for `request` of `rank` is told of it no more.
+    pub fn forget(&mut self, rank: Rank, request: Request) {
+        let own = self.pending.values_mut().filter(|access| access.rank == rank);
+        own.for_each(|access| access.target.forget(request));
+    }
 }
 
 impl World {
@@ -37,18 +57,18 @@ impl World {
         let target = target.expect("only persistent operations have no target");
         let since = self.processes[rank].free.max(context.now);
         let host = self.setup.placement[rank.0 as usize].host.0;
-        let done = self.storage.done(since, host, &access.work);
+        let done = self.files.storage.done(since, host, &access.work);
         if target == Target::Call {
             return Ok(CallProgress::Return(done));
         }
-        let index = self.file_accesses.insert(Pending { rank, target, since });
+        let index = self.files.pending.insert(Pending { rank, target, since });
         context.queue.push(done, Owner::new(Lane::Rank, rank.0), Wake::FileDone(index).encode());
         Ok(CallProgress::Return(since))
     }
 
     /// An access that a request stands for is done.
     pub(super) fn file_done(&mut self, index: FileAccessIndex, context: &mut Context) -> Outcome<()> {
-        let Pending { rank, target, since } = self.file_accesses.remove(index);
+        let Pending { rank, target, since } = self.files.pending.remove(index);
         if self.processes[rank].awaits(target) {
             self.charge_file(rank, since, context);
         }

@@ -14,6 +14,7 @@ mod calls;
 mod cancel;
 mod causes;
 mod collective;
+mod collectives;
 mod comm_creation;
 mod create;
 mod failure;
@@ -25,7 +26,9 @@ mod matching;
 mod memory;
 mod mismatch;
 mod poll_loop;
+mod predefined;
 mod prefetch;
+mod present_event;
 mod process;
 mod processes;
 mod progress;
@@ -34,9 +37,9 @@ mod receive;
 mod request;
 mod round_causes;
 mod send;
-mod sends;
 pub mod standing;
 mod text;
+mod traffic;
 mod wait;
 
 pub use progress::Progress;
@@ -45,22 +48,25 @@ pub use receive::NO_MESSAGE;
 use std::sync::Arc;
 
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
-use network::{Arrival, Delays, Endpoint, Happening, HostParameters, Message, Network, Part, Shared};
+use network::{Arrival, Endpoint, Happening, HostParameters, Message, Network, Part};
 
-use crate::cause::{Cause, Path};
-use crate::collective::{Selection, Step};
-use crate::communicator::{Communicator, Topology};
+use crate::collective::Selection;
+use crate::communicator::Communicator;
 use crate::compute::{ComputeModel, Sockets};
-use crate::file_system::{FileSystem, Storage};
-use crate::group::Group;
-use crate::operation::{CommId, Rank};
+use crate::file_system::FileSystem;
+use crate::operation::Rank;
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
-use flight::Flight;
-use index::{FileAccessIndex, Numbered, OutboxIndex, SocketIndex};
+use collectives::Collectives;
+use comm_creation::Creations;
+use file::Files;
+use index::{FileAccessIndex, OutboxIndex, SocketIndex};
 use memory::Memory;
+use predefined::Predefined;
+use present_event::PresentEvent;
 use processes::Processes;
 use protocol_message::{Ends, ProtocolMessage, set_path};
+use traffic::Traffic;
 
 /// Parameters of a world.
 pub struct Setup {
@@ -68,6 +74,8 @@ pub struct Setup {
     pub placement: Arc<[Endpoint]>,
     /// The first rank of each job, ascending from 0: programs that do not know of each other. What a rank calls
     /// the world ([`CommId::WORLD`]) is its job.
+    ///
+    /// [`CommId::WORLD`]: crate::operation::CommId::WORLD
     pub jobs: Arc<[u32]>,
     /// The part of the network whose ranks are in this world.
     pub part: Part,
@@ -178,42 +186,17 @@ pub struct Context<'a> {
 pub struct World {
     setup: Setup,
     processes: Processes,
-    /// That of each job.
-    worlds: Vec<Arc<Communicator>>,
-    oneself: Arc<Communicator>,
-    /// Messages whose sender's overhead has not ended yet; events name them by index.
-    outbox: Numbered<OutboxIndex, Message>,
-    /// The messages of a collective's round, while it is begun.
-    steps: Vec<Step>,
+    predefined: Predefined,
+    creations: Creations,
+    collectives: Collectives,
+    traffic: Traffic,
+    memory: Memory,
+    files: Files,
+    event: PresentEvent,
     /// Result for the source; one for all ranks, so that its memory is used again.
     completion: Completion,
-    /// The critical path up to the present event.
-    trigger: Path,
-    /// The flight of the message that has come with it.
-    way: Flight,
-    /// Resource that this message needs at its hosts.
-    shared: Shared,
-    /// Its delays, if it was delayed.
-    delays: Option<Delays>,
-    /// A rank whose call has become complete while the present event was handled.
-    ready: Option<Rank>,
-    /// The collective that was prepared last: ranks often share a call.
-    prepared: Option<collective::Prepared>,
-    sends: sends::Sends,
-    creations: comm_creation::Creations,
-    memory: Memory,
-    storage: Storage,
-    /// Accesses to files that are under way for a request.
-    file_accesses: Numbered<FileAccessIndex, file::Pending>,
-    domain_messages: Vec<DomainMessage>,
     failure: Option<Box<Failure>>,
     finished: u32,
-    messages: u64,
-    arrived: u64,
-    /// Messages that calls have begun to send and that have not left yet: of later rounds of a collective, and data
-    /// whose receiver has not answered.
-    unsent: u64,
-    bytes: u64,
 }
 
 /// Fails the run with the simulated program's failure. Boxed: it is rare and large.
@@ -225,48 +208,20 @@ impl World {
         let ranks = setup.placement.len();
         assert!((1..1 << 31).contains(&ranks), "a world has 1 to 2^31 - 1 ranks, not {ranks}");
         assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
-        let starts = &setup.jobs;
-        let ascending = starts.windows(2).all(|pair| pair[0] < pair[1]);
-        assert!(starts.first() == Some(&0) && ascending, "jobs have ranks, and rank 0 is in the first");
-        let ends = starts.iter().skip(1).copied().chain([ranks as u32]);
-        let groups = starts.iter().zip(ends).map(|(first, end)| Group::consecutive(*first, end - first));
-        let world = |group| Arc::new(Communicator::new(CommId::WORLD, group, Topology::Plain));
-        let worlds = groups.map(world).collect();
         let seen = setup.protocol.progress.seen_at_first();
         World {
             processes: Processes::new(ranks as u32, seen, |rank| setup.owns(rank)),
-            worlds,
-            oneself: Arc::new(Communicator::oneself()),
-            outbox: Numbered::default(),
-            steps: Vec::new(),
-            completion: Completion::default(),
-            trigger: Path::default(),
-            way: Flight::default(),
-            shared: Shared::Fabric,
-            delays: None,
-            ready: None,
-            prepared: None,
-            sends: sends::Sends::default(),
-            creations: comm_creation::Creations::default(),
+            predefined: Predefined::new(ranks as u32, setup.jobs.clone()),
+            creations: Creations::default(),
+            collectives: Collectives::default(),
+            traffic: Traffic::default(),
             memory: Memory::default(),
-            storage: Storage::new(setup.file_system),
-            file_accesses: Numbered::default(),
-            domain_messages: Vec::new(),
+            files: Files::new(setup.file_system),
+            event: PresentEvent::default(),
+            completion: Completion::default(),
             failure: None,
             finished: 0,
-            messages: 0,
-            arrived: 0,
-            unsent: 0,
-            bytes: 0,
             setup,
-        }
-    }
-
-    /// The communicator that `rank` calls the world.
-    fn world_of(&self, rank: Rank) -> &Arc<Communicator> {
-        match &self.worlds[..] {
-            [only] => only,
-            worlds => &worlds[self.setup.jobs.partition_point(|first| *first <= rank.0) - 1],
         }
     }
 
@@ -316,7 +271,9 @@ impl World {
         let (rank, outcome) = match arrival.happening {
             Happening::Sent => (ends.source, self.message_left(ends, &what, context)),
             Happening::Delivered => {
-                self.arrived += u64::from(what.has_payload());
+                if what.has_payload() {
+                    self.traffic.count_arrival();
+                }
                 (ends.dest, self.message_arrives(ends, &what, arrival, context))
             }
         };
@@ -385,37 +342,42 @@ impl World {
 
     /// Takes what this world has to tell others since the last call.
     pub fn take_domain_messages(&mut self) -> Vec<DomainMessage> {
-        std::mem::take(&mut self.domain_messages)
+        self.creations.take_messages()
+    }
+
+    /// Takes in a message of another world.
+    pub fn deliver(&mut self, words: &[u64]) {
+        self.creations.deliver(words, &self.setup);
     }
 
     /// Messages with payload sent so far, those of collectives included.
     pub fn messages(&self) -> u64 {
-        self.messages
+        self.traffic.messages()
     }
 
     /// Number of messages, sent by any world, that have come to this one.
     pub fn arrived(&self) -> u64 {
-        self.arrived
+        self.traffic.arrived()
     }
 
     /// Messages that are sent or have come, or that calls have only begun to send.
     pub fn announced(&self) -> u64 {
-        self.messages + self.unsent
+        self.traffic.announced()
     }
 
     /// Progress of the announced messages: one for each that is handed to the network, and one for each that has come.
     pub fn moved(&self) -> u64 {
-        self.messages.saturating_sub(self.outbox.len() as u64) + self.arrived
+        self.traffic.moved()
     }
 
     /// Payload sent so far \[bytes\].
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.traffic.bytes()
     }
 
     /// Goes on with the rank whose call has become complete with the present event, if one has.
     fn resume_ready(&mut self, context: &mut Context) -> Outcome<()> {
-        self.ready.take().map_or(Ok(()), |rank| self.resume(rank, context))
+        self.event.take_ready().map_or(Ok(()), |rank| self.resume(rank, context))
     }
 
     fn record_failure(&mut self, outcome: Outcome<()>) {
@@ -428,15 +390,13 @@ impl World {
     /// sender's call returns at that time, too. Says whether an event was needed for it.
     #[inline(always)]
     fn transmit(&mut self, mut message: Message, at: Time, ride: bool, context: &mut Context) -> bool {
-        let mut path = self.trigger;
-        path.add(Cause::Software, at.since(context.now));
-        set_path(&mut message.cargo, &path);
+        set_path(&mut message.cargo, &self.event.path_after(at.since(context.now)));
         if at == context.now {
             context.network.inject(at, &message, context.queue);
             return false;
         }
         let rank = Ends::of(&message.cargo).source;
-        let index = self.outbox.insert(message);
+        let index = self.traffic.hold(message);
         let wake = if ride { Wake::InjectAndReturn(index) } else { Wake::Inject(index) };
         context.queue.push(at, Owner::new(Lane::Rank, rank.0), wake.encode());
         true
@@ -444,10 +404,10 @@ impl World {
 
     /// Hands a message of the outbox to the network, where it lies; gives its sender.
     fn inject(&mut self, index: OutboxIndex, context: &mut Context) -> Rank {
-        let message = &self.outbox[index];
+        let message = self.traffic.held(index).expect("an event for a message that is held");
         let rank = Ends::of(&message.cargo).source;
         context.network.inject(context.now, message, context.queue);
-        self.outbox.remove(index);
+        self.traffic.release(index);
         rank
     }
 

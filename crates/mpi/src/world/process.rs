@@ -174,6 +174,15 @@ pub(crate) enum Target {
     Nobody,
 }
 
+impl Target {
+    /// Nobody waits for `request` any more.
+    pub fn forget(&mut self, request: Request) {
+        if *self == Target::Request(request) {
+            *self = Target::Nobody;
+        }
+    }
+}
+
 /// A posted receive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Posting {

@@ -205,18 +205,11 @@ impl World {
         let process = &mut self.processes[rank];
         process.requests[request.0 as usize] = Slot::FREE;
         if active {
-            let target = Target::Request(request);
-            let forget = |held: &mut Target| {
-                if *held == target {
-                    *held = Target::Nobody;
-                }
-            };
-            process.posted.iter_mut().for_each(|posting| forget(&mut posting.target));
-            process.outgoing.values_mut().for_each(|outgoing| forget(&mut outgoing.target));
-            process.incoming.values_mut().for_each(|incoming| forget(&mut incoming.target));
-            process.instances.values_mut().for_each(|instance| forget(&mut instance.target));
-            let own = self.file_accesses.values_mut().filter(|access| access.rank == rank);
-            own.for_each(|access| forget(&mut access.target));
+            process.posted.iter_mut().for_each(|posting| posting.target.forget(request));
+            process.outgoing.values_mut().for_each(|outgoing| outgoing.target.forget(request));
+            process.incoming.values_mut().for_each(|incoming| incoming.target.forget(request));
+            process.instances.values_mut().for_each(|instance| instance.target.forget(request));
+            self.files.forget(rank, request);
         }
         Ok(CallProgress::Return(context.now))
     }

@@ -42,8 +42,7 @@ impl World {
         if !in_call && !process.awaits(state.target) {
             return;
         }
-        let mut path = self.trigger;
-        path.add(Cause::Software, end.since(context.now));
+        let path = self.event.path_after(end.since(context.now));
         // The rank that entered last has no path of before that differs from this one's, but for computing.
         let base = if latest > process.call.counted { &state.entry } else { &process.path };
         let gained = std::array::from_fn(|cause| path.0[cause].saturating_sub(base.0[cause]));

@@ -118,9 +118,9 @@ impl World {
         let ride = ride && (is_local || target != Target::Call);
         let riding = self.transmit(message, at, ride, context) && ride;
         if eager {
-            self.count(send.bytes);
+            self.traffic.count(send.bytes);
         } else {
-            self.unsent += 1;
+            self.traffic.announce(1);
         }
         if is_local {
             self.complete(rank, target, at, None, context)?;
@@ -137,10 +137,12 @@ impl World {
     ) -> Outcome<()> {
         let process = &mut self.processes[rank];
         if process.has_seen(context.now) {
-            let cleared = Cleared { flight: self.way, arrived: context.now, stalled: Duration::ZERO };
+            let cleared =
+                Cleared { flight: self.event.flight(), arrived: context.now, stalled: Duration::ZERO };
             return self.send_data(rank, clear, cleared, context);
         }
-        process.answer_later(Unanswered::Clear { clear: *clear, arrived: context.now, flight: self.way });
+        let flight = self.event.flight();
+        process.answer_later(Unanswered::Clear { clear: *clear, arrived: context.now, flight });
         Ok(())
     }
 
@@ -185,7 +187,7 @@ impl World {
         });
         let message = self.message(Ends { source: rank, dest: outgoing.dest }, &data, size, !copies);
         let message = Message { nics: outgoing.nics, ..message };
-        self.count_issued(size);
+        self.traffic.count_announced(size);
         self.transmit(message, at, false, context);
         if !copies {
             return Ok(());
@@ -204,8 +206,8 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let outgoing = self.processes[rank].outgoing.remove(data.send);
-        let way = self.way;
-        self.charge_sent(rank, &outgoing, context.now, way, context);
+        let flight = self.event.flight();
+        self.charge_sent(rank, &outgoing, context.now, flight, context);
         self.has_left(rank, &outgoing, context.now, context)
     }
 
@@ -328,18 +330,6 @@ impl World {
         let regime = if from.host == to.host { host.memory.regime_of(size) } else { host.regime_of(size) };
         let (key, cargo) = (Key::of_message(number, ends.source.0), content.pack(ends));
         Message { from, to, nics: None, regime: regime as u8, notify_sent, size, key, cargo }
-    }
-
-    /// Counts a message with payload.
-    pub(super) fn count(&mut self, size: Bytes) {
-        self.messages += 1;
-        self.bytes = self.bytes.saturating_add(size.0);
-    }
-
-    /// Counts a message that [`World::unsent`] has counted before.
-    pub(super) fn count_issued(&mut self, size: Bytes) {
-        self.unsent -= 1;
-        self.count(size);
     }
 
     /// Time of a rank's copy of `bytes`; zero if it does not copy.
