@@ -52,7 +52,7 @@ impl World {
         let cost = self.overheads(rank, dest, access.bytes).0;
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost);
-        let number = process.channels.entry(dest.0).next_to_send();
+        let number = process.matching.next_to_send(dest);
         let handle = process.rare().accesses.insert(Pending {
             target,
             to: dest,

@@ -8,6 +8,7 @@ use crate::collective::Collective;
 use crate::operation::{CommId, Op, Rank, Receive, Request, Send, Start, Until};
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Status};
+use crate::world::collective::Identity;
 use crate::world::process::{Standing, Target};
 use crate::world::request::{Slot, Template};
 use crate::world::{Context, Outcome, World, text};
@@ -105,7 +106,7 @@ impl World {
         let ended = self.processes[rank].engage(context.now, own);
         let barrier = Arc::new(Collective::barrier(CommId::WORLD));
         self.processes[rank].call.outstanding = 1;
-        self.start_collective(rank, &barrier, Target::Call, context)?;
+        self.start_collective(rank, &barrier, Identity::NEXT, Target::Call, context)?;
         // In a run of one rank the barrier sends nothing that would wait for the end of its own work.
         let call = &mut self.processes[rank].call;
         call.at = call.at.max(ended);
@@ -132,14 +133,14 @@ impl World {
             Op::Collective(call, start) => {
                 if let Start::Persistent(request) = start {
                     self.membership(rank, call.comm)?;
-                    let number = self.processes[rank].next_series(call.comm);
+                    let number = self.processes[rank].memberships.next_series(call.comm);
                     self.prepare_request(rank, *request, Template::Collective(call.clone(), number))?;
                     return Ok(CallProgress::Return(now));
                 }
                 let Some(target) = self.target(rank, *start, || unreachable!("it is not persistent"))? else {
                     return Ok(CallProgress::Return(now));
                 };
-                self.start_collective(rank, call, target, context)?;
+                self.start_collective(rank, call, Identity::NEXT, target, context)?;
                 Ok(self.progress_of(rank, target, now))
             }
             Op::Finalize(own) => self.finalize(rank, *own, context),

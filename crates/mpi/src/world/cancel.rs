@@ -48,7 +48,7 @@ impl World {
         }
         let target = Target::Request(request);
         let process = &mut self.processes[rank];
-        if process.posted.remove(|_, posting| posting.target == target).is_some() {
+        if process.matching.cancel(target) {
             let status = Status { cancelled: true, ..Status::EMPTY };
             process.requests[request.0 as usize].complete(now, status);
         }
@@ -61,7 +61,7 @@ impl World {
         let cost = self.overheads(rank, sent.dest, Bytes(0)).0;
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost);
-        let number = process.channels.entry(sent.dest.0).next_to_send();
+        let number = process.matching.next_to_send(sent.dest);
         let recall = ProtocolMessage::Recall(Recall { request, number, recalled: sent.number });
         let message = self.message(Ends { source: rank, dest: sent.dest }, &recall, Bytes(0), false);
         self.transmit(message, at, false, context);
@@ -75,9 +75,7 @@ impl World {
     /// The question has come: takes the message out, if it has not matched.
     pub(super) fn recall_arrives(&mut self, ends: Ends, recall: &Recall, context: &mut Context) {
         let process = &mut self.processes[ends.dest];
-        let found = process.unexpected.remove(|pattern, envelope| {
-            envelope.number == recall.recalled && pattern.key().source == ends.source
-        });
+        let found = process.matching.recall(ends.source, recall.recalled);
         let taken_back = found.map(|envelope| TakenBack { send: envelope.handle, data: envelope.data });
         let answer = RecallAnswer { request: recall.request, recalled: recall.recalled, taken_back };
         let back = ends.reversed();
@@ -112,13 +110,13 @@ impl World {
         let mut status = Status { cancelled: taken_back.is_some(), data, ..Status::EMPTY };
         let mut drained = false;
         if let Some(TakenBack { send: Some(send), .. }) = taken_back {
-            let outgoing = process.outgoing.remove(send);
+            let outgoing = process.rendezvous.end_send(send);
             status.data = outgoing.data;
             self.traffic.withdraw();
             drained = outgoing.buffered;
         }
         let target = Target::Request(request);
-        let goes_on = process.outgoing.iter().any(|(_, outgoing)| outgoing.target == target);
+        let goes_on = process.rendezvous.sends_for(target).next().is_some();
         // The request may have been freed, and be another one's, since.
         let slot = process.requests.get_mut(request.0 as usize);
         let sent = Some(Sent { dest: ends.source, number: recalled });

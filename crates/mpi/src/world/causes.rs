@@ -28,8 +28,9 @@ use crate::cause::{Cause, Path};
 use crate::operation::{Op, Rank, Request};
 use crate::record::Record;
 use crate::world::flight::{Flight, Span};
-use crate::world::process::{Call, Incoming, Outgoing, Pending, Process, Standing, Target};
+use crate::world::process::{Call, Pending, Process, Standing, Target};
 use crate::world::protocol_message::{AccessAnswer, ClearToSend, ProtocolMessage, RendezvousData, Waited};
+use crate::world::rendezvous::{Incoming, Outgoing};
 use crate::world::send::Cleared;
 use crate::world::{Context, World};
 
@@ -119,7 +120,7 @@ impl Process {
         match target {
             Target::Call => true,
             Target::Request(request) => self.waits_for(request),
-            Target::Round(instance) => match self.instances[instance].target {
+            Target::Round(instance) => match self.rounds[instance].target {
                 Target::Call => true,
                 Target::Request(request) => self.waits_for(request),
                 Target::Round(_) | Target::Nobody => false,

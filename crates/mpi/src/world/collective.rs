@@ -16,69 +16,32 @@ use engine::{Bytes, Duration, Time};
 use network::Arrival;
 
 use crate::cartesian::NOBODY;
-use crate::cause::Path;
-use crate::collective::{Collective, Effect, Round, Shape, Sizes, Step};
+use crate::collective::{Collective, Effect, Shape, Sizes, Step};
 use crate::communicator::Communicator;
 use crate::operation::{Neighbours, Rank, Via};
 use crate::record::Record;
-use crate::world::index::{CollectiveHandle, SendHandle};
-use crate::world::matching::{Key, Pattern};
-use crate::world::process::{Copies, Incoming, Outgoing, Target};
+use crate::world::index::CollectiveHandle;
+use crate::world::match_lists::Key;
+use crate::world::process::Target;
 use crate::world::progress::Unanswered;
 use crate::world::protocol_message::{CollectiveRequestToSend, Ends, ProtocolMessage, RoundHeader};
 use crate::world::receive::Received;
+use crate::world::rendezvous::{Copies, Incoming, Outgoing};
+use crate::world::rounds::{Awaited, Early, Instance};
 use crate::world::{Context, Outcome, World, text};
 
-/// A collective under way on one rank.
-#[derive(Debug)]
-pub(crate) struct Instance {
-    pub call: Arc<Collective>,
-    pub communicator: Arc<Communicator>,
-    neighbours: Option<Arc<Neighbours>>,
-    algorithm: Round,
-    /// Bytes of its segments.
-    segment: Bytes,
-    /// End of the latest part that is done.
-    at: Time,
-    /// Its number on the communicator.
-    pub sequence: u32,
-    pub signature: u32,
-    /// This rank's place in the communicator.
-    me: u32,
-    /// The round to begin next.
-    pub round: u32,
-    /// Number of messages that the present round waits for.
-    outstanding: u32,
-    /// The latest entry of a rank into the collective on which the rounds so far depend.
-    pub latest: Time,
-    /// The path of the rank at its own entry.
-    pub entry: Path,
-    pub target: Target,
+/// What names a call among those of its communicator.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity {
+    /// Its number there; `None` is the next one.
+    pub sequence: Option<u32>,
+    /// What the members must agree in beside its arguments (24 bits).
+    pub agreement: u32,
 }
 
-/// A receive of a round that waits for its message.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Awaited {
-    pub bytes: u64,
-    pub instance: CollectiveHandle,
-    pub signature: u32,
-    combine: bool,
-}
-
-/// A message that waits for the round that receives it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Early {
-    pub bytes: u64,
-    pub signature: u32,
-    /// For a rendezvous, the sender's handle.
-    handle: Option<SendHandle>,
-    injected: Time,
-    arrived: Time,
-    sent: Time,
-    /// The latest entry that it depends on.
-    latest: Time,
-    /// Its number among all messages of its sender.
-    asked: u32,
+impl Identity {
+    /// The next call, with its arguments alone.
+    pub const NEXT: Identity = Identity { sequence: None, agreement: 0 };
 }
 
 impl World {
@@ -87,20 +50,8 @@ impl World {
         &mut self,
         rank: Rank,
         call: &Arc<Collective>,
+        identity: Identity,
         target: Target,
-        context: &mut Context,
-    ) -> Outcome<()> {
-        self.begin_collective(rank, call, target, (None, 0), context)
-    }
-
-    /// The same for a call with this number on its communicator (`None`: the next), on which the members must
-    /// also agree in `agreement` (24 bits).
-    pub(super) fn begin_collective(
-        &mut self,
-        rank: Rank,
-        call: &Arc<Collective>,
-        target: Target,
-        (number, agreement): (Option<u32>, u32),
         context: &mut Context,
     ) -> Outcome<()> {
         let communicator = self.membership(rank, call.comm)?.clone();
@@ -123,11 +74,12 @@ impl World {
         }
         let process = &mut self.processes[rank];
         let at = if reading > Duration::ZERO { process.engage(context.now, reading) } else { context.now };
-        let sequence = number.unwrap_or_else(|| process.next_collective(call.comm));
+        let next = || process.memberships.next_collective(call.comm);
+        let sequence = identity.sequence.unwrap_or_else(next);
         let segment = prepared.segment;
         let shape = Shape { size, call, neighbours: neighbours.as_deref(), segment, halves };
         self.traffic.announce(self.collectives.messages_of(me, &prepared, &shape));
-        let instance = process.instances.insert_alone(Instance {
+        let instance = process.rounds.begin(Instance {
             call: call.clone(),
             sequence,
             communicator,
@@ -135,7 +87,7 @@ impl World {
             algorithm: prepared.algorithm,
             segment,
             at,
-            signature: prepared.signature ^ agreement,
+            signature: prepared.signature ^ identity.agreement,
             me,
             round: 0,
             outstanding: 0,
@@ -156,27 +108,15 @@ impl World {
         let mut steps = self.collectives.lend_steps();
         let outcome = loop {
             steps.clear();
-            let state = &mut self.processes[rank].instances[instance];
-            let shape = Shape {
-                size: state.communicator.everybody(),
-                call: &state.call,
-                neighbours: state.neighbours.as_deref(),
-                segment: state.segment,
-                halves: state.communicator.halves(),
-            };
-            if !(state.algorithm)(&shape, state.me, state.round, &mut steps) {
-                let done = self.processes[rank].instances.remove(instance);
+            let rounds = &mut self.processes[rank].rounds;
+            if !rounds[instance].begin_round(&mut steps) {
+                let done = rounds.end(instance);
                 break self.complete(rank, done.target, done.at, None, context);
             }
-            state.round += 1;
-            // One for the round itself, so that it is not over before all of it has begun.
-            state.outstanding = 1;
             if let Err(failure) = self.begin_round(rank, instance, &steps, context) {
                 break Err(failure);
             }
-            let state = &mut self.processes[rank].instances[instance];
-            state.outstanding -= 1;
-            if state.outstanding > 0 {
+            if !self.processes[rank].rounds[instance].end_part() {
                 break Ok(());
             }
         };
@@ -216,7 +156,7 @@ impl World {
         bytes: Bytes,
         context: &mut Context,
     ) {
-        let state = &self.processes[rank].instances[instance];
+        let state = &self.processes[rank].rounds[instance];
         let dest = Rank(state.communicator.at_place(rank.0, to).expect("algorithms send to members"));
         let (context_id, sequence, signature) = (state.call.comm, state.sequence, state.signature);
         let latest = state.latest;
@@ -229,13 +169,12 @@ impl World {
         let at = process.engage(begin, cost);
         let round = RoundHeader { context: context_id, sequence, signature, sent: begin, latest };
         let message = if eager {
-            let state = &mut process.instances[instance];
-            state.at = state.at.max(at);
+            process.rounds[instance].lasts_until(at);
             self.traffic.count_announced(bytes);
             ProtocolMessage::CollectiveEager(round)
         } else {
-            process.instances[instance].outstanding += 1;
-            let send = process.outgoing.insert(Outgoing {
+            process.rounds[instance].expect_part();
+            let send = process.rendezvous.begin_send(Outgoing {
                 dest,
                 bytes: bytes.0,
                 data: 0,
@@ -264,24 +203,16 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let process = &mut self.processes[rank];
-        let state = &mut process.instances[instance];
-        state.outstanding += 1;
+        let state = &mut process.rounds[instance];
+        state.expect_part();
         let source = state.communicator.at_place(rank.0, from).expect("algorithms receive from members");
         let signature = state.signature;
         let awaited = Awaited { bytes: bytes.0, instance, signature, combine };
         let key = Key { context: state.call.comm, source: Rank(source), tag: state.sequence };
-        let pattern = Pattern::exact(key);
-        let fits = |early: &Early| early.bytes == bytes.0 || early.signature != signature;
-        let early = if process.early.is_empty() { None } else { process.early.take_message(pattern, fits) };
-        match early {
-            None => {
-                process.awaited.push(pattern, awaited);
-                Ok(())
-            }
-            Some((_, early)) if early.signature == signature => {
-                self.meet_part(rank, key, &early, awaited, context)
-            }
-            Some((_, early)) => Err(self.mismatch(rank, key, early.signature)),
+        match process.rounds.receive(key, awaited) {
+            Ok(None) => Ok(()),
+            Ok(Some(early)) => self.meet_part(rank, key, &early, awaited, context),
+            Err(other) => Err(self.mismatch(rank, key, other)),
         }
     }
 
@@ -307,21 +238,12 @@ impl World {
         };
         let key = Key { context: round.context, source: ends.source, tag: round.sequence };
         let process = &mut self.processes[rank];
-        let fits = |awaited: &Awaited| awaited.bytes == early.bytes && awaited.signature == early.signature;
-        if let Some(awaited) = process.awaited.take_receive(key, fits) {
-            return self.meet_part(rank, key, &early, awaited, context);
+        let memberships = &process.memberships;
+        match process.rounds.arrive(key, early, || key.tag < memberships.peek_collective(key.context)) {
+            Ok(None) => Ok(()),
+            Ok(Some(awaited)) => self.meet_part(rank, key, &early, awaited, context),
+            Err(other) => Err(self.mismatch(rank, key, other)),
         }
-        let same = |one: &Instance| one.call.comm == key.context && one.sequence == key.tag;
-        let differs = match process.instances.iter().find(|(_, instance)| same(instance)) {
-            Some((_, instance)) => instance.signature != early.signature,
-            // Whoever has returned from that collective has had all of its messages.
-            None => key.tag < process.peek_collective(key.context),
-        };
-        if differs {
-            return Err(self.mismatch(rank, key, early.signature));
-        }
-        process.early.push(Pattern::exact(key), early);
-        Ok(())
     }
 
     /// A message and the round that receives it have met.
@@ -380,10 +302,9 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let process = &mut self.processes[rank];
-        let state = &mut process.instances[instance];
-        state.at = state.at.max(at);
-        state.outstanding -= 1;
-        if state.outstanding > 0 {
+        let state = &mut process.rounds[instance];
+        state.lasts_until(at);
+        if !state.end_part() {
             return Ok(());
         }
         if process.has_seen(context.now) {
@@ -404,16 +325,11 @@ impl World {
         if !call.kind.among_neighbours() {
             return Ok(None);
         }
-        let membership = self.processes[rank].memberships.entry(call.comm.0);
-        if membership.neighbours.is_none() {
-            membership.neighbours = communicator.neighbours(me);
+        let neighbours = self.processes[rank].memberships.neighbours(call.comm, me, communicator);
+        if neighbours.is_none() {
+            let reason = format!("{}: {} has no topology", text::collective(call), communicator.name());
+            return Err(self.misuse(rank, reason));
         }
-        match &membership.neighbours {
-            Some(neighbours) => Ok(Some(neighbours.clone())),
-            None => {
-                let reason = format!("{}: {} has no topology", text::collective(call), communicator.name());
-                Err(self.misuse(rank, reason))
-            }
-        }
+        Ok(neighbours)
     }
 }

@@ -239,9 +239,9 @@ impl World {
         let place = parent.place_of(rank.0, rank.0).expect("a member has a place");
         let process = &self.processes[rank];
         let first = Rank(parent.at_place(rank.0, 0).expect("a parent has a member"));
-        let key = Key { parent: parent.id, first, sequence: process.peek_collective(parent.id) };
+        let key = Key { parent: parent.id, first, sequence: process.memberships.peek_collective(parent.id) };
         let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
-        let (wish, next) = (self.wish(rank, me, parent, new), process.next_comm());
+        let (wish, next) = (self.wish(rank, me, parent, new), process.memberships.next_made());
         let deposit = Deposit { world: rank, rank: place, wish, agreement, next, neighbours };
         let others = || self.setup.others_of(rank, parent);
         let asked = || Asked { parent: parent.clone(), new: new.clone(), later, others: others() };

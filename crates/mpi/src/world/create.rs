@@ -17,6 +17,7 @@ use crate::communicator::{Communicator, NASCENT, Topology, name};
 use crate::group::Group;
 use crate::operation::{CommId, NewComm, Op, Rank, Request, Start, Tag, TwoGroups};
 use crate::world::calls::CallProgress;
+use crate::world::collective::Identity;
 use crate::world::comm_creation::Wish;
 use crate::world::{Context, Outcome, World, text};
 
@@ -32,10 +33,7 @@ impl World {
         if let Some(communicator) = self.predefined.get(rank, comm) {
             return Ok(communicator);
         }
-        let membership = self.processes[rank].memberships.get(comm.0);
-        if let Some(membership) = membership.filter(|membership| !membership.freed)
-            && let Some(communicator) = &membership.communicator
-        {
+        if let Some(communicator) = self.processes[rank].memberships.get_valid(comm) {
             return Ok(communicator);
         }
         let reason = format!("communicator '{}' does not exist for this rank, or is freed", name(comm));
@@ -48,7 +46,7 @@ impl World {
         if let Some(communicator) = self.predefined.get(rank, comm) {
             return Some(communicator);
         }
-        self.processes[rank].memberships.get(comm.0)?.communicator.as_ref()
+        self.processes[rank].memberships.get(comm)
     }
 
     /// Makes a communicator.
@@ -90,7 +88,8 @@ impl World {
             _ => (Kind::Allreduce, MASK_BYTES),
         };
         let collective = self.creations.agreement_collective(parent.id, kind, bytes);
-        self.begin_collective(rank, &collective, target, (None, agreement), context)?;
+        let identity = Identity { sequence: None, agreement };
+        self.start_collective(rank, &collective, identity, target, context)?;
         Ok(self.progress_of(rank, target, context.now))
     }
 
@@ -193,12 +192,11 @@ impl World {
         name.fold(u64::from(parent.id.0) << 32 | u64::from(tag));
         world.iter().for_each(|member| name.fold(u64::from(*member)));
         let id = CommId(NASCENT | drawn(&name, NASCENT));
-        let sequence = self.processes[rank].peek_collective(id);
+        let sequence = self.processes[rank].memberships.peek_collective(id);
         let group = Group::new(world).expect("members have been checked");
         let known = self.creations.parent(id, Rank(group.member(0).expect("it has a member")), sequence);
         let nascent = known.unwrap_or_else(|| Arc::new(Communicator::new(id, group, Topology::Plain)));
-        let membership = self.processes[rank].memberships.entry(id.0);
-        membership.communicator = Some(nascent.clone());
+        self.processes[rank].memberships.join(nascent.clone());
         Ok(nascent)
     }
 
@@ -216,7 +214,7 @@ impl World {
         other.fold(&mut name);
         let id = CommId(NASCENT | drawn(&name, NASCENT));
         let nascent = Arc::new(Communicator::inter(id, local.clone(), remote.clone()));
-        self.processes[rank].memberships.entry(id.0).communicator = Some(nascent.clone());
+        self.processes[rank].memberships.join(nascent.clone());
         Ok(nascent)
     }
 
@@ -224,12 +222,12 @@ impl World {
     pub(super) fn collect_communicator(&mut self, rank: Rank) {
         let process = &mut self.processes[rank];
         let (parent, made, next) = self.creations.take(process.call.number as usize, rank);
-        process.made_comms_below(next);
+        process.memberships.made_below(next);
         if parent.0 >= NASCENT {
-            process.memberships.entry(parent.0).communicator = None;
+            process.memberships.leave(parent);
         }
         if let Some(communicator) = &made {
-            process.memberships.entry(communicator.id.0).communicator = Some(communicator.clone());
+            process.memberships.join(communicator.clone());
         }
         self.completion.comm = made.as_ref().map_or(CommId::NULL, |communicator| communicator.id);
         self.completion.created = made;
@@ -248,16 +246,8 @@ impl World {
         }
         let process = &mut self.processes[rank];
         // While something is under way on it, it must stay known.
-        let matched = process.rare.iter().flat_map(|rare| rare.matched.iter());
-        let of_it = |context: CommId| context.communicator() == comm;
-        let busy = process.posted.iter().any(|(pattern, _)| of_it(pattern.key().context))
-            || process.incoming.iter().any(|(_, incoming)| of_it(incoming.context))
-            || matched.into_iter().any(|(_, (key, _))| of_it(key.context));
-        let membership = process.memberships.entry(comm.0);
-        membership.freed = true;
-        if !busy {
-            membership.communicator = None;
-        }
+        let busy = process.matching.is_under_way_on(comm) || process.rendezvous.is_under_way_on(comm);
+        process.memberships.free(comm, busy);
         Ok(CallProgress::Return(context.now))
     }
 }

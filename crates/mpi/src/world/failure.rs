@@ -5,6 +5,7 @@ use crate::record::{Blocked, Failure};
 use crate::source::Source;
 use crate::world::process::{Process, Standing, Target};
 use crate::world::request::State;
+use crate::world::rounds::Disagreement;
 use crate::world::{World, text};
 
 impl World {
@@ -42,8 +43,8 @@ impl World {
                 waits.message(from);
             }
             Some(Op::Drain(_)) => {
-                let held = process.outgoing.iter().filter(|(_, outgoing)| outgoing.buffered);
-                held.for_each(|(_, held)| waits.add("a matching receive at", Some(held.dest)));
+                let held = process.rendezvous.buffered();
+                held.for_each(|held| waits.add("a matching receive at", Some(held.dest)));
             }
             Some(_) => self.waits_for(process, Target::Call, &mut waits),
             None => {}
@@ -69,24 +70,26 @@ impl World {
 
     /// Adds the events that `target` still needs.
     fn waits_for(&self, process: &Process, target: Target, waits: &mut Waits) {
-        for (pattern, _) in process.posted.iter().filter(|(_, posting)| posting.target == target) {
+        for (pattern, _) in process.matching.posted().filter(|(_, posting)| posting.target == target) {
             waits.message(pattern.source());
         }
-        for (_, outgoing) in process.outgoing.iter().filter(|(_, outgoing)| outgoing.target == target) {
+        for outgoing in process.rendezvous.sends_for(target) {
             let what =
                 if outgoing.handshake.is_some() { "its data to leave for" } else { "a matching receive at" };
             waits.add(what, Some(outgoing.dest));
         }
-        for (_, incoming) in process.incoming.iter().filter(|(_, incoming)| incoming.target == target) {
+        for incoming in process.rendezvous.receives_for(target) {
             waits.add("the data of a message from", Some(incoming.source));
         }
         let accesses = process.rare.iter().flat_map(|rare| rare.accesses.iter());
         for (_, access) in accesses.filter(|(_, access)| access.target == target) {
             waits.add("a lock, or the answer of the memory of", Some(access.to));
         }
-        for (number, instance) in process.instances.iter().filter(|(_, part)| part.target == target) {
-            let awaited = process.awaited.iter().filter(|(_, awaited)| awaited.instance == number);
-            awaited.for_each(|(pattern, _)| waits.add(instance.call.kind.function(), pattern.source()));
+        for (number, instance) in process.rounds.iter().filter(|(_, part)| part.target == target) {
+            process
+                .rounds
+                .awaited_by(number)
+                .for_each(|(pattern, _)| waits.add(instance.call.kind.function(), pattern.source()));
             self.waits_for(process, Target::Round(number), waits);
         }
     }
@@ -94,18 +97,13 @@ impl World {
     /// Two members of a collective that wait for each other's messages in vain, and the first's rank.
     pub fn hidden_mismatch(&self) -> Option<(Rank, Failure)> {
         self.processes.iter().find_map(|(rank, process)| {
-            process.early.iter().find_map(|(pattern, early)| {
-                let key = pattern.key();
-                let (number, instance) = process
-                    .instances
-                    .iter()
-                    .find(|(_, part)| part.call.comm == key.context && part.sequence == key.tag)?;
+            process.rounds.early().find_map(|(key, early)| {
+                let (number, instance) = process.rounds.find(key.context, key.tag)?;
                 if instance.signature != early.signature {
-                    return Some((rank, *self.mismatch(rank, key, early.signature)));
+                    return Some((rank, *self.mismatch(rank, key, Disagreement(early.signature))));
                 }
-                let (_, awaited) = process.awaited.iter().find(|(waiting, awaited)| {
-                    awaited.instance == number && waiting.source() == Some(key.source)
-                })?;
+                let mut awaited = process.rounds.awaited_by(number);
+                let (_, awaited) = awaited.find(|(waiting, _)| waiting.source() == Some(key.source))?;
                 let call = text::collective(&instance.call);
                 let calls = vec![
                     (rank, format!("{call} receives {} bytes", awaited.bytes)),

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::communicator::name as comm_name;
 use crate::operation::Rank;
 use crate::record::Failure;
-use crate::world::matching::{Key, Pattern};
+use crate::world::match_lists::{Key, Pattern};
 use crate::world::process::Process;
+use crate::world::rounds::Disagreement;
 use crate::world::{World, text};
 
 impl World {
@@ -14,9 +15,9 @@ impl World {
     /// called the same collective; with the receiver.
     pub fn unmet_collective(&self) -> Option<(Rank, Failure)> {
         self.processes.iter().find_map(|(rank, process)| {
-            let first = process.early.iter().map(|(pattern, early)| (pattern.key(), early));
-            let (key, early) = first.min_by_key(|(key, _)| (key.tag, key.context, key.source))?;
-            Some((rank, *self.mismatch(rank, key, early.signature)))
+            let (key, early) =
+                process.rounds.early().min_by_key(|(key, _)| (key.tag, key.context, key.source))?;
+            Some((rank, *self.mismatch(rank, key, Disagreement(early.signature))))
         })
     }
 
@@ -83,9 +84,7 @@ impl Leftovers {
 }
 
 fn unreceived(rank: Rank, process: &Process) -> (usize, Option<String>) {
-    let waiting = process.unexpected.iter().map(|(pattern, envelope)| (pattern.key(), envelope));
-    let matched = process.rare.iter().flat_map(|rare| rare.matched.iter().map(|(_, (key, one))| (*key, one)));
-    let all: Vec<_> = waiting.chain(matched).collect();
+    let all: Vec<_> = process.matching.unreceived().collect();
     let first = all.iter().min_by_key(|(key, envelope)| (envelope.arrived, key.source, key.tag));
     let example = first.map(|(key, envelope)| {
         let Key { context, source, tag } = *key;
@@ -102,16 +101,16 @@ fn unreceived(rank: Rank, process: &Process) -> (usize, Option<String>) {
 
 fn unanswered(rank: Rank, process: &Process) -> (usize, Option<String>) {
     let order = |pattern: &Pattern| (pattern.key().context, pattern.source(), pattern.key().tag);
-    let first = process.posted.iter().map(|(pattern, _)| pattern).min_by_key(order);
+    let first = process.matching.posted().map(|(pattern, _)| pattern).min_by_key(order);
     let example = first.map(|pattern| {
         let from = pattern.source().map_or("any rank".into(), |source| format!("rank {}", source.0));
         format!("that of rank {} from {from} in {}", rank.0, comm_name(pattern.key().context))
     });
-    (process.posted.iter().count(), example)
+    (process.matching.posted().count(), example)
 }
 
 fn unfinished(rank: Rank, process: &Process) -> (usize, Option<String>) {
-    let first = process.instances.iter().map(|(_, instance)| instance).min_by_key(|one| one.sequence);
+    let first = process.rounds.iter().map(|(_, instance)| instance).min_by_key(|one| one.sequence);
     let example = first.map(|one| format!("{} of rank {}", text::collective(&one.call), rank.0));
-    (process.instances.len(), example)
+    (process.rounds.iter().count(), example)
 }

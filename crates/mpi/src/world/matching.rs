@@ -1,442 +1,189 @@
-//! Matching: which message goes to which receive, by context, source and tag, in the standard's order.
+//! Point-to-point matching at one rank: receives that are posted, messages that no receive has met yet, and the order of
+//! envelopes.
 //!
-//! A message takes the receive posted first of those that accept it; a receive takes the message that
-//! came first of those that it accepts (MPI 4.0, section 3.5). Short lists are searched linearly.
-//! Longer ones are hashed by the four kinds of pattern (exact, any source, any tag, both), each bucket
-//! in order, and the earliest of the heads wins: the work for a match does not grow with the list.
-//! Source of the bins: Flajslik, Dinan, Underwood, "Mitigating MPI message matching misery" (ISC 2016).
+//! A network may let a short message overtake a long one; envelopes are numbered for each pair of
+//! ranks, and one that comes too early is held back, so that messages between two ranks match in the
+//! order of their sends whatever the network does (MPI 4.0, section 3.5).
 
-use engine::hash::Map;
+use std::collections::BTreeMap;
+
+use engine::Time;
+use network::Arrival;
 use slab::Slab;
 
-use crate::operation::{CommId, Rank, Tag};
+use crate::operation::{CommId, Data, Rank, Request};
+use crate::world::index::SendHandle;
+use crate::world::match_lists::{Key, Lists, Pattern};
+use crate::world::process::Target;
+use crate::world::protocol_message::{EnvelopeNumber, ProtocolMessage};
+use crate::world::small_map::SmallMap;
 
-/// Matching key of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub context: CommId,
-    pub source: Rank,
-    /// The tag, or the number of a collective on its communicator.
-    pub tag: Tag,
+/// A posted receive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Posting {
+    pub capacity: u64,
+    pub target: Target,
 }
 
-/// Matching key of a receive: a message's key with wildcards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    /// Wild fields are 0.
-    key: Key,
-    /// Bit 0: any source; bit 1: any tag.
-    class: u8,
+/// A message that waits for its receive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Envelope {
+    pub bytes: u64,
+    /// Its content, if it is eager.
+    pub data: Data,
+    /// Time at which it was handed to the network.
+    pub injected: Time,
+    pub arrived: Time,
+    /// Time of the send's call.
+    pub sent: Time,
+    /// For a rendezvous, the sender's handle.
+    pub handle: Option<SendHandle>,
+    /// Its number between the two ranks.
+    pub number: EnvelopeNumber,
+    /// Its number among all messages of its sender.
+    pub asked: u32,
 }
 
-const CLASSES: usize = 4;
-
-impl Pattern {
-    /// `None` is a wildcard.
-    pub fn new(context: CommId, source: Option<Rank>, tag: Option<Tag>) -> Pattern {
-        let class = u8::from(source.is_none()) | u8::from(tag.is_none()) << 1;
-        Pattern { key: Key { context, source: source.unwrap_or_default(), tag: tag.unwrap_or(0) }, class }
-    }
-    /// Only this key.
-    pub fn exact(key: Key) -> Pattern {
-        Pattern { key, class: 0 }
-    }
-    /// Without wildcards in `exact`, the key itself.
-    pub fn key(&self) -> Key {
-        self.key
-    }
-    /// The source that it names, if it names one.
-    pub fn source(&self) -> Option<Rank> {
-        (self.class & 1 == 0).then_some(self.key.source)
-    }
-    fn accepts(&self, key: Key) -> bool {
-        count_comparison();
-        key.masked(self.class) == self.key
-    }
+/// Receives and messages of one rank that have not met.
+#[derive(Debug, Default)]
+pub(crate) struct Matching {
+    posted: Lists<Posting>,
+    unexpected: Lists<Envelope>,
+    /// Numbers of the envelopes to and from each other rank.
+    channels: SmallMap<Channel>,
+    rare: Option<Box<Rare>>,
 }
 
-impl Key {
-    fn masked(self, class: u8) -> Key {
-        Key {
-            context: self.context,
-            source: if class & 1 == 0 { self.source } else { Rank(0) },
-            tag: if class & 2 == 0 { self.tag } else { 0 },
-        }
-    }
+/// Numbers of the envelopes to and from one other rank.
+#[derive(Debug, Default, Clone, Copy)]
+struct Channel {
+    /// The next to send.
+    sent: EnvelopeNumber,
+    /// The next to take.
+    taken: EnvelopeNumber,
 }
 
-/// Posted receives, or waiting messages, in order.
-#[derive(Debug)]
-pub(crate) struct Lists<T> {
-    short: Vec<(Pattern, T)>,
-    long: Option<Box<Long<T>>>,
+/// State that few ranks need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// Envelopes that overtook others of the same sender, by sender and number.
+    held: BTreeMap<(Rank, EnvelopeNumber), (ProtocolMessage, Arrival)>,
+    /// Messages that a matched probe took, by number.
+    probed: Slab<(Key, Envelope)>,
 }
 
-/// Up to here a linear search is the quickest.
-const SHORT: usize = 48;
-
-impl<T> Default for Lists<T> {
-    fn default() -> Lists<T> {
-        Lists { short: Vec::new(), long: None }
-    }
-}
-
-impl<T> Lists<T> {
-    /// Appends a posted receive under its pattern, or a message under its exact key.
-    pub fn push(&mut self, pattern: Pattern, value: T) {
-        if let Some(long) = &mut self.long {
-            long.push(pattern, value);
-        } else if self.short.len() < SHORT {
-            // Many lists never hold more than one: their first memory is for one, not for several.
-            if self.short.capacity() == 0 {
-                self.short.reserve_exact(1);
-            }
-            self.short.push((pattern, value));
-        } else {
-            let mut long = Box::new(Long::new());
-            self.short.drain(..).for_each(|(pattern, value)| long.push(pattern, value));
-            long.push(pattern, value);
-            self.long = Some(long);
-        }
-    }
-
-    /// For a message that has come: takes the first receive that accepts it, and that `fits`.
+impl Matching {
+    /// Number of the next envelope to `dest`.
     #[inline]
-    pub fn take_receive(&mut self, key: Key, fits: impl Fn(&T) -> bool) -> Option<T> {
-        if let Some(long) = &mut self.long {
-            let at = long.receive_for(key, fits)?;
-            return Some(self.take_long(at));
-        }
-        let at = self.short.iter().position(|(pattern, value)| pattern.accepts(key) && fits(value))?;
-        Some(self.take_short(at).1)
+    pub fn next_to_send(&mut self, dest: Rank) -> EnvelopeNumber {
+        let channel = self.channels.entry(dest.0);
+        let number = channel.sent;
+        channel.sent = number.next();
+        number
     }
 
-    /// For a receive that is posted: takes the first message that it accepts, and that `fits`.
-    pub fn take_message(&mut self, pattern: Pattern, fits: impl Fn(&T) -> bool) -> Option<(Key, T)> {
-        if let Some(long) = &mut self.long {
-            let at = long.message_for(pattern, fits)?;
-            let key = long.nodes[at as usize].pattern.key;
-            return Some((key, self.take_long(at)));
-        }
-        let at = self.short.iter().position(|(held, value)| pattern.accepts(held.key) && fits(value))?;
-        let (held, value) = self.take_short(at);
-        Some((held.key, value))
-    }
-
-    /// Takes one out of a short list; the last one without a move of others.
+    /// Lets the envelope of this number in, if all before it have come; else holds it back.
     #[inline]
-    fn take_short(&mut self, at: usize) -> (Pattern, T) {
-        if at + 1 == self.short.len() {
-            return self.short.pop().expect("just seen");
+    pub fn admit(
+        &mut self,
+        source: Rank,
+        number: EnvelopeNumber,
+        envelope: &ProtocolMessage,
+        arrival: &Arrival,
+    ) -> bool {
+        let channel = self.channels.entry(source.0);
+        if number != channel.taken {
+            self.rare.get_or_insert_default().held.insert((source, number), (*envelope, *arrival));
+            return false;
         }
-        self.short.remove(at)
+        channel.taken = number.next();
+        true
+    }
+
+    /// Lets in the envelope of `source` that has been held back and that is next now.
+    #[inline]
+    pub fn admit_held(&mut self, source: Rank) -> Option<(ProtocolMessage, Arrival)> {
+        let rare = self.rare.as_mut().filter(|rare| !rare.held.is_empty())?;
+        let channel = self.channels.entry(source.0);
+        let held = rare.held.remove(&(source, channel.taken))?;
+        channel.taken = channel.taken.next();
+        Some(held)
+    }
+
+    /// Takes the first message that a receive of `pattern` accepts, or posts the receive.
+    #[inline]
+    pub fn receive(&mut self, pattern: Pattern, posting: Posting) -> Option<(Key, Envelope)> {
+        let found = self.unexpected.take_message(pattern, |_| true);
+        if found.is_none() {
+            self.posted.push(pattern, posting);
+        }
+        found
+    }
+
+    /// Takes the receive that the message of `key` meets.
+    #[inline]
+    pub fn meet(&mut self, key: Key) -> Option<Posting> {
+        self.posted.take_receive(key, |_| true)
+    }
+
+    /// Keeps a message that no receive has met.
+    #[inline]
+    pub fn keep(&mut self, key: Key, envelope: Envelope) {
+        self.unexpected.push(Pattern::exact(key), envelope);
     }
 
     /// The first message that `pattern` accepts, left where it is.
-    pub fn peek_message(&mut self, pattern: Pattern) -> Option<(Key, &T)> {
-        if let Some(long) = &mut self.long {
-            let at = long.message_for(pattern, |_| true)?;
-            let node = &long.nodes[at as usize];
-            return Some((node.pattern.key, &node.value));
-        }
-        let (held, value) = self.short.iter().find(|(held, _)| pattern.accepts(held.key))?;
-        Some((held.key, value))
+    pub fn probe(&mut self, pattern: Pattern) -> Option<(Key, &Envelope)> {
+        self.unexpected.peek_message(pattern)
     }
 
-    /// Takes out the entry that `wanted` points at, wherever it is: slow, for cancelling.
-    pub fn remove(&mut self, wanted: impl Fn(Pattern, &T) -> bool) -> Option<T> {
-        if let Some(long) = &self.long {
-            let at = long.nodes.iter().find(|(_, node)| wanted(node.pattern, &node.value))?.0;
-            return Some(self.take_long(at as u32));
-        }
-        let at = self.short.iter().position(|(pattern, value)| wanted(*pattern, value))?;
-        Some(self.short.remove(at).1)
+    /// Takes the message that [`Matching::probe`] has found out, for one receive; gives its number.
+    pub fn take_probed(&mut self, pattern: Pattern) -> u64 {
+        let taken = self.unexpected.take_message(pattern, |_| true).expect("just seen");
+        self.rare.get_or_insert_default().probed.insert(taken) as u64
     }
 
-    /// Visits all entries, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (Pattern, &T)> {
-        let long = self.long.iter().flat_map(|long| long.nodes.iter());
-        let short = self.short.iter().map(|(pattern, value)| (*pattern, value));
-        short.chain(long.map(|(_, node)| (node.pattern, &node.value)))
+    /// The message of this number that a matched probe took.
+    pub fn receive_probed(&mut self, number: u64) -> Option<(Key, Envelope)> {
+        self.rare.as_mut()?.probed.try_remove(usize::try_from(number).ok()?)
     }
 
-    /// Visits all entries to change them, in no particular order.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        let long = self.long.iter_mut().flat_map(|long| long.nodes.iter_mut());
-        self.short.iter_mut().map(|(_, value)| value).chain(long.map(|(_, node)| &mut node.value))
+    /// Gives up a message, if it has not matched.
+    pub fn recall(&mut self, source: Rank, number: EnvelopeNumber) -> Option<Envelope> {
+        let is_it = |pattern: Pattern, envelope: &Envelope| {
+            envelope.number == number && pattern.key().source == source
+        };
+        self.unexpected.remove(is_it)
     }
 
-    /// Asks the processor for the first of a short list.
-    pub fn prefetch(&self) {
-        engine::prefetch(&self.short, 0);
+    /// Withdraws the receive for `target`: true if it had not matched.
+    pub fn cancel(&mut self, target: Target) -> bool {
+        self.posted.remove(|_, posting| posting.target == target).is_some()
     }
 
-    /// Is nothing there?
-    pub fn is_empty(&self) -> bool {
-        self.short.is_empty() && self.long.is_none()
+    /// Nobody waits for `request` any more.
+    pub fn forget(&mut self, request: Request) {
+        self.posted.iter_mut().for_each(|posting| posting.target.forget(request));
     }
 
-    fn take_long(&mut self, at: u32) -> T {
-        let long = self.long.as_mut().expect("the list is long");
-        let value = long.remove(at);
-        if long.nodes.is_empty() {
-            self.long = None;
-        }
-        value
-    }
-}
-
-const NONE: u32 = u32::MAX;
-
-/// First and last node of a bucket.
-#[derive(Debug, Clone, Copy)]
-struct Ends {
-    first: u32,
-    last: u32,
-}
-
-#[derive(Debug)]
-struct Node<T> {
-    pattern: Pattern,
-    stamp: u64,
-    /// The classes in whose buckets the node is, one bit each.
-    filed: u8,
-    /// `(before, after)` in the bucket of each class.
-    links: [(u32, u32); CLASSES],
-    value: T,
-}
-
-#[derive(Debug)]
-struct Long<T> {
-    nodes: Slab<Node<T>>,
-    buckets: [Map<Key, Ends>; CLASSES],
-    next_stamp: u64,
-    /// The classes by which messages are filed besides the exact one: those that were asked for.
-    asked: u8,
-}
-
-impl<T> Long<T> {
-    fn new() -> Long<T> {
-        Long { nodes: Slab::new(), buckets: Default::default(), next_stamp: 0, asked: 0 }
+    /// True if a receive is posted on `comm`, or a probed message is of it.
+    pub fn is_under_way_on(&self, comm: CommId) -> bool {
+        let of_it = |key: Key| key.context.communicator() == comm;
+        self.posted.iter().any(|(pattern, _)| of_it(pattern.key()))
+            || self.probed().any(|(key, _)| of_it(key))
     }
 
-    fn push(&mut self, pattern: Pattern, value: T) {
-        let node = Node { pattern, stamp: self.next_stamp, filed: 0, links: [(NONE, NONE); CLASSES], value };
-        self.next_stamp += 1;
-        let at = self.nodes.insert(node) as u32;
-        self.file(at, pattern.class);
-        let asked = self.asked;
-        for class in (0..CLASSES as u8).filter(|class| asked >> class & 1 == 1) {
-            self.file(at, class);
-        }
+    /// Posted receives, in no particular order.
+    pub fn posted(&self) -> impl Iterator<Item = (Pattern, &Posting)> {
+        self.posted.iter()
     }
 
-    /// Appends the node to its bucket of `class`.
-    fn file(&mut self, at: u32, class: u8) {
-        let index = usize::from(class);
-        let key = self.nodes[at as usize].pattern.key.masked(class);
-        let ends = self.buckets[index].entry(key).or_insert(Ends { first: at, last: NONE });
-        let before = std::mem::replace(&mut ends.last, at);
-        if before != NONE {
-            self.nodes[before as usize].links[index].1 = at;
-        }
-        let node = &mut self.nodes[at as usize];
-        node.links[index] = (before, NONE);
-        node.filed |= 1 << class;
+    /// Messages that no receive has got, in no particular order.
+    pub fn unreceived(&self) -> impl Iterator<Item = (Key, &Envelope)> {
+        self.unexpected.iter().map(|(pattern, envelope)| (pattern.key(), envelope)).chain(self.probed())
     }
 
-    /// Files all messages by `class`, in order, from the first time that a receive asks so.
-    fn index(&mut self, class: u8) {
-        if class == 0 || self.asked >> class & 1 == 1 {
-            return;
-        }
-        self.asked |= 1 << class;
-        let mut order: Vec<(u64, u32)> =
-            self.nodes.iter().map(|(at, node)| (node.stamp, at as u32)).collect();
-        order.sort_unstable();
-        order.iter().for_each(|(_, at)| self.file(*at, class));
-    }
-
-    /// The first of the bucket of `class` and `key` that `fits`.
-    fn first(&self, class: u8, key: Key, fits: impl Fn(&T) -> bool) -> Option<u32> {
-        count_comparison();
-        let mut at = self.buckets[usize::from(class)].get(&key)?.first;
-        while at != NONE {
-            count_comparison();
-            let node = &self.nodes[at as usize];
-            if fits(&node.value) {
-                return Some(at);
-            }
-            at = node.links[usize::from(class)].1;
-        }
-        None
-    }
-
-    fn receive_for(&self, key: Key, fits: impl Fn(&T) -> bool) -> Option<u32> {
-        (0..CLASSES as u8)
-            .filter(|class| !self.buckets[usize::from(*class)].is_empty())
-            .filter_map(|class| self.first(class, key.masked(class), &fits))
-            .min_by_key(|at| self.nodes[*at as usize].stamp)
-    }
-
-    fn message_for(&mut self, pattern: Pattern, fits: impl Fn(&T) -> bool) -> Option<u32> {
-        self.index(pattern.class);
-        self.first(pattern.class, pattern.key, fits)
-    }
-
-    fn remove(&mut self, at: u32) -> T {
-        let node = self.nodes.remove(at as usize);
-        for class in (0..CLASSES as u8).filter(|class| node.filed >> class & 1 == 1) {
-            let index = usize::from(class);
-            let (before, after) = node.links[index];
-            let key = node.pattern.key.masked(class);
-            if before == NONE && after == NONE {
-                self.buckets[index].remove(&key);
-                continue;
-            }
-            let ends = self.buckets[index].get_mut(&key).expect("a filed node has a bucket");
-            if before == NONE {
-                ends.first = after
-            } else {
-                self.nodes[before as usize].links[index].1 = after
-            }
-            if after == NONE {
-                ends.last = before
-            } else {
-                self.nodes[after as usize].links[index].0 = before
-            }
-        }
-        node.value
-    }
-}
-
-#[cfg(not(test))]
-fn count_comparison() {}
-
-#[cfg(test)]
-use tests::count_comparison;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use engine::random::stream;
-    use rand_chacha::rand_core::RngCore;
-    use std::cell::Cell;
-
-    thread_local!(static COMPARISONS: Cell<u64> = const { Cell::new(0) });
-
-    pub fn count_comparison() {
-        COMPARISONS.set(COMPARISONS.get() + 1);
-    }
-
-    /// The standard's rules, word for word, on plain lists.
-    #[derive(Default)]
-    struct Oracle {
-        receives: Vec<(Option<u32>, Option<u32>, u32)>,
-        messages: Vec<(u32, u32, u32)>,
-    }
-
-    fn accepts(receive: (Option<u32>, Option<u32>), message: (u32, u32)) -> bool {
-        receive.0.is_none_or(|source| source == message.0) && receive.1.is_none_or(|tag| tag == message.1)
-    }
-
-    impl Oracle {
-        fn arrive(&mut self, source: u32, tag: u32, number: u32) -> Option<u32> {
-            let at = self.receives.iter().position(|r| accepts((r.0, r.1), (source, tag)));
-            match at {
-                Some(at) => Some(self.receives.remove(at).2),
-                None => {
-                    self.messages.push((source, tag, number));
-                    None
-                }
-            }
-        }
-        fn post(&mut self, source: Option<u32>, tag: Option<u32>, number: u32) -> Option<u32> {
-            let at = self.messages.iter().position(|m| accepts((source, tag), (m.0, m.1)));
-            match at {
-                Some(at) => Some(self.messages.remove(at).2),
-                None => {
-                    self.receives.push((source, tag, number));
-                    None
-                }
-            }
-        }
-    }
-
-    #[derive(Default)]
-    struct Engine {
-        receives: Lists<u32>,
-        messages: Lists<u32>,
-    }
-
-    impl Engine {
-        fn arrive(&mut self, source: u32, tag: u32, number: u32) -> Option<u32> {
-            let key = Key { context: CommId(3), source: Rank(source), tag };
-            let found = self.receives.take_receive(key, |_| true);
-            if found.is_none() {
-                self.messages.push(Pattern::exact(key), number);
-            }
-            found
-        }
-        fn post(&mut self, source: Option<u32>, tag: Option<u32>, number: u32) -> Option<u32> {
-            let pattern = Pattern::new(CommId(3), source.map(Rank), tag);
-            let peeked = self.messages.peek_message(pattern).map(|(_, value)| *value);
-            let found = self.messages.take_message(pattern, |_| true).map(|(_, value)| value);
-            assert_eq!(peeked, found);
-            if found.is_none() {
-                self.receives.push(pattern, number);
-            }
-            found
-        }
-    }
-
-    /// Random posts and arrivals, in phases where one or the other prevails, so that both lists grow
-    /// long and drain; the same as the oracle at every step.
-    #[test]
-    fn agrees_with_the_standard_s_rules_on_plain_lists() {
-        for seed in 0..40 {
-            let mut random = stream(seed, "matching-test", 0);
-            let (mut engine, mut oracle) = (Engine::default(), Oracle::default());
-            let (sources, tags) = (1 + random.next_u32() % 6, 1 + random.next_u32() % 6);
-            for number in 0..3_000 {
-                let bias = if number / 400 % 2 == 0 { 7 } else { 3 };
-                let (source, tag) = (random.next_u32() % sources, random.next_u32() % tags);
-                if random.next_u32() % 10 < bias {
-                    let expected = oracle.arrive(source, tag, number);
-                    assert_eq!(engine.arrive(source, tag, number), expected, "seed {seed}, step {number}");
-                } else if random.next_u32() % 16 == 0 {
-                    let target = random.next_u32() % (number + 1);
-                    let at = oracle.receives.iter().position(|receive| receive.2 == target);
-                    let expected = at.map(|at| oracle.receives.remove(at).2);
-                    assert_eq!(engine.receives.remove(|_, value| *value == target), expected);
-                } else {
-                    let source = (random.next_u32() % 3 > 0).then_some(source);
-                    let tag = (random.next_u32() % 3 > 0).then_some(tag);
-                    let expected = oracle.post(source, tag, number);
-                    assert_eq!(engine.post(source, tag, number), expected, "seed {seed}, step {number}");
-                }
-            }
-            assert_eq!(engine.receives.iter().count(), oracle.receives.len());
-            assert_eq!(engine.messages.iter().count(), oracle.messages.len());
-        }
-    }
-
-    /// 100,000 waiting, matched in the order that is worst for a list: last first.
-    #[test]
-    fn a_match_costs_no_more_when_a_hundred_thousand_wait() {
-        const COUNT: u32 = 100_000;
-        for wild in [None, Some(7)] {
-            COMPARISONS.set(0);
-            let mut engine = Engine::default();
-            (0..COUNT).for_each(|number| assert_eq!(engine.post(Some(number), wild, number), None));
-            (0..COUNT).rev().for_each(|number| assert_eq!(engine.arrive(number, 7, number), Some(number)));
-            assert!(engine.receives.is_empty());
-            (0..COUNT).for_each(|number| assert_eq!(engine.arrive(number, 7, number), None));
-            (0..COUNT).rev().for_each(|number| assert_eq!(engine.post(Some(number), wild, 0), Some(number)));
-            assert!(engine.messages.is_empty());
-            // Four operations each, with a few looks at heads of buckets in every one.
-            let comparisons = COMPARISONS.get();
-            assert!(comparisons < 12 * 4 * u64::from(COUNT), "{comparisons} comparisons");
-        }
+    fn probed(&self) -> impl Iterator<Item = (Key, &Envelope)> {
+        self.rare.iter().flat_map(|rare| rare.probed.iter().map(|(_, (key, envelope))| (*key, envelope)))
     }
 }

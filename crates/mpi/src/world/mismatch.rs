@@ -3,21 +3,22 @@
 use crate::collective::Kind;
 use crate::operation::{CommId, Op, Rank};
 use crate::record::{Failure, PartCall};
-use crate::world::matching::Key;
+use crate::world::match_lists::Key;
 use crate::world::process::{Process, Target};
+use crate::world::rounds::Disagreement;
 use crate::world::{World, text};
 
 impl World {
     /// A message of `key.source` met a call of `rank` with another signature, under the same number on the
     /// same communicator. Calls that have returned are known by kind at most.
-    pub(super) fn mismatch(&self, rank: Rank, key: Key, signature: u32) -> Box<Failure> {
+    pub(super) fn mismatch(&self, rank: Rank, key: Key, other: Disagreement) -> Box<Failure> {
         let process = &self.processes[rank];
-        let comes_to_it = key.tag >= process.peek_collective(key.context);
+        let comes_to_it = key.tag >= process.memberships.peek_collective(key.context);
         let mine = call_of(process, key.context, key.tag).unwrap_or_else(|| match comes_to_it {
             true => "no collective that takes part in it".into(),
             false => "another call, and it has returned".into(),
         });
-        let name = Kind::all().nth((signature >> 24) as usize).map_or("a collective", Kind::function);
+        let name = Kind::all().nth((other.0 >> 24) as usize).map_or("a collective", Kind::function);
         let other = PartCall { rank: key.source, comm: key.context, number: key.tag };
         let theirs = self.part_call(&other).unwrap_or_else(|| format!("{name}(…), and it has returned"));
         let elsewhere = self.processes.get(key.source).is_none().then_some(other);
@@ -32,8 +33,7 @@ impl World {
 }
 
 fn call_of(process: &Process, comm: CommId, number: u32) -> Option<String> {
-    let mut instances = process.instances.iter().map(|(_, instance)| instance);
-    let found = instances.find(|one| one.call.comm == comm && one.sequence == number)?;
+    let (_, found) = process.rounds.find(comm, number)?;
     Some(match &process.op {
         // The collective by which a communicator is made is none of the program.
         Some(op @ Op::NewComm(..)) if found.target == Target::Call => text::describe(op),

@@ -5,7 +5,6 @@ use engine::{Token, prefetch_start};
 use network::Cargo;
 
 use crate::operation::Rank;
-use crate::world::index::CollectiveHandle;
 use crate::world::process::Process;
 use crate::world::protocol_message::Ends;
 use crate::world::{Wake, World};
@@ -40,10 +39,7 @@ impl World {
     /// Asks for the collectives of the receiver of a message.
     pub fn prefetch_collectives(&self, cargo: &Cargo) {
         let Some(process) = self.processes.get(Ends::of(cargo).dest) else { return };
-        process.awaited.prefetch();
-        if let Some(instance) = process.instances.get(CollectiveHandle(0)) {
-            prefetch_start(instance, size_of_val(instance));
-        }
+        process.rounds.prefetch();
     }
 
     fn prefetch_process(&self, rank: Rank) {

@@ -1,23 +1,21 @@
 //! The state of one rank. A million of them must fit, so sizes are watched.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use engine::hash::{Digest, Map};
+use engine::hash::Digest;
 use engine::{Bytes, Duration, Time};
-use network::{Arrival, NicPair};
 
 use crate::cause::{Causes, Path};
-use crate::communicator::Communicator;
-use crate::operation::{CommId, Data, Neighbours, Op, Rank, Request, Tag};
+use crate::operation::{Data, Op, Rank, Request};
 use crate::source::Status;
-use crate::world::causes::Handshake;
-use crate::world::collective::{Awaited, Early, Instance};
-use crate::world::index::{AccessHandle, CollectiveHandle, Numbered, ReceiveHandle, SendHandle};
-use crate::world::matching::{Key, Lists};
+use crate::world::index::{AccessHandle, CollectiveHandle, Numbered};
+use crate::world::matching::Matching;
+use crate::world::memberships::Memberships;
 use crate::world::progress::Unanswered;
-use crate::world::protocol_message::{Ends, EnvelopeNumber, ProtocolMessage};
+use crate::world::protocol_message::Ends;
+use crate::world::rendezvous::Rendezvous;
 use crate::world::request::Slot;
+use crate::world::rounds::Rounds;
 
 /// One rank. What each message of a collective needs comes first, so that few cache lines hold it.
 #[derive(Debug, Default)]
@@ -36,38 +34,21 @@ pub(crate) struct Process {
     /// The critical path up to now; in a call, up to the time `counted`.
     pub path: Path,
     /// Collectives under way.
-    pub instances: Numbered<CollectiveHandle, Instance>,
-    /// Receives of collectives that wait for their message.
-    pub awaited: Lists<Awaited>,
-    /// Messages of collectives that came before their receives.
-    pub early: Lists<Early>,
+    pub rounds: Rounds,
     pub call: Call,
     pub digest: Digest,
-    /// The number of the next collective on the world communicator.
-    pub world_sequence: u32,
-    /// No communicator that is made from now on has a number below this one beyond the first.
-    pub comms_made: u32,
+    pub memberships: Memberships,
     /// The call in which it stands.
     pub op: Option<Op>,
     pub requests: Vec<Slot>,
-    pub posted: Lists<Posting>,
-    pub unexpected: Lists<Envelope>,
-    pub channels: Small<Channel>,
-    /// Rendezvous sends whose data has not left, by the sender's handle.
-    pub outgoing: Numbered<SendHandle, Outgoing>,
-    /// Rendezvous receives whose data has not come, by the receiver's handle.
-    pub incoming: Numbered<ReceiveHandle, Incoming>,
-    pub memberships: Small<Membership>,
+    pub matching: Matching,
+    pub rendezvous: Rendezvous,
     pub rare: Option<Box<Rare>>,
 }
 
 /// State that few ranks need.
 #[derive(Debug, Default)]
 pub(crate) struct Rare {
-    /// Envelopes that overtook others of the same sender, by sender and number.
-    pub held: BTreeMap<(Rank, EnvelopeNumber), (ProtocolMessage, Arrival)>,
-    /// Messages that a matched probe took, by number.
-    pub matched: slab::Slab<(Key, Envelope)>,
     /// One-sided operations whose answer has not come, by number.
     pub accesses: Numbered<AccessHandle, Pending>,
     /// At the target: operations that are to be answered later, by content.
@@ -183,74 +164,6 @@ impl Target {
     }
 }
 
-/// A posted receive.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Posting {
-    pub capacity: u64,
-    pub target: Target,
-}
-
-/// A message that waits for its receive.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Envelope {
-    pub bytes: u64,
-    /// Its content, if it is eager.
-    pub data: Data,
-    /// Time at which it was handed to the network.
-    pub injected: Time,
-    pub arrived: Time,
-    /// Time of the send's call.
-    pub sent: Time,
-    /// For a rendezvous, the sender's handle.
-    pub handle: Option<SendHandle>,
-    /// Its number between the two ranks.
-    pub number: EnvelopeNumber,
-    /// Its number among all messages of its sender.
-    pub asked: u32,
-}
-
-/// A rendezvous send.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outgoing {
-    pub dest: Rank,
-    pub bytes: u64,
-    pub data: Data,
-    pub sent: Time,
-    pub target: Target,
-    /// Time at which its request was handed to the network.
-    pub requested: Time,
-    /// The course of the handshake, once its data is on its way.
-    pub handshake: Option<Handshake>,
-    /// True if it was sent in buffered mode.
-    pub buffered: bool,
-    /// Ranks that still have to copy it.
-    pub copies: Copies,
-    /// The NICs that it takes, if it says so.
-    pub nics: Option<NicPair>,
-}
-
-/// Ranks that copy the data of a rendezvous between the user's memory and MPI's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Copies {
-    /// Nobody: zero-copy.
-    Neither,
-    /// Its receiver; its sender has copied it into a buffer.
-    Receiver,
-    /// Both.
-    Both,
-}
-
-impl Copies {
-    /// Copies of a message that is two-copy, or not, and that its sender has in a buffer, or not.
-    pub fn of(copied: bool, buffered: bool) -> Copies {
-        match (copied, buffered) {
-            (false, _) => Copies::Neither,
-            (true, true) => Copies::Receiver,
-            (true, false) => Copies::Both,
-        }
-    }
-}
-
 /// A one-sided operation of a rank.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending {
@@ -278,163 +191,11 @@ pub(crate) struct UnansweredAccess {
     pub arrived: Time,
 }
 
-/// A rendezvous receive that has matched.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Incoming {
-    pub source: Rank,
-    pub context: CommId,
-    pub tag: Tag,
-    pub target: Target,
-    /// Time of the send's call.
-    pub sent: Time,
-    /// Time at which the request was handed to the network.
-    pub requested: Time,
-    /// Time at which the request arrived.
-    pub arrived: Time,
-    /// Time at which it matched its receive.
-    pub matched: Time,
-    /// Time at which the answer was handed to the network.
-    pub answered: Time,
-    /// Time that the handshake waited here, because the rank was outside MPI.
-    pub stalled: Duration,
-    /// For a collective: whether the data is reduced into what is there.
-    pub combine: bool,
-    /// The number of the request among all messages of its sender.
-    pub asked: u32,
-}
-
-/// Numbers of the envelopes to and from one other rank.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Channel {
-    /// The next to send.
-    pub sent: EnvelopeNumber,
-    /// The next to take.
-    pub taken: EnvelopeNumber,
-}
-
-impl Channel {
-    /// Number of the next envelope to send.
-    #[inline]
-    pub fn next_to_send(&mut self) -> EnvelopeNumber {
-        let number = self.sent;
-        self.sent = number.next();
-        number
-    }
-}
-
-/// State of a rank in a communicator other than the world.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Membership {
-    /// The number of the next collective.
-    pub sequence: u32,
-    /// Persistent collectives made on it.
-    pub series: u32,
-    pub freed: bool,
-    /// The communicator, until it is freed and nothing is under way on it.
-    pub communicator: Option<Arc<Communicator>>,
-    /// Its neighbours in the topology, once asked for.
-    pub neighbours: Option<Arc<Neighbours>>,
-}
-
-/// A map from numbers that is a plain list while it is short.
-#[derive(Debug)]
-pub(crate) struct Small<V> {
-    entries: Vec<(u32, V)>,
-    index: Option<Box<Map<u32, u32>>>,
-}
-
-impl<V> Default for Small<V> {
-    fn default() -> Small<V> {
-        Small { entries: Vec::new(), index: None }
-    }
-}
-
-/// Up to here a linear search is the quickest.
-const SMALL: usize = 16;
-
-impl<V: Default> Small<V> {
-    /// The entry of `number`, made where it is not there.
-    #[inline]
-    pub fn entry(&mut self, number: u32) -> &mut V {
-        let at = match &self.index {
-            None => self.entries.iter().position(|(key, _)| *key == number),
-            Some(index) => index.get(&number).map(|at| *at as usize),
-        };
-        let at = at.unwrap_or_else(|| self.insert(number));
-        &mut self.entries[at].1
-    }
-
-    /// The entry of `number`, if it is there.
-    pub fn get(&self, number: u32) -> Option<&V> {
-        let at = match &self.index {
-            None => self.entries.iter().position(|(key, _)| *key == number)?,
-            Some(index) => *index.get(&number)? as usize,
-        };
-        Some(&self.entries[at].1)
-    }
-
-    fn insert(&mut self, number: u32) -> usize {
-        let at = self.entries.len();
-        self.entries.push((number, V::default()));
-        if let Some(index) = &mut self.index {
-            index.insert(number, at as u32);
-        } else if self.entries.len() > SMALL {
-            let numbers = self.entries.iter().map(|(key, _)| *key);
-            self.index = Some(Box::new(numbers.zip(0..).collect()));
-        }
-        at
-    }
-}
-
-/// The number of the first communicator that a program makes.
-const FIRST_MADE: u32 = 2;
-
-/// Numbers of persistent collectives begin here.
-const PERSISTENT: u32 = 1 << 31;
-
-impl Process {
-    /// From now on the numbers of new communicators begin at `number`.
-    pub fn made_comms_below(&mut self, number: u32) {
-        self.comms_made = self.comms_made.max(number - FIRST_MADE);
-    }
-
-    /// The number of the next collective on `comm`; the world's has a place of its own.
-    pub fn peek_collective(&self, comm: CommId) -> u32 {
-        if comm == CommId::WORLD {
-            return self.world_sequence;
-        }
-        self.memberships.get(comm.0).map_or(0, |membership| membership.sequence)
-    }
-
-    /// Takes that number.
-    pub fn next_collective(&mut self, comm: CommId) -> u32 {
-        let sequence = self.peek_collective(comm);
-        let next = sequence.wrapping_add(1);
-        if comm == CommId::WORLD {
-            self.world_sequence = next;
-        } else {
-            self.memberships.entry(comm.0).sequence = next;
-        }
-        sequence
-    }
-
-    /// Takes the number of all starts of the next persistent collective on `comm`. Members may start several in any
-    /// order, so they have numbers of their own, by the order in which they were made (MPI 5.0, 6.13).
-    pub fn next_series(&mut self, comm: CommId) -> u32 {
-        let series = &mut self.memberships.entry(comm.0).series;
-        *series += 1;
-        PERSISTENT | (*series - 1)
-    }
-
-    /// The number of the next communicator that it is a member of.
-    pub fn next_comm(&self) -> u32 {
-        FIRST_MADE + self.comms_made
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::matching::Envelope;
+    use crate::world::rounds::Instance;
 
     /// A million ranks are to fit in about a gigabyte, with what hangs on them.
     #[test]
@@ -443,15 +204,5 @@ mod tests {
         assert!(std::mem::size_of::<Slot>() <= 64, "{}", std::mem::size_of::<Slot>());
         assert!(std::mem::size_of::<Instance>() <= 128, "{}", std::mem::size_of::<Instance>());
         assert!(std::mem::size_of::<Envelope>() <= 56, "{}", std::mem::size_of::<Envelope>());
-    }
-
-    #[test]
-    fn a_small_map_finds_what_was_put_short_and_long() {
-        let mut small: Small<u32> = Small::default();
-        for number in 0..100 {
-            *small.entry(number * 7) = number;
-            assert!((0..=number).all(|earlier| small.get(earlier * 7) == Some(&earlier)));
-            assert_eq!(small.get(number * 7 + 1), None);
-        }
     }
 }

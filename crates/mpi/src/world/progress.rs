@@ -129,8 +129,7 @@ impl World {
         for what in std::mem::take(&mut rare.unanswered) {
             match what {
                 Unanswered::Request { receive, send, arrived } => {
-                    let state = &mut self.processes[rank].incoming[receive];
-                    state.stalled = now.since(state.matched);
+                    self.processes[rank].rendezvous.end_stall(receive, now);
                     self.send_clearance(rank, receive, send, arrived, context);
                 }
                 Unanswered::Clear { clear, arrived, flight } => {

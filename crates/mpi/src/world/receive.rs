@@ -1,8 +1,6 @@
-//! Receiving and probing: envelopes in the order in which they were sent, matches, completions.
+//! Receiving and probing: matches, their clearances, and completions. Envelopes come in the order of [`Matching`].
 //!
-//! A network may let a short message overtake a long one; envelopes are numbered for each pair of
-//! ranks, and one that comes too early is held back, so that messages between two ranks match in the
-//! order of their sends whatever the network does (MPI 4.0, section 3.5).
+//! [`Matching`]: crate::world::matching::Matching
 
 use engine::{Bytes, Duration, Time};
 use network::Arrival;
@@ -12,12 +10,14 @@ use crate::record::{Failure, Record};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
 use crate::world::index::{ReceiveHandle, SendHandle};
-use crate::world::matching::{Key, Pattern};
-use crate::world::process::{Envelope, Incoming, Posting, Standing, Target};
+use crate::world::match_lists::{Key, Pattern};
+use crate::world::matching::{Envelope, Posting};
+use crate::world::process::{Standing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::protocol_message::{
     ClearToSend, Eager, Ends, EnvelopeNumber, KnownReceive, ProtocolMessage, RendezvousData, RequestToSend,
 };
+use crate::world::rendezvous::Incoming;
 use crate::world::{Context, Outcome, World};
 
 /// The number that a matched probe of nobody gives (MPI_MESSAGE_NO_PROC).
@@ -37,16 +37,9 @@ impl World {
         };
         let posting = Posting { capacity: receive.capacity.0, target };
         let process = &mut self.processes[rank];
-        match process.unexpected.take_message(pattern, |_| true) {
-            Some((key, envelope)) => {
-                let copy = self.setup.protocol.copy_rate.transfer(Bytes(envelope.bytes));
-                self.meet(rank, key, &envelope, posting, copy, context)
-            }
-            None => {
-                process.posted.push(pattern, posting);
-                Ok(())
-            }
-        }
+        let Some((key, envelope)) = process.matching.receive(pattern, posting) else { return Ok(()) };
+        let copy = self.setup.protocol.copy_rate.transfer(Bytes(envelope.bytes));
+        self.meet(rank, key, &envelope, posting, copy, context)
     }
 
     /// Pattern of the messages that `receive` accepts; `None` if it is from MPI_PROC_NULL.
@@ -85,21 +78,14 @@ impl World {
         arrival: &Arrival,
         context: &mut Context,
     ) -> Outcome<()> {
-        let process = &mut self.processes[ends.dest];
-        let channel = process.channels.entry(ends.source.0);
-        if number != channel.taken {
-            process.rare().held.insert((ends.source, number), (*envelope, *arrival));
+        if !self.processes[ends.dest].matching.admit(ends.source, number, envelope, arrival) {
             return Ok(());
         }
-        channel.taken = number.next();
-        let mut next = channel.taken;
         let mut outcome = self.take_envelope(ends, envelope, arrival, context);
         while outcome.is_ok() {
-            let process = &mut self.processes[ends.dest];
-            let Some(rare) = process.rare.as_mut().filter(|rare| !rare.held.is_empty()) else { break };
-            let Some((held, arrival)) = rare.held.remove(&(ends.source, next)) else { break };
-            next = next.next();
-            process.channels.entry(ends.source.0).taken = next;
+            let Some((held, arrival)) = self.processes[ends.dest].matching.admit_held(ends.source) else {
+                break;
+            };
             self.follow(&held, &arrival, context);
             outcome = self.take_envelope(ends, &held, &arrival, context);
         }
@@ -143,7 +129,7 @@ impl World {
             asked: arrival.message.key.number(),
         };
         let process = &mut self.processes[rank];
-        if let Some(posting) = process.posted.take_receive(key, |_| true) {
+        if let Some(posting) = process.matching.meet(key) {
             let copy = self.copy_of(bytes, copied);
             return self.meet(rank, key, &envelope, posting, copy, context);
         }
@@ -154,7 +140,7 @@ impl World {
             );
             return Err(Box::new(Failure::Misuse { rank: key.source, reason }));
         }
-        process.unexpected.push(Pattern::exact(key), envelope);
+        process.matching.keep(key, envelope);
         self.end_probe(rank, &envelope, context)
     }
 
@@ -236,7 +222,7 @@ impl World {
         context: &mut Context,
     ) {
         let process = &mut self.processes[rank];
-        let handle = process.incoming.insert(incoming);
+        let handle = process.rendezvous.begin_receive(incoming);
         if process.has_seen(arrived) {
             self.send_clearance(rank, handle, send, arrived, context);
         } else {
@@ -253,12 +239,11 @@ impl World {
         arrived: Time,
         context: &mut Context,
     ) {
-        let source = self.processes[rank].incoming[handle].source;
+        let source = self.processes[rank].rendezvous.receive(handle).source;
         let (send_overhead, receive_overhead) = self.overheads(rank, source, Bytes(0));
         let process = &mut self.processes[rank];
         let at = process.engage(context.now, send_overhead + receive_overhead);
-        process.incoming[handle].answered = at;
-        let incoming = process.incoming[handle];
+        let incoming = process.rendezvous.answer(handle, at);
         let clear = ProtocolMessage::ClearToSend(ClearToSend {
             receive: KnownReceive::of(incoming.target),
             receive_handle: handle,
@@ -281,7 +266,7 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let size = arrival.message.size;
-        let incoming = self.processes[rank].incoming.remove(data.receive_handle);
+        let incoming = self.processes[rank].rendezvous.end_receive(data.receive_handle);
         let mut cost = self.overheads(rank, incoming.source, size).1;
         if incoming.combine {
             cost += self.setup.reduce_rate.transfer(size);
@@ -357,15 +342,14 @@ impl World {
             return Ok(true);
         };
         let process = &mut self.processes[rank];
-        let found = match process.unexpected.peek_message(pattern) {
+        let found = match process.matching.probe(pattern) {
             None => return Ok(false),
             Some((key, envelope)) => {
                 Received { key, bytes: envelope.bytes, data: 0, sent: envelope.sent, at: envelope.arrived }
             }
         };
         if takes {
-            let taken = process.unexpected.take_message(pattern, |_| true).expect("just seen");
-            process.call.matched = process.rare().matched.insert(taken) as u64;
+            process.call.matched = process.matching.take_probed(pattern);
         }
         let status = self.status(rank, &found);
         let call = &mut self.processes[rank].call;
@@ -385,8 +369,7 @@ impl World {
         if let Start::Persistent(_) = start {
             return Err(self.misuse(rank, "a matched receive cannot be persistent".into()));
         }
-        let held = self.processes[rank].rare.as_mut().map(|rare| &mut rare.matched);
-        let taken = held.and_then(|matched| matched.try_remove(usize::try_from(number).ok()?));
+        let taken = self.processes[rank].matching.receive_probed(number);
         if taken.is_none() && number != NO_MESSAGE {
             return Err(self.misuse(rank, format!("there is no matched message {number}")));
         }

@@ -8,6 +8,7 @@ use crate::collective::Collective;
 use crate::operation::{Peer, Rank, Receive, Request, Send, TagMatch};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
+use crate::world::collective::Identity;
 use crate::world::process::Target;
 use crate::world::protocol_message::EnvelopeNumber;
 use crate::world::{Context, Outcome, World};
@@ -169,7 +170,8 @@ impl World {
                 Template::Send(send) => at = at.max(self.send(rank, send, target, false, context)?.at),
                 Template::Receive(receive) => self.receive(rank, receive, target, context)?,
                 Template::Collective(call, number) => {
-                    self.begin_collective(rank, call, target, (Some(*number), 0), context)?;
+                    let identity = Identity { sequence: Some(*number), agreement: 0 };
+                    self.start_collective(rank, call, identity, target, context)?;
                 }
             }
         }
@@ -205,10 +207,9 @@ impl World {
         let process = &mut self.processes[rank];
         process.requests[request.0 as usize] = Slot::FREE;
         if active {
-            process.posted.iter_mut().for_each(|posting| posting.target.forget(request));
-            process.outgoing.values_mut().for_each(|outgoing| outgoing.target.forget(request));
-            process.incoming.values_mut().for_each(|incoming| incoming.target.forget(request));
-            process.instances.values_mut().for_each(|instance| instance.target.forget(request));
+            process.matching.forget(request);
+            process.rendezvous.forget(request);
+            process.rounds.forget(request);
             self.files.forget(rank, request);
         }
         Ok(CallProgress::Return(context.now))

@@ -13,14 +13,14 @@ impl World {
     /// History of a rendezvous for `target` of `rank` that its next message carries, whose handshake has `stalled`.
     pub(super) fn waited(&self, rank: Rank, target: Target, stalled: Duration) -> Waited {
         match target {
-            Target::Round(instance) => Waited::Entry(self.processes[rank].instances[instance].latest),
+            Target::Round(instance) => Waited::Entry(self.processes[rank].rounds[instance].latest),
             _ => Waited::Stalled(stalled),
         }
     }
 
     /// From now on a collective depends on an entry at `latest`, too.
     pub(super) fn depend_on(&mut self, rank: Rank, instance: CollectiveHandle, latest: Time) {
-        let state = &mut self.processes[rank].instances[instance];
+        let state = &mut self.processes[rank].rounds[instance];
         state.latest = state.latest.max(latest);
     }
 
@@ -37,7 +37,7 @@ impl World {
         if end <= process.call.counted {
             return;
         }
-        let state = &process.instances[instance];
+        let state = &process.rounds[instance];
         let (latest, in_call) = (state.latest, state.target == Target::Call);
         if !in_call && !process.awaits(state.target) {
             return;

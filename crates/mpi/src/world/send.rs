@@ -28,12 +28,13 @@ use network::{Message, NicPair};
 use crate::operation::{CommId, Copying, Draining, Op, Peer, Rank, Send, SendMode, Via};
 use crate::world::calls::CallProgress;
 use crate::world::flight::Flight;
-use crate::world::process::{Copies, Outgoing, Standing, Target};
+use crate::world::process::{Standing, Target};
 use crate::world::progress::Unanswered;
 use crate::world::protocol_message::{
     ClearToSend, Eager, Ends, EnvelopeHeader, KnownReceive, ProtocolMessage, RendezvousData, RequestToSend,
     Waited,
 };
+use crate::world::rendezvous::{Copies, Outgoing};
 use crate::world::request::Sent;
 use crate::world::{Context, Outcome, World};
 
@@ -83,7 +84,7 @@ impl World {
         let (cost, copy) = (self.overheads(rank, dest, payload).0, self.copy_of(send.bytes, copies));
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost + copy);
-        let number = process.channels.entry(dest.0).next_to_send();
+        let number = process.matching.next_to_send(dest);
         if let Target::Request(request) = target {
             process.requests[request.0 as usize].sent = Some(Sent { dest, number });
         }
@@ -98,7 +99,7 @@ impl World {
             ProtocolMessage::Eager(Eager { envelope, copied, data: send.data })
         } else {
             let waiting = if send.mode == SendMode::Buffered { Target::Nobody } else { target };
-            let handle = process.outgoing.insert(Outgoing {
+            let handle = process.rendezvous.begin_send(Outgoing {
                 dest,
                 bytes: send.bytes.0,
                 data: send.data,
@@ -154,7 +155,7 @@ impl World {
         cleared: Cleared,
         context: &mut Context,
     ) -> Outcome<()> {
-        let outgoing = self.processes[rank].outgoing[clear.send];
+        let outgoing = *self.processes[rank].rendezvous.send(clear.send);
         if let Target::Request(request) = outgoing.target {
             // It has matched: it cannot be called back any more.
             self.processes[rank].requests[request.0 as usize].sent = None;
@@ -176,7 +177,7 @@ impl World {
             self.depend_on(rank, instance, latest);
         }
         let handshake = self.handshake(rank, &outgoing, clear, &cleared, at, context);
-        self.processes[rank].outgoing[clear.send].handshake = Some(handshake);
+        self.processes[rank].rendezvous.clear(clear.send, handshake);
         let data = ProtocolMessage::Data(RendezvousData {
             copied: outgoing.copies != Copies::Neither,
             receive_handle: clear.receive_handle,
@@ -193,7 +194,7 @@ impl World {
             return Ok(());
         }
         // It is in MPI's own memory then: what the network does with it is no matter of the sender's.
-        let outgoing = self.processes[rank].outgoing.remove(clear.send);
+        let outgoing = self.processes[rank].rendezvous.end_send(clear.send);
         self.charge_sent(rank, &outgoing, at, Flight::default(), context);
         self.has_left(rank, &outgoing, at, context)
     }
@@ -205,7 +206,7 @@ impl World {
         data: &RendezvousData,
         context: &mut Context,
     ) -> Outcome<()> {
-        let outgoing = self.processes[rank].outgoing.remove(data.send);
+        let outgoing = self.processes[rank].rendezvous.end_send(data.send);
         let flight = self.event.flight();
         self.charge_sent(rank, &outgoing, context.now, flight, context);
         self.has_left(rank, &outgoing, context.now, context)
@@ -226,8 +227,8 @@ impl World {
     /// Waits until what was sent in buffered mode has left, or asks for it (MPI_Buffer_flush).
     pub(super) fn drain(&mut self, rank: Rank, draining: Draining, now: Time) -> CallProgress {
         let process = &mut self.processes[rank];
-        let held = process.outgoing.iter().filter(|(_, outgoing)| outgoing.buffered);
-        let (count, bytes) = held.fold((0, 0), |(count, bytes), (_, held)| (count + 1, bytes + held.bytes));
+        let held = process.rendezvous.buffered();
+        let (count, bytes) = held.fold((0, 0), |(count, bytes), held| (count + 1, bytes + held.bytes));
         if count > 0 && draining == Draining::Wait {
             process.call.outstanding = count;
             return CallProgress::Block;
