@@ -166,13 +166,13 @@ impl World {
                 Ok(CallProgress::Return(now))
             }
             Op::FreeComm(comm) => self.free_communicator(rank, *comm, context),
-            Op::Abort(code) => Err(Box::new(Failure::Abort { rank: rank, code: *code })),
+            Op::Abort(code) => Err(Box::new(Failure::Abort { rank, code: *code })),
             Op::Finish => {
                 let at = now;
                 let process = &mut self.processes[rank];
                 process.digest.fold(at.0);
                 let path = process.path;
-                context.observer.record(now, &Record::Finish { rank: rank, at, path });
+                context.observer.record(now, &Record::Finish { rank, at, path });
                 Ok(CallProgress::Finished)
             }
         }

@@ -182,7 +182,7 @@ impl World {
     pub(super) fn tell_contention(&self, rank: Rank, time: Duration, context: &mut Context) {
         let delays = self.event.delays();
         for (at, time) in delays.shares_of(time) {
-            let record = Record::Contention { rank: rank, at, time };
+            let record = Record::Contention { rank, at, time };
             context.observer.record(context.now, &record);
         }
     }

@@ -30,12 +30,12 @@ use crate::world::rendezvous::{Copies, Incoming, Outgoing};
 use crate::world::rounds::{Awaited, Early, Instance};
 use crate::world::{Context, Outcome, World, text};
 
-/// What names a call among those of its communicator.
+/// Identity of a call among those of its communicator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Identity {
     /// Its number there; `None` is the next one.
     pub sequence: Option<u32>,
-    /// What the members must agree in beside its arguments (24 bits).
+    /// Hash of the arguments that its members must agree in beside the collective's own (24 bits).
     pub agreement: u32,
 }
 

@@ -16,7 +16,7 @@ impl World {
     }
 
     pub(super) fn misuse(&self, rank: Rank, reason: String) -> Box<Failure> {
-        Box::new(Failure::Misuse { rank: rank, reason })
+        Box::new(Failure::Misuse { rank, reason })
     }
 
     /// The call that `target` belongs to, in words.
@@ -52,7 +52,7 @@ impl World {
         waits.ranks.sort_unstable();
         waits.ranks.dedup();
         Blocked {
-            rank: rank,
+            rank,
             since: process.call.begin,
             call,
             waits_for: waits.text(),

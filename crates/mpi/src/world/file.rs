@@ -30,7 +30,7 @@ impl Files {
         Files { storage: Storage::new(file_system), pending: Numbered::default() }
     }
 
-    /// Whoever waits for `request` of `rank` is told of it no more.
+    /// Nobody waits for `request` of `rank` any more.
     pub fn forget(&mut self, rank: Rank, request: Request) {
         let own = self.pending.values_mut().filter(|access| access.rank == rank);
         own.for_each(|access| access.target.forget(request));

@@ -166,7 +166,7 @@ pub(crate) struct RecallAnswer {
     pub request: Request,
     /// Envelope that was called back.
     pub recalled: EnvelopeNumber,
-    /// What was taken back; `None` if it had matched before.
+    /// Message that was taken back; `None` if it had matched before.
     pub taken_back: Option<TakenBack>,
 }
 

@@ -176,7 +176,7 @@ impl World {
     ) -> Outcome<()> {
         if envelope.bytes > posting.capacity {
             return Err(Box::new(Failure::Truncation {
-                rank: rank,
+                rank,
                 from: key.source,
                 bytes: Bytes(envelope.bytes),
                 capacity: Bytes(posting.capacity),

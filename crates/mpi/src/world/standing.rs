@@ -25,7 +25,7 @@ impl World {
     pub fn standings(&self) -> impl Iterator<Item = Standing> {
         let stands = |(rank, process): (Rank, &Process)| Standing {
             reached: process.call.begin,
-            rank: rank,
+            rank,
             call: process.op.as_ref().map_or("", text::name).to_string(),
         };
         self.under_way().map(stands)

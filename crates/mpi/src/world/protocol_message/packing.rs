@@ -370,29 +370,75 @@ mod tests {
 
     const ENDS: Ends = Ends { source: Rank(0x7FFF_FFFE), dest: Rank(0x7FFF_FFFD) };
 
-    /// One message of each kind at least, with the six words that the table gives for it; bits of the ends left out.
-    fn examples() -> Vec<(ProtocolMessage, [u64; 6])> {
-        let context = CommId(0xABC_DEF1);
-        let envelope =
-            EnvelopeHeader { ready: true, context, tag: 5, number: EnvelopeNumber(6), sent: Time(7) };
-        let round = RoundHeader { context, sequence: 8, signature: 9, sent: Time(10), latest: Time(11) };
-        let (bytes, send) = (Bytes(12), SendHandle(13));
-        let clear = ClearToSend {
-            receive: KnownReceive::Request(Request(14)),
-            receive_handle: ReceiveHandle(16),
-            send,
-            arrived: Time(17),
-            matched: Time(18),
-            waited: Waited::Entry(Time(19)),
+    /// A message with the six words that the table gives for it; bits of the ends left out.
+    type Example = (ProtocolMessage, [u64; 6]);
+
+    const TOP: u64 = 1 << 63;
+    const CONTEXT: CommId = CommId(0xABC_DEF1);
+    const SEND: SendHandle = SendHandle(13);
+    const BYTES: Bytes = Bytes(12);
+
+    const fn pair(high: u64, low: u64) -> u64 {
+        high << 32 | low
+    }
+
+    fn envelopes() -> Vec<Example> {
+        let envelope = EnvelopeHeader {
+            ready: true,
+            context: CONTEXT,
+            tag: 5,
+            number: EnvelopeNumber(6),
+            sent: Time(7),
         };
+        let round =
+            RoundHeader { context: CONTEXT, sequence: 8, signature: 9, sent: Time(10), latest: Time(11) };
+        let request = CollectiveRequestToSend { round, bytes: BYTES, send: SEND };
+        vec![
+            (
+                ProtocolMessage::Eager(Eager { envelope, copied: true, data: 3 }),
+                [TOP, TOP | pair(0x0ABC_DEF1, 5), pair(6, 0), 3, 7, 0],
+            ),
+            (
+                ProtocolMessage::RequestToSend(RequestToSend { envelope, bytes: BYTES, send: SEND }),
+                [0, TOP | pair(0x1ABC_DEF1, 5), pair(6, 13), 12, 7, 0],
+            ),
+            (ProtocolMessage::CollectiveEager(round), [0, pair(0x2ABC_DEF1, 8), pair(9, 0), 0, 10, 11]),
+            (
+                ProtocolMessage::CollectiveRequestToSend(request),
+                [0, pair(0x3ABC_DEF1, 8), pair(9, 13), 12, 10, 11],
+            ),
+        ]
+    }
+
+    fn handshakes() -> Vec<Example> {
+        let clear = |receive| {
+            ProtocolMessage::ClearToSend(ClearToSend {
+                receive,
+                receive_handle: ReceiveHandle(16),
+                send: SEND,
+                arrived: Time(17),
+                matched: Time(18),
+                waited: Waited::Entry(Time(19)),
+            })
+        };
+        let words = |tag| [0, TOP | pair(0x4000_0000, tag), pair(16, 13), 17, 18, 19];
         let data = RendezvousData {
             copied: true,
             receive_handle: ReceiveHandle(16),
-            send,
+            send: SEND,
             data: 20,
             cleared: Time(21),
             waited: Waited::Stalled(Duration(22)),
         };
+        vec![
+            (clear(KnownReceive::Call), words(0)),
+            (clear(KnownReceive::Request(Request(14))), words(15)),
+            (clear(KnownReceive::Unknown), words(0xFFFF_FFFF)),
+            (ProtocolMessage::Data(data), [TOP, pair(0x5000_0000, 0), pair(16, 13), 20, 21, 22]),
+        ]
+    }
+
+    fn accesses() -> Vec<Example> {
         let access = AccessRequest {
             applied: Applied::ByTarget,
             answer: Bytes(0xFED_CBA9_8765_4321),
@@ -401,59 +447,33 @@ mod tests {
             data: u64::MAX,
             sent: Time(25),
         };
-        let recall =
-            Recall { request: Request(26), number: EnvelopeNumber(27), recalled: EnvelopeNumber(28) };
-        let taken_back = Some(TakenBack { send: Some(send), data: 29 });
-        let answer = RecallAnswer { request: Request(26), recalled: EnvelopeNumber(28), taken_back };
-        let eager_taken_back = Some(TakenBack { send: None, data: 29 });
-        let pair = |high: u64, low: u64| high << 32 | low;
-        let (top, upper_kind) = (1 << 63, 1 << 31);
+        let answer = AccessAnswer { access: AccessHandle(24), arrived: Time(30) };
         vec![
             (
-                ProtocolMessage::Eager(Eager { envelope, copied: true, data: 3 }),
-                [top, top | pair(0x0ABC_DEF1, 5), pair(6, 0), 3, 7, 0],
-            ),
-            (
-                ProtocolMessage::RequestToSend(RequestToSend { envelope, bytes, send }),
-                [0, top | pair(0x1ABC_DEF1, 5), pair(6, 13), 12, 7, 0],
-            ),
-            (ProtocolMessage::CollectiveEager(round), [0, pair(0x2ABC_DEF1, 8), pair(9, 0), 0, 10, 11]),
-            (
-                ProtocolMessage::CollectiveRequestToSend(CollectiveRequestToSend { round, bytes, send }),
-                [0, pair(0x3ABC_DEF1, 8), pair(9, 13), 12, 10, 11],
-            ),
-            (ProtocolMessage::ClearToSend(clear), [0, top | pair(0x4000_0000, 15), pair(16, 13), 17, 18, 19]),
-            (
-                ProtocolMessage::ClearToSend(ClearToSend { receive: KnownReceive::Unknown, ..clear }),
-                [0, top | pair(0x4000_0000, 0xFFFF_FFFF), pair(16, 13), 17, 18, 19],
-            ),
-            (
-                ProtocolMessage::ClearToSend(ClearToSend { receive: KnownReceive::Call, ..clear }),
-                [0, top | pair(0x4000_0000, 0), pair(16, 13), 17, 18, 19],
-            ),
-            (ProtocolMessage::Data(data), [top, pair(0x5000_0000, 0), pair(16, 13), 20, 21, 22]),
-            (
                 ProtocolMessage::Access(access),
-                [0, top | pair(0x6FED_CBA9, 0x8765_4321), pair(23, 24), u64::MAX, 25, 0],
+                [0, TOP | pair(0x6FED_CBA9, 0x8765_4321), pair(23, 24), u64::MAX, 25, 0],
             ),
-            (
-                ProtocolMessage::AccessAnswer(AccessAnswer { access: AccessHandle(24), arrived: Time(30) }),
-                [0, pair(0x7000_0000, 0), pair(0, 24), 0, 30, 0],
-            ),
-            (ProtocolMessage::Recall(recall), [upper_kind, pair(0, 26), pair(27, 28), 0, 0, 0]),
-            (
-                ProtocolMessage::RecallAnswer(answer),
-                [upper_kind, top | pair(0x1000_0000, 26), pair(28, 13), 29, 0, 0],
-            ),
-            (
-                ProtocolMessage::RecallAnswer(RecallAnswer { taken_back: eager_taken_back, ..answer }),
-                [upper_kind, top | pair(0x1000_0000, 26), pair(28, 0xFFFF_FFFF), 29, 0, 0],
-            ),
-            (
-                ProtocolMessage::RecallAnswer(RecallAnswer { taken_back: None, ..answer }),
-                [upper_kind, pair(0x1000_0000, 26), pair(28, 0xFFFF_FFFF), 0, 0, 0],
-            ),
+            (ProtocolMessage::AccessAnswer(answer), [0, pair(0x7000_0000, 0), pair(0, 24), 0, 30, 0]),
         ]
+    }
+
+    fn recalls() -> Vec<Example> {
+        let (request, recalled, upper_kind) = (Request(26), EnvelopeNumber(28), 1 << 31);
+        let recall = Recall { request, number: EnvelopeNumber(27), recalled };
+        let answer =
+            |taken_back| ProtocolMessage::RecallAnswer(RecallAnswer { request, recalled, taken_back });
+        let words = |flag, send, data| [upper_kind, flag | pair(0x1000_0000, 26), pair(28, send), data, 0, 0];
+        vec![
+            (ProtocolMessage::Recall(recall), [upper_kind, pair(0, 26), pair(27, 28), 0, 0, 0]),
+            (answer(Some(TakenBack { send: Some(SEND), data: 29 })), words(TOP, 13, 29)),
+            (answer(Some(TakenBack { send: None, data: 29 })), words(TOP, 0xFFFF_FFFF, 29)),
+            (answer(None), words(0, 0xFFFF_FFFF, 0)),
+        ]
+    }
+
+    /// At least one message of each kind.
+    fn examples() -> impl Iterator<Item = Example> {
+        [envelopes(), handshakes(), accesses(), recalls()].into_iter().flatten()
     }
 
     #[test]
