@@ -72,6 +72,74 @@ def test_a_campaign_within_a_host_becomes_its_memory(tmp_path: Path):
     assert "unmeasured" not in platform.read_text()
 
 
+def test_a_handshake_within_a_host_that_takes_no_overheads_is_met(tmp_path: Path):
+    """Start-up 800 ns, and 1.6 µs above the limit: two empty messages and nothing more, as in dahu's file."""
+    machine.write(tmp_path / "raw" / "network")
+    near = machine.write(
+        tmp_path / "raw" / "loopback",
+        one_way=lambda n: np.where(n <= machine.LIMIT, 8e-7 + 5e-11 * n, 1.6e-6 + 5e-11 * n),
+    )
+    platform = tmp_path / "m.toml"
+    calibrate("fit", tmp_path / "raw", "-o", platform, "--flop-rate", "1 Gflop/s")
+    assert "overheads are cut to it, and the rest is latency" in platform.read_text()
+    checked = calibrate("check", platform, near, "--within-a-host", "--breakpoints", machine.LIMIT)
+    medians = [float(line.split("median ")[1].split(" %")[0]) for line in checked.splitlines()[1:]]
+    assert len(medians) == 3 and max(medians) < 1
+
+
+def test_the_page_shows_each_size_and_each_finding(tmp_path: Path):
+    """Two points for each size of round trips, time and error; one for each size of other calls."""
+    machine.write(tmp_path / "raw" / "network")
+    machine.write(tmp_path / "raw" / "loopback")
+    platform = tmp_path / "m.toml"
+    calibrate("fit", tmp_path / "raw", "-o", platform, "--flop-rate", "1 Gflop/s")
+    page = (tmp_path / "m.html").read_text()
+    found = campaigns.read(tmp_path / "raw")
+    points = sum(
+        len(np.unique(calls.sizes)) * (2 if kind == "round_trip" else 1)
+        for campaign in found
+        for kind, calls in campaign.calls.items()
+        if kind in ("round_trip", "send", "isend", "recv")
+    )
+    assert page.count("<svg ") == 3 * len(found) == 6
+    assert page.count("<circle ") == points
+    assert page.count("At the sizes held back: median ") == 2
+    assert "What the data do not tell" not in page
+    assert "process_rate" in page
+
+    rows = "".join(f"{n},{2e-6 + 2e-9 * n}\n" for n in range(1, 40))
+    (tmp_path / "table.csv").write_text(f"size,duration\n{rows}")
+    out = tmp_path / "other.html"
+    calibrate(
+        *("fit", tmp_path / "table.csv", "-o", tmp_path / "t.toml", "--flop-rate", "1 Gflop/s"),
+        *("--report", out, "--eager-limit", "1kB"),
+    )
+    page = out.read_text()
+    assert "What the data do not tell" in page
+    assert "no measurements of send: its time is counted as the network&#39;s" in page
+    assert not (tmp_path / "t.html").exists()
+
+
+def test_a_rate_that_does_not_show_is_said_to_be_unknown(tmp_path: Path):
+    """Up to 100 B a microsecond, which noise of 3 % hides a byte's 10 ps in; from 100 kB on 10 GB/s."""
+    random = np.random.default_rng(2)
+    sizes = np.concatenate([np.arange(1, 100, 4), np.geomspace(1e5, 1e6, 25).round()])
+    seconds = 2 * (1e-6 + 1e-10 * sizes) * np.exp(0.03 * random.standard_normal(len(sizes)))
+    table = tmp_path / "t.csv"
+    rows = "".join(f"{n:.0f},{t}\n" for n, t in zip(sizes, seconds, strict=True))
+    table.write_text(f"size,duration\n{rows}")
+    platform = tmp_path / "t.toml"
+    printed = calibrate(
+        *("fit", table, "-o", platform, "--flop-rate", "1 Gflop/s"),
+        *("--breakpoints", "1000", "--eager-limit", "1000"),
+    )
+    assert "0 to 1,000 B: the rate is not identified" in printed
+    first, last = [line for line in platform.read_text().splitlines() if line.startswith("process_rate")]
+    assert "not identified" in first and "not identified" not in last
+    page = (tmp_path / "t.html").read_text()
+    assert '<td class="n">not identified</td>' in page
+
+
 def test_the_modes_of_a_send_are_a_table(tmp_path: Path):
     """A tenth of the sends takes 3 µs more than the rest, whose deviation is 1 % of 0.3 µs."""
     folder = machine.write(tmp_path / "raw", repetitions=20)

@@ -103,6 +103,15 @@ def reached(folder: Path, files: Sequence[str]) -> Reached:
     return Reached(int(measurements), float(seconds))
 
 
+def is_complete(folder: Path, count: int) -> bool:
+    """True if a directory holds all measurements of its design."""
+    try:
+        lines = (folder / "journal.csv").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return bool(lines) and lines[-1].partition(",")[0] == str(count)
+
+
 def network(session: Session, design: Path, count: int, partner: str, background: str) -> str:
     """Measures what a design lists; gives a line about it."""
     with opened(session):

@@ -27,11 +27,14 @@ from hopcast.calibrate.accuracy import Accuracy, accuracy
 from hopcast.calibrate.campaigns import Campaign
 from hopcast.calibrate.lines import Line, log_line
 from hopcast.calibrate.piecewise import ACCURACY, LEAST_POINTS, fit, learn, scatter_of
+from hopcast.calibrate.quantities import between
 from hopcast.calibrate.series import Series, by_size
 from hopcast.calibrate.smpi_factors import poll_s
 from hopcast.errors import InputError
 
 KINDS = ("round_trip", "send", "isend", "recv")
+SPREAD_MOST = 0.5
+"""Relative standard error above which a parameter is not identified."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,12 @@ class Regime:
     """Errors of the one-way line against the medians of its sizes."""
     scatter: float
     """Standard deviation of ln t between neighbouring sizes: no smooth curve comes closer than 0.67 of it."""
+
+    @property
+    def rate_is_doubtful(self) -> bool:
+        """True where the time per byte does not show beside the start-up at the sizes of the regime."""
+        line = self.lines["one_way"]
+        return not line.slope_error <= SPREAD_MOST * line.slope
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,12 @@ def fit_campaign(
     one_way = Series(trip.sizes, trip.seconds / 2, trip.errors, trip.repetitions)
     regimes = _regimes(series | {"one_way": one_way}, breakpoints, limit, findings)
     limit = _believed_limit(regimes, limit, findings)
+    findings += [
+        f"{between(regime.above, regime.up_to)}: the rate is not identified: the bytes do not show beside "
+        "the start-up; the fit takes the likeliest"
+        for regime in regimes
+        if regime.rate_is_doubtful
+    ]
     fastest = 1 / min(regime.lines["one_way"].slope for regime in regimes)
     findings += defects.beside_nominal(fastest, bandwidth_Bps)
     return NetworkFit(

@@ -143,14 +143,10 @@ def _memory(fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: li
             f'bandwidth = "{_rate(last.rate_Bps)}"',
         ]
         return lines
-    send, receive = _overheads(memory.regimes[0], None)
-    start = memory.regimes[0].lines["one_way"].intercept
-    cut = min(1.0, start / (send + receive)) if send + receive > 0 else 1.0
-    send, receive = cut * send, cut * receive
+    send, receive, rooms, findings = _memory_overheads(memory)
 
     def latency(regime: Regime) -> str:
-        handshake = 0.0 if _is_eager(regime, memory.eager_limit) else 2 * start
-        return _time(max(0.0, regime.lines["one_way"].intercept - handshake - send - receive))
+        return _time(max(0.0, rooms[memory.regimes.index(regime)] - send - receive))
 
     last = memory.regimes[-1]
     lines = [
@@ -160,6 +156,7 @@ def _memory(fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: li
         f'send_overhead = "{_time(send)}"',
         f'receive_overhead = "{_time(receive)}"',
     ]
+    lines[1:1] = [f"# note: {finding}" for finding in findings]
     for regime in memory.regimes[:-1]:
         line = regime.lines["one_way"]
         lines += [
@@ -170,6 +167,29 @@ def _memory(fit: NetworkFit, memory: NetworkFit | None, nic: float, laid_out: li
             f'bandwidth = "{_rate(1 / line.slope)}"{_relative_error(line.slope, line.slope_error)}',
         ]
     return lines
+
+
+def _memory_overheads(memory: NetworkFit) -> tuple[float, float, list[float], list[str]]:
+    """Overheads, which all regimes within a host share, and what each leaves for them and its latency."""
+    starts = [regime.lines["one_way"].intercept for regime in memory.regimes]
+    rooms = [
+        start - (0.0 if _is_eager(regime, memory.eager_limit) else 2 * starts[0])
+        for regime, start in zip(memory.regimes, starts, strict=True)
+    ]
+    send, receive = _overheads(memory.regimes[0], None)
+    least, findings = min(rooms), []
+    if least < send + receive:
+        cut = max(least, 0.0) / (send + receive)
+        send, receive = cut * send, cut * receive
+        findings.append(
+            f"the start-up of a regime leaves {_time(max(least, 0.0))} beside its handshake, less than what "
+            "sender and receiver take in the first: overheads are cut to it, and the rest is latency"
+        )
+    if least < 0:
+        findings.append(
+            f"the start-up of a regime is less than its handshake: its messages take {_time(-least)} longer"
+        )
+    return send, receive, rooms, findings
 
 
 def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit) -> list[str]:
@@ -191,7 +211,10 @@ def _regime(number: int, regime: Regime, cost: Cost, fit: NetworkFit) -> list[st
         measured = "" if kind is None or not value else f"    # {sources[key]}: {_line(kind)}"
         lines.append(f'{key} = "{_time(value)}"{measured}')
     lines.append(f'latency = "{_time(cost.latency_s)}"    # of the line {_line(line)}')
-    lines.append(f'process_rate = "{_rate(cost.rate_Bps)}"{_relative_error(line.slope, line.slope_error)}')
+    error = _relative_error(line.slope, line.slope_error)
+    if regime.rate_is_doubtful:
+        error = error.replace("#", "# not identified:", 1) or "    # not identified"
+    lines.append(f'process_rate = "{_rate(cost.rate_Bps)}"{error}')
     if early and "isend" in regime.lines:
         lines.append(f"# isend: {_line(regime.lines['isend'])}, for which there is no key")
     return lines + [f"# note: {finding}" for finding in cost.findings]

@@ -29,6 +29,13 @@ def sizes(text: str, place: str) -> list[float]:
     return found
 
 
+def between(above: float, up_to: float | None) -> str:
+    """Range of sizes in words."""
+    if up_to is None:
+        return f"above {above:,.0f} B" if above else "all sizes"
+    return f"{above:,.0f} to {up_to:,.0f} B"
+
+
 def _number(pattern: re.Pattern, text: str, place: str, wanted: str) -> float:
     match = pattern.fullmatch(text)
     if not match:

@@ -100,6 +100,11 @@ def comparison_page(comparison: Comparison) -> str:
     )
 
 
+def calibration_page(page: object) -> str:
+    """Page about a fit; its contents are a `hopcast.calibrate.report.Page`."""
+    return _environment().get_template("calibration.html").render(page=page)
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
