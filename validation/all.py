@@ -39,6 +39,7 @@ SCRIPTS = (
     "calibration_network",
     "calibration_rates",
     "calibration_kernels",
+    "nodecomm",
 )
 PAGE = Path(__file__).with_name("README.md")
 DATA = Path(__file__).with_name("results.json")

@@ -178,6 +178,12 @@ def test_processes_of_summit_and_lassen_share_their_nic(out):
     assert sum("best by BIC" in result.what for result in compared) == 2
 
 
+def test_nodecomm_on_a_platform_gives_its_parameters_back(out):
+    compared = compare("nodecomm", out)
+    assert len(compared) == 21
+    assert sum(result.published == Range(high=0) for result in compared) == 2
+
+
 def test_calls_of_dgemm_give_the_printed_coefficients(out):
     compared = compare("calibration_kernels", out)
     assert sum(result.allowed == 1e-9 for result in compared) == 8
