@@ -112,13 +112,9 @@ pub fn hosts() -> Arc<HostParameters> {
         processes: 1,
         memory: Memory::uniform(Duration::from_ns(300), Bandwidth(8_000_000_000), Bandwidth(40_000_000_000)),
         regimes: vec![Regime {
-            up_to: Bytes(u64::MAX),
-            send_overhead: Duration::ZERO,
-            receive_overhead: Duration::ZERO,
             latency: Duration::from_ns(500),
-            process_rate: Bandwidth::INFINITE,
-            process_rate_change: 0.0,
             nic_rate: Bandwidth(9_000_000_000),
+            ..Regime::FREE
         }],
         nics: Nics::ONE,
         nic_gap: Duration::from_ns(50),

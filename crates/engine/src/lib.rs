@@ -4,6 +4,7 @@
 //! never bare numbers, events have one total order, random numbers have a name.
 
 pub mod hash;
+mod linear_time;
 pub mod observer;
 pub mod prefetch;
 pub mod queue;
@@ -12,6 +13,7 @@ pub mod registry;
 mod unit_names;
 pub mod units;
 
+pub use linear_time::LinearTime;
 pub use observer::Observer;
 pub use prefetch::{prefetch, prefetch_start};
 pub use queue::{Event, Key, Lane, Owner, Queue, Token};

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::linear_time::LinearTime;
+use crate::random::Shape;
 use crate::units::{Bandwidth, Bytes, Duration, FlopRate};
 
 /// A model and its name. `B` is the registry's type of build function.
@@ -49,6 +51,8 @@ pub enum Kind {
     Number(f64, f64),
     /// `"635 ns"`
     Time,
+    /// `"296 ns + 96.36 ps/B"`
+    LinearTime,
     /// `"9.375 GB/s"`
     Bandwidth,
     /// `"64 KiB"`
@@ -65,6 +69,21 @@ pub enum Kind {
     Flag,
     /// A list of values of one kind; a single value stands for a list of one.
     List(&'static Kind),
+    /// Modes of a distribution: `[{ weight = 0.9, mean = "1 us", deviation = "80 ns" }, …]`.
+    Modes,
+}
+
+/// One mode of a distribution, as a platform file writes it; the parameter says in which form its texts are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mode {
+    /// Share of the draws; all modes together have 1.
+    pub weight: f64,
+    /// Mean of the mode.
+    pub mean: String,
+    /// Standard deviation around it; `None` if there is none.
+    pub deviation: Option<String>,
+    /// Shape around it.
+    pub shape: Shape,
 }
 
 /// Checked value of a parameter.
@@ -76,6 +95,8 @@ pub enum Value {
     Number(f64),
     /// See [`Kind::Time`].
     Time(Duration),
+    /// See [`Kind::LinearTime`].
+    LinearTime(LinearTime),
     /// See [`Kind::Bandwidth`].
     Bandwidth(Bandwidth),
     /// See [`Kind::Size`].
@@ -88,6 +109,8 @@ pub enum Value {
     Flag(bool),
     /// See [`Kind::List`].
     List(Vec<Value>),
+    /// See [`Kind::Modes`].
+    Modes(Vec<Mode>),
 }
 
 /// Checked arguments of one entry: values of all parameters but those with the default `""` that are absent.
@@ -150,6 +173,8 @@ impl Arguments {
         number, numbers, Number, f64;
         /// Duration.
         time, times, Time, Duration;
+        /// Time that grows with a size.
+        linear_time, linear_times, LinearTime, LinearTime;
         /// Bandwidth.
         bandwidth, bandwidths, Bandwidth, Bandwidth;
         /// Size.
@@ -160,6 +185,14 @@ impl Arguments {
         text, texts, Text, String;
         /// Flag.
         flag, flags, Flag, bool;
+    }
+
+    /// Modes of a distribution; `None` if the parameter is absent.
+    pub fn modes(&self, name: &str) -> Option<&[Mode]> {
+        self.0.get(name).map(|value| match value {
+            Value::Modes(modes) => &modes[..],
+            other => panic!("parameter '{name}' was declared otherwise: {other:?}"),
+        })
     }
 }
 

@@ -108,7 +108,7 @@ fn run(
     }
     let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
     let (computing, mut notes) = accounting.close(&live.computing(), ended_well);
-    notes.extend(kernels::warning().into_iter().chain(live.unused().filter(|_| ended_well)));
+    notes.extend(kernels::warnings().into_iter().chain(live.unused().filter(|_| ended_well)));
     let report = once(outcome.json(), fold::counted_twice());
     write_result(result, &report, live.faults(), (&computing, &notes), &outcome.tables)
         .map_err(|error| own(&error))?;

@@ -7,7 +7,7 @@
 //!
 //! Source: Gropp, Olson, Samfass, "Modeling MPI communication performance on SMP nodes" (EuroMPI 2016).
 
-use engine::{Bandwidth, Bytes, Duration};
+use engine::{Bandwidth, Bytes, Duration, LinearTime};
 
 use crate::nics::Nics;
 
@@ -17,9 +17,11 @@ pub struct Regime {
     /// Up to and including this payload; the last regime has `Bytes(u64::MAX)`.
     pub up_to: Bytes,
     /// CPU time of the sending process for each message \[s_send\].
-    pub send_overhead: Duration,
+    pub send_overhead: LinearTime,
+    /// CPU time of a call that begins to send and does not wait, by the whole message; `None`: `send_overhead`.
+    pub isend_overhead: Option<LinearTime>,
     /// CPU time of the receiving process for each message \[s_recv\].
-    pub receive_overhead: Duration,
+    pub receive_overhead: LinearTime,
     /// Latency that the protocol adds to the path's, on no CPU.
     pub latency: Duration,
     /// R_C (or R_Cb): the path of one process to a NIC; to each of several it has one.
@@ -35,8 +37,9 @@ impl Regime {
     /// Messages of all sizes, without overheads, latency or limits of its own.
     pub const FREE: Regime = Regime {
         up_to: Bytes(u64::MAX),
-        send_overhead: Duration::ZERO,
-        receive_overhead: Duration::ZERO,
+        send_overhead: LinearTime::ZERO,
+        isend_overhead: None,
+        receive_overhead: LinearTime::ZERO,
         latency: Duration::ZERO,
         process_rate: Bandwidth::INFINITE,
         process_rate_change: 0.0,
@@ -49,10 +52,6 @@ impl Regime {
 pub struct Memory {
     /// In order of size; at least one, the last without limit.
     pub regimes: Vec<MemoryRegime>,
-    /// CPU time of the sending process for a message within the host; `None`: that of the message's [`Regime`].
-    pub send_overhead: Option<Duration>,
-    /// CPU time of the receiving process, likewise.
-    pub receive_overhead: Option<Duration>,
 }
 
 /// Costs of a copy between two processes of one host. One of n bytes keeps the host's memory busy for
@@ -67,13 +66,27 @@ pub struct MemoryRegime {
     pub bandwidth: Bandwidth,
     /// Bandwidth of all such copies on the host together.
     pub total_bandwidth: Bandwidth,
+    /// CPU time of the sending process for a message within the host; `None`: that of the message's [`Regime`].
+    pub send_overhead: Option<LinearTime>,
+    /// CPU time of a call that begins to send within the host; `None`: `send_overhead`, else that of the [`Regime`].
+    pub isend_overhead: Option<LinearTime>,
+    /// CPU time of the receiving process; `None`: that of the [`Regime`].
+    pub receive_overhead: Option<LinearTime>,
 }
 
 impl Memory {
     /// Memory with one regime for copies of all sizes.
     pub fn uniform(latency: Duration, bandwidth: Bandwidth, total_bandwidth: Bandwidth) -> Memory {
-        let regime = MemoryRegime { up_to: Bytes(u64::MAX), latency, bandwidth, total_bandwidth };
-        Memory { regimes: vec![regime], send_overhead: None, receive_overhead: None }
+        let regime = MemoryRegime {
+            up_to: Bytes(u64::MAX),
+            latency,
+            bandwidth,
+            total_bandwidth,
+            send_overhead: None,
+            isend_overhead: None,
+            receive_overhead: None,
+        };
+        Memory { regimes: vec![regime] }
     }
 
     /// The index of the regime for a copy of `size`.

@@ -11,7 +11,7 @@ use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use network::message::LinkUse;
 use network::routing::{Trip, Unloaded};
-use network::{Fabric, HostParameters, Memory, MemoryRegime, Message, Regime};
+use network::{Fabric, HostParameters, Memory, Message, Regime};
 use proptest::prelude::*;
 
 /// A thing that flows share: the names of the oracle's links.
@@ -299,16 +299,13 @@ fn any_hosts(processes: u16, regimes: usize) -> impl Strategy<Value = HostParame
             Regime { process_rate, nic_rate, process_rate_change, ..Regime::FREE }
         });
     let packet = prop::sample::select(vec![(1, 1), (64, 96)]);
-    let copies = (any_bandwidth(), any_rate()).prop_map(|(bandwidth, total_bandwidth)| MemoryRegime {
-        up_to: Bytes(u64::MAX),
-        latency: Duration(0),
-        bandwidth,
-        total_bandwidth,
+    let copies = (any_bandwidth(), any_rate()).prop_map(|(bandwidth, total_bandwidth)| {
+        Memory::uniform(Duration(0), bandwidth, total_bandwidth).regimes[0]
     });
     let each = (prop::collection::vec(regime, regimes), prop::collection::vec(copies, regimes), packet);
     each.prop_map(move |(regimes, copies, (payload, wire))| HostParameters {
         regimes,
-        memory: Memory { regimes: copies, send_overhead: None, receive_overhead: None },
+        memory: Memory { regimes: copies },
         packet_payload: Bytes(payload),
         packet_wire: Bytes(wire),
         ..common::transparent(processes)

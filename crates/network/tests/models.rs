@@ -9,7 +9,7 @@ use common::graph::Graph;
 use common::parts;
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::Cutting;
-use network::{Cut, Fabric, HostParameters, Memory, MemoryRegime, Message, NicChoice, NicPair, Nics, Regime};
+use network::{Cut, Fabric, HostParameters, Memory, Message, NicChoice, NicPair, Nics, Regime};
 use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
@@ -38,11 +38,8 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
         process_rate_change: -100_000_000.0,
         ..Regime::FREE
     };
-    let copies = |latency, bandwidth, total_bandwidth| MemoryRegime {
-        up_to: Bytes(u64::MAX),
-        latency: Duration(latency),
-        bandwidth: Bandwidth(bandwidth),
-        total_bandwidth,
+    let copies = |latency, bandwidth, total_bandwidth| {
+        Memory::uniform(Duration(latency), Bandwidth(bandwidth), total_bandwidth).regimes[0]
     };
     Arc::new(HostParameters {
         processes: PROCESSES,
@@ -52,8 +49,6 @@ fn hosts(nics: Nics) -> Arc<HostParameters> {
                 copies(150_000, 8_000_000_003, Bandwidth(30_000_000_011)),
                 copies(200_000, 5_000_000_001, Bandwidth(9_000_000_007)),
             ],
-            send_overhead: None,
-            receive_overhead: None,
         },
         regimes: vec![
             regime(10_000, 630_000_000, Bandwidth::INFINITE),

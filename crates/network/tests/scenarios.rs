@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Time};
-use network::{HostParameters, Memory, MemoryRegime, Message, NicChoice, NicOrder, NicPair, Nics, Regime};
+use network::{HostParameters, Memory, Message, NicChoice, NicOrder, NicPair, Nics, Regime};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -161,15 +161,12 @@ impl Scenario {
                 ..Regime::FREE
             }
         });
-        let memory = self.host.memory.iter().map(|[latency, bandwidth, total]| MemoryRegime {
-            up_to: Bytes(u64::MAX),
-            latency: read(latency),
-            bandwidth: read(bandwidth),
-            total_bandwidth: read(total),
+        let memory = self.host.memory.iter().map(|[latency, bandwidth, total]| {
+            Memory::uniform(read(latency), read(bandwidth), read(total)).regimes[0]
         });
         HostParameters {
             processes: self.host.processes,
-            memory: Memory { regimes: memory.collect(), send_overhead: None, receive_overhead: None },
+            memory: Memory { regimes: memory.collect() },
             regimes: regimes.collect(),
             nics: Nics {
                 count: self.host.nics,

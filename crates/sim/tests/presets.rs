@@ -88,9 +88,15 @@ fn hopper_has_the_latencies_of_its_paper() {
     for (platform, overheads) in [(preset("hopper"), 570), (paper.unwrap(), 0)] {
         let fabric = platform.fabric(1).unwrap();
         let regime = &platform.host_parameters().regimes[0];
-        assert_eq!(regime.send_overhead + regime.receive_overhead, engine::Duration::from_ns(overheads));
-        let latency =
-            |to| fabric.idle(HostId(0), HostId(to)).latency + regime.send_overhead + regime.receive_overhead;
+        assert_eq!(
+            regime.send_overhead.constant + regime.receive_overhead.constant,
+            engine::Duration::from_ns(overheads)
+        );
+        let latency = |to| {
+            fabric.idle(HostId(0), HostId(to)).latency
+                + regime.send_overhead.constant
+                + regime.receive_overhead.constant
+        };
         let all: Vec<_> = (1..6528).map(latency).collect();
         assert_eq!(all.iter().min(), Some(&"1.27 us".parse().unwrap()));
         assert_eq!(all.iter().max(), Some(&"3.88 us".parse().unwrap()));
@@ -106,12 +112,12 @@ fn every_preset_has_the_software_of_mpi() {
         let platform = preset(each.name);
         let host = platform.host_parameters();
         for regime in &host.regimes {
-            let cost = regime.send_overhead + regime.receive_overhead + regime.latency;
+            let cost = regime.send_overhead.constant + regime.receive_overhead.constant + regime.latency;
             assert!(cost.0 > 0, "{}: nothing in a regime", each.name);
         }
         let (first, memory) = (&host.regimes[0], &host.memory);
-        let send = memory.send_overhead.unwrap_or(first.send_overhead);
-        let receive = memory.receive_overhead.unwrap_or(first.receive_overhead);
+        let send = memory.regimes[0].send_overhead.unwrap_or(first.send_overhead).constant;
+        let receive = memory.regimes[0].receive_overhead.unwrap_or(first.receive_overhead).constant;
         let within = memory.regimes[0].latency + send + receive;
         assert!(within >= engine::Duration::from_ns(200), "{}: {within:?} within a node", each.name);
         // Presets with one process per node pay the costs of the network; dahu's calibration has its overheads within
@@ -169,7 +175,9 @@ fn start_ups_are_those_of_the_machines_that_presets_borrow_from() {
         assert_eq!(regimes.len(), 3, "{name}");
         let alone = |index: usize| {
             let regime = &regimes[index];
-            (network + regime.send_overhead + regime.receive_overhead + regime.latency).0 as f64 / 1000.0
+            (network + regime.send_overhead.constant + regime.receive_overhead.constant + regime.latency).0
+                as f64
+                / 1000.0
         };
         let found = [alone(0), alone(1), alone(2) + 2.0 * alone(0)];
         for (found, expected) in found.into_iter().zip(expected) {

@@ -14,12 +14,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use engine::Duration;
 use engine::random::{Stream, stream};
-use mpi::compute::kernel::Noise;
 
 use crate::loader::interception;
 use crate::process_view::computing_clock as clock;
 use crate::process_view::rank::{Rank, running};
-use table::{Arguments, Choice};
+use table::{Arguments, Choice, Extrapolated};
 use trampoline::Frame;
 
 pub use table::{Interception, install};
@@ -63,21 +62,57 @@ pub fn set(interceptions: Vec<&'static Interception>) {
     assert!(INSTALLED.set(interceptions).is_ok(), "a process runs one job");
 }
 
-/// Warnings about kernels that did not run.
-pub fn warning() -> Option<String> {
-    let mut skipped: Vec<(&str, u64)> = Vec::new();
-    for one in all().iter().filter(|one| one.skipped.get() > 0) {
-        match skipped.iter_mut().find(|known| known.0 == one.function()) {
-            Some(known) => known.1 += one.skipped.get(),
-            None => skipped.push((one.function(), one.skipped.get())),
+/// Warnings about kernels: those that did not run, and those of which calls lay beyond what was fitted.
+pub fn warnings() -> Vec<String> {
+    did_not_run().into_iter().chain(beyond_their_range()).collect()
+}
+
+/// Sums over the names under which each kernel was called, of those for which there is something.
+fn by_function<T: Copy>(
+    of: impl Fn(&Interception) -> Option<T>,
+    add: impl Fn(&mut T, T),
+) -> Vec<(&'static str, T)> {
+    let mut sums: Vec<(&str, T)> = Vec::new();
+    for one in all() {
+        let Some(value) = of(one) else { continue };
+        match sums.iter_mut().find(|known| known.0 == one.function()) {
+            Some(known) => add(&mut known.1, value),
+            None => sums.push((one.function(), value)),
         }
     }
+    sums
+}
+
+fn did_not_run() -> Option<String> {
+    let skipped =
+        by_function(|one| Some(one.skipped.get()).filter(|calls| *calls > 0), |sum, one| *sum += one);
     let words: Vec<_> = skipped.iter().map(|(name, calls)| format!("{name} ({calls} calls)")).collect();
     (!words.is_empty()).then(|| {
         format!(
             "kernels took their model's time and did not run, so that their results are none: {}",
             words.join(", ")
         )
+    })
+}
+
+fn beyond_their_range() -> Option<String> {
+    let add = |sum: &mut Extrapolated, one: Extrapolated| {
+        sum.calls += one.calls;
+        sum.seconds += one.seconds;
+        sum.calls_beyond += one.calls_beyond;
+        sum.seconds_beyond += one.seconds_beyond;
+    };
+    let counted = by_function(|one| Some(one.extrapolated.get()).filter(|one| one.calls > 0), add);
+    let beyond: Vec<_> = counted.iter().filter(|(_, sum)| sum.calls_beyond > 0).collect();
+    let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    let words = beyond.iter().map(|(name, sum)| {
+        let calls = percent(sum.calls_beyond as f64, sum.calls as f64);
+        let time = percent(sum.seconds_beyond, sum.seconds);
+        format!("{name} ({calls:.1} % of its calls, {time:.1} % of its time)")
+    });
+    let words: Vec<_> = words.collect();
+    (!words.is_empty()).then(|| {
+        format!("kernels were called beyond the range for which they were fitted: {}", words.join(", "))
     })
 }
 
@@ -127,7 +162,7 @@ struct Running {
 unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: *mut usize) -> usize {
     let (Some(me), Some(calls)) = (running(), Calls::running()) else { return of.place(None) };
     let inside = calls.running.borrow().iter().any(|outer| outer.charged);
-    let Some(choice) = of.choice(me.host()).filter(|_| !inside) else {
+    let Some(choice) = of.choice(me.host(), me.socket()).filter(|_| !inside) else {
         if of.in_program() {
             // SAFETY: as the caller says.
             return unsafe { run(of, (me, calls), back, false) };
@@ -138,7 +173,7 @@ unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: 
     let mut arguments = unsafe { Arguments::read(of, frame, back.wrapping_add(1)) };
     let mut random = calls.random.borrow_mut();
     let random = random.get_or_insert_with(|| stream(of.seed, "kernels", me.number().into()));
-    charge(me, choice, &mut arguments, random);
+    charge(me, (of, choice), &mut arguments, random);
     if choice.runs {
         // SAFETY: as the caller says.
         return unsafe { run(of, (me, calls), back, true) };
@@ -150,14 +185,16 @@ unsafe extern "C" fn called(of: &'static Interception, frame: &mut Frame, back: 
 }
 
 /// The time of a call passes.
-fn charge(me: &dyn Rank, choice: &Choice, arguments: &mut Arguments, random: &mut Stream) {
-    let mean = arguments.value(&choice.time, random);
-    let seconds = match &choice.deviation {
-        Some(deviation) => choice.noise.draw(mean, arguments.value(deviation, random), random),
-        None => Noise::None.draw(mean, 0.0, random),
-    };
+fn charge(
+    me: &dyn Rank,
+    (of, choice): (&Interception, &Choice),
+    arguments: &mut Arguments,
+    random: &mut Stream,
+) {
+    let seconds = choice.time(arguments, random);
     if seconds.is_finite() {
-        me.let_pass(Duration::from_seconds(seconds * choice.scale));
+        of.count(seconds, choice.is_beyond(arguments));
+        me.let_pass(Duration::from_seconds(seconds));
     }
 }
 

@@ -1,12 +1,14 @@
 //! The functions that are intercepted: where they are, what they take, and what they return.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use engine::random::Stream;
+use engine::hash::Map;
+use engine::random::{Shape, Stream, pick, uniform};
 use mpi::compute::Kernel;
-use mpi::compute::formula::Formula;
-use mpi::compute::kernel::{Argument, Noise, RANDOM, Style, Symbol, TRIANGLE, Type, uniform};
+use mpi::compute::formula::{Conditions, Formula};
+use mpi::compute::kernel::{Argument, KernelMode, RANDOM, Style, Symbol, TRIANGLE, Type, draw};
 
 use super::Mode;
 use super::trampoline::{Frame, JUMP_BYTES, jump, stubs};
@@ -19,8 +21,8 @@ pub struct Interception {
     symbol: Symbol,
     function: String,
     choices: Vec<Choice>,
-    /// The place of the choice that holds on each host that has asked.
-    chosen: RefCell<Vec<usize>>,
+    /// Place of the choice that holds on each host and socket that has asked.
+    chosen: RefCell<Map<(u32, u32), Option<usize>>>,
     /// Where it is in a library; 0 in none.
     library: Cell<usize>,
     /// Where it is in each rank's copy of a library, if it is in one that has copies.
@@ -32,21 +34,33 @@ pub struct Interception {
     pub seed: u64,
     /// How often it did not run.
     pub skipped: Cell<u64>,
+    /// Calls for which its formula was not fitted, among all.
+    pub extrapolated: Cell<Extrapolated>,
     layout: bool,
 }
 
 // SAFETY: there is one thread.
 unsafe impl Sync for Interception {}
 
+/// Calls of a kernel, and those of them beyond the range of its formula.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extrapolated {
+    /// All calls.
+    pub calls: u64,
+    /// Their time \[s\].
+    pub seconds: f64,
+    /// Calls beyond the range.
+    pub calls_beyond: u64,
+    /// Their time \[s\].
+    pub seconds_beyond: f64,
+}
+
 /// A kernel as it is called by one name.
 pub struct Choice {
-    hosts: Option<std::collections::BTreeSet<u32>>,
-    /// Mean time \[s\].
-    pub time: Bound,
-    /// Of the time \[s\].
-    pub deviation: Option<Bound>,
-    /// How it varies.
-    pub noise: Noise,
+    hosts: Option<BTreeSet<u32>>,
+    sockets: Option<BTreeSet<u16>>,
+    modes: Vec<BoundMode>,
+    range: Option<(Conditions, Vec<usize>)>,
     /// Whether it runs.
     pub runs: bool,
     /// Factor on its time.
@@ -54,14 +68,18 @@ pub struct Choice {
     returns: Option<Bound>,
 }
 
+/// A mode of a kernel's times, for one name.
+struct BoundMode {
+    weight: f64,
+    time: Bound,
+    noise: Option<(Shape, Bound)>,
+}
+
 /// A formula and where its variables are among the arguments.
 pub struct Bound {
     formula: Formula,
     places: Vec<usize>,
 }
-
-const NOT_ASKED: usize = usize::MAX;
-const NO_CHOICE: usize = usize::MAX - 1;
 
 /// The most arguments of a function, with what is beside them.
 const MOST: usize = 24;
@@ -105,11 +123,17 @@ pub fn install(kernels: &[Kernel], mode: Mode, seed: u64, scale: f64) -> Vec<&'s
 impl Choice {
     fn new(kernel: &Kernel, symbol: &Symbol, mode: Mode, scale: f64) -> Choice {
         let bound = |formula: &Formula| Bound::new(formula, &symbol.arguments);
+        let bound_mode = |mode: &KernelMode| BoundMode {
+            weight: mode.weight,
+            time: bound(&mode.time),
+            noise: mode.noise.as_ref().map(|(shape, deviation)| (*shape, bound(deviation))),
+        };
+        let range = kernel.range.as_ref();
         Choice {
             hosts: kernel.hosts.clone(),
-            time: bound(&kernel.time),
-            deviation: kernel.deviation.as_ref().map(bound),
-            noise: kernel.noise,
+            sockets: kernel.sockets.clone(),
+            modes: kernel.modes.iter().map(bound_mode).collect(),
+            range: range.map(|range| (range.clone(), places(range.variables(), &symbol.arguments))),
             runs: match mode {
                 Mode::Run => true,
                 Mode::Skip => false,
@@ -119,21 +143,48 @@ impl Choice {
             returns: kernel.returns.as_ref().map(bound),
         }
     }
+
+    fn holds(&self, host: u32, socket: u32) -> bool {
+        self.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host))
+            && self.sockets.as_ref().is_none_or(|sockets| sockets.contains(&(socket as u16)))
+    }
+
+    /// Time of a call \[s\], drawn around its mean.
+    pub fn time(&self, arguments: &mut Arguments, random: &mut Stream) -> f64 {
+        let mode = &self.modes[pick(self.modes.iter().map(|mode| mode.weight), random)];
+        let mean = arguments.value(&mode.time, random);
+        let noise = mode.noise.as_ref();
+        let noise = noise.map(|(shape, deviation)| (*shape, arguments.value(deviation, random)));
+        draw(mean, noise, random) * self.scale
+    }
+
+    /// True if the formula was not fitted for such calls.
+    pub fn is_beyond(&self, arguments: &Arguments) -> bool {
+        self.range.as_ref().is_some_and(|(range, places)| {
+            let values: Vec<f64> = places.iter().map(|place| arguments.values[*place]).collect();
+            !range.hold(&values)
+        })
+    }
 }
 
 impl Bound {
     fn new(formula: &Formula, arguments: &[Argument]) -> Bound {
-        let count = arguments.len();
-        let place = |name: &String| match arguments.iter().position(|argument| argument.name == *name) {
-            Some(at) => at,
-            None if name == RANDOM => count,
-            None => {
-                assert!(name == TRIANGLE, "the names of a formula were checked");
-                count + 1
-            }
-        };
-        Bound { formula: formula.clone(), places: formula.variables().iter().map(place).collect() }
+        Bound { formula: formula.clone(), places: places(formula.variables(), arguments) }
     }
+}
+
+/// Places of these names among the arguments of a call; those of what is beside them lie behind.
+fn places(names: &[String], arguments: &[Argument]) -> Vec<usize> {
+    let count = arguments.len();
+    let place = |name: &String| match arguments.iter().position(|argument| argument.name == *name) {
+        Some(at) => at,
+        None if name == RANDOM => count,
+        None => {
+            assert!(name == TRIANGLE, "the names of a formula were checked");
+            count + 1
+        }
+    };
+    names.iter().map(place).collect()
 }
 
 impl Interception {
@@ -149,6 +200,7 @@ impl Interception {
             stub: OnceLock::new(),
             seed,
             skipped: Cell::new(0),
+            extrapolated: Cell::default(),
             layout: symbol.style == Style::C && symbol.arguments[0].name == "layout",
         }
     }
@@ -158,18 +210,23 @@ impl Interception {
         &self.function
     }
 
-    /// The kernel that holds on a host: the last that is for it.
-    pub fn choice(&self, host: u32) -> Option<&Choice> {
-        let mut chosen = self.chosen.borrow_mut();
-        if chosen.len() <= host as usize {
-            chosen.resize(host as usize + 1, NOT_ASKED);
+    /// The kernel that holds on a socket of a host: the last that is for it.
+    pub fn choice(&self, host: u32, socket: u32) -> Option<&Choice> {
+        let find = || self.choices.iter().rposition(|choice| choice.holds(host, socket));
+        let place = *self.chosen.borrow_mut().entry((host, socket)).or_insert_with(find);
+        place.map(|place| &self.choices[place])
+    }
+
+    /// Counts a call that takes `seconds`.
+    pub fn count(&self, seconds: f64, beyond: bool) {
+        let mut counted = self.extrapolated.get();
+        counted.calls += 1;
+        counted.seconds += seconds;
+        if beyond {
+            counted.calls_beyond += 1;
+            counted.seconds_beyond += seconds;
         }
-        let place = &mut chosen[host as usize];
-        if *place == NOT_ASKED {
-            let holds = |choice: &Choice| choice.hosts.as_ref().is_none_or(|hosts| hosts.contains(&host));
-            *place = self.choices.iter().rposition(holds).unwrap_or(NO_CHOICE);
-        }
-        self.choices.get(*place)
+        self.extrapolated.set(counted);
     }
 
     /// Whether the function is in the program itself.

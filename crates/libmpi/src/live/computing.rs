@@ -14,9 +14,9 @@
 use std::collections::BTreeMap;
 
 use engine::Duration;
-use engine::random::{Stream, stream};
+use engine::random::{Shape, Stream, stream};
 use mpi::compute::Processor;
-use mpi::compute::kernel::Noise;
+use mpi::compute::kernel::draw;
 use mpi::compute::stretches::{Key, Open, Sample, Stretches};
 use mpi::operation::Work;
 
@@ -284,7 +284,7 @@ impl Computing {
             None => entry.centre_s,
             Some(seed) => {
                 let random = state.random.get_or_insert_with(|| stream(seed, "computing", rank.into()));
-                Noise::Normal.draw(entry.centre_s, entry.spread_s, random)
+                draw(entry.centre_s, Some((Shape::Normal, entry.spread_s)), random)
             }
         };
         let bytes = entry.memory_bytes * factor;

@@ -23,6 +23,10 @@ impl Rank for Process {
         self.shared.ranks
     }
 
+    fn socket(&self) -> u32 {
+        self.shared.socket_of_rank[self.rank as usize]
+    }
+
     fn host(&self) -> u32 {
         self.shared.host_of_rank[self.rank as usize]
     }

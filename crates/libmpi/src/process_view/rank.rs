@@ -18,6 +18,8 @@ pub trait Rank {
     fn ranks(&self) -> u32;
     /// Number of its simulated host.
     fn host(&self) -> u32;
+    /// Number of the socket of that host.
+    fn socket(&self) -> u32;
     /// Its copy of the program.
     fn program(&self) -> &ProgramCopy;
     /// Place of the program's own `environ`, relative to its base.

@@ -3,22 +3,24 @@
 //!   t = f(arguments)                                                   without noise
 //!   t = max(0, f + σ z)                                                z ~ N(0, 1)
 //!   t = max(0, f + σ (|z| − √(2/π)) / √(1 − 2/π))                      half-normal: mean f, deviation σ
+//!   t by the f and σ of mode i, drawn with probability π_i             mixture of modes
 //!
 //! Assumptions: the time depends on the arguments alone, calls are independent; f is the mean and σ, a formula of
 //! the arguments itself, the standard deviation in both models of noise. Validity: dgemm and the copying kernels of
 //! HPL, whose time a polynomial of M, N and K predicts within a few percent; the noise of processors has a sharp
-//! lower bound and a tail above, as the half-normal distribution has. Source: Cornebize, "High performance
+//! lower bound and a tail above, as the half-normal distribution has; modes for functions of which a few calls take
+//! many times as long as all others. σ counts as zero where its formula is negative, as a fitted polynomial can be for
+//! thin matrices. f holds for calls like those that it was fitted to, the range. Source: Cornebize, "High performance
 //! computing: towards better performance predictions and experiments" (thesis, Université Grenoble Alpes 2021),
-//! 3.1 and 4.1, models M-0 to M-2, N-0 to N-2.
+//! 3.1 and 4.1, models M-0 to M-2 and M', N-0 to N-2 and N'.
 
 use std::collections::BTreeSet;
 
-use engine::random::Stream;
-use engine::registry::BuildError;
-use rand_chacha::rand_core::RngCore;
+use engine::random::{Shape, Stream};
+use engine::registry::{BuildError, Mode};
 
 use super::blas;
-use super::formula::Formula;
+use super::formula::{Conditions, Formula};
 
 /// A function whose time a formula gives.
 #[derive(Debug, Clone)]
@@ -27,18 +29,29 @@ pub struct Kernel {
     pub function: String,
     /// The names under which programs call it.
     pub symbols: Vec<Symbol>,
-    /// Its mean time \[s\].
-    pub time: Formula,
-    /// Variation of its times.
-    pub noise: Noise,
-    /// Their standard deviation \[s\]; of no noise, nothing.
-    pub deviation: Option<Formula>,
+    /// Modes of its times, at least one.
+    pub modes: Vec<KernelMode>,
+    /// Calls for which this was fitted; all if `None`.
+    pub range: Option<Conditions>,
     /// True if the function also runs.
     pub runs: bool,
     /// Value that it returns where it does not run.
     pub returns: Option<Formula>,
     /// Hosts on which this holds; all if `None`.
     pub hosts: Option<BTreeSet<u32>>,
+    /// Sockets of these hosts on which this holds; all if `None`.
+    pub sockets: Option<BTreeSet<u16>>,
+}
+
+/// One mode of a kernel's times.
+#[derive(Debug, Clone)]
+pub struct KernelMode {
+    /// Share of the calls.
+    pub weight: f64,
+    /// Mean time \[s\].
+    pub time: Formula,
+    /// Shape and standard deviation \[s\] of the times around it.
+    pub noise: Option<(Shape, Formula)>,
 }
 
 /// A name of a function in a program, and how it is called by it.
@@ -97,102 +110,92 @@ pub enum Type {
     Pointer,
 }
 
-/// Variation of a kernel's times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noise {
-    /// Not at all.
-    None,
-    /// To both sides.
-    Normal,
-    /// Upwards from a lower bound.
-    HalfNormal,
-}
-
 /// A number in \[0, 1), drawn for each use: for what a function returns.
 pub const RANDOM: &str = "random";
 
 /// Beside the arguments of a routine that has a side: the order of its triangle, M or N.
 pub const TRIANGLE: &str = "K";
 
-impl Noise {
-    /// Names in platform files.
-    pub const NAMES: &[&str] = &["none", "normal", "half-normal"];
-
-    /// The noise of that name, one of [`Noise::NAMES`].
-    pub fn named(name: &str) -> Option<Noise> {
-        [Noise::None, Noise::Normal, Noise::HalfNormal]
-            .into_iter()
-            .zip(Noise::NAMES)
-            .find_map(|(noise, known)| (*known == name).then_some(noise))
-    }
-
-    /// A time of that mean and deviation \[s\], not below zero.
-    pub fn draw(self, mean: f64, deviation: f64, stream: &mut Stream) -> f64 {
-        let half = std::f64::consts::FRAC_2_PI;
-        let shift = match self {
-            Noise::None => 0.0,
-            Noise::Normal => normal(stream),
-            Noise::HalfNormal => (normal(stream).abs() - half.sqrt()) / (1.0 - half).sqrt(),
-        };
-        (mean + deviation * shift).max(0.0)
-    }
-}
-
-/// A number in \[0, 1).
-pub fn uniform(stream: &mut Stream) -> f64 {
-    (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// A standard normal number (Box and Muller 1958).
-pub(super) fn normal(stream: &mut Stream) -> f64 {
-    let radius = (-2.0 * (1.0 - uniform(stream)).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(stream)).cos()
+/// A time \[s\] around `mean`, not below zero; a negative deviation counts as zero.
+pub fn draw(mean: f64, noise: Option<(Shape, f64)>, stream: &mut Stream) -> f64 {
+    let shift = noise.map_or(0.0, |(shape, deviation)| deviation.max(0.0) * shape.draw(stream));
+    (mean + shift).max(0.0)
 }
 
 impl Kernel {
-    /// Makes a kernel of names and texts of formulas. `arguments` is "int n, double x", or empty for those of a
-    /// known routine, or for arg1 to arg6, all `int`.
-    pub fn new(function: &str, arguments: &str, time: &str) -> Result<Kernel, BuildError> {
+    /// Makes a kernel without time. `arguments` is "int n, double x", or empty for those of a known routine, or for
+    /// arg1 to arg6, all `int`.
+    pub fn new(function: &str, arguments: &str) -> Result<Kernel, BuildError> {
         let symbols = if arguments.is_empty() {
             blas::symbols(function).unwrap_or_else(|| vec![Symbol::plain(function, default_arguments())])
         } else {
             let written = arguments.split(',').map(Argument::parse).collect::<Result<_, _>>();
             vec![Symbol::plain(function, written.map_err(|why| BuildError::new("arguments", why))?)]
         };
-        let time = formula("time", time)?;
-        if !time.has_unit() {
-            let reason = format!(
-                "\"{}\" names no time; write one with its unit, such as \"2 us + 70 ps * N\"",
-                time.text()
-            );
-            return Err(BuildError::new("time", reason));
-        }
-        let kernel = Kernel {
+        Ok(Kernel {
             function: function.to_string(),
             symbols,
-            time,
-            noise: Noise::None,
-            deviation: None,
+            modes: Vec::new(),
+            range: None,
             runs: false,
             returns: None,
             hosts: None,
-        };
-        kernel.check("time", &kernel.time)?;
-        Ok(kernel)
+            sockets: None,
+        })
     }
 
-    /// Its times vary, with this deviation.
-    pub fn with_noise(mut self, noise: Noise, deviation: &str) -> Result<Kernel, BuildError> {
+    /// Formula of a time, with its unit.
+    fn time(&self, key: &'static str, text: &str) -> Result<Formula, BuildError> {
+        let time = formula(key, text)?;
+        if !time.has_unit() {
+            let reason =
+                format!("\"{text}\" names no time; write one with its unit, such as \"2 us + 70 ps * N\"");
+            return Err(BuildError::new(key, reason));
+        }
+        self.check(key, time.text(), time.variables())?;
+        Ok(time)
+    }
+
+    /// It takes this time.
+    pub fn taking(mut self, time: &str) -> Result<Kernel, BuildError> {
+        self.modes = vec![KernelMode { weight: 1.0, time: self.time("time", time)?, noise: None }];
+        Ok(self)
+    }
+
+    /// Its times vary around their mean, with this deviation.
+    pub fn with_noise(mut self, shape: Shape, deviation: &str) -> Result<Kernel, BuildError> {
         let deviation = formula("deviation", deviation)?;
-        self.check("deviation", &deviation)?;
-        (self.noise, self.deviation) = (noise, Some(deviation));
+        self.check("deviation", deviation.text(), deviation.variables())?;
+        self.modes.iter_mut().for_each(|mode| mode.noise = Some((shape, deviation.clone())));
+        Ok(self)
+    }
+
+    /// Its times are those of one of these modes, drawn for each call by weight.
+    pub fn with_modes(mut self, modes: &[Mode]) -> Result<Kernel, BuildError> {
+        let mode = |mode: &Mode| {
+            let deviation = mode.deviation.as_ref().map(|text| formula("modes", text)).transpose()?;
+            if let Some(formula) = &deviation {
+                self.check("modes", formula.text(), formula.variables())?;
+            }
+            let noise = deviation.map(|formula| (mode.shape, formula));
+            Ok(KernelMode { weight: mode.weight, time: self.time("modes", &mode.mean)?, noise })
+        };
+        self.modes = modes.iter().map(mode).collect::<Result<_, BuildError>>()?;
+        Ok(self)
+    }
+
+    /// It was fitted to calls that meet these conditions.
+    pub fn within(mut self, range: &str) -> Result<Kernel, BuildError> {
+        let range = Conditions::parse(range).map_err(|reason| BuildError::new("range", reason))?;
+        self.check("range", range.text(), range.variables())?;
+        self.range = Some(range);
         Ok(self)
     }
 
     /// It returns that where it does not run.
     pub fn returning(mut self, value: &str) -> Result<Kernel, BuildError> {
         let value = formula("returns", value)?;
-        self.check("returns", &value)?;
+        self.check("returns", value.text(), value.variables())?;
         self.returns = Some(value);
         Ok(self)
     }
@@ -209,13 +212,12 @@ impl Kernel {
         names
     }
 
-    fn check(&self, key: &'static str, formula: &Formula) -> Result<(), BuildError> {
+    fn check(&self, key: &'static str, text: &str, variables: &[String]) -> Result<(), BuildError> {
         let names = self.names();
-        match formula.variables().iter().find(|name| !names.contains(&&name[..])) {
+        match variables.iter().find(|name| !names.contains(&&name[..])) {
             None => Ok(()),
             Some(name) => {
                 let known = names.join(", ");
-                let text = formula.text();
                 let reason =
                     format!("\"{text}\": {} has no argument '{name}'; known: {known}", self.function);
                 Err(BuildError::new(key, reason))
@@ -268,14 +270,19 @@ impl Argument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::random::stream;
+    use engine::random::{pick, stream};
 
     #[test]
     fn a_kernel_knows_its_arguments() {
-        let own = Kernel::new("relax", "int n, const double *x, void *scratch", "3 ns * n * x").unwrap();
+        let own = Kernel::new("relax", "int n, const double *x, void *scratch")
+            .unwrap()
+            .taking("3 ns * n * x")
+            .unwrap();
         assert_eq!(own.symbols[0].arguments[1], Argument { name: "x".into(), of: Type::DoubleAt });
-        assert!(Kernel::new("dtrsm", "", "1 ns * K").is_ok() && Kernel::new("f", "", "1 ns * arg6").is_ok());
-        let wrong = |function, arguments, time| Kernel::new(function, arguments, time).unwrap_err().parameter;
+        let made = |function, arguments, time| Kernel::new(function, arguments)?.taking(time);
+        assert!(made("dtrsm", "", "1 ns * K").is_ok() && made("f", "", "1 ns * arg6").is_ok());
+        let wrong = |function, arguments, time| made(function, arguments, time).unwrap_err().parameter;
+        assert_eq!(made("dgemm", "", "1 ns").unwrap().within("M * L < 3").unwrap_err().parameter, "range");
         assert_eq!(wrong("dgemm", "", "1 ns * L"), "time");
         assert_eq!(wrong("dgemm", "", "1 ns * A"), "time");
         assert_eq!(wrong("dgemm", "", "M * N"), "time");
@@ -283,22 +290,33 @@ mod tests {
         assert_eq!(wrong("f", "short n", "1 ns"), "arguments");
     }
 
-    /// Over many draws the mean and the deviation are those that were asked for; half-normal times have the lower
-    /// bound f − σ √(2/π) / √(1 − 2/π) = f − 1.3236 σ.
+    /// A mixture of 1 s +- 0.1 s for nine calls of ten and 11 s +- 1 s for the others has mean 2 s and variance
+    /// 0.9 (0.01 + 1) + 0.1 (1 + 81) = 9.109 s^2; a deviation below zero counts as zero.
     #[test]
-    fn noise_has_the_mean_and_the_deviation_asked_for() {
-        for noise in [Noise::Normal, Noise::HalfNormal] {
-            let mut stream = stream(1, "kernels", 0);
-            let drawn: Vec<_> = (0..100_000).map(|_| noise.draw(10.0, 1.0, &mut stream)).collect();
-            let mean = drawn.iter().sum::<f64>() / 1e5;
-            let variance = drawn.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / 1e5;
-            assert!(
-                (mean - 10.0).abs() < 0.02 && (variance - 1.0).abs() < 0.03,
-                "{noise:?} {mean} {variance}"
-            );
-            let least = drawn.iter().copied().fold(f64::MAX, f64::min);
-            assert_eq!(least >= 10.0 - 1.3237, noise == Noise::HalfNormal);
-        }
-        assert_eq!(Noise::None.draw(3.0, 1.0, &mut stream(1, "kernels", 0)), 3.0);
+    fn times_are_those_of_the_modes() {
+        let mode = |weight, mean: &str, deviation: &str| Mode {
+            weight,
+            mean: mean.into(),
+            deviation: Some(deviation.into()),
+            shape: Shape::HalfNormal,
+        };
+        let modes = [mode(0.9, "1 s", "0.1 s"), mode(0.1, "11 s", "1 s")];
+        let kernel = Kernel::new("f", "").unwrap().with_modes(&modes).unwrap();
+        let mut stream = stream(1, "kernels", 0);
+        let weights = || kernel.modes.iter().map(|mode| mode.weight);
+        let one = |_| {
+            let mode = &kernel.modes[pick(weights(), &mut stream)];
+            let noise = mode.noise.as_ref().map(|(shape, deviation)| (*shape, deviation.value(&[])));
+            draw(mode.time.value(&[]), noise, &mut stream)
+        };
+        let drawn: Vec<_> = (0..1_000_000).map(one).collect();
+        let mean = drawn.iter().sum::<f64>() / 1e6;
+        let variance = drawn.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / 1e6;
+        assert!(
+            (mean / 2.0 - 1.0).abs() < 0.01 && (variance / 9.109 - 1.0).abs() < 0.01,
+            "{mean} {variance}"
+        );
+        assert_eq!(draw(3.0, Some((Shape::HalfNormal, -1.0)), &mut stream), 3.0);
+        assert_eq!(draw(3.0, None, &mut stream), 3.0);
     }
 }

@@ -20,10 +20,9 @@
 
 use engine::Duration;
 use engine::hash::Map;
-use engine::random::stream;
+use engine::random::{normal, stream};
 use engine::registry::{Entry, Kind, Parameter};
 
-use super::kernel::normal;
 use super::{Build, ComputeModel, Processor, Slot};
 use crate::operation::Work;
 

@@ -297,7 +297,7 @@ mod tests {
     use engine::random::stream;
 
     use super::*;
-    use crate::compute::kernel::uniform;
+    use engine::random::uniform;
 
     const KEY: Key = Key { from: (1, 0), to: (2, 4) };
     const RANKS: u32 = 512;

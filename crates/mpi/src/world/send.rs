@@ -81,7 +81,10 @@ impl World {
         let payload = if eager { send.bytes } else { Bytes(0) };
         // The data of a rendezvous is copied when its receiver is ready, unless its sender shall not wait.
         let copies = send.mode == SendMode::Buffered || eager && copied;
-        let (cost, copy) = (self.overheads(rank, dest, payload).0, self.copy_of(send.bytes, copies));
+        let begins =
+            matches!(target, Target::Request(_)).then(|| self.begin_overhead(rank, dest, send.bytes));
+        let cost = begins.flatten().unwrap_or_else(|| self.overheads(rank, dest, payload).0);
+        let copy = self.copy_of(send.bytes, copies);
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost + copy);
         let number = process.matching.next_to_send(dest);
@@ -305,13 +308,28 @@ impl World {
         let host = &self.setup.host;
         let regime = &host.regimes[host.regime_of(size)];
         if !self.are_together(one, other) {
-            return (regime.send_overhead, regime.receive_overhead);
+            return (regime.send_overhead.of(size), regime.receive_overhead.of(size));
         }
-        let memory = &host.memory;
+        let memory = &host.memory.regimes[host.memory.regime_of(size)];
         (
-            memory.send_overhead.unwrap_or(regime.send_overhead),
-            memory.receive_overhead.unwrap_or(regime.receive_overhead),
+            memory.send_overhead.unwrap_or(regime.send_overhead).of(size),
+            memory.receive_overhead.unwrap_or(regime.receive_overhead).of(size),
         )
+    }
+
+    /// CPU time of a call that begins to send a message of `size`, where that has a time of its own.
+    fn begin_overhead(&self, one: Rank, other: Rank, size: Bytes) -> Option<Duration> {
+        let host = &self.setup.host;
+        let regime = &host.regimes[host.regime_of(size)];
+        let memory = &host.memory.regimes[host.memory.regime_of(size)];
+        let time = if !self.are_together(one, other) {
+            regime.isend_overhead
+        } else if memory.isend_overhead.is_none() && memory.send_overhead.is_some() {
+            None
+        } else {
+            memory.isend_overhead.or(regime.isend_overhead)
+        };
+        time.map(|time| time.of(size))
     }
 
     /// The message that carries `content` and `size` bytes of payload, the next one of its sender.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use engine::registry::Arguments;
-use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, Observer, Owner, Queue, Time, Token};
+use engine::{Bandwidth, Bytes, Duration, FlopRate, Lane, LinearTime, Observer, Owner, Queue, Time, Token};
 use mpi::collective::{Collective, Kind, Selection, Sizes};
 use mpi::compute::{self, ComputeModel, Processor, Sockets};
 use mpi::file_system::FileSystem;
@@ -167,8 +167,8 @@ pub struct Overheads {
 pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
     let regime = |up_to, index: usize| Regime {
         up_to: Bytes(up_to),
-        send_overhead: Duration(overheads.send[index]),
-        receive_overhead: Duration(overheads.receive[index]),
+        send_overhead: LinearTime::constant(Duration(overheads.send[index])),
+        receive_overhead: LinearTime::constant(Duration(overheads.receive[index])),
         ..Regime::FREE
     };
     let memory = Memory::uniform(Duration::ZERO, Bandwidth::INFINITE, Bandwidth::INFINITE);

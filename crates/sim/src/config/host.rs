@@ -67,13 +67,19 @@ pub(super) const MEMORY: &[Parameter] = &[
     ),
     optional(
         "send_overhead",
-        Kind::Time,
+        Kind::LinearTime,
         "",
         "Time of the sending process for each message within a host. Default: that of mpi.regimes",
     ),
     optional(
+        "isend_overhead",
+        Kind::LinearTime,
+        "",
+        "Time of a call within a host that begins to send and returns. Default: send_overhead here, else that of mpi.regimes",
+    ),
+    optional(
         "receive_overhead",
-        Kind::Time,
+        Kind::LinearTime,
         "",
         "Time of the receiving process for each message within a host. Default: that of mpi.regimes",
     ),
@@ -88,6 +94,24 @@ pub(super) const MEMORY_REGIMES: &[Parameter] = &[
         Kind::Bandwidth,
         "",
         "Bandwidth of all messages of the regime within a host together. Default: that of host.memory",
+    ),
+    optional(
+        "send_overhead",
+        Kind::LinearTime,
+        "",
+        "Time of the sending process. Default: that of host.memory",
+    ),
+    optional(
+        "isend_overhead",
+        Kind::LinearTime,
+        "",
+        "Time of a call that begins to send and returns. Default: that of host.memory",
+    ),
+    optional(
+        "receive_overhead",
+        Kind::LinearTime,
+        "",
+        "Time of the receiving process. Default: that of host.memory",
     ),
 ];
 
@@ -151,8 +175,20 @@ pub(super) const NIC: &[Parameter] = &[
 pub(super) const REGIMES: &[Parameter] = &[
     required("name", Kind::Text, "For reports: short, eager, rendezvous"),
     optional("up_to", Kind::Size, "", "Longest message of the regime; the last regime has none"),
-    optional("send_overhead", Kind::Time, "0 ns", "Time of the sending process for each message"),
-    optional("receive_overhead", Kind::Time, "0 ns", "Time of the receiving process for each message"),
+    optional(
+        "send_overhead",
+        Kind::LinearTime,
+        "0 ns",
+        "Time of the sending process for each message; what depends on its size is the process's own, not the wire's",
+    ),
+    optional(
+        "isend_overhead",
+        Kind::LinearTime,
+        "",
+        "Time of a call that begins to send and returns (MPI_Isend), by the size of the message, also where it asks \
+         the receiver first. Default: send_overhead",
+    ),
+    optional("receive_overhead", Kind::LinearTime, "0 ns", "Time of the receiving process for each message"),
     optional("latency", Kind::Time, "0 ns", "Added to the latency of the path, on no process"),
     optional(
         "process_rate",
@@ -220,8 +256,11 @@ fn rate(checked: &Checked, key: &str) -> Bandwidth {
 fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputError> {
     let latency = memory.arguments.time("latency").expect("required");
     let mut all = Memory::uniform(latency, rate(memory, "bandwidth"), rate(memory, "total_bandwidth"));
-    all.send_overhead = memory.arguments.time("send_overhead");
-    all.receive_overhead = memory.arguments.time("receive_overhead");
+    let own = |checked: &Checked, key| checked.arguments.linear_time(key);
+    let last = &mut all.regimes[0];
+    last.send_overhead = own(memory, "send_overhead");
+    last.isend_overhead = own(memory, "isend_overhead");
+    last.receive_overhead = own(memory, "receive_overhead");
     let longest = all.regimes[0];
     for (index, checked) in read.iter().filter(|checked| checked.name == "host.memory.regimes").enumerate() {
         let arguments = &checked.arguments;
@@ -237,6 +276,9 @@ fn memory_regimes(memory: &Checked, read: &[Checked]) -> Result<Memory, InputErr
             latency: arguments.time("latency").unwrap_or(longest.latency),
             bandwidth: rate(checked, "bandwidth"),
             total_bandwidth: arguments.bandwidth("total_bandwidth").unwrap_or(longest.total_bandwidth),
+            send_overhead: own(checked, "send_overhead").or(longest.send_overhead),
+            isend_overhead: own(checked, "isend_overhead").or(longest.isend_overhead),
+            receive_overhead: own(checked, "receive_overhead").or(longest.receive_overhead),
         };
         all.regimes.insert(index, regime);
     }
@@ -274,7 +316,6 @@ fn regimes(read: &[Checked]) -> Result<Vec<Regime>, InputError> {
 
 fn regime(checked: &Checked) -> Result<Regime, InputError> {
     let arguments = &checked.arguments;
-    let time = |key| arguments.time(key).expect("has a default");
     let process_rate = rate(checked, "process_rate");
     let (further, loss) =
         (arguments.bandwidth("further_process_rate"), arguments.bandwidth("further_process_loss"));
@@ -292,9 +333,10 @@ fn regime(checked: &Checked) -> Result<Regime, InputError> {
     };
     Ok(Regime {
         up_to: arguments.size("up_to").unwrap_or(Bytes(u64::MAX)),
-        send_overhead: time("send_overhead"),
-        receive_overhead: time("receive_overhead"),
-        latency: time("latency"),
+        send_overhead: arguments.linear_time("send_overhead").expect("has a default"),
+        isend_overhead: arguments.linear_time("isend_overhead"),
+        receive_overhead: arguments.linear_time("receive_overhead").expect("has a default"),
+        latency: arguments.time("latency").expect("has a default"),
         process_rate,
         process_rate_change,
         nic_rate: rate(checked, "nic_rate"),

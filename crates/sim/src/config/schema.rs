@@ -1,5 +1,6 @@
 //! JSON schema of platform files, for editors: generated, so that it never lags behind.
 
+use engine::random::Shape;
 use engine::registry::{Kind, Parameter};
 use engine::units;
 use serde_json::{Map, Value, json};
@@ -98,6 +99,13 @@ pub fn value(kind: &Kind) -> Value {
             number
         }
         Kind::Time => quantity(units::TIME_UNITS, "635 ns"),
+        Kind::LinearTime => {
+            let (number, units) = (NUMBER, alternatives(units::TIME_UNITS));
+            let constant = format!(r"{number}\s*({units})");
+            let slope = format!(r"{number}\s*({units})/B");
+            let pattern = format!(r"^\s*({constant}(\s*\+\s*{slope})?|{slope}(\s*\+\s*{constant})?)\s*$");
+            json!({"type": "string", "pattern": pattern, "examples": ["296 ns + 96 ps/B"]})
+        }
         Kind::Size => quantity(units::SIZE_UNITS, "64 KiB"),
         Kind::FlopRate => quantity(units::FLOP_UNITS, "10.5 Gflop/s"),
         Kind::Bandwidth => {
@@ -109,15 +117,33 @@ pub fn value(kind: &Kind) -> Value {
         Kind::List(inner) => {
             json!({"anyOf": [value(inner), {"type": "array", "items": value(inner)}]})
         }
+        Kind::Modes => {
+            let mode = json!({
+                "type": "object",
+                "properties": {
+                    "weight": value(&Kind::Number(0.0, 1.0)),
+                    "mean": {"type": "string"},
+                    "deviation": {"type": "string"},
+                    "shape": value(&Kind::Choice(Shape::NAMES)),
+                },
+                "required": ["mean"],
+                "additionalProperties": false,
+            });
+            json!({"type": "array", "items": mode, "minItems": 1})
+        }
     }
+}
+
+/// Pattern of a number.
+const NUMBER: &str = r"([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
+
+/// Pattern of one of the units.
+fn alternatives(known: &[(&str, f64)]) -> String {
+    known.iter().flat_map(|(unit, _)| units::spellings(unit)).collect::<Vec<_>>().join("|")
 }
 
 /// Schema of a number with one of the units.
 fn quantity(known: &[(&str, f64)], example: &str) -> Value {
-    let units: Vec<_> = known.iter().flat_map(|(unit, _)| units::spellings(unit)).collect();
-    let pattern = format!(
-        r"^\s*\+?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?\s*({})\s*$",
-        units.join("|")
-    );
+    let pattern = format!(r"^\s*\+?{NUMBER}\s*({})\s*$", alternatives(known));
     json!({"type": "string", "pattern": pattern, "examples": [example]})
 }

@@ -3,11 +3,12 @@
 use std::str::FromStr;
 
 use engine::registry::{Arguments, Kind, Parameter, Value, respelled};
-use engine::{Bandwidth, Bytes, Duration, FlopRate};
+use engine::{Bandwidth, Bytes, Duration, FlopRate, LinearTime};
 
 use super::document::{Item, Node};
 use super::error::{InputError, unknown};
 use super::files::{Lookup, Texts};
+use super::modes::modes;
 
 /// Checked value of `node`, written at the key `path`; files are looked up in `files`.
 pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Value, InputError> {
@@ -18,6 +19,9 @@ pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Val
             }
             _ => vec![check(inner, node, path, files)?],
         }));
+    }
+    if *kind == Kind::Modes {
+        return modes(node, path, files);
     }
     let wrong = || node.at.error(format!("{path}: {} is not {}", node.text, describe(kind)));
     match (kind, &node.item) {
@@ -44,6 +48,7 @@ pub fn check(kind: &Kind, node: &Node, path: &str, files: &Lookup) -> Result<Val
             .map(Value::Text)
             .map_err(|reason| node.at.error(format!("{path}: cannot read \"{name}\": {reason}"))),
         (Kind::Time, _) => quantity::<Duration>(node, path, Value::Time, wrong),
+        (Kind::LinearTime, _) => quantity::<LinearTime>(node, path, Value::LinearTime, wrong),
         (Kind::Bandwidth, _) => quantity::<Bandwidth>(node, path, Value::Bandwidth, wrong),
         (Kind::Size, _) => quantity::<Bytes>(node, path, Value::Size, wrong),
         (Kind::FlopRate, _) => quantity::<FlopRate>(node, path, Value::FlopRate, wrong),
@@ -76,6 +81,7 @@ pub fn describe(kind: &Kind) -> String {
         }
         Kind::Number(low, high) => format!("a number from {low} to {high}"),
         Kind::Time => "a time such as \"635 ns\"".to_string(),
+        Kind::LinearTime => "a time such as \"296 ns\" or \"296 ns + 96 ps/B\"".to_string(),
         Kind::Bandwidth => "a bandwidth such as \"9.375 GB/s\"".to_string(),
         Kind::Size => "a size such as \"64 KiB\"".to_string(),
         Kind::FlopRate => "a compute rate such as \"10.5 Gflop/s\"".to_string(),
@@ -84,6 +90,10 @@ pub fn describe(kind: &Kind) -> String {
         Kind::Choice(choices) => format!("one of {}", choices.join(", ")),
         Kind::Flag => "true or false".to_string(),
         Kind::List(inner) => format!("{}, or a list of such", describe(inner)),
+        Kind::Modes => {
+            "a list of modes such as [{ weight = 0.9, mean = \"1 us\", deviation = \"80 ns\" }, …]"
+                .to_string()
+        }
     }
 }
 

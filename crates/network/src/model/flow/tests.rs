@@ -11,7 +11,7 @@ use super::links::Entry;
 use super::{Flow, Sharing};
 use crate::routing::ROUTINGS;
 use crate::topology::{HostId, LinkDefaults, TOPOLOGIES};
-use crate::{Endpoint, Fabric, HostParameters, Memory, MemoryRegime, Message, Network, Nics, Regime};
+use crate::{Endpoint, Fabric, HostParameters, Memory, Message, Network, Nics, Regime};
 
 fn fabric(kind: &str, arguments: &[(&'static str, &[i64])]) -> Arc<Fabric> {
     let links = LinkDefaults {
@@ -31,27 +31,19 @@ fn fabric(kind: &str, arguments: &[(&'static str, &[i64])]) -> Arc<Fabric> {
 
 fn hosts(nic_rates: [u64; 2]) -> Arc<HostParameters> {
     let regime = |nic_rate| Regime {
-        up_to: Bytes(u64::MAX),
-        send_overhead: Duration::ZERO,
-        receive_overhead: Duration::ZERO,
-        latency: Duration::ZERO,
         process_rate: Bandwidth(6_000_000_000),
         process_rate_change: -1_000_000_000.0,
         nic_rate: Bandwidth(nic_rate),
+        ..Regime::FREE
     };
     Arc::new(HostParameters {
         processes: 2,
         memory: Memory {
             regimes: [(5_000_000_000, 8_000_000_000), (9_000_000_000, 7_000_000_000)]
-                .map(|(bandwidth, total)| MemoryRegime {
-                    up_to: Bytes(u64::MAX),
-                    latency: Duration::ZERO,
-                    bandwidth: Bandwidth(bandwidth),
-                    total_bandwidth: Bandwidth(total),
+                .map(|(bandwidth, total)| {
+                    Memory::uniform(Duration::ZERO, Bandwidth(bandwidth), Bandwidth(total)).regimes[0]
                 })
                 .to_vec(),
-            send_overhead: None,
-            receive_overhead: None,
         },
         regimes: nic_rates.map(regime).to_vec(),
         nics: Nics::ONE,
