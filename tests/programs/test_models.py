@@ -71,6 +71,56 @@ def test_kernels_can_be_left_alone_scaled_and_restricted_to_hosts(kernels) -> No
     assert timed(printed)["relax"] == (7000.0, 0)
 
 
+def of_ranks(printed: str, name: str) -> dict[int, tuple[float, int]]:
+    """The time [ns] of each rank's call, and how often it ran."""
+    found = re.findall(rf"^{name} (\d) ([\d.]+) ns ran (\d)", printed, re.MULTILINE)
+    return {int(rank): (float(time), int(ran)) for rank, time, ran in found}
+
+
+def test_a_kernel_can_be_restricted_to_sockets(kernels) -> None:
+    """Slots are on sockets 0 and 1 in turns."""
+    one = '[{ function = "dgemm", time = "5 us", sockets = 1 }]'
+    flags = ("--set", f"compute.kernels={one}", "--set", "host.sockets=2", "--ppn", "2")
+    _, printed, _ = run(kernels, 4, flags=flags)
+    assert of_ranks(printed, "dgemm") == {0: (0.0, 1), 1: (5000.0, 0), 2: (0.0, 1), 3: (5000.0, 0)}
+
+
+def test_a_table_gives_each_processor_its_coefficients(kernels, tmp_path) -> None:
+    """1 us for all; on host 1 10 ns for each of M*N*K = 24, on its socket 1 also 100 ns of M*N = 6."""
+    table = tmp_path / "dgemm.csv"
+    table.write_text("# ours\nhost,socket,1,M*N*K,M*N\n,,1e-6,0,0\n1,,0,1e-8,0\n1,1,0,1e-8,1e-7\n")
+    kernel = f'[{{ function = "dgemm", table = "{table}" }}]'
+    flags = ("--set", f"compute.kernels={kernel}", "--set", "host.sockets=2", "--ppn", "2")
+    _, printed, _ = run(kernels, 4, flags=flags)
+    times = {rank: time for rank, (time, _) in of_ranks(printed, "dgemm").items()}
+    assert times == {0: 1000.0, 1: 1000.0, 2: 240.0, 3: 840.0}
+
+
+def test_pieces_hold_by_the_arguments(kernels) -> None:
+    """M*N*K = 24, M = 2."""
+    pieces = "1 us if M*N*K < 24 else 2 us + 1 us*M if M <= 2 else 9 us"
+    _, printed, _ = run(
+        kernels, 1, flags=("--set", f'compute.kernels=[{{ function = "dgemm", time = "{pieces}" }}]')
+    )
+    assert timed(printed)["dgemm"] == (4000.0, 0)
+
+
+def test_each_call_takes_one_of_the_modes(kernels) -> None:
+    modes = '[{ weight = 0.5, mean = "1 us" }, { weight = 0.5, mean = "3 us*M" }]'
+    flags = ("--set", f'compute.kernels=[{{ function = "dgemm", modes = {modes} }}]')
+    _, printed, _ = run(kernels, 16, flags=flags)
+    assert {time for time, _ in of_ranks(printed, "dgemm").values()} == {1000.0, 6000.0}
+
+
+def test_a_run_tells_what_lay_beyond_the_range(kernels) -> None:
+    """One call of each rank: M*N*K = 24."""
+    for range_, beyond in (("M <= 2, M*N*K <= 24", False), ("M <= 2, M*N*K < 24", True)):
+        kernel = f'[{{ function = "dgemm", time = "1 us", range = "{range_}" }}]'
+        report, _, _ = run(kernels, 2, flags=("--set", f"compute.kernels={kernel}"))
+        said = "dgemm (100.0 % of its calls, 100.0 % of its time)"
+        assert any(said in warning for warning in report["warnings"]) == beyond
+
+
 def test_noise_is_that_of_the_seed(kernels) -> None:
     flags = ("--set", f"compute.kernels={KERNELS}")
     hashes = [run(kernels, 2, flags=(*flags, "--seed", seed))[0]["outcome_hash"] for seed in ("1", "1", "2")]
@@ -85,6 +135,20 @@ def test_noise_is_that_of_the_seed(kernels) -> None:
         ('{ function = "f", time = "1 ns", deviation = "1 ns" }', "of a noise"),
         ('{ function = "f", time = "1 ns", noise = "normal" }', "deviation: is missing"),
         ('{ function = "f", time = "1 ns", hosts = "nid" }', "unknown host 'nid'"),
+        (
+            '{ function = "f", time = "1 ns", sockets = 2 }',
+            "hosts have 2 sockets (host.sockets), and no socket 2",
+        ),
+        ('{ function = "f" }', "one of time, modes and table"),
+        ('{ function = "f", time = "1 ns", table = "none.csv" }', 'cannot read "none.csv"'),
+        ('{ function = "f", time = "1 ns if arg1 < 3" }', "an 'if' without 'else'"),
+        ('{ function = "f", time = "1 ns", range = "arg7 < 3" }', "f has no argument 'arg7'"),
+        ('{ function = "f", modes = [{ weight = 0.5, mean = "1 ns" }] }', "weights sum to 0.5"),
+        (
+            '{ function = "f", modes = [{ mean = "1 ns", spread = "1 ns" }] }',
+            "unknown key of a mode 'spread'",
+        ),
+        ('{ function = "f", modes = "1 ns" }', "is not a list of modes"),
     ],
 )
 def test_a_kernel_that_is_wrong_is_refused(kernels, kernel, words) -> None:

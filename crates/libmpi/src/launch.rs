@@ -97,6 +97,7 @@ fn run(
     let (accounting, computing) = accounting::open(&job, &prepared)?;
     let mut live = load(&job, &prepared, computing)?;
     interrupts::watch();
+    let doubts = kernels::Doubts::about(prepared.kernels());
     let mut watch = Watch::new(job.progress.as_deref()).map_err(|error| own(&error))?;
     let outcome = prepared.run(Some(&mut live), &mut watch);
     interrupts::are_over();
@@ -108,7 +109,7 @@ fn run(
     }
     let ended_well = outcome.report.failure.is_none() && !outcome.report.partial;
     let (computing, mut notes) = accounting.close(&live.computing(), ended_well);
-    notes.extend(kernels::warnings().into_iter().chain(live.unused().filter(|_| ended_well)));
+    notes.extend(kernels::warnings(&doubts).into_iter().chain(live.unused().filter(|_| ended_well)));
     let report = once(outcome.json(), fold::counted_twice());
     write_result(result, &report, live.faults(), (&computing, &notes), &outcome.tables)
         .map_err(|error| own(&error))?;

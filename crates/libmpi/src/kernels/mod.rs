@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use engine::Duration;
 use engine::random::{Stream, stream};
+use mpi::compute::Kernel;
 
 use crate::loader::interception;
 use crate::process_view::computing_clock as clock;
 use crate::process_view::rank::{Rank, running};
-use table::{Arguments, Choice, Extrapolated};
+use table::{Arguments, Choice, Counted};
 use trampoline::Frame;
 
 pub use table::{Interception, install};
@@ -62,9 +63,40 @@ pub fn set(interceptions: Vec<&'static Interception>) {
     assert!(INSTALLED.set(interceptions).is_ok(), "a process runs one job");
 }
 
-/// Warnings about kernels: those that did not run, and those of which calls lay beyond what was fitted.
-pub fn warnings() -> Vec<String> {
-    did_not_run().into_iter().chain(beyond_their_range()).collect()
+/// Warnings about kernels: those that did not run, those of which calls lay beyond what was fitted, and doubtful ones.
+pub fn warnings(doubts: &Doubts) -> Vec<String> {
+    [did_not_run(), beyond_their_range(), doubts.warning()].into_iter().flatten().collect()
+}
+
+/// Doubts about kernels: names of functions, and what is doubtful about each.
+pub struct Doubts(Vec<(String, String)>);
+
+impl Doubts {
+    /// Kernels whose deviation is below zero within their range.
+    pub fn about(kernels: &[Kernel]) -> Doubts {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for kernel in kernels {
+            let is_known = found.iter().any(|(function, _)| *function == kernel.function);
+            if let Some(place) = kernel.negative_deviation().filter(|_| !is_known) {
+                found.push((kernel.function.clone(), format!("{} (such as at {place})", kernel.function)));
+            }
+        }
+        Doubts(found)
+    }
+
+    /// Warning about those that were called.
+    fn warning(&self) -> Option<String> {
+        let is_called =
+            |name: &str| all().iter().any(|one| one.function() == name && one.counted.get().calls > 0);
+        let words = self.0.iter().filter(|(name, _)| is_called(name)).map(|(_, words)| &words[..]);
+        let words: Vec<_> = words.collect();
+        (!words.is_empty()).then(|| {
+            let words = words.join(", ");
+            format!(
+                "deviations of kernels are below zero within their range, and count as zero there: {words}"
+            )
+        })
+    }
 }
 
 /// Sums over the names under which each kernel was called, of those for which there is something.
@@ -96,13 +128,13 @@ fn did_not_run() -> Option<String> {
 }
 
 fn beyond_their_range() -> Option<String> {
-    let add = |sum: &mut Extrapolated, one: Extrapolated| {
+    let add = |sum: &mut Counted, one: Counted| {
         sum.calls += one.calls;
         sum.seconds += one.seconds;
         sum.calls_beyond += one.calls_beyond;
         sum.seconds_beyond += one.seconds_beyond;
     };
-    let counted = by_function(|one| Some(one.extrapolated.get()).filter(|one| one.calls > 0), add);
+    let counted = by_function(|one| Some(one.counted.get()).filter(|one| one.calls > 0), add);
     let beyond: Vec<_> = counted.iter().filter(|(_, sum)| sum.calls_beyond > 0).collect();
     let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
     let words = beyond.iter().map(|(name, sum)| {

@@ -34,8 +34,8 @@ pub struct Interception {
     pub seed: u64,
     /// How often it did not run.
     pub skipped: Cell<u64>,
-    /// Calls for which its formula was not fitted, among all.
-    pub extrapolated: Cell<Extrapolated>,
+    /// Its calls, and those for which its formula was not fitted.
+    pub counted: Cell<Counted>,
     layout: bool,
 }
 
@@ -44,7 +44,7 @@ unsafe impl Sync for Interception {}
 
 /// Calls of a kernel, and those of them beyond the range of its formula.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Extrapolated {
+pub struct Counted {
     /// All calls.
     pub calls: u64,
     /// Their time \[s\].
@@ -200,7 +200,7 @@ impl Interception {
             stub: OnceLock::new(),
             seed,
             skipped: Cell::new(0),
-            extrapolated: Cell::default(),
+            counted: Cell::default(),
             layout: symbol.style == Style::C && symbol.arguments[0].name == "layout",
         }
     }
@@ -219,14 +219,14 @@ impl Interception {
 
     /// Counts a call that takes `seconds`.
     pub fn count(&self, seconds: f64, beyond: bool) {
-        let mut counted = self.extrapolated.get();
+        let mut counted = self.counted.get();
         counted.calls += 1;
         counted.seconds += seconds;
         if beyond {
             counted.calls_beyond += 1;
             counted.seconds_beyond += seconds;
         }
-        self.extrapolated.set(counted);
+        self.counted.set(counted);
     }
 
     /// Whether the function is in the program itself.

@@ -107,6 +107,17 @@ impl Expression {
 }
 
 impl Comparison {
+    /// Variable and number of a comparison such as `M <= 4000`.
+    fn limit<'a>(&self, variables: &'a [String]) -> Option<(&'a str, f64)> {
+        let (smaller, larger) = match self.operator {
+            Operator::Less | Operator::LessOrEqual => (&self.left, &self.right),
+            Operator::Greater | Operator::GreaterOrEqual => (&self.right, &self.left),
+        };
+        let name = &variables[*smaller.places.first()?];
+        let stands_alone = smaller.parsed.unparse().trim_matches(['{', '}']) == name;
+        (stands_alone && larger.places.is_empty()).then(|| (&name[..], larger.value(&[])))
+    }
+
     fn holds(&self, variables: &[f64]) -> bool {
         let (left, right) = (self.left.value(variables), self.right.value(variables));
         match self.operator {
@@ -142,6 +153,11 @@ impl Conditions {
     /// The names in them, in the order in which [`Conditions::hold`] wants their values.
     pub fn variables(&self) -> &[String] {
         &self.variables
+    }
+
+    /// Largest value of each variable that stands alone on the smaller side of a comparison with a number.
+    pub fn limits(&self) -> Vec<(&str, f64)> {
+        self.all.iter().filter_map(|one| one.limit(&self.variables)).collect()
     }
 
     /// True if all are met by these values of the variables.
@@ -286,6 +302,8 @@ mod tests {
         let range = Conditions::parse("M <= 100, M * N < 1e3").unwrap();
         assert_eq!(range.variables(), ["M", "N"]);
         assert!(range.hold(&[100.0, 9.0]) && !range.hold(&[100.0, 10.0]) && !range.hold(&[101.0, 1.0]));
+        let limits = Conditions::parse("M <= 100, 2 * 50 >= N, K * M < 9, L < M, 2 < L").unwrap();
+        assert_eq!(limits.limits(), [("M", 100.0), ("N", 100.0)]);
         for wrong in ["", "M", "M <= 3,", "M = 3", "M < "] {
             assert!(Conditions::parse(wrong).is_err(), "{wrong}");
         }

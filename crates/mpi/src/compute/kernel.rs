@@ -200,6 +200,35 @@ impl Kernel {
         Ok(self)
     }
 
+    /// Arguments in its range, each 1 or its limit, for which the deviation is below zero, as a fitted polynomial can be
+    /// for thin matrices.
+    pub fn negative_deviation(&self) -> Option<String> {
+        let range = self.range.as_ref()?;
+        let limits = range.limits();
+        let corners = (0..1_u32 << limits.len().min(10)).map(|corner| {
+            let value =
+                |(at, (_, limit)): (usize, &(&str, f64))| if corner >> at & 1 == 1 { *limit } else { 1.0 };
+            limits.iter().enumerate().map(value).collect::<Vec<_>>()
+        });
+        let values = |names: &[String], corner: &[f64]| -> Option<Vec<f64>> {
+            let place = |name: &String| limits.iter().position(|(known, _)| known == name);
+            names.iter().map(|name| place(name).map(|place| corner[place])).collect()
+        };
+        let deviations: Vec<_> = self.modes.iter().filter_map(|mode| mode.noise.as_ref()).collect();
+        corners
+            .filter(|corner| values(range.variables(), corner).is_some_and(|values| range.hold(&values)))
+            .find(|corner| {
+                let negative = |formula: &Formula| {
+                    values(formula.variables(), corner).is_some_and(|values| formula.value(&values) < 0.0)
+                };
+                deviations.iter().any(|(_, formula)| negative(formula))
+            })
+            .map(|corner| {
+                let words = limits.iter().zip(corner).map(|((name, _), value)| format!("{name} = {value}"));
+                words.collect::<Vec<_>>().join(", ")
+            })
+    }
+
     /// Names that formulas about it may use.
     fn names(&self) -> Vec<&str> {
         let arguments = &self.symbols[0].arguments;
@@ -288,6 +317,19 @@ mod tests {
         assert_eq!(wrong("dgemm", "", "M * N"), "time");
         assert_eq!(wrong("f", "int", "1 ns"), "arguments");
         assert_eq!(wrong("f", "short n", "1 ns"), "arguments");
+    }
+
+    /// 1 us + 1 ps M N - 3 ps M K is negative where M and K are large and N is not: M N K <= 1e7 keeps N at 1.
+    #[test]
+    fn a_negative_deviation_is_found_at_a_corner_of_the_range() {
+        let made = |deviation: &str| {
+            let kernel = Kernel::new("dgemm", "").unwrap().taking("1 s").unwrap();
+            let kernel = kernel.with_noise(Shape::Normal, deviation).unwrap();
+            kernel.within("M <= 3e3, N <= 3e3, K <= 3e3, M*N*K <= 1e7").unwrap()
+        };
+        let found = made("1 us + 1 ps*M*N - 3 ps*M*K").negative_deviation();
+        assert_eq!(found.as_deref(), Some("M = 3000, N = 1, K = 3000"));
+        assert_eq!(made("1 us + 1 ps*M*N").negative_deviation(), None);
     }
 
     /// A mixture of 1 s +- 0.1 s for nine calls of ten and 11 s +- 1 s for the others has mean 2 s and variance

@@ -43,7 +43,10 @@ pub const PRESETS: &[Preset] = presets![
 ];
 
 /// Files that presets name.
-const BESIDE: &[(&str, &str)] = &[("hopper.hosts", include_str!("../../../../data/platforms/hopper.hosts"))];
+const BESIDE: &[(&str, &str)] = &[
+    ("hopper.hosts", include_str!("../../../../data/platforms/hopper.hosts")),
+    ("dahu-dgemm.csv", include_str!("../../../../data/platforms/dahu-dgemm.csv")),
+];
 
 /// [`BESIDE`] as a source of files.
 pub(super) struct Beside;
