@@ -14,7 +14,7 @@ use crate::units::{Bytes, Duration, QuantityError};
 pub struct LinearTime {
     /// Time of an empty message.
     pub constant: Duration,
-    /// What each byte adds \[ps\].
+    /// Time that each byte adds \[ps\].
     pub per_byte: f64,
 }
 

@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Of a million draws each mode has its share, within four standard deviations of a count: 4 √(p (1 − p) / n).
+    /// Each mode has its share of a million draws, within four standard deviations of a count: 4 √(p (1 − p) / n).
     #[test]
     fn modes_are_drawn_by_weight() {
         let weights = [0.7, 0.28, 0.02];

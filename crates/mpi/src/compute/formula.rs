@@ -175,7 +175,7 @@ fn split_word<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     Some((&text[..at], &text[at + word.len()..]))
 }
 
-/// What has been met while a formula is read.
+/// Names and units met while a formula is read.
 #[derive(Default)]
 struct Reader {
     variables: Vec<String>,
