@@ -22,7 +22,7 @@ WRITTEN = {
     "attachment": 'Where hosts have several NICs, in a platform file: `[nic]` with `attachment = "{name}"`.',
     "model": "`hopcast run --model {name}`; its parameters in a platform file: `[network.{name}]`.",
     "transport": 'For `--model packet`, in a platform file: `[transport]` with `protocol = "{name}"`.',
-    "compute-model": 'In a platform file: `[compute]` with `model = "{name}"`.',
+    "compute-model": 'In a platform file: `[compute]` with `model = "{name}"`; its parameters: `[compute.{name}]`.',
     "congestion-control": 'In a platform file: `[transport]` with `congestion = "{name}"`.',
     "placement": '`--placement {name}`, or in a platform file: `[placement]` with `kind = "{name}"`.',
     "collective": 'In a platform file, under `[mpi.collectives]`: `{collective} = "{algorithm}"`.',
@@ -34,6 +34,7 @@ WRITTEN = {
 """Ways to ask for an entry of each registry."""
 
 WRITTEN_OTHERWISE = {
+    ("compute-model", "roofline"): 'In a platform file: `[compute]` with `model = "roofline"`; this is the default.',
     ("placement", "file"): '`--placement FILE`, or in a platform file: `[placement]` with `kind = "file"`.',
     ("placement", "list"): (
         "In Python `placement=[0, 0, 1, 1]`, in a request the same as `placement`, or in a platform file: "
@@ -140,7 +141,7 @@ def index() -> str:
     """The list of all pages."""
     lines = ["# Reference", ""]
     for name, registry in core.registries().items():
-        lines += [f"## {name.capitalize()}", "", "| name | what it is |", "| --- | --- |"]
+        lines += [f"## {name.replace('-', ' ').capitalize()}", "", "| name | what it is |", "| --- | --- |"]
         for entry in registry["entries"]:
             link = f"[`{entry['name']}`]({registry['noun']}/{entry['name']}.md)"
             lines.append(f"| {link} | {cell(entry['summary'])} |")
@@ -151,7 +152,7 @@ def index() -> str:
 def page(noun: str, entry: dict) -> str:
     """One entry."""
     collective, _, algorithm = entry["name"].partition("/")
-    lines = [f"# {noun.capitalize()} `{entry['name']}`", "", sentence(entry["summary"]), ""]
+    lines = [f"# {noun.replace('-', ' ').capitalize()} `{entry['name']}`", "", sentence(entry["summary"]), ""]
     written = WRITTEN_OTHERWISE.get((noun, entry["name"]), WRITTEN[noun])
     lines += [written.format(name=entry["name"], collective=collective, algorithm=algorithm), ""]
     if len(entry.get("does", [])) > 1:

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cartesian::{CartGrid, Neighbours};
 use crate::group::Group;
+use crate::operation::Rank;
 
 /// Number of a communicator. It is the same on all of its members, and communicators without a common
 /// member may share one; `WORLD` and `SELF` always exist.
@@ -108,28 +109,28 @@ impl Communicator {
         }
     }
 
-    /// The world rank of member `rank` of the local group, asked by `me`.
-    pub fn member(&self, me: u32, rank: u32) -> Option<u32> {
+    /// Member `number` of the local group, asked by `me`.
+    pub fn member(&self, me: Rank, number: u32) -> Option<Rank> {
         match &self.members {
-            Members::Oneself => (rank == 0).then_some(me),
-            Members::Group(group) => group.member(rank),
-            Members::Inter(sides) => sides.local.member(rank),
+            Members::Oneself => (number == 0).then_some(me),
+            Members::Group(group) => group.member(number).map(Rank),
+            Members::Inter(sides) => sides.local.member(number).map(Rank),
         }
     }
 
-    /// The place of world rank `world` in the local group, asked by `me`.
-    pub fn rank_of(&self, me: u32, world: u32) -> Option<u32> {
+    /// The number of `rank` in the local group, asked by `me`.
+    pub fn rank_of(&self, me: Rank, rank: Rank) -> Option<u32> {
         match &self.members {
-            Members::Oneself => (world == me).then_some(0),
-            Members::Group(group) => group.rank_of(world),
-            Members::Inter(sides) => sides.local.rank_of(world),
+            Members::Oneself => (rank == me).then_some(0),
+            Members::Group(group) => group.rank_of(rank.0),
+            Members::Inter(sides) => sides.local.rank_of(rank.0),
         }
     }
 
     /// Its local group, asked by `me`.
-    pub fn group(&self, me: u32) -> Group {
+    pub fn group(&self, me: Rank) -> Group {
         match &self.members {
-            Members::Oneself => Group::new(vec![me]).expect("one member"),
+            Members::Oneself => Group::new(vec![me.0]).expect("one member"),
             Members::Group(group) => group.clone(),
             Members::Inter(sides) => sides.local.clone(),
         }
@@ -148,14 +149,14 @@ impl Communicator {
         self.remote().map_or_else(|| self.size(), Group::size)
     }
 
-    /// The world rank whom a message means by `rank`, asked by `me`.
-    pub fn peer(&self, me: u32, rank: u32) -> Option<u32> {
-        self.remote().map_or_else(|| self.member(me, rank), |remote| remote.member(rank))
+    /// The rank that a message of `me` means by `number`.
+    pub fn peer(&self, me: Rank, number: u32) -> Option<Rank> {
+        self.remote().map_or_else(|| self.member(me, number), |remote| remote.member(number).map(Rank))
     }
 
-    /// Rank by which a message of `me` names world rank `world`.
-    pub fn peer_rank_of(&self, me: u32, world: u32) -> Option<u32> {
-        self.remote().map_or_else(|| self.rank_of(me, world), |remote| remote.rank_of(world))
+    /// The number by which a message of `me` names `rank`.
+    pub fn peer_rank_of(&self, me: Rank, rank: Rank) -> Option<u32> {
+        self.remote().map_or_else(|| self.rank_of(me, rank), |remote| remote.rank_of(rank.0))
     }
 
     /// Number of ranks that take part in a collective: both groups.
@@ -176,21 +177,21 @@ impl Communicator {
         self.remote().map(|_| self.first_half())
     }
 
-    /// The world rank of the one at `place` among [`Communicator::everybody`], asked by `me`.
-    pub fn at_place(&self, me: u32, place: u32) -> Option<u32> {
+    /// The rank at `place` among [`Communicator::everybody`], asked by `me`.
+    pub fn at_place(&self, me: Rank, place: u32) -> Option<Rank> {
         let Members::Inter(sides) = &self.members else { return self.member(me, place) };
         let (first, second) =
             if sides.first { (&sides.local, &sides.remote) } else { (&sides.remote, &sides.local) };
-        first.member(place).or_else(|| second.member(place - first.size()))
+        first.member(place).or_else(|| second.member(place - first.size())).map(Rank)
     }
 
-    /// The place of world rank `world` among [`Communicator::everybody`], asked by `me`.
-    pub fn place_of(&self, me: u32, world: u32) -> Option<u32> {
-        let Members::Inter(sides) = &self.members else { return self.rank_of(me, world) };
+    /// The place of `rank` among [`Communicator::everybody`], asked by `me`.
+    pub fn place_of(&self, me: Rank, rank: Rank) -> Option<u32> {
+        let Members::Inter(sides) = &self.members else { return self.rank_of(me, rank) };
         let (before_local, before_remote) =
             if sides.first { (0, sides.local.size()) } else { (sides.remote.size(), 0) };
-        let local = sides.local.rank_of(world).map(|rank| before_local + rank);
-        local.or_else(|| sides.remote.rank_of(world).map(|rank| before_remote + rank))
+        let local = sides.local.rank_of(rank.0).map(|number| before_local + number);
+        local.or_else(|| sides.remote.rank_of(rank.0).map(|number| before_remote + number))
     }
 
     /// The neighbours of member `rank` in its topology, if it has one.

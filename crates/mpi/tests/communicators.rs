@@ -22,7 +22,7 @@ fn make(parent: CommId, new: NewComm) -> Op {
 fn members(run: &Run, rank: usize, index: usize) -> Vec<u32> {
     let done: &Completion = &run.done[rank][index];
     assert_eq!(done.created.as_ref().map_or(CommId::NULL, |made| made.id), done.comm);
-    done.created.as_ref().map_or(Vec::new(), |made| made.group(rank as u32).members().collect())
+    done.created.as_ref().map_or(Vec::new(), |made| made.group(Rank(rank as u32)).members().collect())
 }
 
 fn on_all(ranks: u32, op: impl Fn(u32) -> Op) -> Vec<Vec<Op>> {
@@ -208,7 +208,7 @@ fn ranks_are_relative_to_the_communicator() {
     ops[0].push(Op::Receive(Receive { comm: reversed, ..from_any() }, Start::Blocking));
     let run = succeed(ops);
     assert_eq!(run.done[0][1].status.source, 0);
-    assert_eq!(run.done[2][0].created.as_ref().unwrap().rank_of(2, 0), Some(2));
+    assert_eq!(run.done[2][0].created.as_ref().unwrap().rank_of(Rank(2), Rank(0)), Some(2));
 }
 
 /// A communicator that was freed cannot be used, and its number is not given again.

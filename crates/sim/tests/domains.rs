@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cuts::{CUTS, assert_same, is_cut};
 use engine::{Bytes, Duration};
 use mpi::collective::{Collective, Kind, Sizes};
+use mpi::compute::COMPUTE_MODELS;
 use mpi::operation::{
     CartGrid, CommId, Neighbours, NewComm, Peer, Receive, Send, SendMode, Start, TagMatch, Via, Work,
 };
@@ -73,30 +74,46 @@ fn every_pattern_is_the_same_for_every_cut() {
     }
 }
 
-/// Computing that is drawn from streams of ranks and hosts draws the same wherever the run is cut, and longer than without.
-#[test]
-fn noise_of_computing_is_the_same_for_every_cut() {
-    let set = |values: &[(&str, &str)]| {
-        Overrides(values.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
-    };
+/// Overrides of `[compute]` that choose a model with an example's parameters.
+fn compute_model(name: &str, example: &str) -> Overrides {
+    let parameters: toml::Table = example.parse().expect("an example is TOML");
+    let own = parameters.into_iter().map(|(key, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        (format!("compute.{name}.{key}"), value)
+    });
+    Overrides(own.chain([("compute.model".to_string(), name.to_string())]).collect())
+}
+
+fn computing_halo() -> RunRequest {
     let arguments = vec![("compute".to_string(), "1 ms".to_string())];
-    let workload = Workload::pattern("halo3d".to_string(), arguments);
-    let plain = request("hopper", "loggp", Some(24), workload, 1);
-    let noisy = [
-        ("compute.model", "noise"),
-        ("compute.noise.deviation", "0.1"),
-        ("compute.noise.host_deviation", "0.05"),
-    ];
-    let noisy = RunRequest { set: Some(set(&noisy)), ..plain.clone() };
-    let found = same_for_every_cut(&noisy, "noise");
-    let other = run(&RunRequest { seed: Some(8), ..noisy.clone() });
-    assert_ne!(found.report.outcome_hash, other.report.outcome_hash, "the seed changes nothing");
-    assert_ne!(found.report.outcome_hash, run(&plain).report.outcome_hash, "the noise changes nothing");
-    // With deviations of zero, every factor is one.
-    let silent =
-        [("compute.model", "noise"), ("compute.noise.deviation", "0"), ("compute.noise.host_deviation", "0")];
-    let silent = run(&RunRequest { set: Some(set(&silent)), ..plain.clone() });
-    assert_eq!(silent.report.outcome_hash, run(&plain).report.outcome_hash);
+    request("hopper", "loggp", Some(24), Workload::pattern("halo3d".to_string(), arguments), 1)
+}
+
+/// A compute model knows ranks, hosts and streams of the seed, and none of these depends on where the run is cut.
+#[test]
+fn every_compute_model_is_the_same_for_every_cut() {
+    for entry in COMPUTE_MODELS {
+        for example in entry.examples {
+            let set = Some(compute_model(entry.name, example));
+            let what = format!("{} {example}", entry.name);
+            let whole = same_for_every_cut(&RunRequest { set, ..computing_halo() }, &what);
+            assert_eq!(whole.report.failure.map(|failure| failure.text), None, "{what}");
+        }
+    }
+}
+
+/// The seed draws the noise, and without deviations every factor is one.
+#[test]
+fn noise_of_computing_is_drawn_by_the_seed() {
+    let hash = |set: Option<Overrides>, seed| {
+        run(&RunRequest { set, seed: Some(seed), ..computing_halo() }).report.outcome_hash
+    };
+    let plain = hash(None, 7);
+    let noisy = |seed| hash(Some(compute_model("noise", "deviation = 0.1\nhost_deviation = 0.05")), seed);
+    assert_ne!(noisy(7), noisy(8), "the seed changes nothing");
+    assert_ne!(noisy(7), plain, "the noise changes nothing");
+    let silent = compute_model("noise", "deviation = 0\nhost_deviation = 0");
+    assert_eq!(hash(Some(silent), 7), plain);
 }
 
 /// Adaptive routings make the same choices wherever the network is cut.

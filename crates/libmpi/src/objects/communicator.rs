@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mpi::communicator::Communicator as Made;
 use mpi::group::Group;
-use mpi::operation::CommId;
+use mpi::operation::{CommId, Rank};
 
 use super::topology::Topology;
 use crate::abi::error::{Answer, Class, Error};
@@ -80,12 +80,12 @@ impl Communicator {
         let member = "a member of what it has made";
         Communicator {
             id: made.id,
-            rank: made.rank_of(me, me).expect(member),
+            rank: made.rank_of(Rank(me), Rank(me)).expect(member),
             size: made.size(),
             peers: made.peers(),
-            place: made.place_of(me, me).expect(member),
+            place: made.place_of(Rank(me), Rank(me)).expect(member),
             everybody: made.everybody(),
-            first: made.at_place(me, 0).expect(member),
+            first: made.at_place(Rank(me), 0).expect(member).0,
             group: Some(made.clone()),
             topology: RefCell::new(Topology::of(made, copied)),
             collectives: Cell::new(0),
@@ -125,7 +125,7 @@ impl Communicator {
     /// Its group, the local one.
     pub fn group(&self, me: u32) -> Group {
         match &self.group {
-            Some(made) => made.group(me),
+            Some(made) => made.group(Rank(me)),
             None if self.id == CommId::SELF => Group::new(vec![me]).expect("one member"),
             None => Group::world(self.size),
         }
@@ -139,7 +139,7 @@ impl Communicator {
     /// The world rank whom a message means by `rank`.
     pub fn peer(&self, me: u32, rank: u32) -> Option<u32> {
         match &self.group {
-            Some(made) => made.peer(me, rank),
+            Some(made) => made.peer(Rank(me), rank).map(|peer| peer.0),
             None if self.id == CommId::SELF => Some(me),
             None => Some(rank),
         }

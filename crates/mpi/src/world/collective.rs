@@ -55,7 +55,7 @@ impl World {
         context: &mut Context,
     ) -> Outcome<()> {
         let communicator = self.membership(rank, call.comm)?.clone();
-        let me = communicator.place_of(rank.0, rank.0).expect("a member has a rank");
+        let me = communicator.place_of(rank, rank).expect("a member has a rank");
         let neighbours = self.neighbours(rank, me, call, &communicator)?;
         let size = communicator.everybody();
         let halves = communicator.halves();
@@ -157,7 +157,7 @@ impl World {
         context: &mut Context,
     ) {
         let state = &self.processes[rank].rounds[instance];
-        let dest = Rank(state.communicator.at_place(rank.0, to).expect("algorithms send to members"));
+        let dest = state.communicator.at_place(rank, to).expect("algorithms send to members");
         let (context_id, sequence, signature) = (state.call.comm, state.sequence, state.signature);
         let latest = state.latest;
         let begin = state.at.max(context.now);
@@ -205,10 +205,10 @@ impl World {
         let process = &mut self.processes[rank];
         let state = &mut process.rounds[instance];
         state.expect_part();
-        let source = state.communicator.at_place(rank.0, from).expect("algorithms receive from members");
+        let source = state.communicator.at_place(rank, from).expect("algorithms receive from members");
         let signature = state.signature;
         let awaited = Awaited { bytes: bytes.0, instance, signature, combine };
-        let key = Key { context: state.call.comm, source: Rank(source), tag: state.sequence };
+        let key = Key { context: state.call.comm, source, tag: state.sequence };
         match process.rounds.receive(key, awaited) {
             Ok(None) => Ok(()),
             Ok(Some(early)) => self.meet_part(rank, key, &early, awaited, context),

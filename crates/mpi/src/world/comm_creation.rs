@@ -98,7 +98,7 @@ impl Creations {
     pub fn take(&mut self, number: usize, rank: Rank) -> (CommId, Option<Arc<Communicator>>, u32) {
         let creation = &mut self.pending[number];
         let parent = creation.asked.as_ref().expect("a member has asked").parent.clone();
-        let me = parent.place_of(rank.0, rank.0).expect("a member has a place");
+        let me = parent.place_of(rank, rank).expect("a member has a place");
         assert!(!creation.made.is_empty(), "a member returned before all had called");
         let made = creation.made[me as usize].take();
         let next = creation.next;
@@ -235,10 +235,10 @@ impl World {
         later: bool,
         agreement: u32,
     ) -> usize {
-        let me = parent.rank_of(rank.0, rank.0).expect("a member has a rank");
-        let place = parent.place_of(rank.0, rank.0).expect("a member has a place");
+        let me = parent.rank_of(rank, rank).expect("a member has a rank");
+        let place = parent.place_of(rank, rank).expect("a member has a place");
         let process = &self.processes[rank];
-        let first = Rank(parent.at_place(rank.0, 0).expect("a parent has a member"));
+        let first = parent.at_place(rank, 0).expect("a parent has a member");
         let key = Key { parent: parent.id, first, sequence: process.memberships.peek_collective(parent.id) };
         let neighbours = if let NewComm::Graph(around) = new { Some(around.clone()) } else { None };
         let (wish, next) = (self.wish(rank, me, parent, new), process.memberships.next_made());

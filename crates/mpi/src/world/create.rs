@@ -181,7 +181,8 @@ impl World {
         members: &[u32],
         tag: Tag,
     ) -> Outcome<Arc<Communicator>> {
-        let world: Option<Vec<u32>> = members.iter().map(|member| parent.member(rank.0, *member)).collect();
+        let world: Option<Vec<u32>> =
+            members.iter().map(|member| Some(parent.member(rank, *member)?.0)).collect();
         let world = world.expect("members have been checked");
         if !world.contains(&rank.0) {
             return Err(self.misuse(rank, "MPI_Comm_create_group: only members of the group call it".into()));

@@ -115,8 +115,8 @@ impl Setup {
         }
         let mut has_members = vec![false; self.part.cut.parts() as usize];
         for place in 0..communicator.everybody() {
-            let member = communicator.at_place(me.0, place).expect("the place is below the size");
-            has_members[self.part.cut.of_host(self.placement[member as usize].host) as usize] = true;
+            let member = communicator.at_place(me, place).expect("the place is below the size");
+            has_members[self.part.cut.of_host(self.placement[member.0 as usize].host) as usize] = true;
         }
         has_members[self.part.me as usize] = false;
         has_members.iter().zip(0..).filter(|(has, _)| **has).map(|(_, part)| part).collect()

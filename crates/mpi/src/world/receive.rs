@@ -305,7 +305,7 @@ impl World {
     fn status(&self, rank: Rank, message: &Received) -> Status {
         let Key { context, source, tag } = message.key;
         let communicator = self.communicator(rank, context);
-        let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank.0, source.0));
+        let source = communicator.and_then(|communicator| communicator.peer_rank_of(rank, source));
         Status {
             source: source.expect("a message comes from a member of its communicator"),
             tag,

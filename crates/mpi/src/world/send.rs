@@ -247,8 +247,8 @@ impl World {
         match peer {
             Peer::Null => Ok(None),
             Peer::Any => Err(self.misuse(rank, "a send needs a destination, not MPI_ANY_SOURCE".into())),
-            Peer::Rank(peer) => match communicator.peer(rank.0, peer) {
-                Some(member) => Ok(Some(Rank(member))),
+            Peer::Rank(peer) => match communicator.peer(rank, peer) {
+                Some(member) => Ok(Some(member)),
                 None => {
                     let (size, name) = (communicator.peers(), communicator.name());
                     let reason = format!("rank {peer} is not in {name}, which has {size} ranks");
