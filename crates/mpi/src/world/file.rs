@@ -1,6 +1,7 @@
 //! Accesses to files: how a rank asks the file system for them, and learns that they are done.
 
 use engine::{Lane, Owner, Time};
+use network::HostId;
 
 use crate::file_system::{Access, FileSystem, Storage};
 use crate::operation::{Rank, Request, Start};
@@ -30,6 +31,21 @@ impl Files {
         Files { storage: Storage::new(file_system), pending: Numbered::default() }
     }
 
+    /// End of an access that a process of `host` begins at `since`.
+    fn end_of(&mut self, since: Time, host: HostId, access: &Access) -> Time {
+        self.storage.done(since, host.0, &access.work)
+    }
+
+    /// Keeps an access until it is done.
+    fn begin(&mut self, access: Pending) -> FileAccessIndex {
+        self.pending.insert(access)
+    }
+
+    /// An access is done.
+    fn end(&mut self, index: FileAccessIndex) -> Pending {
+        self.pending.remove(index)
+    }
+
     /// Nobody waits for `request` of `rank` any more.
     pub fn forget(&mut self, rank: Rank, request: Request) {
         let own = self.pending.values_mut().filter(|access| access.rank == rank);
@@ -56,19 +72,19 @@ impl World {
         let target = self.target(rank, start, || unreachable!("it is not persistent"))?;
         let target = target.expect("only persistent operations have no target");
         let since = self.processes[rank].free.max(context.now);
-        let host = self.setup.placement[rank.0 as usize].host.0;
-        let done = self.files.storage.done(since, host, &access.work);
+        let host = self.setup.placement[rank.0 as usize].host;
+        let done = self.files.end_of(since, host, access);
         if target == Target::Call {
             return Ok(CallProgress::Return(done));
         }
-        let index = self.files.pending.insert(Pending { rank, target, since });
+        let index = self.files.begin(Pending { rank, target, since });
         context.queue.push(done, Owner::new(Lane::Rank, rank.0), Wake::FileDone(index).encode());
         Ok(CallProgress::Return(since))
     }
 
     /// An access that a request stands for is done.
     pub(super) fn file_done(&mut self, index: FileAccessIndex, context: &mut Context) -> Outcome<()> {
-        let Pending { rank, target, since } = self.files.pending.remove(index);
+        let Pending { rank, target, since } = self.files.end(index);
         if self.processes[rank].awaits(target) {
             self.charge_file(rank, since, context);
         }
