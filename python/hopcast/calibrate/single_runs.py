@@ -1,8 +1,9 @@
-"""Runs of measuring programs that are short enough to begin anew: thresholds, nodecomm, ring, saturation."""
+"""Runs of measuring programs that begin anew when cut: thresholds, nodecomm, ring, saturation, kernels."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ class Wanted:
     design: Path | None = None
     arguments: Sequence[str] = ()
     """Further words for the program."""
+    blas: Sequence[str] = ()
+    """Flags that link a BLAS, for kernels."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def run(name: str, session: Session, wanted: Wanted) -> str:
     with measure.opened(session):
         if session.limit_s is not None and name == "nodecomm":
             wanted = Wanted(arguments=("-limit", f"{session.limit_s:g}", *wanted.arguments))
-        conditions = {
+        conditions = ({"blas": shlex.join(wanted.blas)} if name == "kernels" else {}) | {
             "background": wanted.background,
             "partner": wanted.partner,
             "arguments": list(wanted.arguments),
@@ -52,8 +55,10 @@ def run(name: str, session: Session, wanted: Wanted) -> str:
         done = [file for file in program.results if (session.folder / file).exists()]
         if done:
             raise InputError(f"{session.folder}: {done[0]} is there already; take another -o")
-        built = launch.compile_program(name, session.compiler, session.folder / "programs")
-        words = [*session.launcher, str(built), *program.words(session, found, wanted)]
+        flags = wanted.blas if name == "kernels" else ()
+        own = program.words(session, found, wanted)
+        built = launch.compile_program(name, session.compiler, session.folder / "programs", flags)
+        words = [*session.launcher, str(built), *own]
         log = session.folder / "output.txt"
         try:
             limit_s = None if name == "nodecomm" else session.limit_s
@@ -122,7 +127,16 @@ def _saturation(session: Session, _found: Machine, _wanted: Wanted) -> Words:
     return ["--out", str(session.folder.resolve())]
 
 
+def _kernels(session: Session, _found: Machine, wanted: Wanted) -> Words:
+    if wanted.design is None:
+        raise InputError("--program kernels needs --design: from 'hopcast calibrate design --kernels …'")
+    design.read_kernels(wanted.design)
+    kept = session.folder / "design.csv"
+    return ["--design", str(kept.resolve()), "--out", str(session.folder.resolve())]
+
+
 PROGRAMS = {
+    "kernels": Program(_kernels, ("kernels.csv",)),
     "thresholds": Program(_thresholds, ("thresholds.csv", "thresholds.xml"), _limits),
     "nodecomm": Program(_nodecomm, ("nodecomm.txt",), _nodecomm_text),
     "ring": Program(_ring, ("ring.csv",)),

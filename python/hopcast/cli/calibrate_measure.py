@@ -9,7 +9,7 @@ import click
 
 from hopcast.errors import InputError
 
-PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation")
+PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation", "kernels")
 
 
 @click.command(
@@ -53,6 +53,9 @@ PROGRAMS = ("network", "thresholds", "nodecomm", "ring", "saturation")
     help="Stop after this time; the same command goes on from there.",
 )
 @click.option("--mpicc", metavar="COMMAND", help="MPI compiler. Default: $MPICC, or the launcher's.")
+@click.option(
+    "--blas", metavar="FLAGS", default="-lblas", show_default=True, help="Of kernels: links a BLAS."
+)
 @click.option("--arguments", metavar="WORDS", default="", help="Further words for the program, in quotes.")
 def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     """Measure the machine that LAUNCHER starts processes on: hopcast calibrate measure -- mpiexec -n 2 …
@@ -63,6 +66,7 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
     nodecomm    ping-pongs of 1 to all ranks of a host at once
     ring        a message that passes all ranks, while those that wait make a load
     saturation  more and more pairs of hosts that exchange 4 MB at once
+    kernels     calls of BLAS by all ranks at once, in the order of a design
 
     The programs are compiled by the MPI library's own compiler. A run of network that was cut goes on where
     it stopped when the same command is given again.
@@ -79,7 +83,8 @@ def command(launcher: tuple[str, ...], out: Path, **options) -> None:
             raise InputError(f"--arguments '{options['arguments']}': network takes none")
         click.echo(_network(session, options))
         return
-    wanted = single_runs.Wanted(options["partner"], options["background"], options["design"], words)
+    blas = shlex.split(options["blas"])
+    wanted = single_runs.Wanted(options["partner"], options["background"], options["design"], words, blas)
     click.echo(single_runs.run(options["program"], session, wanted))
 
 
