@@ -14,3 +14,11 @@ pub struct RouterId(pub u32);
 /// routers, `h..2h` down to them, the rest run between routers; behind those are the links of further NICs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LinkId(pub u32);
+
+impl LinkId {
+    /// The number as an index of a slice.
+    #[inline]
+    pub(crate) fn at(self) -> usize {
+        self.0 as usize
+    }
+}

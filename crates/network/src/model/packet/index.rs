@@ -1,10 +1,16 @@
 //! Numbers of what the packet model keeps, each with a type of its own.
 
-macro_rules! index {
+macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(super) struct $name(pub u32);
+    };
+}
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        number! { $(#[$doc])* $name }
 
         impl $name {
             /// The number as an index of a slice.
@@ -21,14 +27,14 @@ index! {
     MessageIndex
 }
 
-index! {
-    /// Packet on its way, see [`super::transit::Packets`].
-    PacketIndex
+number! {
+    /// Number of a message among those of its host, or of a transfer among those between two hosts.
+    MessageNumber
 }
 
 index! {
-    /// Process at a NIC, or a NIC that sends by itself, see [`super::senders::Senders`].
-    SenderIndex
+    /// Packet on its way, see [`super::packets::Packets`].
+    PacketIndex
 }
 
 index! {
@@ -36,12 +42,62 @@ index! {
     PacketNumber
 }
 
+index! {
+    /// Process at a NIC, or a NIC that sends by itself, see [`super::host_interface::Senders`].
+    SenderIndex
+}
+
+index! {
+    /// NIC among those of all hosts.
+    NicIndex
+}
+
+index! {
+    /// Virtual channel of a link, `link · channels + channel`.
+    ChannelIndex
+}
+
+index! {
+    /// Place of a channel among the paths, see [`super::routes::Paths`].
+    PathIndex
+}
+
+number! {
+    /// Course of a packet: what it has decided on its way, in the routing's own numbers.
+    Course
+}
+
+number! {
+    /// Part of a network that is cut.
+    PartIndex
+}
+
 impl MessageIndex {
     /// No message.
     pub const NONE: MessageIndex = MessageIndex(super::NONE);
 }
 
+impl MessageNumber {
+    /// The number behind; after the last, 0.
+    #[must_use]
+    pub fn next(self) -> MessageNumber {
+        MessageNumber(self.0.wrapping_add(1))
+    }
+}
+
 impl PacketIndex {
     /// No packet.
     pub const NONE: PacketIndex = PacketIndex(super::NONE);
+}
+
+impl PathIndex {
+    /// No path.
+    pub const NONE: PathIndex = PathIndex(super::NONE);
+
+    /// The place behind.
+    #[inline]
+    #[must_use]
+    pub fn next(self) -> PathIndex {
+        PathIndex(self.0 + 1)
+    }
 }

@@ -1,40 +1,39 @@
 //! From processes to the network: messages are cut into packets, and processes take turns at the NIC.
 
-use engine::{Bytes, Queue, Time};
+use engine::{Queue, Time};
 
-use super::index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
-use super::messages::Slot;
-use super::transfer::Role;
-use super::waits::Resource;
-use super::{NONE, Packet, Step, token};
-use crate::Fabric;
+use super::index::{Course, MessageIndex, PacketIndex, PacketNumber, PathIndex, SenderIndex};
+use super::packets::InTransit;
+use super::steps::Step;
+use super::switch::Request;
+use super::transfers::Role;
+use super::{Packet, owner};
 use crate::message::Message;
-use crate::routing::Trip;
+use crate::topology::LinkId;
 
 impl Packet {
+    /// A message within a host.
+    pub(super) fn copy(&mut self, now: Time, message: &Message, queue: &mut Queue) {
+        let memory = *self.alone.memory(message);
+        let done = self.host_interface.copy(now, message.from, message.size, &memory);
+        let index = self.messages.insert_copy(now, message);
+        if message.notify_sent {
+            queue.push(done, owner(message.from.host), Step::Sent(index).token());
+        }
+        queue.place(done + memory.latency, message.key, Step::Delivered(index).token());
+    }
+
     /// A message to another host.
     pub(super) fn begin(&mut self, now: Time, message: &Message, queue: &mut Queue) {
-        let packets = self.options.packets(message.size);
-        let number = &mut self.sent[message.from.host.0 as usize];
-        let index = self.messages.insert(now, message, *number, packets);
-        *number = number.wrapping_add(1);
+        let packets = self.format.options.packets(message.size);
+        let number = self.host_interface.next_number(message.from.host);
+        let index = self.messages.insert(now, message, number, packets);
         self.enqueue(now, index, queue);
     }
 
     /// Gives the message at `index` to its NIC, behind others.
     pub(super) fn enqueue(&mut self, now: Time, index: MessageIndex, queue: &mut Queue) {
-        let slot = self.messages.get_mut(index);
-        let (from, own) = (slot.ends().0, slot.nics().from);
-        let nic = self.alone.nic(from.host, own) as usize;
-        if let Some(prepared) = self.prepared.get_mut(nic) {
-            slot.waits.add(Resource::NIC, (*prepared).max(now).since(now));
-            *prepared = now.max(*prepared) + self.alone.hosts.nics.setup;
-            (slot.prepared, slot.since) = (*prepared, *prepared);
-        }
-        if let Some(waiting) = self.waiting.get_mut(nic) {
-            *waiting += slot.carried(slot.left).0;
-        }
-        let process = self.process_at(from, own);
+        let process = self.host_interface.prepare(now, self.messages.get_mut(index));
         self.line_up_message(now, process, index, queue);
     }
 
@@ -46,113 +45,83 @@ impl Packet {
         index: MessageIndex,
         queue: &mut Queue,
     ) {
-        if self.line_up_behind(now, process, index)
-            && let Some(link) = self.fill(now, process, queue)
-        {
-            self.mark(link);
+        if self.host_interface.line_up(now, process, index, &mut self.messages, &self.format) {
+            self.begin_to_send(now, process, queue);
+        }
+    }
+
+    /// `process` has something to send, and had not before.
+    pub(super) fn begin_to_send(&mut self, now: Time, process: SenderIndex, queue: &mut Queue) {
+        if let Some(link) = self.fill(now, process, queue) {
+            self.switch.mark(link);
         }
     }
 
     /// The next packet of `process` comes over the process's own path; when all of it is at the NIC by
     /// the time it is needed, it asks for the host's link. The link, if that is now.
-    pub(super) fn fill(&mut self, now: Time, process: SenderIndex, queue: &mut Queue) -> Option<u32> {
-        if self.faults.is_some() && !self.has_message(now, process) {
+    fn fill(&mut self, now: Time, process: SenderIndex, queue: &mut Queue) -> Option<LinkId> {
+        if self.rerouting.is_some() && !self.has_message(now, process) {
             return None;
         }
-        let front = self.senders[process].message();
-        let slot = self.messages.get(front);
-        let payload = slot.carried(slot.left.min(self.options.payload));
+        let slot = self.messages.get(self.host_interface.front(process));
+        let payload = slot.carried(slot.left.min(self.format.options.payload));
         let regime = &self.alone.hosts.regimes[usize::from(slot.message.regime)];
         let on_path = regime.process_rate.transfer(payload);
         // The links of a host's NICs are alike; the first's has the number of the host.
-        let on_link = self.kind(slot.ends().0.host.0).transfer(self.next_size(slot));
-        let on_link = on_link.max(regime.nic_rate.transfer(payload));
+        let kind = self.switch.kind(LinkId(slot.ends().0.host.0));
+        let on_link = kind.transfer(self.format.next_size(slot)).max(regime.nic_rate.transfer(payload));
         let begin = if slot.number == PacketNumber(0) { now.max(slot.prepared) } else { now };
-        let begin = if self.congestion.is_none() { begin } else { begin.max(self.paced(process, front)) };
-        let filled_at = &mut self.senders[process].filled_at;
-        *filled_at = begin.max(*filled_at) + on_path;
+        let begin = begin.max(self.host_interface.paced(process, slot));
+        let filled_at = self.host_interface.fill(process, begin, on_path);
         // The packet may begin to leave when the rest of it will not be late.
         let ready = begin.max(Time(filled_at.0.saturating_sub(on_link.0)));
         if ready == now {
             return Some(self.request_injection(now, process));
         }
-        queue.push(ready, self.inner(), token(Step::Filled, process.0, 0));
+        queue.push(ready, self.switch.owner(), Step::Filled(process).token());
         None
     }
 
-    /// The next packet of `process` asks for its host's link, which this gives.
-    pub(super) fn request_injection(&mut self, now: Time, process: SenderIndex) -> u32 {
-        let message = self.senders[process].message();
-        let first = self.route(message);
-        let size = self.next_size(self.messages.get(message));
-        self.ask(now, process, first, size)
-    }
-
-    /// The next packet of `slot` on the wire \[bytes\].
-    pub(super) fn next_size(&self, slot: &Slot) -> u32 {
-        self.wire_of(slot.role, slot.left.min(self.options.payload))
-    }
-
-    /// A packet of `size` bytes, the first of `sender`, asks for channel `wants` of its host's link: that.
-    pub(super) fn ask(&mut self, now: Time, sender: SenderIndex, wants: u32, size: u32) -> u32 {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.ask(now, sender);
+    /// The next packet of `process` is ready, and asks for its host's link.
+    pub(super) fn filled(&mut self, now: Time, process: SenderIndex, queue: &mut Queue) {
+        if self.rerouting.is_some() {
+            self.watch(queue);
+            let front = self.host_interface.front(process);
+            if !self.has_way(front) {
+                return self.begin_to_send(now, process, queue);
+            }
         }
-        let link = self.link_of(wants);
-        let requests = &mut self.ports[link as usize].requests;
-        let next = std::mem::replace(requests, self.lanes.len() as u32 + sender.0);
-        let state = &mut self.senders[sender];
-        (state.wants, state.size, state.next) = (wants, size, next);
-        link
+        let link = self.request_injection(now, process);
+        self.switch.mark(link);
     }
 
-    /// Finds the route of the next packet of `message`, if it has none, and gives its first channel.
-    fn route(&mut self, message: MessageIndex) -> u32 {
-        let path = self.path_of(message, self.messages.get(message).number);
-        self.messages.get_mut(message).path = path;
-        self.paths.lane(path)
+    /// The next packet of `process` asks for its host's link, which this gives.
+    fn request_injection(&mut self, now: Time, process: SenderIndex) -> LinkId {
+        let message = self.host_interface.front(process);
+        let slot = self.messages.get_mut(message);
+        slot.path = self.routes.path_of(&self.alone.fabric, slot, slot.number);
+        let request = Request {
+            wants: self.routes.channel(slot.path),
+            size: self.format.next_size(slot),
+            injected: slot.injected,
+        };
+        self.ask(now, process, request)
     }
 
-    /// The route that packet `number` of `message` takes: the one of all, where they share one that is known.
-    pub(super) fn path_of(&mut self, message: MessageIndex, number: PacketNumber) -> u32 {
-        let path = self.messages.get(message).path;
-        if path != NONE && !self.route_each { path } else { self.find_path(message, number, 0) }
-    }
-
-    /// The route of packet `number` of `message` on its `course`: its place among the paths.
-    pub(super) fn find_path(&mut self, message: MessageIndex, number: PacketNumber, course: u32) -> u32 {
-        let trip = self.trip_of(message, number);
-        let Fabric { topology, routing } = &*self.alone.fabric;
-        self.links.clear();
-        routing.course(&**topology, trip, course, &mut self.links);
-        self.keep_path(message)
-    }
-
-    /// Trip of packet `number` of `message`.
-    pub(super) fn trip_of(&self, message: MessageIndex, number: PacketNumber) -> Trip {
-        let slot = self.messages.get(message);
-        let (from, to) = slot.ends();
-        let number = if self.route_each { number.0 } else { 0 };
-        Trip::new(from.host, to.host, u64::from(slot.id) << 32 | u64::from(number))
-    }
-
-    /// Keeps the path of the links in [`Packet::links`], a route of `message`, by its NICs and with its channels.
-    pub(super) fn keep_path(&mut self, message: MessageIndex) -> u32 {
-        let slot = self.messages.get(message);
-        let ((from, to), nics) = (slot.ends(), slot.nics());
-        let fabric = &*self.alone.fabric;
-        let (links, channels) = (&mut self.links, &mut self.path_channels);
-        fabric.routing.channels(&*fabric.topology, links, channels);
-        fabric.take_nics(nics, from.host, to.host, links);
-        let count = self.channels;
-        let path = links.iter().zip(channels).map(|(link, channel)| link.0 * count + u32::from(*channel));
-        self.paths.insert(path)
+    /// A packet, the first of `sender`, asks for its host's link, which this gives.
+    fn ask(&mut self, now: Time, sender: SenderIndex, request: Request) -> LinkId {
+        self.recorder.ask(now, sender);
+        self.switch.ask_from_host(sender, request)
     }
 
     /// Takes the packet that has been granted its host's link from its sender.
     pub(super) fn take_from(&mut self, sender: SenderIndex) -> PacketIndex {
-        let packet = if sender.0 < self.processes { self.cut_packet(sender) } else { self.leave_nic(sender) };
-        if self.faults.is_some() {
+        let packet = if self.host_interface.is_process(sender) {
+            self.cut_packet(sender)
+        } else {
+            self.host_interface.pop_packet(sender, &mut self.packets)
+        };
+        if self.rerouting.is_some() {
             self.set_out(packet);
         }
         packet
@@ -160,50 +129,78 @@ impl Packet {
 
     /// Cuts the next packet off the first message of `process`.
     fn cut_packet(&mut self, process: SenderIndex) -> PacketIndex {
-        let (message, size) = (self.senders[process].message(), self.senders[process].size);
-        let most = self.options.payload;
+        let (message, size) = (self.host_interface.front(process), self.switch.asked_size(process));
         let slot = self.messages.get_mut(message);
-        let payload = slot.left.min(most);
         let (path, number) = (slot.path, slot.number);
-        if !self.waiting.is_empty() {
-            let nic = self.alone.nic(slot.ends().0.host, slot.nics().from);
-            self.waiting[nic as usize] -= slot.carried(payload).0;
+        self.host_interface.cut_packet(slot, self.format.options.payload);
+        if self.routes.each_packet() {
+            slot.path = PathIndex::NONE;
         }
-        slot.left = Bytes(slot.left.0 - payload.0);
-        slot.number.0 += 1;
-        if self.route_each {
-            slot.path = NONE;
-        }
-        if slot.role != Role::Plain {
-            slot.holds += 1;
-        }
-        self.begin_packet(message, number, size, path, 0)
+        self.begin_packet(message, number, size, path, Course(0))
     }
 
     /// A packet of `sender` has been granted its host's link, and has left at `end`.
     pub(super) fn injected(&mut self, now: Time, sender: SenderIndex, end: Time, queue: &mut Queue) {
-        if sender.0 >= self.processes {
+        if !self.host_interface.is_process(sender) {
             return self.ask_again(now, sender);
         }
-        let process = sender;
-        let (message, size) = (self.senders[process].message(), self.senders[process].size);
-        self.note_sent(now, process, message, size);
+        let (process, size) = (sender, self.switch.asked_size(sender));
+        let message = self.host_interface.front(process);
         let slot = self.messages.get(message);
+        self.host_interface.note_sent(now, process, slot, size);
         if slot.left.0 == 0 {
             if slot.role == Role::Plain && slot.message.notify_sent {
-                queue.push(end, super::owner(slot.message.from.host), token(Step::Sent, message.0, 0));
+                queue.push(end, owner(slot.message.from.host), Step::Sent(message).token());
             }
-            self.take_first(now, process);
-            if self.senders[process].is_idle() {
-                return;
-            }
+            self.host_interface.take_first(now, process, &mut self.messages, &self.format);
         } else {
-            self.rotate(now, process);
-            if self.senders[process].is_idle() {
-                return;
-            }
+            self.host_interface.rotate(now, process, &mut self.messages, &self.format);
         }
-        // Nothing is marked for that: the link is busy now, and looks again when it is not.
-        self.fill(now, process, queue);
+        if !self.host_interface.is_idle(process) {
+            // Nothing is marked for that: the link is busy now, and looks again when it is not.
+            self.fill(now, process, queue);
+        }
+    }
+
+    /// The NIC of the host where packets of `message` start sends number `number` of them: the packet.
+    pub(super) fn send_by_nic(
+        &mut self,
+        now: Time,
+        message: MessageIndex,
+        number: PacketNumber,
+    ) -> PacketIndex {
+        let slot = self.messages.get_mut(message);
+        let (host, own) = (slot.ends().0.host, slot.nics().from);
+        let size = self.format.size_of(slot, number);
+        let path = self.routes.path_of(&self.alone.fabric, slot, number);
+        slot.holds += 1;
+        if !self.routes.each_packet() {
+            slot.path = path;
+        }
+        let waits = slot.waits;
+        let packet = self.begin_packet(message, number, size, path, Course(0));
+        let state = &mut self.packets[packet];
+        (state.ready, state.waits) = (now, waits);
+        let nic = self.host_interface.sending_nic(host, own);
+        if self.host_interface.push_packet(nic, packet, &mut self.packets) {
+            let link = self.ask_for(now, nic, packet);
+            self.switch.mark(link);
+        }
+        packet
+    }
+
+    /// The next packet of a NIC asks for its link, if there is one.
+    fn ask_again(&mut self, now: Time, nic: SenderIndex) {
+        let front = self.host_interface.first_packet(nic);
+        if front != PacketIndex::NONE {
+            self.ask_for(now, nic, front);
+        }
+    }
+
+    /// `packet`, the first of a NIC, asks for its link, which this gives.
+    fn ask_for(&mut self, now: Time, nic: SenderIndex, packet: PacketIndex) -> LinkId {
+        let InTransit { wants, size, message, .. } = self.packets[packet];
+        let injected = self.messages.get(message).injected;
+        self.ask(now, nic, Request { wants, size, injected })
     }
 }

@@ -2,11 +2,11 @@
 
 use engine::{Bytes, Key, Time};
 
-use super::index::{MessageIndex, PacketNumber};
-use super::transfer::Role;
+use super::index::{MessageIndex, MessageNumber, PacketNumber, PathIndex};
+use super::steps::NOTHING;
+use super::transfers::Role;
 use super::waits::Waits;
-use super::{NONE, Packet};
-use crate::message::{Arrival, Happening, Message};
+use crate::message::Message;
 
 /// One message.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) struct Slot {
     /// The number of its next packet.
     pub number: PacketNumber,
     /// Its number among those of its host.
-    pub id: u32,
+    pub id: MessageNumber,
     /// Packets that have neither arrived nor left for another part of the network.
     pub missing: u64,
     /// The message that has the next turn at its process.
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     /// The next message of its connection, if connections share the NIC.
     pub behind: MessageIndex,
     /// The route of all its packets, or of the next one, where each has its own.
-    pub path: u32,
+    pub path: PathIndex,
     /// Is it told that it has been sent, or does nobody want to know?
     pub told: bool,
     /// Begin of the wait of its next packet: hand-over and preparation, or the end of the last packet's transmission.
@@ -51,6 +51,25 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Takes its route.
+    pub fn take_path(&mut self) -> PathIndex {
+        std::mem::replace(&mut self.path, PathIndex::NONE)
+    }
+
+    /// Notes that transaction `number` has come, or been answered, where packets get lost. True if that was known before.
+    pub fn note_seen(&mut self, number: PacketNumber) -> bool {
+        let seen = &mut self.seen[number.at() / 64];
+        let bit = 1 << (number.0 % 64);
+        let known = *seen & bit != 0;
+        *seen |= bit;
+        known
+    }
+
+    /// True if transaction `number` has come, or been answered; none where no packets get lost.
+    pub fn has_seen(&self, number: PacketNumber) -> Option<bool> {
+        self.seen.get(number.at() / 64).map(|seen| seen >> (number.0 % 64) & 1 == 1)
+    }
+
     /// Place of its packet among those that arrive at the same time, if it is a single plain packet of at most `payload`.
     pub fn key_of_only_packet(&self, payload: Bytes) -> Option<Key> {
         (self.role == Role::Plain && self.message.size <= payload).then_some(self.message.key)
@@ -66,7 +85,7 @@ pub(super) struct Messages {
 
 impl Messages {
     /// Takes `message` in, number `id` of its host, which goes in `packets` packets.
-    pub fn insert(&mut self, now: Time, message: &Message, id: u32, packets: u64) -> MessageIndex {
+    pub fn insert(&mut self, now: Time, message: &Message, id: MessageNumber, packets: u64) -> MessageIndex {
         let slot = Slot {
             message: *message,
             injected: now,
@@ -77,7 +96,7 @@ impl Messages {
             missing: packets,
             next: MessageIndex::NONE,
             behind: MessageIndex::NONE,
-            path: NONE,
+            path: PathIndex::NONE,
             told: !message.notify_sent,
             since: now,
             waits: Waits::default(),
@@ -94,8 +113,18 @@ impl Messages {
         }
         self.slots.push(slot);
         let index = MessageIndex(self.slots.len() as u32 - 1);
-        assert!(index.0 < super::NOTHING, "fewer than 2^30 messages are on their way");
+        assert!(index.0 < NOTHING, "fewer than 2^30 messages are on their way");
         index
+    }
+
+    /// Takes a message in that stays within its host.
+    pub fn insert_copy(&mut self, now: Time, message: &Message) -> MessageIndex {
+        self.insert(now, message, MessageNumber(0), 0)
+    }
+
+    /// Takes a message in for which a transfer of so many `transactions` begins.
+    pub fn insert_transfer(&mut self, now: Time, message: &Message, transactions: u64) -> MessageIndex {
+        self.insert(now, message, MessageNumber(0), transactions)
     }
 
     pub fn get(&self, index: MessageIndex) -> &Slot {
@@ -120,35 +149,5 @@ impl Messages {
             self.free.push(index);
         }
         slot.holds == 0
-    }
-}
-
-impl Packet {
-    /// The event of the end of the sending of `index`.
-    pub(super) fn tell_sent(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
-        self.tell_once(index, arrivals);
-        self.messages.release(index);
-    }
-
-    pub(super) fn deliver(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
-        if self.messages.get(index).role != Role::Plain {
-            return self.deliver_transferred(index, arrivals);
-        }
-        // Over links without latency both may happen at the same time.
-        self.tell_once(index, arrivals);
-        self.told = self.messages.get(index).waits;
-        let Slot { injected, message, .. } = self.messages.get(index);
-        arrivals.push(self.arrival(Happening::Delivered, *injected, message));
-        self.messages.release(index);
-    }
-
-    /// Tells that the message has been sent, if somebody wants to know and does not.
-    pub(super) fn tell_once(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
-        let slot = self.messages.get_mut(index);
-        if !std::mem::replace(&mut slot.told, true) {
-            self.told = slot.waits;
-            let Slot { injected, message, .. } = self.messages.get(index);
-            arrivals.push(self.arrival(Happening::Sent, *injected, message));
-        }
     }
 }

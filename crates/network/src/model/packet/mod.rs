@@ -47,30 +47,33 @@
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.1 and Table 3; Dally and
 //! Towles, "Principles and Practices of Interconnection Networks" (2004), chapters 13, 16 to 19.
 
-mod ahead;
-mod allocation;
+mod arrival;
 mod border;
-mod congestion;
-mod connections;
-mod credits;
+mod crossings;
 mod decisions;
-mod faults;
-mod hops;
-mod idle;
+mod detours;
+mod failures;
+mod format;
+mod forwarding;
+mod host_interface;
+mod idle_network;
 mod index;
 mod injection;
-mod memory;
 mod messages;
-mod nic;
 mod options;
-mod paths;
-mod ports;
+mod packets;
+mod pages;
+mod prefetch;
+mod recorder;
 mod reliability;
-mod senders;
-mod statistics;
+mod rerouting;
+mod retransmission;
+mod routes;
+mod size;
 mod steps;
-mod transfer;
-mod transit;
+mod switch;
+mod transactions;
+mod transfers;
 mod transport;
 mod waits;
 
@@ -82,30 +85,26 @@ use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
 use super::alone::Alone;
 use crate::congestion::Control;
 use crate::faults::CutOff;
-use crate::message::{Arrival, Crossing, Delays, Endpoint, IdleTime, LinkUse, Losses, Message, Network};
-use crate::nics::{Chooser, NicChoice, NicOrder};
+use crate::message::{Arrival, Crossing, Delays, IdleTime, LinkUse, Losses, Message, Network};
 use crate::statistics::{Options, Statistics};
-use crate::topology::{HostId, LinkId};
+use crate::topology::{HostId, LinkId, Node};
 use crate::{Fabric, HostParameters, Part};
 use border::Border;
-use congestion::Congestion;
-use connections::Connections;
-use credits::Credits;
-use faults::Faults;
-use index::{MessageIndex, PacketIndex, PacketNumber, SenderIndex};
-use memory::MemoryQueues;
+use format::Format;
+use host_interface::HostInterface;
+use index::ChannelIndex;
 use messages::Messages;
-use paths::Paths;
-use ports::{Kind, Lane as Channel, Port};
-use senders::Senders;
-use statistics::Recorder;
-use steps::{NOTHING, Step, open, token};
-use transfer::Transfers;
-use transit::Packets;
+use packets::Packets;
+use recorder::Recorder;
+use rerouting::Rerouting;
+use routes::Routes;
+use steps::Step;
+use switch::Switch;
+use transfers::Transfers;
 use waits::Waits;
 
-pub use hops::Hop;
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
+pub use recorder::Hop;
 pub use reliability::Reliability;
 pub use transport::{TRANSPORTS, Transport, transport_keys};
 
@@ -114,68 +113,26 @@ pub(super) const PARAMETERS: &[engine::registry::Parameter] = options::PARAMETER
 /// No index.
 const NONE: u32 = u32::MAX;
 
-/// Packets through routers.
+/// Packets through routers: what is on its way, and the state machines that bring it forward. Each of these owns its state;
+/// the methods of this type pass what one of them says on to the others.
 pub struct Packet {
     alone: Alone,
-    options: PacketOptions,
-    /// Number of virtual channels of each link.
-    channels: u32,
-    kinds: Vec<Kind>,
-    ports: Vec<Port>,
-    /// Virtual channels, link by link.
-    lanes: Vec<Channel>,
-    chooser: Chooser,
-    /// Processes of the host of each NIC, NIC by NIC; behind them, where NICs send by themselves, the NICs.
-    senders: Senders,
-    sender_count: u32,
-    /// Connections of the processes, if these share their NICs.
-    connections: Option<Box<Connections>>,
-    /// Windows and marks, where congestion is controlled.
-    congestion: Option<Box<Congestion>>,
-    /// Number of processes at all NICs.
-    processes: u32,
-    /// Time at which each NIC has prepared what it has been given so far; only where that takes time.
-    prepared: Vec<Time>,
-    /// Payload that has not left each NIC \[bytes\]; only where it is asked for.
-    waiting: Vec<u64>,
-    /// Time at which the path from a NIC to a process has taken in what has come so far; only where it has a rate.
-    taken: Vec<Time>,
-    memory: MemoryQueues,
-    credits: Credits,
-    paths: Paths,
-    packets: Packets,
+    format: Format,
     messages: Messages,
+    packets: Packets,
+    routes: Routes,
+    host_interface: HostInterface,
+    switch: Switch,
+    border: Border,
     /// Transfers, where something answers packets.
     transfers: Option<Box<Transfers>>,
+    /// Faults, where links and routers may fail.
+    rerouting: Option<Box<Rerouting>>,
+    recorder: Recorder,
     /// True if packets get lost.
     is_lossy: bool,
-    /// True if buffers have a limit.
-    is_finite: bool,
-    /// True if somebody observes every hop.
-    is_watched: bool,
-    /// Faults, where links and routers may fail.
-    faults: Option<Box<Faults>>,
-    /// Messages that each host has sent over the network.
-    sent: Vec<u32>,
-    /// Outputs that have something to decide at the end of this instant.
-    marked: Vec<u32>,
-    /// True if each packet finds its own route.
-    route_each: bool,
-    /// Number of routers, from its first on, at which a packet may change its route.
-    decisions: u32,
-    /// Course that each packet has decided on; empty where none does.
-    courses: Vec<u32>,
-    /// Channels whose first packets decide at the end of this instant.
-    deciding: Vec<u32>,
-    packet_hops: u64,
-    hops: Option<Vec<Hop>>,
-    recorder: Option<Box<Recorder>>,
-    border: Border,
     /// Waits of the message that was reported last.
     told: Waits,
-    /// Working memory: a route and its virtual channels.
-    links: Vec<LinkId>,
-    path_channels: Vec<u8>,
 }
 
 /// The owner of what is told of messages to `host`.
@@ -208,70 +165,35 @@ impl Packet {
         part: &Part,
     ) -> Packet {
         let topology = &*fabric.topology;
-        let timeout = transport.map_or(Reliability::LOSSLESS, |transport| transport.reliability).timeout;
-        let faults = Faults::new(&fabric, timeout);
-        assert!(transport.is_some() || faults.is_none(), "what faults take is sent again");
+        let format = Format { options, transport };
+        let rerouting = Rerouting::new(&fabric, format.reliability().timeout);
+        assert!(transport.is_some() || rerouting.is_none(), "what faults take is sent again");
         let most = fabric.most_parts().unwrap_or(1);
         assert!(
             part.cut.parts() <= most,
             "{} parts of a network whose routing bears {most}",
             part.cut.parts()
         );
-        let channels = u32::from(fabric.routing.channel_count());
-        let (count, links) = (topology.hosts(), topology.links());
-        let nics = count * u32::from(hosts.nics.count);
-        let slots = u32::from(hosts.processes.max(1));
-        let processes = nics * slots;
-        let by_nic = |is_needed: bool| if is_needed { nics as usize } else { 0 };
-        let lanes = links as usize * channels as usize;
-        assert!(lanes < NOTHING as usize, "fewer than 2^30 virtual channels");
-        assert!(channels <= u32::BITS, "at most 32 virtual channels for each link");
-        let (kinds, ports) = ports::all(topology, &options);
+        let is_lossy = rerouting.is_some() || format.reliability().is_lossy();
+        let host_interface = HostInterface::new(topology, &hosts, transport.is_some());
+        let channels = fabric.routing.channel_count();
+        let switch = Switch::new(topology, channels, &options, host_interface.senders(), is_lossy);
         let wire = options.wire(Bytes(0));
         let least = transport.as_ref().map_or(wire, |transport| transport.least(&options));
-        let senders = processes + by_nic(transport.is_some()) as u32;
-        let border = Border::new(part, topology, (&kinds, &ports), least);
-        let credit = options.credit();
-        let rated = hosts.regimes.iter().any(|regime| regime.process_rate != engine::Bandwidth::INFINITE);
         Packet {
-            channels,
-            kinds,
-            ports,
-            lanes: vec![Channel::new(credit); lanes],
-            chooser: Chooser::new(hosts.nics, count),
-            senders: Senders::new(senders),
-            sender_count: senders,
-            connections: (hosts.nics.order != Some(NicOrder::InTurn)).then(Box::default),
-            congestion: None,
-            processes,
-            prepared: vec![Time::ZERO; by_nic(hosts.nics.setup > Duration::ZERO)],
-            waiting: vec![0; by_nic(hosts.nics.count > 1 && hosts.nics.choice == NicChoice::LeastLoaded)],
-            taken: if rated { vec![Time::ZERO; processes as usize] } else { Vec::new() },
-            memory: MemoryQueues::new(count, count * slots),
-            credits: Credits::default(),
-            paths: Paths::default(),
-            packets: Packets::default(),
+            format,
             messages: Messages::default(),
-            is_lossy: faults.is_some() || transport.is_some_and(|transport| transport.reliability.is_lossy()),
-            is_finite: options.buffer.is_some(),
-            is_watched: false,
-            transfers: transport.map(|transport| Box::new(Transfers::new(transport))),
-            sent: vec![0; count as usize],
-            marked: Vec::new(),
-            route_each: fabric.routing.is_adaptive() || faults.is_some(),
-            faults,
-            decisions: fabric.routing.decisions(),
-            courses: Vec::new(),
-            deciding: Vec::new(),
-            packet_hops: 0,
-            hops: None,
-            recorder: None,
-            border,
+            packets: Packets::default(),
+            routes: Routes::new(&fabric, switch.channel_count(), rerouting.is_some()),
+            host_interface,
+            border: Border::new(part, topology, &switch, least),
+            switch,
+            transfers: transport.map(|_| Box::default()),
+            rerouting,
+            recorder: Recorder::default(),
+            is_lossy,
             told: Waits::default(),
-            links: Vec::new(),
-            path_channels: Vec::new(),
             alone: Alone::new(fabric, hosts),
-            options,
         }
     }
 
@@ -294,52 +216,51 @@ impl Packet {
 
     /// The same with a controller for each connection, and routers that mark packets in queues of more than `threshold`.
     pub fn with_congestion(mut self, control: Control, threshold: Bytes) -> Packet {
-        assert!(self.transfers.is_some() && self.connections.is_some(), "connections hear of what has come");
-        let links = self.ports.len() as u32;
-        self.congestion = Some(Box::new(Congestion::new(control, threshold, links)));
+        assert!(self.transfers.is_some(), "connections hear of what has come");
+        self.host_interface.control_windows(control);
+        self.switch.begin_marking(threshold);
         self
     }
 
-    /// The place of a process among those of all hosts.
-    fn process(&self, end: Endpoint) -> u32 {
-        end.host.0 * u32::from(self.alone.hosts.processes.max(1)) + u32::from(end.process)
+    /// Keeps every hop from now on.
+    pub fn keep_hops(&mut self) {
+        self.recorder.keep_hops();
     }
 
-    /// The place of a process among those at all NICs, of which it is at `nic` of its host.
-    fn process_at(&self, end: Endpoint, nic: u8) -> SenderIndex {
-        let slots = u32::from(self.alone.hosts.processes.max(1));
-        SenderIndex(self.alone.nic(end.host, nic) * slots + u32::from(end.process))
+    /// Takes the hops kept so far.
+    pub fn take_hops(&mut self) -> Vec<Hop> {
+        self.recorder.take_hops()
     }
 
-    /// Notes that the output `link` has something to decide at the end of this instant.
-    fn mark(&mut self, link: u32) {
-        let port = &mut self.ports[link as usize];
-        if !port.marked {
-            port.marked = true;
-            self.marked.push(link);
-        }
+    /// Room in buffers that the starts of their links do not know of at `now` \[bytes\]: none, when nothing has been on
+    /// its way for a while.
+    pub fn missing_credit(&self, now: Time) -> u64 {
+        self.switch.missing_credit(now).0
     }
 
-    /// Lets the output `link` look again at `at`, unless it does so earlier.
-    fn look_at(&mut self, link: u32, at: Time, queue: &mut Queue) {
-        let port = &mut self.ports[link as usize];
-        if at < port.looks_at {
-            port.looks_at = at;
-            queue.push(at, self.inner(), token(Step::Idle, link, NOTHING));
-        }
+    /// The bytes that wait in routers for `link`, where congestion is controlled.
+    pub fn queued(&self, link: LinkId) -> Bytes {
+        self.switch.queued(link)
+    }
+
+    /// The name of a channel for people.
+    fn name_of(&self, channel: ChannelIndex) -> String {
+        let topology = &*self.alone.fabric.topology;
+        let link = topology.link(self.switch.link_of(channel));
+        let name = |node: Node| match node {
+            Node::Host(host) => topology.host_name(host),
+            Node::Router(router) => topology.router_name(router),
+        };
+        let number = self.switch.channel_count().number_of(channel);
+        format!("{} -> {} (channel {number})", name(link.from), name(link.to))
     }
 
     /// Applies all failures and returns that are due by `now`, before all else that happens then.
     #[inline]
     fn keep_up(&mut self, now: Time, queue: &mut Queue) {
-        if self.faults.as_ref().is_some_and(|faults| faults.is_due(now)) {
+        if self.rerouting.as_ref().is_some_and(|rerouting| rerouting.is_due(now)) {
             self.change(now, queue);
         }
-    }
-
-    /// Owns what happens inside the network: none of that depends on its order within an instant.
-    fn inner(&self) -> Owner {
-        Owner::new(Lane::Network, self.sent.len() as u32)
     }
 }
 
@@ -350,9 +271,7 @@ impl Network for Packet {
         if message.from.host == message.to.host {
             return self.copy(now, message, queue);
         }
-        let (alone, waiting) = (&self.alone, &self.waiting);
-        let load = |nic| waiting[alone.nic(message.from.host, nic) as usize];
-        let message = &self.chooser.settle(message, load);
+        let message = &self.host_interface.choose_nics(message);
         if self.transfers.is_some() {
             self.begin_transfers(now, message, queue);
         } else {
@@ -361,50 +280,40 @@ impl Network for Packet {
     }
 
     fn wake(&mut self, now: Time, event: Token, queue: &mut Queue, arrivals: &mut Vec<Arrival>) {
-        self.look_ahead(queue);
+        self.prefetch_events(queue);
         self.keep_up(now, queue);
-        let (step, first, second) = open(event);
         let told = arrivals.len();
-        match step {
-            Step::Ready => self.ready(now, PacketIndex(first), second, queue),
-            Step::Idle => self.idle(now, first, second),
-            Step::Arrived => self.arrived(now, PacketIndex(first), queue, arrivals),
-            Step::Filled if self.faults.is_some() => self.filled(now, SenderIndex(first), queue),
-            Step::Filled => {
-                let link = self.request_injection(now, SenderIndex(first));
-                self.mark(link);
-            }
-            Step::Sent => self.tell_sent(MessageIndex(first), arrivals),
-            Step::Delivered => self.deliver(MessageIndex(first), arrivals),
-            Step::TimedOut => self.timed_out(now, MessageIndex(first), PacketNumber(second)),
+        match Step::of(event) {
+            Step::Ready(packet, channel) => self.ready(now, packet, channel, queue),
+            Step::Idle { output, line } => self.idle(now, output, line),
+            Step::Arrived(packet) => self.arrived(now, packet, queue, arrivals),
+            Step::Filled(process) => self.filled(now, process, queue),
+            Step::Sent(message) => self.tell_sent(message, arrivals),
+            Step::Delivered(message) => self.deliver(message, arrivals),
+            Step::TimedOut(message, number) => self.timed_out(now, message, number),
             Step::Changed => self.changed(queue),
         }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.take_note(now, &arrivals[told..]);
-        }
+        self.recorder.report(now, &arrivals[told..]);
     }
 
     fn settle(&mut self, now: Time, queue: &mut Queue) {
-        if !self.deciding.is_empty() {
+        if self.routes.are_deciding() {
             self.decide_all(now);
         }
-        if self.faults.is_some() {
+        if self.rerouting.is_some() {
             while self.drop_stranded(now, queue) {
                 self.decide_all(now);
             }
         }
-        if self.marked.is_empty() {
+        if !self.switch.has_decisions() {
             return;
         }
-        let mut marked = std::mem::take(&mut self.marked);
-        marked.sort_unstable();
+        let marked = self.switch.begin_decisions();
         for link in &marked {
-            self.ports[*link as usize].marked = false;
+            self.switch.begin_decision(*link);
             self.allocate(now, *link, queue);
         }
-        marked.clear();
-        debug_assert!(self.marked.is_empty(), "a grant enables nothing at its own instant");
-        self.marked = marked;
+        self.switch.end_decisions(marked);
     }
 
     fn idle_parts(&self, message: &Message) -> IdleTime {
@@ -416,48 +325,34 @@ impl Network for Packet {
     }
 
     fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {
-        for (at, port) in self.ports.iter().enumerate() {
-            let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
-            let link_use = LinkUse {
-                link: LinkId(at as u32),
-                bytes: Bytes(port.bytes.saturating_sub(self.kind(at as u32).sends_in(to_come))),
-                transfers: port.packets,
-                busy: port.busy.saturating_sub(to_come),
-            };
-            observer.record(now, &link_use);
-        }
+        self.switch.report(now, observer);
     }
 
     fn waits(&self) -> Vec<[u32; 2]> {
-        let lanes = self.lanes.iter().zip(0..);
-        lanes
-            .filter(|(lane, _)| lane.front != PacketIndex::NONE)
-            .map(|(lane, at)| [at, self.wants(lane)])
-            .collect()
+        self.switch.waits(&self.packets)
     }
 
     fn channel_name(&self, channel: u32) -> String {
-        self.name_of(channel)
+        self.name_of(ChannelIndex(channel))
     }
 
     fn keep_statistics(&mut self, options: &Options) -> bool {
-        let (topology, part) = (&*self.alone.fabric.topology, &self.border.part);
-        let recorder = Recorder::new(options, topology, part, self.channels, self.sender_count);
-        self.recorder = Some(Box::new(recorder));
-        self.is_watched = true;
+        let (topology, part) = (&*self.alone.fabric.topology, self.border.part());
+        let (channels, senders) = (self.switch.channel_count(), self.host_interface.senders());
+        self.recorder.keep_statistics(options, topology, part, channels, senders);
         true
     }
 
     fn take_statistics(&mut self, now: Time) -> Option<Box<Statistics>> {
-        self.recorder.take().map(|recorder| Box::new(recorder.finish(now)))
+        self.recorder.take_statistics(now)
     }
 
     fn lookahead(&self) -> Duration {
-        self.border.lookahead
+        self.border.lookahead()
     }
 
     fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
-        crossings.append(&mut self.border.crossings);
+        self.border.take_crossings(crossings);
     }
 
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
@@ -466,11 +361,11 @@ impl Network for Packet {
     }
 
     fn packet_hops(&self) -> u64 {
-        self.packet_hops
+        self.switch.packet_hops()
     }
 
     fn losses(&self) -> Losses {
-        self.transfers.as_ref().map_or(Losses::default(), |transfers| transfers.losses)
+        self.transfers.as_ref().map_or(Losses::default(), |transfers| transfers.losses())
     }
 
     fn cut_off(&self) -> Vec<CutOff> {

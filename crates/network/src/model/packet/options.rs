@@ -3,6 +3,7 @@
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
 use engine::{Bandwidth, Bytes, Duration};
 
+use super::size::WireSize;
 use super::transport;
 use crate::HostParameters;
 use crate::topology::{LinkId, Topology};
@@ -209,8 +210,8 @@ impl PacketOptions {
         Bytes((size.0 - number * self.payload.0).min(self.payload.0))
     }
 
-    /// Credit of a channel at first \[bytes\].
-    pub(super) fn credit(&self) -> u32 {
-        self.buffer.map_or(u32::MAX, |buffer| buffer.0 as u32)
+    /// Credit of a channel at first.
+    pub(super) fn credit(&self) -> WireSize {
+        WireSize(self.buffer.map_or(u32::MAX, |buffer| buffer.0 as u32))
     }
 }

@@ -17,12 +17,11 @@
 
 use std::collections::BTreeSet;
 
+use engine::Duration;
 use engine::registry::{Arguments, BuildError};
-use engine::{Duration, Queue, Time};
 
-use super::index::{MessageIndex, PacketIndex, PacketNumber};
-use super::transfer::Role;
-use super::{Packet, Step, owner, token};
+use super::index::MessageNumber;
+use crate::topology::LinkId;
 
 /// Treatment of lost packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +65,13 @@ impl Reliability {
         self.loss > 0
     }
 
+    /// True if `link` loses the packet that it carries now, its `place`-th.
+    pub(super) fn loses(&self, link: LinkId, place: u64) -> bool {
+        self.loss > 0 && engine::random::at(self.seed, PURPOSE, link.0.into(), place) < self.loss
+    }
+
     /// Time to wait for an answer to a packet that has been sent again `resent` times.
-    fn timeout_of(&self, resent: u32) -> Duration {
+    pub(super) fn timeout_of(&self, resent: u32) -> Duration {
         self.timeout * (1 << resent.min(self.doublings))
     }
 }
@@ -82,130 +86,16 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    pub fn has(&self, number: u32) -> bool {
+    pub fn has(&self, MessageNumber(number): MessageNumber) -> bool {
         // Numbers start again after 2^32: half of that is never on its way at a time.
         number.wrapping_sub(self.below) > u32::MAX / 2 || self.beyond.contains(&number)
     }
 
-    pub fn add(&mut self, number: u32) {
+    pub fn add(&mut self, MessageNumber(number): MessageNumber) {
         self.beyond.insert(number);
         while self.beyond.remove(&self.below) {
             self.below = self.below.wrapping_add(1);
         }
-    }
-}
-
-impl Packet {
-    /// A bit for each of `count` transactions, if somebody will ask which have come.
-    pub(super) fn none_seen(&self, count: u64) -> Box<[u64]> {
-        let words = if self.is_lossy { count.div_ceil(64) as usize } else { 0 };
-        vec![0; words].into()
-    }
-
-    /// Notes that transaction `number` of the transfer at `index` has come, or been answered. Was that
-    /// known before?
-    pub(super) fn is_known(&mut self, index: MessageIndex, number: PacketNumber) -> bool {
-        if !self.is_lossy {
-            return false;
-        }
-        let seen = &mut self.messages.get_mut(index).seen[number.at() / 64];
-        let bit = 1 << (number.0 % 64);
-        let known = *seen & bit != 0;
-        *seen |= bit;
-        let transfers = self.transfers.as_mut().expect("messages go by transfers");
-        if known {
-            transfers.losses.duplicates += 1;
-        } else {
-            transfers.resent.remove(&(index, number));
-        }
-        known
-    }
-
-    /// Says if transaction `number` of the transfer at `index`, which has begun here, has been answered before.
-    pub(super) fn was_answered(&self, index: MessageIndex, number: PacketNumber) -> bool {
-        let seen = &self.messages.get(index).seen;
-        seen.get(number.at() / 64).is_some_and(|seen| seen >> (number.0 % 64) & 1 == 1)
-    }
-
-    /// Is `packet` lost, whose tail would be at the end of `link` at `tail`?
-    pub(super) fn is_lost(&mut self, link: u32, tail: Time, packet: PacketIndex) -> bool {
-        let breaks = self.faults.as_ref().is_some_and(|faults| faults.breaks(link, tail));
-        if breaks {
-            self.lose_by_fault(packet);
-        } else if self.loses(link) {
-            self.lose(packet);
-        } else {
-            return false;
-        }
-        true
-    }
-
-    /// Does `link` lose the packet that it carries now?
-    fn loses(&self, link: u32) -> bool {
-        let transfers = self.transfers.as_ref().expect("messages go by transfers");
-        let Reliability { loss, seed, .. } = transfers.transport.reliability;
-        if loss == 0 {
-            return false;
-        }
-        let place = self.ports[link as usize].packets;
-        engine::random::at(seed, PURPOSE, link.into(), place) < loss
-    }
-
-    /// `packet` is lost.
-    pub(super) fn lose(&mut self, packet: PacketIndex) {
-        self.transfers.as_mut().expect("messages go by transfers").losses.lost += 1;
-        self.drop_packet(packet);
-    }
-
-    /// Packet `number` of the slot `message` has left its NIC at `end`: if it is a request, its answer is
-    /// waited for.
-    pub(super) fn start_timer(
-        &mut self,
-        end: Time,
-        message: MessageIndex,
-        number: PacketNumber,
-        queue: &mut Queue,
-    ) {
-        let slot = self.messages.get_mut(message);
-        if !matches!(slot.role, Role::Request(_)) {
-            return;
-        }
-        slot.holds += 1;
-        if let Some(faults) = &mut self.faults {
-            faults.timers += 1;
-            self.watch(queue);
-        }
-        let slot = self.messages.get(message);
-        let host = slot.ends().0.host;
-        let transfers = self.transfers.as_ref().expect("messages go by transfers");
-        let resent = transfers.resent.get(&(message, number)).copied().unwrap_or(0);
-        let at = end + transfers.transport.reliability.timeout_of(resent);
-        queue.push(at, owner(host), token(Step::TimedOut, message.0, number.0));
-    }
-
-    /// The answer to packet `number` of the slot `message` has been waited for long enough.
-    pub(super) fn timed_out(&mut self, now: Time, message: MessageIndex, number: PacketNumber) {
-        if let Some(faults) = &mut self.faults {
-            faults.timers -= 1;
-        }
-        self.send_again(now, message, number);
-    }
-
-    /// Packet `number` of the slot `message` is sent again, unless it has been answered.
-    pub(super) fn send_again(&mut self, now: Time, message: MessageIndex, number: PacketNumber) {
-        let slot = self.messages.get(message);
-        let answered = slot.seen.get(number.at() / 64).is_none_or(|seen| seen >> (number.0 % 64) & 1 == 1);
-        if slot.open && !answered {
-            if self.faults.is_some() && self.waits_for_way(now, message, number) {
-                return;
-            }
-            let transfers = self.transfers.as_mut().expect("messages go by transfers");
-            *transfers.resent.entry((message, number)).or_insert(0) += 1;
-            transfers.losses.resent += 1;
-            self.note_loss(now, message, number);
-            self.send_by_nic(now, message, number);
-        }
-        self.release(message);
     }
 }
 
@@ -217,14 +107,15 @@ mod tests {
     fn what_is_finished_is_known_in_any_order() {
         let mut finished = Finished { below: u32::MAX - 1, beyond: BTreeSet::new() };
         for number in [2, 0, u32::MAX] {
-            finished.add(number);
+            finished.add(MessageNumber(number));
         }
         let known = |finished: &Finished| {
-            [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1, 2, 3].map(|number| finished.has(number))
+            [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1, 2, 3]
+                .map(|number| finished.has(MessageNumber(number)))
         };
         assert_eq!(known(&finished), [true, false, true, true, false, true, false]);
-        finished.add(u32::MAX - 1);
-        finished.add(1);
+        finished.add(MessageNumber(u32::MAX - 1));
+        finished.add(MessageNumber(1));
         assert_eq!((finished.below, finished.beyond.len()), (3, 0));
         assert_eq!(known(&finished), [true, true, true, true, true, true, false]);
     }

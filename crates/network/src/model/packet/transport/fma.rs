@@ -56,19 +56,34 @@ pub(super) const FMA: Entry<Build> = entry(
     BY_SIZE,
     |arguments, options, reliability, _| {
         let above = of(arguments, "get_above", 4 << 10);
-        Some(make(arguments, options, reliability, (above, of(arguments, "get_up_to", 256 << 10))))
+        let got = Got { above, up_to: of(arguments, "get_up_to", 256 << 10) };
+        Some(make(arguments, options, reliability, got))
     },
 );
 /// The registry's line of PUTs alone.
 pub(super) const PUT: Entry<Build> =
     entry("fma-put", "as fma, and every message is put", PARAMETERS, |arguments, options, reliability, _| {
-        Some(make(arguments, options, reliability, (Bytes(u64::MAX), Bytes(u64::MAX))))
+        Some(make(arguments, options, reliability, Got::NONE))
     });
 /// The registry's line of GETs alone.
 pub(super) const GET: Entry<Build> =
     entry("fma-get", "as fma, and every message is got", PARAMETERS, |arguments, options, reliability, _| {
-        Some(make(arguments, options, reliability, (Bytes(0), Bytes(u64::MAX))))
+        Some(make(arguments, options, reliability, Got::ALL))
     });
+
+/// Sizes of the messages that are got; others are put.
+struct Got {
+    /// Size above which messages are got.
+    above: Bytes,
+    /// Largest size that is got.
+    up_to: Bytes,
+}
+
+impl Got {
+    const NONE: Got = Got { above: Bytes(u64::MAX), up_to: Bytes(u64::MAX) };
+    /// All that have data.
+    const ALL: Got = Got { above: Bytes(0), up_to: Bytes(u64::MAX) };
+}
 
 fn packet(arguments: &Arguments) -> Result<Option<(Bytes, Bytes)>, BuildError> {
     let (payload, wire) = (of(arguments, "payload", 64), of(arguments, "put_request", 96));
@@ -89,15 +104,10 @@ fn answer(arguments: &Arguments) -> Bytes {
     requests.max(of(arguments, "get_response", 81))
 }
 
-fn make(
-    arguments: &Arguments,
-    options: &PacketOptions,
-    reliability: Reliability,
-    (get_above, get_up_to): (Bytes, Bytes),
-) -> Transport {
+fn make(arguments: &Arguments, options: &PacketOptions, reliability: Reliability, got: Got) -> Transport {
     Transport {
-        get_above,
-        get_up_to,
+        get_above: got.above,
+        get_up_to: got.up_to,
         put_response: options.flits(of(arguments, "put_response", 9)),
         get_request: options.flits(of(arguments, "get_request", 24)),
         get_header: Bytes(of(arguments, "get_response", 81).0 - options.payload.0),

@@ -163,6 +163,13 @@ fn of(arguments: &Arguments, name: &str, default: u64) -> Bytes {
     arguments.size(name).unwrap_or(Bytes(default))
 }
 
+/// Latencies of the ways from a message's source to its destination, and back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Latencies {
+    pub there: Duration,
+    pub back: Duration,
+}
+
 impl Transport {
     /// Reads the arguments of `[transport]`; `None` if nothing answers packets. `answers` says that something must, be it for
     /// faults or for the control of congestion.
@@ -187,12 +194,12 @@ impl Transport {
     }
 
     /// Time of a message of `size` that is got alone, from when its source begins, over links of
-    /// `on_link` for so many bytes, with `there` and `back` the latencies of the ways.
+    /// `on_link` for so many bytes, with these latencies of the ways.
     pub(super) fn time_to_get(
         &self,
         options: &PacketOptions,
         size: Bytes,
-        (there, back): (Duration, Duration),
+        Latencies { there, back }: Latencies,
         on_link: &dyn Fn(Bytes) -> Duration,
     ) -> Duration {
         let packets = options.packets(size);

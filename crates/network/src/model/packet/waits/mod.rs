@@ -23,11 +23,9 @@
 #[cfg(test)]
 mod tests;
 
-use engine::{Duration, Time};
+use engine::Duration;
 
 use super::Packet;
-use super::index::{PacketIndex, SenderIndex};
-use super::transit::InTransit;
 use crate::message::{Delays, MOST_DELAYS, Message, Shared};
 use crate::routing::{Trip, Unloaded};
 use crate::topology::HOST_CLASSES;
@@ -125,72 +123,6 @@ impl Waits {
 }
 
 impl Packet {
-    /// Resource that a packet of `size` bytes waited for which asked for channel `wants` of `link`, and which that sends now.
-    #[inline]
-    fn turn_at(&mut self, now: Time, link: u32, wants: u32, size: u32) -> Resource {
-        let lane = &mut self.lanes[wants as usize];
-        let lacked = std::mem::take(&mut lane.lacks);
-        self.credits.collect(now, lane);
-        let is_last_room = lane.credit - size < size;
-        if (lacked || is_last_room) && lane.credit_held_by != Resource::NOTHING {
-            return lane.credit_held_by;
-        }
-        self.kind(link).resource
-    }
-
-    /// Adds to the waits of the first packet of channel `input`, which leaves by `link` now. Gives what it waited for.
-    #[inline]
-    pub(super) fn end_wait(&mut self, now: Time, link: u32, input: u32, packet: PacketIndex) -> Resource {
-        let InTransit { wants, size, .. } = self.packets.all[packet.at()];
-        let turn = self.turn_at(now, link, wants, size);
-        let state = &mut self.packets.all[packet.at()];
-        let lane = &mut self.lanes[input as usize];
-        if state.ready >= now {
-            lane.held_by = self.kinds[usize::from(self.ports[link as usize].kind)].resource;
-            return Resource::NOTHING;
-        }
-        let asked = state.ready.max(lane.left_at);
-        if asked > state.ready {
-            state.waits.add(lane.held_by, asked.since(state.ready));
-        }
-        if now > asked {
-            state.waits.add(turn, now.since(asked));
-            lane.held_by = turn;
-        }
-        lane.held_by
-    }
-
-    /// Adds to the waits of the next packet of `sender`, which leaves by its host's `link` now, until `end`.
-    pub(super) fn end_wait_at_nic(
-        &mut self,
-        (now, end): (Time, Time),
-        link: u32,
-        sender: SenderIndex,
-        packet: PacketIndex,
-    ) {
-        let InTransit { wants, size, .. } = self.packets.all[packet.at()];
-        let turn = self.turn_at(now, link, wants, size);
-        let state = &mut self.packets.all[packet.at()];
-        let own = &mut self.senders[sender];
-        let slot = self.messages.get_mut(state.message);
-        let by_process = sender.0 < self.processes;
-        let since = if by_process { slot.since } else { state.ready };
-        let asked = since.max(own.left_at).min(now);
-        let waits = &mut slot.waits;
-        if asked > since {
-            waits.add(own.held_by, asked.since(since));
-        }
-        if now > asked {
-            waits.add(turn, now.since(asked));
-            own.held_by = turn;
-        } else if asked <= since {
-            own.held_by = Resource::NIC;
-        }
-        own.left_at = end;
-        slot.since = end;
-        state.waits = *waits;
-    }
-
     /// Delays that sum to `contention`, of `message`, of which something has just been told.
     pub(super) fn delays_of(&self, message: &Message, contention: Duration) -> Delays {
         if message.from.host == message.to.host {
@@ -204,7 +136,7 @@ impl Packet {
         let fabric = &*self.alone.fabric;
         let mut links = Vec::new();
         fabric.route(Trip::new(message.from.host, message.to.host, 0), &Unloaded, &mut links);
-        let kinds = links.iter().map(|link| self.kind(link.0));
+        let kinds = links.iter().map(|link| self.switch.kind(*link));
         let narrowest = kinds.min_by_key(|kind| kind.bandwidth).expect("a way has links");
         let regime = &self.alone.hosts.regimes[usize::from(message.regime)];
         let by_host = regime.nic_rate.min(regime.process_rate) < narrowest.bandwidth;

@@ -2,15 +2,17 @@
 
 use engine::{Bandwidth, Bytes, Duration, Time};
 
-use super::index::PacketIndex;
-use super::options::PacketOptions;
-use super::waits::Resource;
-use super::{NONE, Packet};
+use super::super::NONE;
+use super::super::index::PacketIndex;
+use super::super::options::PacketOptions;
+use super::super::size::WireSize;
+use super::super::waits::Resource;
+use super::requests::Requester;
 use crate::topology::{LinkId, Node, Topology};
 
 /// Properties that links of one kind have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(in super::super) struct LinkKind {
     pub bandwidth: Bandwidth,
     /// The cable alone.
     pub cable: Duration,
@@ -26,21 +28,22 @@ pub(super) struct Kind {
     pub resource: Resource,
 }
 
-impl Kind {
-    /// Time that a packet of `bytes` is on the wire.
-    pub fn transfer(&self, bytes: u32) -> Duration {
+impl LinkKind {
+    /// Time that a packet of `size` is on the wire.
+    #[inline]
+    pub fn transfer(&self, size: WireSize) -> Duration {
         match self.per_byte {
-            Some(per_byte) => Duration(per_byte * u64::from(bytes)),
-            None => self.bandwidth.transfer(Bytes(u64::from(bytes))),
+            Some(per_byte) => Duration(per_byte * size.wide()),
+            None => self.bandwidth.transfer(size.into()),
         }
     }
 
     /// The bytes that it sends in `time`.
-    pub fn sends_in(&self, time: Duration) -> u64 {
+    pub fn sends_in(&self, time: Duration) -> Bytes {
         if self.bandwidth == Bandwidth::INFINITE {
-            return 0;
+            return Bytes(0);
         }
-        (u128::from(self.bandwidth.0) * u128::from(time.0) / 1_000_000_000_000) as u64
+        Bytes((u128::from(self.bandwidth.0) * u128::from(time.0) / 1_000_000_000_000) as u64)
     }
 }
 
@@ -54,10 +57,11 @@ pub(super) struct Port {
     pub looks_at: Time,
     /// Time at which the crossbar's line of its end is idle.
     pub line_idle_at: Time,
-    /// The first of the requests for it, a list linked through [`Lane::next`].
-    pub requests: u32,
+    /// The first of the requests for it, a list linked through [`VirtualChannel::next`] and
+    /// [`super::requests::Request::next`].
+    pub requests: Requester,
     /// Requester that was granted last.
-    pub granted: u32,
+    pub granted: Requester,
     pub kind: u16,
     /// True if its start is listed for this instant.
     pub marked: bool,
@@ -76,13 +80,13 @@ pub(super) struct Port {
 /// A virtual channel of a link: credits at its start, a queue at its end.
 #[derive(Debug, Clone)]
 #[repr(C, align(16))]
-pub(super) struct Lane {
+pub(super) struct VirtualChannel {
     /// First packet at its end.
     pub front: PacketIndex,
     /// Last packet at its end.
     pub back: PacketIndex,
-    /// The next request for the link that the first of them asks for; [`SILENT`] while it does not ask.
-    pub next: u32,
+    /// The next request for the link that the first of them asks for; [`Requester::SILENT`] while it does not ask.
+    pub next: Requester,
     /// At its start: the last of the credits that come later than the first, a ring in
     /// [`super::credits::Credits`].
     pub latest: u32,
@@ -104,17 +108,15 @@ pub(super) struct Lane {
     pub lacks: bool,
 }
 
-/// In place of the next request: there is none of this channel.
-pub(super) const SILENT: u32 = NONE - 1;
-
-impl Lane {
-    pub fn new(credit: u32) -> Lane {
-        Lane {
+impl VirtualChannel {
+    /// With room for `credit` at its end.
+    pub fn new(credit: WireSize) -> VirtualChannel {
+        VirtualChannel {
             front: PacketIndex::NONE,
             back: PacketIndex::NONE,
-            next: SILENT,
+            next: Requester::SILENT,
             latest: NONE,
-            credit,
+            credit: credit.0,
             coming: 0,
             comes_at: Time::ZERO,
             left_at: Time::ZERO,
@@ -126,25 +128,23 @@ impl Lane {
     }
 
     /// True if its first packet asks for a channel.
+    #[inline]
     pub fn asks(&self) -> bool {
-        self.next != SILENT
+        self.next != Requester::SILENT
+    }
+
+    /// True if no packet is at its end.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.front == PacketIndex::NONE
     }
 }
 
 /// The ports of all links, and their kinds.
-pub(super) fn all(topology: &dyn Topology, options: &PacketOptions) -> (Vec<Kind>, Vec<Port>) {
-    let mut kinds: Vec<Kind> = Vec::new();
+pub(super) fn all(topology: &dyn Topology, options: &PacketOptions) -> (Vec<LinkKind>, Vec<Port>) {
+    let mut kinds: Vec<LinkKind> = Vec::new();
     let ports = (0..topology.links()).map(|id| {
-        let link = topology.link(LinkId(id));
-        let down = matches!(link.to, Node::Host(_));
-        let pipeline = if down { Duration::ZERO } else { options.pipeline.min(link.latency) };
-        let per_byte = (link.bandwidth.0 > 0 && 1_000_000_000_000 % link.bandwidth.0 == 0)
-            .then(|| 1_000_000_000_000 / link.bandwidth.0);
-        let per_byte = if link.bandwidth == Bandwidth::INFINITE { Some(0) } else { per_byte };
-        let cable = link.latency.saturating_sub(pipeline);
-        let up = matches!(link.from, Node::Host(_));
-        let resource = Resource::of_class(link.class);
-        let kind = Kind { bandwidth: link.bandwidth, cable, pipeline, per_byte, down, up, resource };
+        let kind = kind_of(topology, LinkId(id), options);
         // Kinds are few, and neighbours in number are mostly alike.
         let kind = kinds.iter().rposition(|known| *known == kind).unwrap_or_else(|| {
             kinds.push(kind);
@@ -154,8 +154,8 @@ pub(super) fn all(topology: &dyn Topology, options: &PacketOptions) -> (Vec<Kind
             idle_at: Time::ZERO,
             looks_at: Time::NEVER,
             line_idle_at: Time::ZERO,
-            requests: NONE,
-            granted: NONE,
+            requests: Requester::NONE,
+            granted: Requester::NONE,
             kind: u16::try_from(kind).expect("fewer than 65,536 kinds of links"),
             marked: false,
             line_told: false,
@@ -169,42 +169,15 @@ pub(super) fn all(topology: &dyn Topology, options: &PacketOptions) -> (Vec<Kind
     (kinds, ports)
 }
 
-/// The link of a virtual channel, where each has `channels`.
-#[inline]
-pub(super) fn link_of(channels: u32, lane: u32) -> u32 {
-    match channels {
-        1 => lane,
-        2 => lane / 2,
-        channels => lane / channels,
-    }
-}
-
-impl Packet {
-    /// The link of a virtual channel.
-    #[inline]
-    pub(super) fn link_of(&self, lane: u32) -> u32 {
-        link_of(self.channels, lane)
-    }
-
-    /// The channel that the first packet at the end of `lane` asks for.
-    pub(super) fn wants(&self, lane: &Lane) -> u32 {
-        self.packets.all[lane.front.at()].wants
-    }
-
-    /// The name of a channel for people.
-    pub(super) fn name_of(&self, lane: u32) -> String {
-        let topology = &*self.alone.fabric.topology;
-        let link = topology.link(LinkId(self.link_of(lane)));
-        let name = |node: Node| match node {
-            Node::Host(host) => topology.host_name(host),
-            Node::Router(router) => topology.router_name(router),
-        };
-        format!("{} -> {} (channel {})", name(link.from), name(link.to), lane % self.channels)
-    }
-
-    /// Kind of `link`.
-    #[inline]
-    pub(super) fn kind(&self, link: u32) -> &Kind {
-        &self.kinds[usize::from(self.ports[link as usize].kind)]
-    }
+fn kind_of(topology: &dyn Topology, link: LinkId, options: &PacketOptions) -> LinkKind {
+    let link = topology.link(link);
+    let down = matches!(link.to, Node::Host(_));
+    let pipeline = if down { Duration::ZERO } else { options.pipeline.min(link.latency) };
+    let per_byte = (link.bandwidth.0 > 0 && 1_000_000_000_000 % link.bandwidth.0 == 0)
+        .then(|| 1_000_000_000_000 / link.bandwidth.0);
+    let per_byte = if link.bandwidth == Bandwidth::INFINITE { Some(0) } else { per_byte };
+    let cable = link.latency.saturating_sub(pipeline);
+    let up = matches!(link.from, Node::Host(_));
+    let resource = Resource::of_class(link.class);
+    LinkKind { bandwidth: link.bandwidth, cable, pipeline, per_byte, down, up, resource }
 }

@@ -2,6 +2,7 @@
 
 use engine::{Duration, Time};
 
+use super::super::super::size::{PacketSize, Span, WireSize};
 use super::{At, Tables};
 use crate::statistics::{Held, Sent};
 
@@ -27,29 +28,22 @@ const MOST_BYTES: u32 = 1 << 31;
 const MOST_WAITING: Duration = Duration(1 << 62);
 
 impl Output {
-    /// A packet of `size` (bytes, payload) is on its way in `span`, after it has waited.
+    /// A packet of `size` is on its way in `span`, after it has waited.
     #[inline]
-    pub fn send(
-        &mut self,
-        span: (Time, Time),
-        size: (u32, u32),
-        waited: Duration,
-        at: At,
-        tables: &mut Tables,
-    ) {
+    pub fn send(&mut self, span: Span, size: PacketSize, waited: Duration, at: At, tables: &mut Tables) {
         let end = tables.classes.end();
-        if span.1 > end || size.0 >= MOST_BYTES || waited >= MOST_WAITING {
-            let size = (size.0, size.1.into());
+        if span.end > end || size.wire.0 >= MOST_BYTES || waited >= MOST_WAITING {
+            let (span, size) = ((span.begin, span.end), (size.wire.0, size.payload.into()));
             return tables.of_output(at, |table, place| table.send(place, span, size, waited.0));
         }
         if self.until < end || self.bytes >= MOST_BYTES || self.waited >= MOST_WAITING {
             self.give(at, tables);
             self.until = end;
         }
-        self.bytes += size.0;
-        self.payload += size.1;
+        self.bytes += size.wire.0;
+        self.payload += size.payload;
         self.packets += 1;
-        self.busy += span.1.since(span.0);
+        self.busy += span.length();
         self.waited += waited;
         self.waited_max = self.waited_max.max(waited);
     }
@@ -103,20 +97,20 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// A packet of `size` bytes comes.
+    /// A packet of `size` comes.
     #[inline]
-    pub fn arrive(&mut self, now: Time, size: u32, at: At, tables: &mut Tables) {
+    pub fn arrive(&mut self, now: Time, size: WireSize, at: At, tables: &mut Tables) {
         self.settle(now, at, tables);
-        self.held += u64::from(size);
+        self.held += size.wide();
     }
 
-    /// A packet of `size` bytes begins to leave at `now`, and has left at `end`.
+    /// A packet of `size` leaves in `span`.
     #[inline]
-    pub fn leave(&mut self, (now, end): (Time, Time), size: u32, at: At, tables: &mut Tables) {
+    pub fn leave(&mut self, span: Span, size: WireSize, at: At, tables: &mut Tables) {
         if self.leaving > 0 || self.until < tables.classes.end() {
-            self.settle(now, at, tables);
+            self.settle(span.begin, at, tables);
         }
-        (self.leaving, self.leaves_at) = (size, end);
+        (self.leaving, self.leaves_at) = (size.0, span.end);
     }
 
     /// Notes what has been here up to `now`, which is in the present period.

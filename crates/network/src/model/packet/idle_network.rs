@@ -9,6 +9,7 @@
 use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::Packet;
+use super::transport::Latencies;
 use crate::Regime;
 use crate::message::{Arrival, Happening, IdleTime, Message};
 
@@ -29,16 +30,17 @@ impl Packet {
         let setup = self.alone.hosts.nics.setup;
         let latency = setup + path.latency + regime.latency;
         // Nobody gets a message without payload: it is put, as one packet.
-        let header = path.bandwidth.transfer(self.options.wire(Bytes(0)));
-        let transport = self.transfers.as_ref().map(|transfers| &transfers.transport);
-        let whole = match transport.filter(|transport| transport.gets(message.size)) {
+        let header = path.bandwidth.transfer(self.format.options.wire(Bytes(0)));
+        let whole = match self.format.transport.filter(|transport| transport.gets(message.size)) {
             Some(transport) => {
                 let back = self.alone.fabric.idle(to, from);
-                let ways = (path.latency, back.latency);
+                let ways = Latencies { there: path.latency, back: back.latency };
                 let on_link = |bytes| path.bandwidth.transfer(bytes);
                 // The source prepares its notice, the destination its requests.
                 let setups = setup * 2;
-                setups + regime.latency + transport.time_to_get(&self.options, message.size, ways, &on_link)
+                setups
+                    + regime.latency
+                    + transport.time_to_get(&self.format.options, message.size, ways, &on_link)
             }
             None => latency + self.time_to_put(message.size, path.bandwidth, regime),
         };
@@ -49,9 +51,9 @@ impl Packet {
     /// Time for which the packets of a message of `size` keep links of `bandwidth`, or the path of their process, busy.
     fn time_to_put(&self, size: Bytes, bandwidth: Bandwidth, regime: &Regime) -> Duration {
         let host = regime.nic_rate.min(regime.process_rate);
-        let (full, packets) = (self.options.payload, self.options.packets(size));
-        let on = |payload| (bandwidth.transfer(self.options.wire(payload)), host.transfer(payload));
-        let (mut on_links, mut on_host) = on(self.options.payload_of(size, packets - 1));
+        let (full, packets) = (self.format.options.payload, self.format.options.packets(size));
+        let on = |payload| (bandwidth.transfer(self.format.options.wire(payload)), host.transfer(payload));
+        let (mut on_links, mut on_host) = on(self.format.options.payload_of(size, packets - 1));
         if packets > 1 {
             let (link, process) = on(full);
             (on_links, on_host) = (on_links + link * (packets - 1), on_host + process * (packets - 1));

@@ -1,0 +1,166 @@
+//! Allocation: which request an output grants.
+
+use engine::{Queue, Time};
+
+use super::super::index::{ChannelIndex, SenderIndex};
+use super::super::messages::Messages;
+use super::super::options::Arbitration;
+use super::super::packets::Packets;
+use super::super::size::WireSize;
+use super::super::steps::Step;
+use super::Switch;
+use super::requests::{Requester, Source};
+use crate::topology::LinkId;
+
+/// Outcome of a look of an output at its requests.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Allocation {
+    /// Nothing is sent now.
+    Nothing,
+    /// Nothing is sent for lack of credit in this channel, and in others behind it.
+    Stalled(ChannelIndex),
+    /// The packet of this source is sent.
+    Granted(Source),
+}
+
+/// The best request that an output has found so far.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    /// The least is granted.
+    key: (Time, u32),
+    requester: Requester,
+    /// The request before it in the list.
+    before: Requester,
+}
+
+/// One request.
+struct Look {
+    wants: ChannelIndex,
+    size: WireSize,
+    /// True if nothing at its own end is in the way.
+    is_ready: bool,
+    /// The request behind it.
+    next: Requester,
+}
+
+impl Switch {
+    /// The output `link` chooses among its requests.
+    pub fn allocate(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        packets: &Packets,
+        messages: &Messages,
+        queue: &mut Queue,
+    ) -> Allocation {
+        let port = &self.ports[link.at()];
+        let (mut requester, mut before, last) = (port.requests, Requester::NONE, port.granted);
+        if requester == Requester::NONE {
+            return Allocation::Nothing;
+        }
+        if port.idle_at > now {
+            let at = port.idle_at;
+            self.look_at(link, at, queue);
+            return Allocation::Nothing;
+        }
+        let mut chosen: Option<Choice> = None;
+        let mut next_credit = Time::NEVER;
+        let mut lacking: Option<ChannelIndex> = None;
+        while requester != Requester::NONE {
+            let look = self.look(now, requester, packets);
+            if look.is_ready {
+                let channel = &mut self.channels[look.wants.at()];
+                if channel.credit < look.size.0 {
+                    self.credits.collect(now, channel);
+                }
+                if channel.credit >= look.size.0 {
+                    let key = self.key(requester, last, packets, messages);
+                    if chosen.is_none_or(|chosen| key < chosen.key) {
+                        chosen = Some(Choice { key, requester, before });
+                    }
+                } else {
+                    lacking = Some(lacking.map_or(look.wants, |lacking| lacking.min(look.wants)));
+                    channel.lacks = true;
+                    match self.credits.enough_at(look.size, channel) {
+                        Some(at) => next_credit = next_credit.min(at),
+                        None => self.ports[link.at()].starving |= self.channel_count.bit(look.wants),
+                    }
+                }
+            }
+            before = requester;
+            requester = look.next;
+        }
+        if let Some(Choice { requester, before, .. }) = chosen {
+            let source = self.source(requester);
+            self.ports[link.at()].granted = requester;
+            self.unlink(link, before, source);
+            return Allocation::Granted(source);
+        }
+        if next_credit != Time::NEVER {
+            self.look_at(link, next_credit, queue);
+        }
+        lacking.map_or(Allocation::Nothing, Allocation::Stalled)
+    }
+
+    #[inline]
+    fn look(&self, now: Time, requester: Requester, packets: &Packets) -> Look {
+        match self.channels.get(requester.0 as usize) {
+            Some(channel) => {
+                let link = self.link_of(ChannelIndex(requester.0));
+                let packet = &packets[channel.front];
+                let is_ready = self.ports[link.at()].line_idle_at <= now;
+                Look { wants: packet.wants, size: packet.size, is_ready, next: channel.next }
+            }
+            None => {
+                let listed = &self.requests[SenderIndex(requester.0 - self.channels.len() as u32)];
+                let request = &listed.request;
+                Look { wants: request.wants, size: request.size, is_ready: true, next: listed.next }
+            }
+        }
+    }
+
+    /// Requests are granted in this order.
+    fn key(
+        &self,
+        requester: Requester,
+        last: Requester,
+        packets: &Packets,
+        messages: &Messages,
+    ) -> (Time, u32) {
+        match self.arbitration {
+            Arbitration::RoundRobin => (Time::ZERO, requester.0.wrapping_sub(last.0).wrapping_sub(1)),
+            Arbitration::Age => {
+                let injected = match self.source(requester) {
+                    Source::Sender(sender) => self.requests[sender].request.injected,
+                    Source::Channel(channel) => {
+                        let front = self.channels[channel.at()].front;
+                        messages.get(packets[front].message).injected
+                    }
+                };
+                (injected, requester.0)
+            }
+        }
+    }
+
+    /// Schedules what follows the transmission over `link` that ends at `end`: the output's next look, if there are
+    /// requests, and that of the inputs which wait for the crossbar line of `line`.
+    #[inline]
+    pub fn schedule_next(&mut self, link: LinkId, end: Time, mut line: Option<LinkId>, queue: &mut Queue) {
+        if let Some(waited) = line {
+            let idle_at = self.ports[waited.at()].line_idle_at;
+            if idle_at < end {
+                queue.push(idle_at, self.owner, Step::Idle { output: None, line }.token());
+                line = None;
+            }
+        }
+        let port = &mut self.ports[link.at()];
+        let waits = port.requests != Requester::NONE && end < port.looks_at;
+        if waits {
+            port.looks_at = end;
+        }
+        if waits || line.is_some() {
+            let output = waits.then_some(link);
+            queue.push(end, self.owner, Step::Idle { output, line }.token());
+        }
+    }
+}

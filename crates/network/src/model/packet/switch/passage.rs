@@ -1,0 +1,208 @@
+//! Passage of granted packets: through the crossbar, over the link, and what they leave behind.
+
+use engine::{Queue, Time};
+
+use super::super::index::{ChannelIndex, PacketIndex};
+use super::super::packets::{InTransit, Packets};
+use super::super::size::{Span, WireSize};
+use super::super::steps::Step;
+use super::super::waits::Resource;
+use super::Switch;
+use super::credits::Credit;
+use super::links::LinkKind;
+use super::requests::Requester;
+use crate::topology::LinkId;
+
+/// Passage of a packet through a router.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Passage {
+    /// End of its transmission over the next link.
+    pub end: Time,
+    /// Time at which the start of the link that it came by will know of the room that it leaves.
+    pub credit_at: Time,
+    /// Resource that it waited for.
+    pub held_by: Resource,
+    /// Link that it came by, if somebody waits for the crossbar's line of that.
+    pub line: Option<LinkId>,
+}
+
+impl Switch {
+    /// Takes the first packet out of `channel`.
+    #[inline]
+    pub fn take_front(&mut self, channel: ChannelIndex, packets: &mut Packets) -> PacketIndex {
+        let state = &mut self.channels[channel.at()];
+        let packet = state.front;
+        state.front = std::mem::replace(&mut packets[packet].next, PacketIndex::NONE);
+        packet
+    }
+
+    /// `packet`, the first of channel `input` until now, passes the crossbar to `link`, which sends it until `end`, if it
+    /// comes quickly enough.
+    #[inline]
+    pub fn pass(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        input: ChannelIndex,
+        end: Time,
+        packet: &mut InTransit,
+    ) -> Passage {
+        let held_by = self.end_wait(now, link, input, packet);
+        let from = self.link_of(input);
+        let come = *self.kind(from);
+        let there = packet.tail + come.pipeline;
+        let transfer = come.transfer(packet.size).min(self.kind(link).transfer(packet.size));
+        let across = (now + transfer).max(there);
+        self.channels[input.at()].left_at = across;
+        let line = self.hold_line(from, across);
+        Passage { end: end.max(there), credit_at: across + come.cable, held_by, line }
+    }
+
+    /// The crossbar's line of `link` is busy until `end`: the link, if somebody there waits to hear of it.
+    #[inline]
+    fn hold_line(&mut self, link: LinkId, end: Time) -> Option<LinkId> {
+        let channels = self.channel_count.range(link);
+        let waits = self.channels[channels].iter().any(|channel| !channel.is_empty());
+        let port = &mut self.ports[link.at()];
+        port.line_idle_at = end;
+        port.line_told = waits;
+        waits.then_some(link)
+    }
+
+    /// `link` sends a packet of `size` in `span` on its channel `wants`.
+    #[inline]
+    pub fn send(&mut self, link: LinkId, span: Span, wants: ChannelIndex, size: WireSize) -> &LinkKind {
+        let port = &mut self.ports[link.at()];
+        port.idle_at = span.end;
+        port.busy += span.length();
+        port.bytes += size.wide();
+        port.packets += 1;
+        self.packet_hops += 1;
+        if self.buffer.is_some() {
+            self.channels[wants.at()].credit -= size.0;
+        }
+        &self.kinds[usize::from(port.kind)]
+    }
+
+    /// `credit` for `channel` will be known at the start of its link at `at`.
+    #[inline]
+    pub fn take_credit(
+        &mut self,
+        now: Time,
+        at: Time,
+        channel: ChannelIndex,
+        credit: Credit,
+        queue: &mut Queue,
+    ) {
+        self.credits.send(now, at, credit, &mut self.channels[channel.at()]);
+        let link = self.link_of(channel);
+        let starving = &mut self.ports[link.at()].starving;
+        let bit = self.channel_count.bit(channel);
+        // Credits of lost packets come sooner than some that were promised before.
+        if *starving & bit != 0 || self.is_lossy {
+            *starving &= !bit;
+            self.look_at(link, at, queue);
+        }
+    }
+
+    /// Resource that a packet of `size` bytes waited for which asked for channel `wants` of `link`, and which that sends now.
+    #[inline]
+    pub fn turn_at(&mut self, now: Time, link: LinkId, wants: ChannelIndex, size: WireSize) -> Resource {
+        let channel = &mut self.channels[wants.at()];
+        let lacked = std::mem::take(&mut channel.lacks);
+        self.credits.collect(now, channel);
+        let is_last_room = channel.credit - size.0 < size.0;
+        if (lacked || is_last_room) && channel.credit_held_by != Resource::NOTHING {
+            return channel.credit_held_by;
+        }
+        self.kind(link).resource
+    }
+
+    /// Adds to the waits of `packet`, the first of channel `input` until now, which leaves by `link`. Gives what it waited
+    /// for.
+    #[inline]
+    fn end_wait(&mut self, now: Time, link: LinkId, input: ChannelIndex, packet: &mut InTransit) -> Resource {
+        let turn = self.turn_at(now, link, packet.wants, packet.size);
+        let channel = &mut self.channels[input.at()];
+        if packet.ready >= now {
+            channel.held_by = self.kinds[usize::from(self.ports[link.at()].kind)].resource;
+            return Resource::NOTHING;
+        }
+        let asked = packet.ready.max(channel.left_at);
+        if asked > packet.ready {
+            packet.waits.add(channel.held_by, asked.since(packet.ready));
+        }
+        if now > asked {
+            packet.waits.add(turn, now.since(asked));
+            channel.held_by = turn;
+        }
+        channel.held_by
+    }
+
+    /// `packet` takes its place in the queue of `channel`. True if it is the first.
+    #[inline]
+    pub fn line_up(&mut self, packet: PacketIndex, channel: ChannelIndex, packets: &mut Packets) -> bool {
+        let state = &mut self.channels[channel.at()];
+        let is_first = state.is_empty();
+        if is_first {
+            state.front = packet;
+        } else {
+            packets[state.back].next = packet;
+        }
+        state.back = packet;
+        is_first
+    }
+
+    /// True if `channel` has a packet and its crossbar line is idle, so that the packet may ask; else it asks when the line is.
+    #[inline]
+    pub fn may_ask(&mut self, now: Time, channel: ChannelIndex, queue: &mut Queue) -> bool {
+        if self.channels[channel.at()].is_empty() {
+            return false;
+        }
+        let link = self.link_of(channel);
+        let port = &mut self.ports[link.at()];
+        if port.line_idle_at <= now {
+            return true;
+        }
+        if !port.line_told {
+            port.line_told = true;
+            queue.push(port.line_idle_at, self.owner, Step::Idle { output: None, line: Some(link) }.token());
+        }
+        false
+    }
+
+    /// The output `link` may choose again.
+    #[inline]
+    pub fn output_is_idle(&mut self, now: Time, link: LinkId) {
+        let port = &mut self.ports[link.at()];
+        if port.looks_at == now {
+            port.looks_at = Time::NEVER;
+        }
+        if port.requests != Requester::NONE {
+            self.mark(link);
+        }
+    }
+
+    /// The crossbar's line of `link` is idle. Gives its channels, see [`Switch::wake_front`].
+    #[inline]
+    pub fn line_is_idle(&mut self, link: LinkId) -> impl Iterator<Item = ChannelIndex> + use<> {
+        self.ports[link.at()].line_told = false;
+        self.channel_count.channels(link)
+    }
+
+    /// The crossbar's line of `channel` is idle: the output that its first packet asks for may choose again. True if that
+    /// packet has not asked yet.
+    #[inline]
+    pub fn wake_front(&mut self, channel: ChannelIndex, packets: &Packets) -> bool {
+        let state = &self.channels[channel.at()];
+        if state.is_empty() {
+            return false;
+        }
+        if state.asks() {
+            let link = self.link_of(packets[state.front].wants);
+            self.mark(link);
+            return false;
+        }
+        true
+    }
+}

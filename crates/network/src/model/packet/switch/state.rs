@@ -1,0 +1,113 @@
+//! State of links and channels, as others may see it.
+
+use engine::{Bytes, Duration, Observer, Time, prefetch};
+
+use super::super::index::ChannelIndex;
+use super::super::packets::Packets;
+use super::super::size::WireSize;
+use super::Switch;
+use super::requests::Requester;
+use crate::message::LinkUse;
+use crate::topology::LinkId;
+
+impl Switch {
+    /// Packets that have been sent over links.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// Packets that `link` has carried.
+    pub fn packets_of(&self, link: LinkId) -> u64 {
+        self.ports[link.at()].packets
+    }
+
+    /// The least time for which a packet of `size` is on the wire of a link.
+    pub fn least_transfer(&self, size: WireSize) -> Duration {
+        self.kinds.iter().map(|kind| kind.transfer(size)).min().unwrap_or(Duration::ZERO)
+    }
+
+    /// All virtual channels.
+    pub fn all_channels(&self) -> impl Iterator<Item = ChannelIndex> + use<> {
+        (0..self.channels.len() as u32).map(ChannelIndex)
+    }
+
+    /// Reports what each link has carried up to `now`.
+    pub fn report(&self, now: Time, observer: &mut dyn Observer<LinkUse>) {
+        for (link, port) in (0..).map(LinkId).zip(&self.ports) {
+            let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
+            let link_use = LinkUse {
+                link,
+                bytes: Bytes(port.bytes.saturating_sub(self.kind(link).sends_in(to_come).0)),
+                transfers: port.packets,
+                busy: port.busy.saturating_sub(to_come),
+            };
+            observer.record(now, &link_use);
+        }
+    }
+
+    /// The channels that have packets, each with the one that its first packet asks for.
+    pub fn waits(&self, packets: &Packets) -> Vec<[u32; 2]> {
+        let channels = (0..).zip(&self.channels).filter(|(_, channel)| !channel.is_empty());
+        channels.map(|(index, channel)| [index, packets[channel.front].wants.0]).collect()
+    }
+
+    /// Room in buffers that the starts of their links do not know of at `now`.
+    pub fn missing_credit(&self, now: Time) -> Bytes {
+        let Some(buffer) = self.buffer else { return Bytes(0) };
+        let missing = |channel| buffer.0 - u64::from(self.credits.known(now, channel));
+        Bytes(self.channels.iter().map(missing).sum())
+    }
+
+    /// Bytes of the packets that ask for `link`, a link between routers.
+    pub fn waiting(&self, link: LinkId, packets: &Packets) -> Bytes {
+        let (mut requester, mut bytes) = (self.ports[link.at()].requests, 0);
+        while requester != Requester::NONE {
+            // Processes ask for the links of hosts alone, about which nothing is decided.
+            let channel = &self.channels[requester.0 as usize];
+            bytes += packets[channel.front].size.wide();
+            requester = channel.next;
+        }
+        Bytes(bytes)
+    }
+
+    /// Bytes that the buffers behind `link` cannot take now. If buffers have no limit, the rest of the present transmission
+    /// stands for these.
+    pub fn taken(&self, now: Time, link: LinkId) -> Bytes {
+        let Some(buffer) = self.buffer else {
+            let idle_at = self.ports[link.at()].idle_at;
+            let rest = if idle_at > now { idle_at.since(now) } else { Duration::ZERO };
+            return self.kind(link).sends_in(rest);
+        };
+        let channels = self.channels[self.channel_count.range(link)].iter();
+        Bytes(channels.map(|channel| buffer.0 - u64::from(self.credits.known(now, channel))).sum())
+    }
+
+    /// Asks for what stands at the start of `link`.
+    pub fn prefetch_start(&self, link: LinkId) {
+        prefetch(&self.ports, link.at());
+    }
+
+    /// Asks for what stands at the end of `link`.
+    pub fn prefetch_end(&self, link: LinkId) {
+        prefetch(&self.ports, link.at());
+        let channels = self.channel_count.range(link);
+        prefetch(&self.channels, channels.start);
+        if self.channel_count.0 > 2 {
+            prefetch(&self.channels, channels.end - 1);
+        }
+    }
+
+    /// Asks for `channel`, and for the start of its link.
+    pub fn prefetch_channel(&self, channel: ChannelIndex) {
+        prefetch(&self.channels, channel.at());
+        prefetch(&self.ports, self.link_of(channel).at());
+    }
+
+    /// Asks for the end of the link by which the first packet has come that asks for `link`.
+    pub fn prefetch_first_request(&self, link: LinkId) {
+        let first = self.ports.get(link.at()).map_or(Requester::NONE, |port| port.requests);
+        if (first.0 as usize) < self.channels.len() {
+            self.prefetch_end(self.link_of(ChannelIndex(first.0)));
+        }
+    }
+}
