@@ -1,4 +1,4 @@
-//! Recorder: what is noted of packets, if somebody asks for it. It takes no part in what happens.
+//! Recorder: notes of packets, if somebody asks for them. It takes no part in what happens.
 
 mod hops;
 mod statistics;
@@ -17,7 +17,7 @@ use statistics::StatisticsRecorder;
 
 pub use hops::Hop;
 
-/// What is noted of packets.
+/// Notes of packets, if somebody asks for them.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     hops: Option<Vec<Hop>>,
