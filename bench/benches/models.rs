@@ -45,7 +45,7 @@ fn packet_hops(criterion: &mut Criterion) {
         let mut network = Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
         traffic.run(&mut network);
         let mut group = criterion.benchmark_group(format!("packet, all-to-all, {name}"));
-        group.sample_size(10).throughput(Throughput::Elements(network.packet_hops()));
+        group.sample_size(10).throughput(Throughput::Elements(network.totals().packet_hops));
         group.bench_function("packet-hops", |bencher| {
             let make = || Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
             bencher.iter_batched(make, |mut network| traffic.run(&mut network), BatchSize::PerIteration);

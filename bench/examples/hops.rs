@@ -8,8 +8,8 @@ use benches::fabrics::{double_torus, dragonfly, nsim_hosts, nsim_packets, nsim_t
 use benches::traffic::Traffic;
 use engine::Duration;
 use network::model::Packet;
-use network::statistics::{Detail, Options};
-use network::{Fabric, Network};
+use network::statistics::{Detail, Options, StatisticsObserver};
+use network::{Fabric, PacketEvents, Part};
 
 /// User time of this process so far \[s\]; Linux alone tells.
 fn cpu_s() -> f64 {
@@ -40,11 +40,12 @@ fn measure(name: &str, fabric: &Arc<Fabric>, rounds: u32) {
     for _ in 0..3 {
         let mut network = Packet::new(fabric.clone(), nsim_hosts(), nsim_packets());
         if let Some(detail) = detail {
-            network.keep_statistics(&statistics(detail));
+            let observer = StatisticsObserver::new(&statistics(detail), fabric, &Part::whole());
+            network.observe(Box::new(observer));
         }
         let before = cpu_s();
         let outcome = traffic.run(&mut network);
-        let (spent, hops) = (cpu_s() - before, network.packet_hops() as f64);
+        let (spent, hops) = (cpu_s() - before, network.totals().packet_hops as f64);
         println!(
             "{name}: {:.2} million packet-hops/s, {:.2} events for each, {} simulated",
             hops / spent / 1e6,

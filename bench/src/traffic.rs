@@ -147,7 +147,7 @@ impl Traffic {
                 }
             }
             if run.queue.instant_is_over() {
-                network.settle(event.time, &mut run.queue);
+                network.end_instant(event.time, &mut run.queue);
             }
         }
         Outcome { messages, end, events: run.queue.popped() }

@@ -27,6 +27,7 @@ pub struct Wait {
 
 /// The channels of one part of a network that wait.
 pub fn waits(part: &dyn Network) -> Vec<Wait> {
+    let Some(part) = part.as_inspect() else { return Vec::new() };
     let wait = |[channel, wants]: [u32; 2]| Wait { channel, wants, name: part.channel_name(channel) };
     part.waits().into_iter().map(wait).collect()
 }

@@ -14,6 +14,7 @@ pub mod ids;
 pub mod message;
 pub mod model;
 pub mod nics;
+pub mod observe;
 pub mod routing;
 pub mod statistics;
 pub mod survey;
@@ -25,8 +26,9 @@ pub use fabric::Fabric;
 pub use faults::Faults;
 pub use host::{HostParameters, Memory, MemoryRegime, Regime};
 pub use message::{
-    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Losses,
-    MOST_DELAYS, Message, Network, NicPair, Shared,
+    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Inspect,
+    Losses, MOST_DELAYS, Message, Network, NetworkPart, NicPair, Shared,
 };
 pub use nics::{NicChoice, NicOrder, Nics};
+pub use observe::{NetworkObserver, NetworkRecord, PacketEvents, PacketHop, Totals};
 pub use topology::{HostId, Link, LinkId, Node, RouterId, Topology};

@@ -3,8 +3,7 @@
 use engine::{Bytes, Duration, Key, Observer, Queue, Time, Token};
 use serde::{Deserialize, Serialize};
 
-use crate::faults::CutOff;
-use crate::statistics::{Options, Statistics};
+use crate::observe::{NetworkRecord, PacketEvents};
 use crate::topology::{HOST_CLASSES, HostId, LinkId};
 
 /// A process slot on a host.
@@ -173,7 +172,7 @@ impl Delays {
 pub struct Crossing {
     /// The part of the network that it goes to.
     pub to: u32,
-    /// Time of its effect there, at least [`Network::lookahead`] after the event that made it.
+    /// Time of its effect there, at least [`NetworkPart::lookahead`] after the event that made it.
     pub at: Time,
     /// The place of that event among those of the same time, stamped by the sender's queue.
     pub key: Key,
@@ -218,7 +217,7 @@ pub trait Network: Send {
 
     /// Does what waits for the end of the instant `now`: called when everything that was due then has been
     /// handled. What it schedules at `now` itself is handled next, and then it is called again.
-    fn settle(&mut self, now: Time, queue: &mut Queue) {
+    fn end_instant(&mut self, now: Time, queue: &mut Queue) {
         let _ = (now, queue);
     }
 
@@ -230,14 +229,35 @@ pub trait Network: Send {
         self.idle_parts(message).total()
     }
 
-    /// Delays that sum to `contention`, by which `message`, the last that was told of, took longer than on an idle
-    /// network.
-    fn delays(&self, message: &Message, contention: Duration) -> Delays {
-        Delays::at(message.shared_by_hosts(), contention)
+    /// Reports what it has done up to `now`: use of links, if it has any, and counts.
+    fn report(&self, now: Time, observer: &mut Report<'_>) {
+        let _ = (now, observer);
     }
 
-    /// Reports what each link has carried up to `now`; models without links report nothing.
-    fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>);
+    /// Its state, for questions; `None` of a model that has no answers.
+    fn as_inspect(&self) -> Option<&dyn Inspect> {
+        None
+    }
+
+    /// The same as one of several parts of a network; `None` of a model that cannot be cut.
+    fn as_part(&mut self) -> Option<&mut dyn NetworkPart> {
+        None
+    }
+
+    /// Its packets, for an observer; `None` of a model without packets.
+    fn as_packets(&mut self) -> Option<&mut dyn PacketEvents> {
+        None
+    }
+}
+
+/// Observer of a [`Network::report`].
+pub type Report<'o> = dyn for<'a> Observer<NetworkRecord<'a>> + 'o;
+
+/// Questions about the state of a network.
+pub trait Inspect {
+    /// Delays that sum to `contention`, by which `message`, the last that was told of, took longer than on an idle
+    /// network.
+    fn delays(&self, message: &Message, contention: Duration) -> Delays;
 
     /// The channels (numbers of the model's own) whose first packet waits for another channel, and that one.
     /// Asked when no event is left; see [`crate::deadlock`].
@@ -249,50 +269,34 @@ pub trait Network: Send {
     fn channel_name(&self, channel: u32) -> String {
         channel.to_string()
     }
+}
 
-    /// Keeps statistics over time from now on, which is before the first message. Says whether this model
-    /// can.
-    fn keep_statistics(&mut self, options: &Options) -> bool {
-        let _ = options;
-        false
-    }
-
-    /// Gives up the statistics that it has kept, up to `now`.
-    fn take_statistics(&mut self, now: Time) -> Option<Box<Statistics>> {
-        let _ = now;
-        None
-    }
-
-    /// Packets forwarded over links so far; zero for models without packets.
-    fn packet_hops(&self) -> u64 {
-        0
-    }
-
-    /// Hosts that cannot reach each other, for each message that waits for that.
-    fn cut_off(&self) -> Vec<CutOff> {
-        Vec::new()
-    }
-
-    /// Packets that were lost and sent again so far.
-    fn losses(&self) -> Losses {
-        Losses::default()
+impl dyn Network + '_ {
+    /// Delays that sum to `contention`, by which `message`, the last that was told of, took longer than on an idle
+    /// network.
+    pub fn delays(&self, message: &Message, contention: Duration) -> Delays {
+        match self.as_inspect() {
+            Some(state) => state.delays(message, contention),
+            None => Delays::at(message.shared_by_hosts(), contention),
+        }
     }
 
     /// The least time between an event of this part and what it makes happen in another.
-    fn lookahead(&self) -> Duration {
-        Duration(u64::MAX)
+    pub fn lookahead(&mut self) -> Duration {
+        self.as_part().map_or(Duration(u64::MAX), |part| part.lookahead())
     }
+}
+
+/// One of several parts of a network that is cut.
+pub trait NetworkPart {
+    /// The least time between an event of this part and what it makes happen in another.
+    fn lookahead(&self) -> Duration;
 
     /// Moves what has left for other parts since the last call to the end of `crossings`.
-    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>) {
-        let _ = crossings;
-    }
+    fn take_crossings(&mut self, crossings: &mut Vec<Crossing>);
 
     /// Takes in what has come from another part, and places its event.
-    fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
-        let _ = queue;
-        panic!("this model cannot be cut, and takes nothing from other parts: {crossing:?}");
-    }
+    fn import(&mut self, crossing: &Crossing, queue: &mut Queue);
 }
 
 /// Losses on unreliable links.

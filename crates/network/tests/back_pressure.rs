@@ -78,7 +78,7 @@ fn delays(
             _ => network.wake(event.time, event.token, &mut queue, &mut arrivals),
         }
         if queue.instant_is_over() {
-            network.settle(event.time, &mut queue);
+            network.end_instant(event.time, &mut queue);
         }
         for arrival in arrivals.drain(..).filter(|arrival| arrival.happening == Happening::Delivered) {
             let delays = common::delays_of(network, event.time, &arrival);

@@ -88,7 +88,7 @@ fn incast(senders: u32, size: u64, control: Option<Control>) -> (Vec<(Time, u64)
             packet.wake(event.time, event.token, &mut queue, &mut arrivals);
         }
         if queue.instant_is_over() {
-            packet.settle(event.time, &mut queue);
+            packet.end_instant(event.time, &mut queue);
             if controlled {
                 seen.push((event.time, packet.queued(link).0));
             }

@@ -14,7 +14,8 @@ use network::routing::around::Around;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{
-    Cut, Fabric, Grain, HostParameters, Losses, Message, Network, NicChoice, NicOrder, Nics, Part, Topology,
+    Cut, Fabric, Grain, HostParameters, Inspect, Losses, Message, NicChoice, NicOrder, Nics, Part, Topology,
+    Totals,
 };
 use proptest::prelude::*;
 use support::try_routing;
@@ -150,7 +151,7 @@ fn a_packet_lost_on_its_way_is_sent_again() {
         let times = delivered(&mut packet, &[(0, 0, 1)]);
         let begins = if again { sets_out } else { 0 };
         assert_eq!(times, [begins + (2 + hops) * LATENCY + on_wire], "fails at {fails_at}");
-        let losses = packet.losses();
+        let losses = packet.totals().losses;
         let once = u64::from(again);
         assert_eq!((losses.lost, losses.broken, losses.resent), (once, once, once));
         assert_eq!(losses.rerouted, u64::from(around));
@@ -175,14 +176,14 @@ fn nothing_goes_around_before_the_failure_is_known() {
     let mut packet = packets(&fabric(fails_at + US));
     let times = delivered(&mut packet, &[(fails_at, 0, 1)]);
     assert_eq!(times, [fails_at + US + 2 * LATENCY + on_wire]);
-    assert_eq!(packet.losses().lost, 0);
+    assert_eq!(packet.totals().losses.lost, 0);
     // Known after 2 us: dropped, and sent again around; one that comes later goes around at once.
     let mut packet = packets(&fabric(NEVER));
     let later = fails_at + 2 * US;
     let times = delivered(&mut packet, &[(fails_at, 0, 1), (later, 0, 1)]);
     let around = 7 * LATENCY + on_wire;
     assert_eq!(times, [fails_at + on_wire + TIMEOUT + around, later + around]);
-    assert_eq!((packet.losses().lost, packet.losses().resent), (1, 1));
+    assert_eq!((packet.totals().losses.lost, packet.totals().losses.resent), (1, 1));
 }
 
 /// A message that waits for its host's own link goes on when that is back, long after anything has happened.
@@ -228,8 +229,8 @@ fn messages_to_a_failed_router_wait_until_it_returns() {
     assert_eq!(times[..1], expected[..1]);
     assert_eq!(times[2..], expected[2..]);
     assert!(times[1] >= expected[1] && times[1] <= expected[1] + 2 * on_wire, "{times:?}");
-    assert_eq!(packet.losses().waited, 3);
-    assert_eq!(packet.losses().lost, 0);
+    assert_eq!(packet.totals().losses.waited, 3);
+    assert_eq!(packet.totals().losses.lost, 0);
 }
 
 /// A run in which nothing returns ends, and the model says who waits.
@@ -259,7 +260,7 @@ fn a_parallel_link_does_for_one_that_has_failed() {
         let at = at * 10 * US;
         assert_eq!(delivered(&mut packet, &[(at, 0, 1)]), [at + 3 * LATENCY + 1000 * BYTE]);
     }
-    assert_eq!(packet.losses().rerouted, 0);
+    assert_eq!(packet.totals().losses.rerouted, 0);
 }
 
 fn at_random(to_failure: u64, to_repair: u64) -> Option<Rates> {
@@ -318,8 +319,8 @@ proptest! {
             let hosts = Arc::new(HostParameters { nics, ..common::transparent(2) });
             let whole = Arc::new(Cut::whole());
             let run = |cut: &Arc<Cut>| {
-                let parts = run_with(protocol, &fabric, &hosts, cut, &messages, |_| {});
-                let losses = parts.iter().map(|(_, network)| network.losses());
+                let parts = run_with(protocol, &fabric, &hosts, cut, &messages, |_, _| {});
+                let losses = parts.iter().map(|(_, network)| Totals::of(&**network, Time::LAST).losses);
                 let losses = losses.reduce(|one, other| one + other).unwrap();
                 let logs: Vec<_> = parts.into_iter().map(|(log, _)| log).collect();
                 (times(&logs, messages.len()), losses)
@@ -370,7 +371,7 @@ proptest! {
                 packet.cut_off()
             );
             prop_assert_eq!(packet.missing_credit(Time(u64::MAX - 1)), 0, "{} {}", kind, routing);
-            let losses = packet.losses();
+            let losses = packet.totals().losses;
             prop_assert!(losses.broken == losses.lost, "{:?}", losses);
             cost = cost + losses;
         }

@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use common::graph::Graph;
 use engine::{Bandwidth, Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
-use network::message::LinkUse;
 use network::routing::{Trip, Unloaded};
-use network::{Fabric, HostParameters, Memory, Message, Regime};
+use network::{Fabric, HostParameters, Memory, Message, NetworkRecord, Regime};
 use proptest::prelude::*;
 
 /// A thing that flows share: the names of the oracle's links.
@@ -207,8 +206,9 @@ impl Oracle<'_> {
 /// Keeps the bytes of each link.
 struct Collect(Vec<f64>);
 
-impl Observer<LinkUse> for Collect {
-    fn record(&mut self, _now: Time, record: &LinkUse) {
+impl Observer<NetworkRecord<'_>> for Collect {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        let NetworkRecord::LinkUse(record) = record else { return };
         assert_eq!(record.link.0 as usize, self.0.len(), "links are reported in order");
         self.0.push(record.bytes.0 as f64);
     }
@@ -239,7 +239,7 @@ fn simulate(
             model.wake(event.time, event.token, &mut queue, &mut arrivals);
         } else if event.token.payload() == LOOK {
             let mut collect = Collect(Vec::new());
-            model.report_links(event.time, &mut collect);
+            model.report(event.time, &mut collect);
             seen.push(collect.0);
         } else {
             model.inject(event.time, &messages[event.token.payload() as usize].1, &mut queue);
@@ -250,7 +250,7 @@ fn simulate(
             }
         }
         if queue.instant_is_over() {
-            model.settle(event.time, &mut queue);
+            model.end_instant(event.time, &mut queue);
         }
     }
     (ends, seen)

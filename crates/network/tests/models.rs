@@ -7,9 +7,13 @@ use std::sync::Arc;
 
 use common::graph::Graph;
 use common::parts;
-use engine::{Bandwidth, Bytes, Duration, Time};
+use engine::{Bandwidth, Bytes, Duration, Observer, Time};
 use network::model::Cutting;
-use network::{Cut, Fabric, HostParameters, Memory, Message, NicChoice, NicPair, Nics, Regime};
+use network::observe::taken;
+use network::{
+    Cut, Fabric, Happening, HostParameters, Memory, Message, NetworkObserver, NetworkRecord,
+    NicChoice, NicPair, Nics, Regime, Totals,
+};
 use proptest::prelude::*;
 
 const ROUTERS: u32 = 6;
@@ -209,4 +213,71 @@ proptest! {
             prop_assert_eq!(alone, by_hand, "{}", name);
         }
     }
+}
+
+/// What the registry says of a model, and what it offers, agree: one that may be cut is a part of a network and says how
+/// soon it has an effect on another; no other has to.
+#[test]
+fn models_that_may_be_cut_are_parts() {
+    for entry in network::model::MODELS {
+        let mut model = common::model(entry.name, &fabric(Nics::ONE), &hosts(Nics::ONE));
+        let may_be_cut = matches!(entry.build.cut, Cutting::At(_));
+        assert_eq!(model.as_part().is_some(), may_be_cut, "{}", entry.name);
+        assert_eq!(model.lookahead(), Duration(u64::MAX), "{} of one part waits for no other", entry.name);
+    }
+}
+
+/// Records of packets, of links and totals, each counted by itself.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Counted {
+    hops: u64,
+    bytes: u64,
+    delivered: u64,
+}
+
+impl Observer<NetworkRecord<'_>> for Counted {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        match record {
+            NetworkRecord::Hop(hop) => {
+                self.hops += 1;
+                self.bytes += hop.size.0;
+                assert!(hop.arrived <= hop.ready && hop.ready <= hop.begin && hop.begin <= hop.end);
+            }
+            NetworkRecord::Arrival(arrival) => {
+                self.delivered += u64::from(arrival.happening == Happening::Delivered);
+            }
+            NetworkRecord::LinkUse(link) => {
+                self.hops += link.transfers;
+                self.bytes += link.bytes.0;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl NetworkObserver for Counted {}
+
+/// Each model that offers its packets tells of every one, on every link: an observer of packets counts what the links and
+/// the totals report in the end, and every message.
+#[test]
+fn packets_are_told_of_one_by_one() {
+    let mut observed = 0;
+    for entry in network::model::MODELS {
+        let mut model = common::model(entry.name, &fabric(Nics::ONE), &hosts(Nics::ONE));
+        let Some(packets) = model.as_packets() else { continue };
+        packets.observe(Box::<Counted>::default());
+        let messages: Vec<_> = (0..20)
+            .map(|number| {
+                (Time(number * 50_000), common::message((0, 0), (number as u32 % 11 + 1, 0), 5_000, number))
+            })
+            .collect();
+        common::run(&mut *model, &messages);
+        let told = *taken::<Counted>(model.as_packets().unwrap());
+        let mut reported = Counted { delivered: messages.len() as u64, ..Counted::default() };
+        model.report(Time::LAST, &mut reported);
+        assert_eq!(told, reported, "{}", entry.name);
+        assert_eq!(Totals::of(&*model, Time::LAST).packet_hops, told.hops, "{}", entry.name);
+        observed += 1;
+    }
+    assert!(observed > 0, "a model has packets");
 }

@@ -87,7 +87,7 @@ fn a_packet_cuts_through() {
     let delivered = run(&mut packet, &[(Time(500), common::message((0, 0), (19, 0), 100, 0))]);
     let links = 3 + 2 + 2;
     assert_eq!(delivered, [Time(500 + (links - 1) * 104_000 + 104_000 + 9 * 16 * BYTE)]);
-    assert_eq!(packet.packet_hops(), links);
+    assert_eq!(packet.totals().packet_hops, links);
 }
 
 /// Store and forward: it is on every wire once.
@@ -184,12 +184,12 @@ fn a_ring_without_a_dateline_is_stuck() {
     for (at, message) in &messages {
         stuck.inject(*at, message, &mut queue);
     }
-    stuck.settle(Time(0), &mut queue);
+    stuck.end_instant(Time(0), &mut queue);
     let mut arrivals = Vec::new();
     while let Some(event) = queue.pop() {
         stuck.wake(event.time, event.token, &mut queue, &mut arrivals);
         if queue.instant_is_over() {
-            stuck.settle(event.time, &mut queue);
+            stuck.end_instant(event.time, &mut queue);
         }
     }
     let delivered = |arrival: &network::Arrival| arrival.happening == network::Happening::Delivered;

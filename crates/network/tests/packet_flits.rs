@@ -13,7 +13,7 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 use flits::platforms::{any_options, any_platform, any_traffic, messages};
 use flits::{Channel, Hop, Outcome, simulate};
 use network::model::{self, Arbitration, PacketOptions, Switching};
-use network::{Fabric, HostParameters, LinkId, Message, NicOrder, Nics};
+use network::{Fabric, HostParameters, LinkId, Message, NicOrder, Nics, PacketEvents, observe};
 use proptest::prelude::*;
 
 /// Packets of four flits of 32 B, which take 4 ns each at 8 GB/s.
@@ -232,20 +232,20 @@ fn model(fabric: &Arc<Fabric>, processes: u16, options: &PacketOptions) -> model
     let nics = Nics { order: Some(NicOrder::InTurn), ..Nics::ONE };
     let hosts = HostParameters { nics, ..common::transparent(processes) };
     let mut packet = model::Packet::new(fabric.clone(), hosts.into(), *options);
-    packet.keep_hops();
+    packet.observe(Box::<observe::Hops>::default());
     packet
 }
 
 /// Packets that the model has sent so far.
 fn hops(packet: &mut model::Packet) -> Vec<Hop> {
-    let hop = |hop: model::Hop| Hop {
+    let hop = |hop: observe::Hop| Hop {
         begin: hop.begin,
         channel: Channel { link: hop.link, number: hop.channel },
         message: hop.message[0] as usize,
         number: hop.number,
         end: hop.end,
     };
-    packet.take_hops().into_iter().map(hop).collect()
+    observe::taken::<observe::Hops>(packet).0.into_iter().map(hop).collect()
 }
 
 /// Gives `packets` the routes that the model has chosen for them, if they are routes.

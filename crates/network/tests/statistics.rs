@@ -7,12 +7,15 @@ use std::sync::Arc;
 use common::parts;
 use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Observer, Time};
-use network::message::LinkUse;
 use network::model::{Arbitration, Packet, PacketOptions, Switching};
 use network::routing::ROUTINGS;
-use network::statistics::{Detail, Held, MOST_REGIONS, Options, Regions, Row, Sent, Statistics, Traffic};
+use network::statistics::{
+    Detail, Held, MOST_REGIONS, Options, Regions, Row, Sent, Statistics, StatisticsObserver, Traffic,
+};
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Cut, Fabric, Grain, HostParameters, LinkId, Message, Network};
+use network::{
+    Cut, Fabric, Grain, HostParameters, LinkId, Message, Network, NetworkRecord, PacketEvents, Part, observe,
+};
 use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte, 512 ns for a full packet.
@@ -78,14 +81,24 @@ fn statistics(
     messages: &[(u32, u32, u64)],
 ) -> Statistics {
     let mut packet = Packet::new(fabric.clone(), hosts(), packets);
-    assert!(packet.keep_statistics(options));
+    keep_statistics(&mut packet, fabric, &Part::whole(), options);
     let message = |(number, (from, to, size)): (usize, &(u32, u32, u64))| {
         (Time(0), common::message((*from, 0), (*to, 0), *size, number as u64))
     };
     let messages: Vec<_> = messages.iter().enumerate().map(message).collect();
     let times = common::run(&mut packet, &messages);
     let end = times.iter().map(|times| times.delivered).max().unwrap();
-    *packet.take_statistics(end).expect("they were asked for")
+    take_statistics(&mut packet, end)
+}
+
+/// Lets an observer keep statistics of a part of `fabric`.
+fn keep_statistics(network: &mut dyn PacketEvents, fabric: &Fabric, part: &Part, options: &Options) {
+    network.observe(Box::new(StatisticsObserver::new(options, fabric, part)));
+}
+
+/// Statistics up to `end` of a network whose packets were observed.
+fn take_statistics(network: &mut dyn PacketEvents, end: Time) -> Statistics {
+    observe::taken::<StatisticsObserver>(network).finish(end)
 }
 
 /// The rows of one class, its virtual channels together.
@@ -278,8 +291,9 @@ fn any_message(hosts: u32) -> impl Strategy<Value = (Time, Message)> {
 
 struct Bytewise(Vec<u64>);
 
-impl Observer<LinkUse> for Bytewise {
-    fn record(&mut self, _now: Time, link: &LinkUse) {
+impl Observer<NetworkRecord<'_>> for Bytewise {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        let NetworkRecord::LinkUse(link) = record else { return };
         self.0[link.link.0 as usize] += link.bytes.0;
     }
 }
@@ -299,10 +313,13 @@ fn rows(traffic: &Traffic) -> Vec<Row> {
 fn in_parts(fabric: &Arc<Fabric>, cut: Cut, options: &Options, messages: &[(Time, Message)]) -> Statistics {
     let mut hosts = HostParameters::clone(&hosts());
     (hosts.packet_payload, hosts.packet_wire) = (Bytes(2016), Bytes(2048));
-    let keep = |network: &mut dyn Network| assert!(network.keep_statistics(options));
-    let done = parts::run_with("packet", fabric, &Arc::new(hosts), &Arc::new(cut), messages, keep);
+    let cut = Arc::new(cut);
+    let keep = |network: &mut dyn Network, part: &Part| {
+        keep_statistics(network.as_packets().expect("packets"), fabric, part, options);
+    };
+    let done = parts::run_with("packet", fabric, &Arc::new(hosts), &cut, messages, keep);
     let end = done.iter().flat_map(|(log, _)| log).map(|(at, ..)| *at).max().unwrap_or(Time::ZERO);
-    let all = done.into_iter().map(|(_, mut network)| *network.take_statistics(end).unwrap());
+    let all = done.into_iter().map(|(_, mut network)| take_statistics(network.as_packets().unwrap(), end));
     all.reduce(Statistics::and).unwrap()
 }
 
@@ -317,20 +334,20 @@ proptest! {
         let fabric = torus(&[3, 3, 3]);
         let options = Options { period: Duration(period), periods: 40, ..ALL };
         let mut packet = Packet::new(fabric.clone(), hosts(), packets(4));
-        packet.keep_statistics(&options);
+        keep_statistics(&mut packet, &fabric, &Part::whole(), &options);
         let end = common::run(&mut packet, &messages).iter().map(|times| times.delivered).max().unwrap();
-        let statistics = packet.take_statistics(end).unwrap();
+        let statistics = take_statistics(&mut packet, end);
         let links = fabric.topology.links();
         let by_place = statistics.by_place.as_ref().unwrap();
         let mut counted = Bytewise(vec![0; links as usize]);
-        packet.report_links(end, &mut counted);
+        packet.report(end, &mut counted);
         let mut found = vec![0; links as usize];
         rows(by_place).iter().for_each(|row| found[(row.group / statistics.channels) as usize] += row.sent.bytes);
         prop_assert_eq!(found, counted.0);
 
         let classes = rows(&statistics.classes);
         let sum = |of: fn(&Sent) -> u64| classes.iter().map(|row| of(&row.sent)).sum::<u64>();
-        prop_assert_eq!(sum(|sent| sent.packets), packet.packet_hops());
+        prop_assert_eq!(sum(|sent| sent.packets), packet.totals().packet_hops);
         let regions = Regions::of(&*fabric.topology, options.rows);
         for class in 0..fabric.topology.classes().len() as u32 {
             let of_class = classes.iter().filter(|row| row.group / statistics.channels == class);
@@ -351,9 +368,10 @@ proptest! {
         prop_assert_eq!(statistics.latencies().count, over as u64);
 
         let mut again = Packet::new(fabric.clone(), hosts(), packets(4));
-        again.keep_statistics(&Options { period: statistics.classes.length(), ..options });
+        let longer = Options { period: statistics.classes.length(), ..options };
+        keep_statistics(&mut again, &fabric, &Part::whole(), &longer);
         common::run(&mut again, &messages);
-        let again = again.take_statistics(end).unwrap();
+        let again = take_statistics(&mut again, end);
         prop_assert_eq!(rows(&again.classes), classes);
         prop_assert_eq!(again.latency.kept(), statistics.latency.kept());
     }

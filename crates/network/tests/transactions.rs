@@ -9,10 +9,13 @@ use common::graph::Graph;
 use engine::registry::{Arguments, Value, find};
 use engine::{Bandwidth, Bytes, Duration, Time};
 use network::model::{Arbitration, Packet, PacketOptions, Reliability, Switching, Transport};
+use network::observe::{Hops, taken};
 use network::routing::ROUTINGS;
 use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
-use network::{Fabric, HostParameters, Message, Network, NicChoice, NicOrder, NicPair, Nics, Part};
+use network::{
+    Fabric, HostParameters, Message, Network, NicChoice, NicOrder, NicPair, Nics, PacketEvents, Part,
+};
 use proptest::prelude::*;
 
 /// 4 GB/s: 250 ps for a byte.
@@ -83,7 +86,7 @@ fn a_message_is_put() {
         let times = run(&mut packet, &[(Time(0), common::message((0, 0), (19, 0), size, 0))]);
         let delivered = WAY + on_wire * BYTE;
         assert_eq!(times, [(Time(delivered + WAY + 9 * BYTE), Time(delivered))], "{size}");
-        assert_eq!(packet.packet_hops(), 2 * transactions * LINKS);
+        assert_eq!(packet.totals().packet_hops, 2 * transactions * LINKS);
     }
 }
 
@@ -97,7 +100,7 @@ fn a_message_is_got() {
         let times = run(&mut packet, &[(Time(0), message)]);
         let delivered = WAY + 32 * BYTE + WAY + 24 * BYTE + WAY + on_wire * BYTE;
         assert_eq!(times, [(Time(delivered + WAY + 32 * BYTE), Time(delivered))], "{size}");
-        assert_eq!(packet.packet_hops(), 2 * (1 + transactions + 1) * LINKS);
+        assert_eq!(packet.totals().packet_hops, 2 * (1 + transactions + 1) * LINKS);
         assert_eq!(packet.idle_time(&message), Duration(delivered));
     }
 }
@@ -120,7 +123,7 @@ fn transfers_keep_their_nics() {
         let hosts = Arc::new(HostParameters { nics, ..common::transparent(2) });
         let mut packet =
             Packet::with_transport(fabric.clone(), hosts, options(), Some(transport), &Part::whole());
-        packet.keep_hops();
+        packet.observe(Box::<Hops>::default());
         let nics = Some(NicPair { from: 2, to: 1 });
         let message = Message { nics, ..common::message((0, 0), (19, 0), size, 0) };
         let times = run(&mut packet, &[(Time(0), message)]);
@@ -135,7 +138,7 @@ fn transfers_keep_their_nics() {
             topology.nic_up(target, 1),
             topology.nic_down(source, 2),
         ];
-        for hop in packet.take_hops() {
+        for hop in taken::<Hops>(&mut packet).0 {
             let link = topology.link(hop.link);
             assert!(link.is_between_routers() || used.contains(&hop.link), "{hop:?}");
         }
@@ -150,7 +153,7 @@ fn a_source_that_does_not_ask_is_not_told() {
         let message = Message { notify_sent: false, ..common::message((0, 0), (19, 0), 64, 0) };
         let times = common::drive_answered(&mut packet, &[(Time(0), message)]);
         assert_eq!(times[0].0, None);
-        assert_eq!(packet.packet_hops(), 2 * transfers * LINKS);
+        assert_eq!(packet.totals().packet_hops, 2 * transfers * LINKS);
     }
 }
 
@@ -161,7 +164,7 @@ fn the_size_chooses() {
     for (size, more) in [(64, 0), (4096, 0), (4097, 4), (256 << 10, 4), ((256 << 10) + 1, 0)] {
         let mut packet = network(&torus(&[8, 8]), options(), FMA);
         run(&mut packet, &[(Time(0), common::message((0, 0), (19, 0), size, 0))]);
-        assert_eq!(packet.packet_hops(), (2 * size.div_ceil(64) + more) * LINKS, "{size}");
+        assert_eq!(packet.totals().packet_hops, (2 * size.div_ceil(64) + more) * LINKS, "{size}");
     }
 }
 
@@ -174,7 +177,7 @@ fn hosts_of_one_router_meet_in_it() {
     let mut packet = network(&graph.fabric(), options(), PUT);
     let times = run(&mut packet, &[(Time(0), common::message((0, 0), (1, 0), 64, 0))]);
     assert_eq!(times[0].1, Time(2 * LATENCY + 96 * BYTE));
-    assert_eq!(packet.packet_hops(), 2 * 2);
+    assert_eq!(packet.totals().packet_hops, 2 * 2);
 }
 
 /// Everybody sends to everybody at once, through buffers of a single packet: requests wait for requests and
@@ -211,7 +214,7 @@ fn losses_cost_what_they_must() {
         .map(|number| (Time(number * 100_000), common::message((0, 0), (1, 0), 64, number)))
         .collect();
     run(&mut packet, &messages);
-    let losses = packet.losses();
+    let losses = packet.totals().losses;
     assert_eq!(losses.lost, losses.resent);
     let near = |count: u64, expected: f64| {
         let mean = count as f64 / MESSAGES as f64;
@@ -230,11 +233,11 @@ fn timeouts_are_kept() {
         let loss = u32::MAX / 2;
         let reliability = Reliability { loss, doublings, timeout: Duration(50_000_000), seed: 1 };
         let mut packet = network(&fabric, options(), Transport { reliability, ..PUT });
-        packet.keep_hops();
+        packet.observe(Box::<Hops>::default());
         let times = run(&mut packet, &[(Time(0), common::message((0, 0), (1, 0), 64, 0))]);
         let up = fabric.topology.up(network::HostId(0));
         let begins: Vec<u64> =
-            packet.take_hops().iter().filter(|hop| hop.link == up).map(|hop| hop.begin.0).collect();
+            taken::<Hops>(&mut packet).0.iter().filter(|hop| hop.link == up).map(|hop| hop.begin.0).collect();
         assert!(begins.len() > 3 && times[0].0 > Time(*begins.last().unwrap()), "{begins:?}");
         let waits = begins.windows(2).map(|pair| pair[1] - pair[0] - 96 * BYTE);
         let mut expected = 50_000_000;
@@ -274,7 +277,7 @@ proptest! {
         let mut packet = network(&torus(&[3, 3, 3]), options, Transport { reliability, ..transport });
         run(&mut packet, &messages);
         prop_assert_eq!(network::deadlock::describe(&[&packet]), None);
-        let losses = packet.losses();
+        let losses = packet.totals().losses;
         let crosses = messages.iter().filter(|(_, message)| message.from.host != message.to.host).count();
         prop_assert!(losses.resent >= losses.duplicates && (crosses < 10 || losses.lost > 0), "{:?}", losses);
     }

@@ -9,7 +9,7 @@ use network::statistics::{Detail, LEAST_PERIODS};
 use network::{Cut, Endpoint, Fabric, Grain, Part};
 
 use crate::config::{InputError, Platform};
-use crate::observe;
+use crate::observe::{self, NetworkScope, NetworkViews};
 use crate::run::Domain;
 
 /// A machine with its ranks in place, any part of which can be built any number of times.
@@ -36,14 +36,18 @@ impl Blueprint {
         let hosts = Arc::new(self.platform.host_parameters().clone());
         let mut network =
             self.platform.model(&self.model, self.seed, self.fabric.clone(), hosts.clone(), part)?;
-        if let Some(options) = self.platform.statistics()? {
-            let keeps = network.keep_statistics(&options);
-            keeps.then_some(()).ok_or_else(|| self.platform.without_statistics(&self.model))?;
+        let statistics = self.platform.statistics()?;
+        let scope = NetworkScope { fabric: &self.fabric, part, statistics, detail: self.detail };
+        let mut network_views = NetworkViews::new(&scope);
+        if network_views.observe_packets() {
+            let packets = network.as_packets();
+            let packets = packets.ok_or_else(|| self.platform.without_statistics(&self.model))?;
+            network_views.observe(packets);
         }
         let placement = self.placement.clone();
         let setup =
             self.platform.world_setup(self.seed, placement, self.jobs.clone(), part.clone(), hosts)?;
-        Ok(Domain::new(setup, network, self.fabric.clone(), self.detail))
+        Ok(Domain::new(setup, network, network_views, self.fabric.clone(), self.detail))
     }
 
     /// Warning about the requested statistics, if the tables will not hold everything.

@@ -15,7 +15,6 @@ use mpi::file_system::FileSystem;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::source::Status;
 use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
-use network::message::LinkUse;
 use network::{
     Arrival, Endpoint, Happening, HostId, HostParameters, IdleTime, Memory, Message, Network, Nics, Regime,
 };
@@ -58,8 +57,6 @@ impl Network for Wire {
     fn idle_parts(&self, message: &Message) -> IdleTime {
         IdleTime { latency: Duration(LATENCY), transfer: Duration(message.size.0 * BYTE) }
     }
-
-    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
 }
 
 /// One list of operations for each rank, and what each of them gave.
@@ -247,7 +244,7 @@ pub fn run_with(setup: Setup, ops: Vec<Vec<Op>>) -> Run {
             }
         }
         if queue.instant_is_over() {
-            wire.settle(event.time, &mut queue);
+            wire.end_instant(event.time, &mut queue);
         }
         if world.failed().is_some() {
             break;

@@ -16,10 +16,10 @@
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError};
-use engine::{Duration, Observer, Queue, Time, Token};
+use engine::{Duration, Queue, Time, Token};
 
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, IdleTime, LinkUse, Message, Network};
+use crate::message::{Arrival, IdleTime, Message, Network};
 use crate::{Fabric, HostParameters, Part};
 
 /// Messages that take no time.
@@ -53,6 +53,4 @@ impl Network for Infinite {
     fn idle_parts(&self, _message: &Message) -> IdleTime {
         IdleTime::default()
     }
-
-    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
 }

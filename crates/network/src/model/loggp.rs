@@ -20,11 +20,11 @@
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError};
-use engine::{Duration, Observer, Queue, Time, Token};
+use engine::{Duration, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open, token};
-use crate::message::{Arrival, Cargo, Crossing, IdleTime, LinkUse, Message, Network};
+use crate::message::{Arrival, Cargo, Crossing, IdleTime, Message, Network, NetworkPart};
 use crate::nics::Chooser;
 use crate::{Fabric, HostParameters, Part};
 
@@ -146,8 +146,12 @@ impl Network for LogGP {
         self.alone.path(message).idle(message.size)
     }
 
-    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+    fn as_part(&mut self) -> Option<&mut dyn NetworkPart> {
+        Some(self)
+    }
+}
 
+impl NetworkPart for LogGP {
     fn lookahead(&self) -> Duration {
         self.flight.lookahead
     }

@@ -30,13 +30,13 @@
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError};
-use engine::{Bandwidth, Duration, Observer, Queue, Time, Token};
+use engine::{Bandwidth, Duration, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Slot, Step, VERSIONS, open, owner, token};
 use super::process_rates::ProcessRates;
 use super::rate::{Rate, Work, fair_share};
-use crate::message::{Arrival, Crossing, IdleTime, LinkUse, Message, Network};
+use crate::message::{Arrival, Crossing, IdleTime, Message, Network, NetworkPart};
 use crate::nics::Chooser;
 use crate::topology::HostId;
 use crate::{Fabric, HostParameters, Part};
@@ -334,8 +334,12 @@ impl Network for MaxRate {
         self.alone.path(message).idle(message.size)
     }
 
-    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+    fn as_part(&mut self) -> Option<&mut dyn NetworkPart> {
+        Some(self)
+    }
+}
 
+impl NetworkPart for MaxRate {
     fn lookahead(&self) -> Duration {
         self.flight.lookahead
     }

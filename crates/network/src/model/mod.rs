@@ -27,8 +27,7 @@ pub use infinite::Infinite;
 pub use loggp::LogGP;
 pub use max_rate::MaxRate;
 pub use packet::{
-    Arbitration, Hop, Packet, PacketOptions, ROUTER, Reliability, Switching, TRANSPORTS, Transport,
-    transport_keys,
+    Arbitration, Packet, PacketOptions, ROUTER, Reliability, Switching, TRANSPORTS, Transport, transport_keys,
 };
 pub use postal::Postal;
 

@@ -13,11 +13,11 @@
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError};
-use engine::{Duration, Observer, Queue, Time, Token};
+use engine::{Duration, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, Crossing, IdleTime, LinkUse, Message, Network};
+use crate::message::{Arrival, Crossing, IdleTime, Message, Network, NetworkPart};
 use crate::{Fabric, HostParameters, Part};
 
 /// Messages that never meet.
@@ -67,8 +67,12 @@ impl Network for Postal {
         self.alone.path(message).idle(message.size)
     }
 
-    fn report_links(&mut self, _now: Time, _observer: &mut dyn Observer<LinkUse>) {}
+    fn as_part(&mut self) -> Option<&mut dyn NetworkPart> {
+        Some(self)
+    }
+}
 
+impl NetworkPart for Postal {
     fn lookahead(&self) -> Duration {
         self.flight.lookahead
     }

@@ -23,6 +23,7 @@
 //! Source: Miwa et al., "NSIM" (IEICE Trans. Inf. & Syst. E94-D(12), 2011), 3.2 and Figures 8 and 9.
 
 mod latency;
+mod observer;
 mod periods;
 mod regions;
 mod slow;
@@ -32,6 +33,7 @@ use engine::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 pub use latency::Latencies;
+pub use observer::StatisticsObserver;
 pub use periods::{ByPeriod, Periods};
 pub use regions::{MOST_REGIONS, Region, Regions};
 pub use slow::{SlowPacket, SlowPackets};

@@ -159,7 +159,7 @@ pub fn drive_answered(
             network.wake(event.time, event.token, &mut queue, &mut arrivals);
         }
         if queue.instant_is_over() {
-            network.settle(event.time, &mut queue);
+            network.end_instant(event.time, &mut queue);
         }
         for arrival in arrivals.drain(..) {
             let number = arrival.message.cargo[0] as usize;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use engine::{Lane, Owner, Queue, Time, Token};
 use network::model::{Cutting, MODELS};
-use network::{Arrival, Cut, Delays, Fabric, Happening, HostParameters, Message, Network, Part};
+use network::{
+    Arrival, Cut, Delays, Fabric, Happening, HostParameters, Message, Network, NetworkRecord, Part,
+};
 
 use super::{Times, delays_of, model_of_part};
 
@@ -32,7 +34,7 @@ pub fn run_in_parts(
     cut: &Arc<Cut>,
     messages: &[(Time, Message)],
 ) -> Vec<Log> {
-    let domains = run_with(name, fabric, hosts, cut, messages, |_| {});
+    let domains = run_with(name, fabric, hosts, cut, messages, |_, _| {});
     domains.into_iter().map(|(log, _)| log).collect()
 }
 
@@ -41,8 +43,9 @@ pub type Carried = Vec<(u64, u64)>;
 
 struct Count<'a>(&'a mut Carried);
 
-impl engine::Observer<network::message::LinkUse> for Count<'_> {
-    fn record(&mut self, _now: Time, carried: &network::message::LinkUse) {
+impl engine::Observer<NetworkRecord<'_>> for Count<'_> {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        let NetworkRecord::LinkUse(carried) = record else { return };
         let count = &mut self.0[carried.link.0 as usize];
         *count = (count.0 + carried.busy.0, count.1 + carried.bytes.0);
     }
@@ -57,11 +60,11 @@ pub fn run_and_count(
     messages: &[(Time, Message)],
 ) -> (Vec<Log>, Carried) {
     let mut carried = vec![(0, 0); fabric.topology.links() as usize];
-    let count = |(log, mut network): (Log, Box<dyn Network>)| {
-        network.report_links(Time::LAST, &mut Count(&mut carried));
+    let count = |(log, network): (Log, Box<dyn Network>)| {
+        network.report(Time::LAST, &mut Count(&mut carried));
         log
     };
-    let domains = run_with(name, fabric, hosts, cut, messages, |_| {});
+    let domains = run_with(name, fabric, hosts, cut, messages, |_, _| {});
     (domains.into_iter().map(count).collect(), carried)
 }
 
@@ -72,7 +75,7 @@ pub fn run_with(
     hosts: &Arc<HostParameters>,
     cut: &Arc<Cut>,
     messages: &[(Time, Message)],
-    preparation: impl Fn(&mut dyn Network),
+    preparation: impl Fn(&mut dyn Network, &Part),
 ) -> Vec<(Log, Box<dyn Network>)> {
     let domain = |me| {
         let mut queue = Queue::new();
@@ -84,7 +87,7 @@ pub fn run_with(
         }
         let part = Part { cut: cut.clone(), me };
         let mut network = model_of_part(name, fabric, hosts, &part);
-        preparation(&mut *network);
+        preparation(&mut *network, &part);
         Domain { queue, network, log: Vec::new() }
     };
     let mut domains: Vec<Domain> = (0..cut.parts()).map(domain).collect();
@@ -93,17 +96,19 @@ pub fn run_with(
         if first == Time::NEVER {
             return domains.into_iter().map(|domain| (domain.log, domain.network)).collect();
         }
-        let lookahead = domains.iter().map(|domain| domain.network.lookahead()).min().unwrap();
+        let lookahead = domains.iter_mut().map(|domain| domain.network.lookahead()).min().unwrap();
         let end = if cut.parts() == 1 { Time::NEVER } else { first + lookahead };
         let mut crossings = Vec::new();
         for domain in &mut domains {
             domain.advance(end, messages);
-            domain.network.take_crossings(&mut crossings);
+            if let Some(part) = domain.network.as_part() {
+                part.take_crossings(&mut crossings);
+            }
         }
         for crossing in crossings {
             assert!(crossing.at >= end, "a crossing of {name} comes after the window: {crossing:?}");
             let Domain { network, queue, .. } = &mut domains[crossing.to as usize];
-            network.import(&crossing, queue);
+            network.as_part().expect("a model that is cut").import(&crossing, queue);
         }
     }
 }
@@ -119,7 +124,7 @@ impl Domain {
                 self.network.wake(event.time, event.token, &mut self.queue, &mut arrivals);
             }
             if self.queue.instant_is_over() {
-                self.network.settle(event.time, &mut self.queue);
+                self.network.end_instant(event.time, &mut self.queue);
             }
             for arrival in arrivals.drain(..) {
                 let number = arrival.message.cargo[0];

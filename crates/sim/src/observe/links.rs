@@ -6,8 +6,7 @@
 
 use engine::{Bandwidth, Duration, Observer, Time};
 use network::message::LinkUse;
-use network::statistics::Statistics;
-use network::{Fabric, LinkId, Node};
+use network::{Fabric, LinkId, NetworkRecord, Node};
 use serde::{Deserialize, Serialize};
 
 use crate::table::{Column, Table};
@@ -24,8 +23,6 @@ pub struct Links {
     /// Bytes that each link had carried when the current period began.
     carried: Vec<u64>,
     over_time: Option<OverTime>,
-    /// Statistics of the model, if they were requested.
-    statistics: Option<Statistics>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,9 +36,11 @@ struct OverTime {
 /// Collects one report of all links.
 struct Report<'a>(&'a mut Vec<LinkUse>);
 
-impl Observer<LinkUse> for Report<'_> {
-    fn record(&mut self, _now: Time, link: &LinkUse) {
-        self.0.push(*link);
+impl Observer<NetworkRecord<'_>> for Report<'_> {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        if let NetworkRecord::LinkUse(link) = record {
+            self.0.push(**link);
+        }
     }
 }
 
@@ -53,7 +52,7 @@ impl Links {
             periods: Vec::new(),
             by_class: links as usize > MOST_LINKS,
         });
-        Links { totals: Vec::new(), carried: Vec::new(), over_time, statistics: None }
+        Links { totals: Vec::new(), carried: Vec::new(), over_time }
     }
 
     /// Time at which the next sample is due; never if only totals are kept.
@@ -66,9 +65,9 @@ impl Links {
 
     /// Reads the bytes that the links have carried up to `now`, which is [`Links::next_sample`] or the end of the
     /// run. `class` gives the class of a link.
-    pub fn sample(&mut self, now: Time, network: &mut dyn network::Network, class: &dyn Fn(LinkId) -> u16) {
+    pub fn sample(&mut self, now: Time, network: &dyn network::Network, class: &dyn Fn(LinkId) -> u16) {
         self.totals.clear();
-        network.report_links(now, &mut Report(&mut self.totals));
+        network.report(now, &mut Report(&mut self.totals));
         let Some(over_time) = &mut self.over_time else { return };
         let mut cells: Vec<(u32, u64)> = Vec::new();
         self.carried.resize(self.totals.len(), 0);
@@ -81,16 +80,6 @@ impl Links {
             }
         }
         over_time.close(merged(cells));
-    }
-
-    /// Takes the statistics that the model has kept up to `now`, the end of the run.
-    pub fn take_statistics(&mut self, now: Time, network: &mut dyn network::Network) {
-        self.statistics = network.take_statistics(now).map(|statistics| *statistics);
-    }
-
-    /// Statistics over time, if they were requested.
-    pub fn statistics(&self) -> Option<&Statistics> {
-        self.statistics.as_ref()
     }
 
     /// Adds the traffic of the links of another domain, up to the same time.
@@ -112,10 +101,6 @@ impl Links {
                 *cells = merged([std::mem::take(cells), more].concat());
             }
         }
-        self.statistics = match (self.statistics, other.statistics) {
-            (Some(statistics), Some(theirs)) => Some(statistics.and(theirs)),
-            _ => None,
-        };
         self
     }
 
@@ -146,10 +131,6 @@ impl Links {
             ],
         )];
         tables.extend(self.over_time.as_ref().map(|over_time| over_time.table(names)));
-        let mut is_used = vec![false; names.fabric.topology.links() as usize];
-        used.iter().for_each(|link| is_used[link.link.0 as usize] = true);
-        let statistics = self.statistics.iter();
-        tables.extend(statistics.flat_map(|kept| super::statistics::tables(kept, names, &is_used)));
         tables
     }
 }

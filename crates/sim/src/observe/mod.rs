@@ -13,6 +13,7 @@ mod latency;
 mod links;
 mod matrix;
 mod names;
+mod network;
 mod node_memory;
 mod ranks;
 mod records;
@@ -22,9 +23,9 @@ mod utilisation;
 use std::any::Any;
 use std::sync::Arc;
 
+use ::network::Endpoint;
 use engine::{Observer, Time};
 use mpi::Record;
-use network::Endpoint;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use algorithms::AlgorithmUse;
@@ -35,6 +36,7 @@ pub use contention::{Contended, Contention};
 pub use faults::{FaultsReport, OutageReport, cut_off, faults};
 pub use latency::LatencyReport;
 pub use links::{LinkNames, Links};
+pub use network::{NetworkScope, NetworkViews, PacketView};
 pub use node_memory::{BusyMemory, NodeMemoryReport};
 pub use ranks::{RankTotals, Ranks};
 pub use statistics::StatisticsReport;
@@ -90,6 +92,8 @@ pub struct Summary {
     pub node_memory: NodeMemoryReport,
     /// See [`crate::Report::collectives`].
     pub collectives: Vec<AlgorithmUse>,
+    /// See [`crate::Report::statistics`].
+    pub statistics: Option<StatisticsReport>,
 }
 
 /// Records that a view observes.
@@ -118,7 +122,16 @@ fn of_kind<V: View>(other: Box<dyn View>) -> V {
 }
 
 /// Makes a view for ranks in these places, if the `Detail` includes it.
-pub type Build = fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>;
+pub type BuildView = fn(placement: &Arc<[Endpoint]>, detail: Detail) -> Option<Box<dyn View>>;
+
+/// Constructor of a view, by what it observes.
+#[derive(Clone, Copy)]
+pub enum Build {
+    /// Activity of ranks: records of the MPI layer.
+    Ranks(BuildView),
+    /// Packets: records of the network.
+    Packets(network::BuildPacketView),
+}
 
 /// A view and its name.
 pub struct Entry {
@@ -130,47 +143,56 @@ pub struct Entry {
     pub build: Build,
 }
 
-/// All optional views; totals by rank and by call are always kept.
+/// All optional views, of ranks and of the network; totals by rank, by call and by link are always kept.
 pub const OBSERVERS: &[Entry] = &[
     Entry {
         name: "matrix",
         summary: "messages and bytes from rank to rank (in bins beyond 1,024 ranks)",
-        build: |placement, detail| match detail {
+        build: Build::Ranks(|placement, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(matrix::Matrix::new(placement.len() as u32))),
-        },
+        }),
     },
     Entry {
         name: "node-memory",
         summary: "messages and bytes between ranks of one host, by host",
-        build: |placement, detail| match detail {
+        build: Build::Ranks(|placement, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(node_memory::NodeMemory::new(placement))),
-        },
+        }),
     },
     Entry {
         name: "collectives",
         summary: "which algorithm collectives took, by members and size",
-        build: |_, detail| match detail {
+        build: Build::Ranks(|_, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(algorithms::Algorithms::default())),
-        },
+        }),
     },
     Entry {
         name: "message-latency",
         summary: "how long messages take, from the sender's call to the receiver's buffer",
-        build: |_, detail| match detail {
+        build: Build::Ranks(|_, detail| match detail {
             Detail::Screen => None,
             _ => Some(Box::new(latency::Latency::default())),
-        },
+        }),
     },
     Entry {
         name: "call-records",
         summary: "every MPI call and message with begin, end and bytes, up to a limit",
-        build: |_, detail| match detail {
+        build: Build::Ranks(|_, detail| match detail {
             Detail::Records(limit) => Some(Box::new(records::Records::new(limit))),
             _ => None,
-        },
+        }),
+    },
+    Entry {
+        name: "statistics",
+        summary: "traffic of links, bytes in buffers, latency and slow packets over time, if the platform asks for them",
+        build: Build::Packets(|scope| {
+            let view =
+                |options| Box::new(statistics::StatisticsView::new(&options, scope)) as Box<dyn PacketView>;
+            scope.statistics.map(view)
+        }),
     },
 ];
 
@@ -192,7 +214,10 @@ pub struct Views {
 impl Views {
     /// Views that `detail` includes, of ranks in these places.
     pub fn new(placement: Arc<[Endpoint]>, detail: Detail) -> Views {
-        let others = OBSERVERS.iter().filter_map(|entry| (entry.build)(&placement, detail));
+        let others = OBSERVERS.iter().filter_map(|entry| match entry.build {
+            Build::Ranks(build) => build(&placement, detail),
+            Build::Packets(_) => None,
+        });
         let others: Vec<Box<dyn View>> = others.collect();
         let observe_everything = others.iter().any(|view| view.interest() == Interest::Everything);
         let (ranks, calls) = (Ranks::new(&placement), Calls::new(placement.len() as u32, detail));

@@ -1,11 +1,15 @@
 //! Statistics over time as tables; [`network::statistics`] explains their columns.
 
-use engine::{Duration, Time};
-use network::statistics::{Places, Regions, Row, Statistics, Traffic};
-use network::{LinkId, Node, RouterId};
+use engine::{Duration, Observer, Time};
+use network::message::LinkUse;
+use network::observe::{LinkChannel, downcast};
+use network::statistics::{Options, Places, Regions, Row, Statistics, StatisticsObserver, Traffic};
+use network::{LinkId, NetworkObserver, NetworkRecord, Node, RouterId};
 use serde::Serialize;
 
 use super::links::LinkNames;
+use super::network::{NetworkScope, PacketView};
+use super::{Summary, restored, saved};
 use crate::table::{Column, Table};
 
 /// Summary of statistics over time.
@@ -67,6 +71,71 @@ impl StatisticsReport {
     }
 }
 
+/// Statistics of the packets of a network: being observed, and kept at the end of the run.
+pub struct StatisticsView {
+    observer: Option<Box<StatisticsObserver>>,
+    kept: Option<Statistics>,
+}
+
+impl StatisticsView {
+    /// View of the network in `scope`.
+    pub fn new(options: &Options, scope: &NetworkScope) -> StatisticsView {
+        let observer = StatisticsObserver::new(options, scope.fabric, scope.part);
+        StatisticsView { observer: Some(Box::new(observer)), kept: None }
+    }
+
+    fn kept(&self) -> &Statistics {
+        self.kept.as_ref().expect("statistics are read at the end of the run")
+    }
+}
+
+impl Observer<NetworkRecord<'_>> for StatisticsView {
+    fn record(&mut self, now: Time, record: &NetworkRecord) {
+        if let Some(observer) = &mut self.observer {
+            observer.record(now, record);
+        }
+    }
+}
+
+impl NetworkObserver for StatisticsView {
+    fn prefetch(&self, from: LinkChannel, to: LinkChannel) {
+        if let Some(observer) = &self.observer {
+            observer.prefetch(from, to);
+        }
+    }
+}
+
+impl PacketView for StatisticsView {
+    fn finish(&mut self, now: Time) {
+        if let Some(observer) = self.observer.take() {
+            self.kept = Some(observer.finish(now));
+        }
+    }
+
+    fn tables(&self, names: &LinkNames, totals: &[LinkUse]) -> Vec<Table> {
+        let mut used = vec![false; names.fabric.topology.links() as usize];
+        totals.iter().filter(|link| link.transfers > 0).for_each(|link| used[link.link.0 as usize] = true);
+        tables(self.kept(), names, &used)
+    }
+
+    fn summarize(&self, names: &LinkNames, summary: &mut Summary) {
+        summary.statistics = Some(StatisticsReport::of(self.kept(), names));
+    }
+
+    fn absorb(&mut self, other: Box<dyn PacketView>) {
+        let other: Box<StatisticsView> = downcast(other);
+        self.kept = self.kept.take().zip(other.kept).map(|(kept, other)| kept.and(other));
+    }
+
+    fn save(&self) -> Vec<u8> {
+        saved(self.kept())
+    }
+
+    fn restored(&self, saved: &[u8]) -> Box<dyn PacketView> {
+        Box::new(StatisticsView { observer: None, kept: Some(restored(saved)) })
+    }
+}
+
 /// Capacity of a group of links. Means are over the links that the run used, so that idle ones do not dilute them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Extent {
@@ -79,7 +148,7 @@ struct Extent {
 }
 
 /// All tables. `used` is true for each link that the run used.
-pub fn tables(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Vec<Table> {
+fn tables(statistics: &Statistics, names: &LinkNames, used: &[bool]) -> Vec<Table> {
     let mut tables = vec![class_periods(statistics, names, used), region_periods(statistics, names, used)];
     tables.extend(link_periods(statistics, names));
     tables.extend(router_periods(statistics, names, used));

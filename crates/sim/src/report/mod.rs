@@ -275,9 +275,11 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
     let warnings = warnings(fabric, ended, title, ranks_finished);
     let (totals, finished) = (ended.views.ranks.totals(), ended.unfinished.is_empty());
     let (faults, faults_table) = crate::observe::faults(fabric, makespan, &ended.losses).unzip();
-    let Summary { message_latency, node_memory, collectives } = ended.views.summary();
+    let mut summary = ended.views.summary();
+    ended.network.summarize(&names, &mut summary);
+    let Summary { message_latency, node_memory, collectives, statistics } = summary;
     let mean = Bytes(ended.bytes / ended.messages.max(1));
-    let utilisation = Utilisation::of((&ended.links, &names, hosts), &node_memory, mean, makespan);
+    let utilisation = Utilisation::of((&ended.network.links, &names, hosts), &node_memory, mean, makespan);
     let utilisation = utilisation.with_processes((totals, &title.host_of_rank), hosts, makespan);
     let report = Report {
         platform_toml: title.platform_toml.clone(),
@@ -312,14 +314,14 @@ pub fn report(fabric: &Fabric, hosts: &HostParameters, ended: &Ended, title: &Ti
         critical_path: CriticalPath::of(&ended.views.ranks)
             .filter(|_| finished && ended.end == End::Finished),
         balance: Balance::of(totals),
-        busiest_links: crate::observe::busiest_links(&ended.links, &names, makespan),
+        busiest_links: crate::observe::busiest_links(&ended.network.links, &names, makespan),
         utilisation,
         node_memory,
         calls: call_totals(ended),
         collectives,
         message_latency,
         jobs: jobs(ended, title),
-        statistics: ended.links.statistics().map(|kept| StatisticsReport::of(kept, &names)),
+        statistics,
         faults,
         failure: failure(fabric, ended, &title.jobs),
         partial,
@@ -405,7 +407,7 @@ fn tables(ended: &Ended, names: &LinkNames, title: &Title) -> Vec<Table> {
         ranks.columns.insert(1, ("job", Column::Text(names.collect())));
     }
     ranks.columns.extend(standings(ended));
-    tables.extend(ended.links.tables(names));
+    tables.extend(ended.network.tables(names));
     tables
 }
 

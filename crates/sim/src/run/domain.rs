@@ -11,7 +11,7 @@ use network::{Arrival, Crossing, Fabric, Network};
 use super::exchange::Note;
 use super::progress::{NextStep, share_done};
 use super::{Look, Progress};
-use crate::observe::{Detail, Links, Views};
+use crate::observe::{Detail, NetworkViews, Views};
 
 /// A part of a machine with its ranks in place, ready to run once.
 pub struct Domain {
@@ -19,7 +19,8 @@ pub struct Domain {
     pub(super) network: Box<dyn Network>,
     pub(super) queue: Queue,
     pub(super) views: Views,
-    pub(super) links: Links,
+    pub(super) network_views: NetworkViews,
+    lookahead: Duration,
     fabric: Arc<Fabric>,
     arrivals: Vec<Arrival>,
     /// Position of the event that failed among those of its time.
@@ -50,14 +51,21 @@ pub(super) struct Poll<'a> {
 
 impl Domain {
     /// Places the ranks of `setup` on `network`, a model of `fabric`; both for the same part of it.
-    pub fn new(setup: Setup, network: Box<dyn Network>, fabric: Arc<Fabric>, detail: Detail) -> Domain {
+    pub fn new(
+        setup: Setup,
+        mut network: Box<dyn Network>,
+        network_views: NetworkViews,
+        fabric: Arc<Fabric>,
+        detail: Detail,
+    ) -> Domain {
         let views = Views::new(setup.placement.clone(), detail);
         Domain {
             world: World::new(setup),
+            lookahead: network.as_part().map_or(Duration(u64::MAX), |part| part.lookahead()),
             network,
             queue: Queue::new(),
             views,
-            links: Links::new(fabric.topology.links(), detail != Detail::Screen),
+            network_views,
             fabric,
             arrivals: Vec::new(),
             failed_at: 0,
@@ -68,7 +76,7 @@ impl Domain {
 
     /// Least time between an event here and its effect in another domain.
     pub fn lookahead(&self) -> Duration {
-        self.network.lookahead()
+        self.lookahead
     }
 
     /// Begins all ranks at time zero, until `poll` says to stop; returns its last answer.
@@ -85,7 +93,7 @@ impl Domain {
             }
         }
         if self.queue.instant_is_over() {
-            self.network.settle(now, &mut self.queue);
+            self.network.end_instant(now, &mut self.queue);
         }
         wanted
     }
@@ -104,7 +112,7 @@ impl Domain {
 
     /// Handles events before `end`. Stops at a failure, or when `poll` says so, and then returns true.
     pub(super) fn advance(&mut self, mut end: Time, source: &mut dyn Source, poll: &mut Poll) -> bool {
-        let (mut next_sample, mut asked) = (self.links.next_sample(), false);
+        let (mut next_sample, mut asked) = (self.network_views.links.next_sample(), false);
         self.left_at = None;
         if self.failed() {
             return asked;
@@ -116,7 +124,7 @@ impl Domain {
             }
             while event.time > next_sample {
                 self.sample(next_sample);
-                next_sample = self.links.next_sample();
+                next_sample = self.network_views.links.next_sample();
             }
             let Domain { world, network, queue, views, arrivals, .. } = self;
             match event.token.lane() {
@@ -135,7 +143,7 @@ impl Domain {
                 }
             }
             if queue.instant_is_over() {
-                network.settle(event.time, queue);
+                network.end_instant(event.time, queue);
             }
             if world.failed().is_some() {
                 self.failed_at = event.key.word();
@@ -251,26 +259,29 @@ impl Domain {
 
     /// Takes the messages for other domains.
     pub(super) fn take(&mut self, crossings: &mut Vec<Crossing>) -> Vec<DomainMessage> {
-        self.network.take_crossings(crossings);
+        if let Some(part) = self.network.as_part() {
+            part.take_crossings(crossings);
+        }
         self.world.take_domain_messages()
     }
 
     /// Receives a message from another domain.
     pub(super) fn import(&mut self, crossing: &Crossing) {
-        self.network.import(crossing, &mut self.queue);
+        let part = self.network.as_part().expect("a network that is not cut takes nothing from other parts");
+        part.import(crossing, &mut self.queue);
     }
 
     /// Brings the observers to `now`, the end of the run.
     pub(super) fn finish(&mut self, now: Time) {
-        while now > self.links.next_sample() {
-            self.sample(self.links.next_sample());
+        while now > self.network_views.links.next_sample() {
+            self.sample(self.network_views.links.next_sample());
         }
         self.sample(now);
-        self.links.take_statistics(now, &mut *self.network);
+        self.network_views.finish(now, &mut *self.network);
     }
 
     fn sample(&mut self, at: Time) {
         let topology = &*self.fabric.topology;
-        self.links.sample(at, &mut *self.network, &|link| topology.link(link).class);
+        self.network_views.links.sample(at, &*self.network, &|link| topology.link(link).class);
     }
 }

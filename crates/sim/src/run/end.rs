@@ -6,7 +6,7 @@ use mpi::{PartCall, Source};
 use super::merge::Merged;
 use super::peers::Peers;
 use super::{Domain, Ended, Stop};
-use crate::observe::{Links, Views, restored, saved};
+use crate::observe::{NetworkViews, Views, restored, saved};
 
 /// End of a run, from the domains of this process with their `sources`, and those of other processes. `None` in all
 /// processes but the first, which reports.
@@ -32,45 +32,48 @@ pub fn ended(
         let known = domains.iter().find_map(|domain| domain.world.part_call(part));
         sum.answers.extend(known.map(|call| (*part, call)));
     }
-    let (views, links) = seen(domains, last);
-    let (sum, views, links) = gather(sum, views, links, peers)?;
-    Some(sum.close(stop, wall_s, views, links, peers.count()))
+    let (views, network) = seen(domains, last);
+    let (sum, views, network) = gather(sum, views, network, peers)?;
+    Some(sum.close(stop, wall_s, views, network, peers.count()))
 }
 
-/// Views and links of all domains of this process, up to `last`.
-fn seen(domains: Vec<Domain>, last: Time) -> (Views, Links) {
+/// Views of all domains of this process, up to `last`: of ranks, and of the network.
+fn seen(domains: Vec<Domain>, last: Time) -> (Views, NetworkViews) {
     let each = domains.into_iter().map(|mut domain| {
         domain.finish(last);
-        (domain.views, domain.links)
+        (domain.views, domain.network_views)
     });
-    each.reduce(|(views, links), (other_views, other_links)| (views.and(other_views), links.and(other_links)))
-        .expect("a process has a domain")
+    each.reduce(|(views, network), (other_views, other_network)| {
+        (views.and(other_views), network.and(other_network))
+    })
+    .expect("a process has a domain")
 }
 
 /// Sends everything to the first process.
 fn gather(
     mut sum: Merged,
     mut views: Views,
-    mut links: Links,
+    mut network: NetworkViews,
     peers: &mut dyn Peers,
-) -> Option<(Merged, Views, Links)> {
+) -> Option<(Merged, Views, NetworkViews)> {
     if peers.count() == 1 {
-        return Some((sum, views, links));
+        return Some((sum, views, network));
     }
     let mut to = vec![Vec::new(); peers.count() as usize];
     if peers.rank() > 0 {
-        to[0] = saved(&(&sum, views.save(), saved(&links)));
+        to[0] = saved(&(&sum, views.save(), network.save()));
     }
     let received = peers.exchange(&to);
     if peers.rank() > 0 {
         return None;
     }
     for other in &received[1..] {
-        let (other_sum, other_views, other_links): (Merged, Vec<Vec<u8>>, Vec<u8>) = restored(other);
+        let (other_sum, other_views, other_network): (Merged, Vec<Vec<u8>>, Vec<Vec<u8>>) = restored(other);
         sum = sum.and(other_sum);
         let other_views = views.restored(&other_views);
         views = views.and(other_views);
-        links = links.and(restored(&other_links));
+        let other_network = network.restored(&other_network);
+        network = network.and(other_network);
     }
-    Some((sum, views, links))
+    Some((sum, views, network))
 }

@@ -1,16 +1,17 @@
 //! Merges the outcomes of domains, so that the result does not depend on the cut.
 
-use engine::Time;
 use engine::hash::Digest;
+use engine::{Observer, Time};
 use mpi::world::leftover::Leftovers;
 use mpi::world::standing::Standing;
 use mpi::{Blocked, Failure, PartCall, Rank, Source};
 use network::deadlock::{self, Wait};
 use network::faults::CutOff;
+use network::{NetworkRecord, Totals};
 use serde::{Deserialize, Serialize};
 
 use super::{Domain, End, Ended, Stop};
-use crate::observe::{Links, Views};
+use crate::observe::{NetworkViews, Views};
 
 /// Outcome of one or more domains.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,6 +53,23 @@ pub struct Merged {
     whole_until: Option<Time>,
 }
 
+/// Report of a network that counts for the outcome.
+#[derive(Default)]
+struct Reported {
+    totals: Totals,
+    cut_off: Vec<CutOff>,
+}
+
+impl Observer<NetworkRecord<'_>> for Reported {
+    fn record(&mut self, _now: Time, record: &NetworkRecord) {
+        match record {
+            NetworkRecord::Totals(totals) => self.totals = **totals,
+            NetworkRecord::CutOff(cut_off) => self.cut_off.push(**cut_off),
+            _ => {}
+        }
+    }
+}
+
 /// Largest number of ranks furthest behind; the table of ranks has all.
 pub const MOST_BEHIND: usize = 8;
 
@@ -59,6 +77,8 @@ impl Merged {
     /// Outcome of one domain.
     pub fn of(domain: &mut Domain, source: &dyn Source, stopped: bool) -> Merged {
         let goes_beyond = domain.goes_beyond();
+        let mut reported = Reported::default();
+        domain.network.report(domain.now(), &mut reported);
         let world = &domain.world;
         let finished = world.finished();
         let stuck = !finished && !stopped && !domain.failed();
@@ -68,8 +88,8 @@ impl Merged {
             events: domain.events(),
             messages: world.messages(),
             bytes: world.bytes(),
-            packet_hops: domain.network.packet_hops(),
-            losses: domain.network.losses(),
+            packet_hops: reported.totals.packet_hops,
+            losses: reported.totals.losses,
             goes_beyond,
             finished,
             digests: world.digests().collect(),
@@ -81,7 +101,7 @@ impl Merged {
             waits: if stopped || domain.failed() { Vec::new() } else { deadlock::waits(&*domain.network) },
             unfinished: world.standings().collect(),
             behind: if stopped { world.behind(MOST_BEHIND, source) } else { Vec::new() },
-            cut_off: domain.network.cut_off(),
+            cut_off: reported.cut_off,
             names_memory: domain.world.names_memory(),
             domains: 1,
             whole_until: domain.whole_until(),
@@ -133,7 +153,7 @@ impl Merged {
         stop: Option<Stop>,
         wall_s: f64,
         views: Views,
-        links: Links,
+        network: NetworkViews,
         processes: u32,
     ) -> Ended {
         self.digests.sort_unstable();
@@ -169,7 +189,7 @@ impl Merged {
             leftovers,
             whole_until: self.whole_until,
             views,
-            links,
+            network,
             threads: self.domains,
             processes,
         }

@@ -22,7 +22,7 @@ use mpi::world::standing::Standing;
 use mpi::{Blocked, Failure, Source};
 use network::faults::CutOff;
 
-use crate::observe::{Links, Views};
+use crate::observe::{NetworkViews, Views};
 
 pub use domain::Domain;
 use domain::Poll;
@@ -82,7 +82,7 @@ pub struct Ended {
     pub bytes: u64,
     /// See [`network::Network::packet_hops`].
     pub packet_hops: u64,
-    /// See [`network::Network::losses`].
+    /// See [`network::Totals::losses`].
     pub losses: network::Losses,
     /// Pairs of hosts between which messages still wait for a route.
     pub cut_off: Vec<CutOff>,
@@ -94,8 +94,8 @@ pub struct Ended {
     pub whole_until: Option<Time>,
     /// Views of ranks.
     pub views: Views,
-    /// Views of links.
-    pub links: Links,
+    /// Views of the network.
+    pub network: NetworkViews,
     /// Threads that ran it, in all processes.
     pub threads: u32,
     /// Processes that ran it.

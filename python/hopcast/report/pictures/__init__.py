@@ -1,47 +1,32 @@
-"""The pictures of `report.html`, one file each. Adding one is a file here and a line in `PICTURES`.
+"""The pictures of `report.html`, one file each. Adding one is a file here, which is found by itself.
 
-A picture is a function of the result that gives a `Picture`, or `None` where the run has no data for it.
+A picture is a module with `draw`, a function of the result that gives a `Picture`, or `None` where the run
+has no data for it, and with `PLACE`, a number that says where on the page it stands.
 """
 
 from __future__ import annotations
 
-from hopcast.report.pictures import (
-    buffers_by_place,
-    busiest_links,
-    call_durations,
-    causes,
-    faults,
-    latency_over_time,
-    links_over_time,
-    load_by_place,
-    load_of_routers,
-    matrix,
-    message_latency,
-    mpi_calls,
-    slow_packets,
-    throughput_over_time,
-    time_per_rank,
-    traffic_by_class,
-)
+import pkgutil
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from hopcast.report.pictures.picture import Picture
 
-PICTURES = (
-    time_per_rank.draw,
-    causes.draw,
-    mpi_calls.draw,
-    call_durations.draw,
-    busiest_links.draw,
-    links_over_time.draw,
-    throughput_over_time.draw,
-    traffic_by_class.draw,
-    load_by_place.draw,
-    buffers_by_place.draw,
-    load_of_routers.draw,
-    latency_over_time.draw,
-    slow_packets.draw,
-    faults.draw,
-    matrix.draw,
-    message_latency.draw,
-)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hopcast.report.store import Result
+
+
+def _found() -> tuple[Callable[[Result], Picture | None], ...]:
+    """The functions of all modules here that draw, in the order of the page."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    drawing = [module for module in modules if hasattr(module, "draw")]
+    return tuple(
+        module.draw for module in sorted(drawing, key=lambda module: (module.PLACE, module.__name__))
+    )
+
+
+PICTURES = _found()
 
 __all__ = ["PICTURES", "Picture"]

@@ -7,6 +7,9 @@ from hopcast.report.pictures.picture import Picture
 from hopcast.report.pictures.regions import Quantity, Regions
 from hopcast.report.store import Result
 
+PLACE = 100
+"""Place on the page among all pictures: the least is the first."""
+
 
 def draw(result: Result) -> Picture | None:
     """Draws the fill of the buffers at the links' ends, and the time for which links are stalled."""

@@ -7,6 +7,9 @@ from hopcast.report.pictures.picture import Picture
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas
 
+PLACE = 50
+"""Place on the page among all pictures: the least is the first."""
+
 _ROWS = 12
 
 

@@ -8,6 +8,9 @@ from hopcast.report.pictures.picture import Picture, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas
 
+PLACE = 40
+"""Place on the page among all pictures: the least is the first."""
+
 _ROWS = 8
 _ROW_HEIGHT = 58
 

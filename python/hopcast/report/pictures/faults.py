@@ -8,6 +8,9 @@ from hopcast.report.pictures.picture import Picture
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas
 
+PLACE = 140
+"""Place on the page among all pictures: the least is the first."""
+
 _ROWS = 20
 
 

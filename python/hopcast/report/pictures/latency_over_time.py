@@ -9,6 +9,9 @@ from hopcast.report.pictures.picture import Picture, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, steps, time_labels, vertical_axis
 
+PLACE = 120
+"""Place on the page among all pictures: the least is the first."""
+
 _BANDS = (("p50_s", "p90_s", 0.42), ("p90_s", "p99_s", 0.18))
 
 

@@ -12,6 +12,9 @@ from hopcast.report.svg import Axis, Canvas, heat, horizontal_axis, time_labels
 if TYPE_CHECKING:
     import numpy
 
+PLACE = 60
+"""Place on the page among all pictures: the least is the first."""
+
 _ROWS = 20
 _NO_LINK = 2**32 - 1
 """Value of the column `link` where only classes of links were kept."""

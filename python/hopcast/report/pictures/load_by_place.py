@@ -7,6 +7,9 @@ from hopcast.report.pictures.picture import Picture
 from hopcast.report.pictures.regions import Quantity, Regions
 from hopcast.report.store import Result
 
+PLACE = 90
+"""Place on the page among all pictures: the least is the first."""
+
 
 def draw(result: Result) -> Picture | None:
     """The share of time for which links transmit, and the mean wait of a packet."""

@@ -16,6 +16,9 @@ from hopcast.report.svg import Canvas, heat
 if TYPE_CHECKING:
     import numpy
 
+PLACE = 110
+"""Place on the page among all pictures: the least is the first."""
+
 _PANELS = 12
 _WIDTH = 500
 _HEIGHT = 240

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import numpy
     import pyarrow
 
+PLACE = 150
+"""Place on the page among all pictures: the least is the first."""
+
 _BINS = 256
 
 

@@ -8,6 +8,9 @@ from hopcast.report.pictures.picture import Picture, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas, vertical_axis
 
+PLACE = 160
+"""Place on the page among all pictures: the least is the first."""
+
 
 def draw(result: Result) -> Picture | None:
     """Counts over a logarithmic axis, with the median and the 99th percentile marked."""

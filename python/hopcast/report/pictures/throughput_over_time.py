@@ -8,6 +8,9 @@ from hopcast.report.pictures.picture import Picture
 from hopcast.report.store import Result
 from hopcast.report.svg import Canvas
 
+PLACE = 70
+"""Place on the page among all pictures: the least is the first."""
+
 
 def draw(result: Result) -> Picture | None:
     """The mean throughput of a link of each class, in each period."""

@@ -9,6 +9,9 @@ from hopcast.report.pictures.picture import SPLIT, Picture, bin_edges, column
 from hopcast.report.store import Result
 from hopcast.report.svg import Axis, Canvas, horizontal_axis, time_labels, vertical_axis
 
+PLACE = 10
+"""Place on the page among all pictures: the least is the first."""
+
 _BARS = 220
 
 

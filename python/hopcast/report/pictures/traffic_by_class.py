@@ -8,6 +8,9 @@ from hopcast.report.pictures.picture import Picture
 from hopcast.report.store import Result
 from hopcast.report.svg import Canvas
 
+PLACE = 80
+"""Place on the page among all pictures: the least is the first."""
+
 _HEIGHT = 150
 _LEAST = 0.01
 """To what share of one an axis goes at the least."""

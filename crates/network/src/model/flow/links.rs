@@ -1,14 +1,15 @@
 //! The links that flows share: those of the fabric, and behind them the parts of hosts.
 
-use engine::{Bandwidth, Bytes, Duration, Observer, Time};
+use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
 use crate::message::Endpoint;
-use crate::message::LinkUse;
+use crate::message::{LinkUse, Report};
 use crate::model::alone::Alone;
 use crate::model::process_rates::ProcessRates;
 use crate::model::rate::{Rate, Work, fair_share};
+use crate::observe::NetworkRecord;
 use crate::routing::Load;
 use crate::topology::{HostId, LinkId};
 
@@ -312,7 +313,7 @@ impl Links {
     }
 
     /// Reports all links of the fabric; `on_the_way` has what flows that are not done have moved.
-    pub fn report(&self, now: Time, on_the_way: &[Bytes], observer: &mut dyn Observer<LinkUse>) {
+    pub fn report(&self, now: Time, on_the_way: &[Bytes], observer: &mut Report<'_>) {
         for (at, carried) in self.carried.iter().enumerate() {
             let flows = u64::from(self.all[at].load);
             let mut busy = carried.busy;
@@ -325,7 +326,7 @@ impl Links {
                 transfers: carried.messages + flows,
                 busy,
             };
-            observer.record(now, &link_use);
+            observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
     }
 

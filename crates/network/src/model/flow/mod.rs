@@ -55,12 +55,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Kind, Parameter};
-use engine::{Bytes, Duration, Observer, Queue, Time, Token};
+use engine::{Bytes, Duration, Queue, Time, Token};
 
 use super::alone::{Alone, Path};
 use super::in_flight::{InFlight, Step, VERSIONS, open, owner, token};
 use super::rate::Work;
-use crate::message::{Arrival, Delays, IdleTime, LinkUse, Message, Network, Shared};
+use crate::message::{Arrival, Delays, IdleTime, Inspect, Message, Network, Report, Shared};
 use crate::nics::{Chooser, NicChoice, NicOrder};
 use crate::routing::Trip;
 use crate::topology::LinkId;
@@ -422,7 +422,7 @@ impl Network for Flow {
         }
     }
 
-    fn settle(&mut self, now: Time, queue: &mut Queue) {
+    fn end_instant(&mut self, now: Time, queue: &mut Queue) {
         if self.streams.changed.is_empty() && self.streams.noted.is_empty() {
             return;
         }
@@ -437,6 +437,25 @@ impl Network for Flow {
         self.alone.path(message).idle(message.size)
     }
 
+    fn report(&self, now: Time, observer: &mut Report<'_>) {
+        let links = &self.streams.links;
+        let mut on_the_way = vec![Bytes(0); links.fabric()];
+        for (at, carried) in on_the_way.iter_mut().enumerate() {
+            for entry in &links.entries[at] {
+                let flow = self.streams.all[entry.stream as usize].flow;
+                let (size, left) = (self.flight.get(flow).message.size, self.streams.left(entry.stream, now));
+                *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
+            }
+        }
+        links.report(now, &on_the_way, observer);
+    }
+
+    fn as_inspect(&self) -> Option<&dyn Inspect> {
+        Some(self)
+    }
+}
+
+impl Inspect for Flow {
     fn delays(&self, message: &Message, contention: Duration) -> Delays {
         if message.from.host == message.to.host {
             return Delays::at(Shared::Memory, contention);
@@ -448,18 +467,5 @@ impl Network for Flow {
             return Delays::at(Shared::Nic, contention);
         }
         Delays::at(Shared::of_class(topology.link(LinkId(held_by)).class), contention)
-    }
-
-    fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {
-        let links = &self.streams.links;
-        let mut on_the_way = vec![Bytes(0); links.fabric()];
-        for (at, carried) in on_the_way.iter_mut().enumerate() {
-            for entry in &links.entries[at] {
-                let flow = self.streams.all[entry.stream as usize].flow;
-                let (size, left) = (self.flight.get(flow).message.size, self.streams.left(entry.stream, now));
-                *carried += self.alone.wire_bytes(Work::of(size).less(left).bytes());
-            }
-        }
-        links.report(now, &on_the_way, observer);
     }
 }

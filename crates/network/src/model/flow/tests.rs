@@ -112,7 +112,7 @@ fn run(fabric: Arc<Fabric>, nic_rates: [u64; 2], steps: u64) {
             flow.inject(event.time, &message, &mut queue);
         }
         if queue.instant_is_over() {
-            flow.settle(event.time, &mut queue);
+            flow.end_instant(event.time, &mut queue);
         }
         if flow.streams.changed.is_empty() {
             check_bottlenecks(&flow, steps);
@@ -160,13 +160,13 @@ fn messages_in_a_queue_change_no_rates() {
             Message { from: end(0), to, nics: None, regime: 0, notify_sent: false, size, key, cargo };
         flow.inject(Time::ZERO, &message, &mut queue);
     }
-    flow.settle(Time::ZERO, &mut queue);
+    flow.end_instant(Time::ZERO, &mut queue);
     while let Some(event) = queue.pop() {
         events += 1;
         flow.wake(event.time, event.token, &mut queue, &mut arrivals);
         if queue.instant_is_over() {
             computed += usize::from(!flow.streams.changed.is_empty());
-            flow.settle(event.time, &mut queue);
+            flow.end_instant(event.time, &mut queue);
         }
     }
     assert_eq!(arrivals.len() as u64, COUNT);

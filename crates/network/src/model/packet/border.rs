@@ -19,7 +19,8 @@ use crate::topology::{HostId, LinkId, Topology};
 /// The parts that links lead to and come from, and what is about to leave.
 #[derive(Debug)]
 pub(super) struct Border {
-    part: Part,
+    /// The part whose border this is.
+    me: PartIndex,
     /// Parts of the start and of the end of each link. Empty where nothing is cut.
     parts: Vec<[u16; 2]>,
     crossings: Vec<Crossing>,
@@ -61,12 +62,7 @@ impl Border {
         let lookahead = ahead.min().unwrap_or(Duration(u64::MAX));
         let owner = Owner::new(Lane::Network, topology.hosts());
         let (crossings, arrived) = (Vec::new(), Map::default());
-        Border { part: part.clone(), parts, crossings, lookahead, arrived, owner }
-    }
-
-    /// The part whose border this is.
-    pub fn part(&self) -> &Part {
-        &self.part
+        Border { me: PartIndex(part.me), parts, crossings, lookahead, arrived, owner }
     }
 
     /// The least time between an event here and what it makes happen in another part.
@@ -88,8 +84,8 @@ impl Border {
 
     #[inline]
     fn other(&self, link: LinkId, end: usize) -> Option<PartIndex> {
-        let part = u32::from(self.parts.get(link.at())?[end]);
-        (part != self.part.me).then_some(PartIndex(part))
+        let part = PartIndex(self.parts.get(link.at())?[end].into());
+        (part != self.me).then_some(part)
     }
 
     /// Sends a credit for `channel` home.

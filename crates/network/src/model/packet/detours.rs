@@ -161,7 +161,7 @@ impl Packet {
     }
 
     /// Pairs of hosts that cannot reach each other, where something waits for that.
-    pub(super) fn waits_in_vain(&self) -> Vec<CutOff> {
+    pub fn cut_off(&self) -> Vec<CutOff> {
         let waits = self.rerouting.iter().flat_map(|rerouting| rerouting.waits());
         let cut_off = waits.map(|wait| {
             let (from, to) = self.messages.get(wait.waiting.message()).ends();

@@ -108,7 +108,7 @@ impl Packet {
         let packet = self.switch.take_front(channel, &mut self.packets);
         let InTransit { size, tail, .. } = self.packets[packet];
         let span = Span { begin: now, end: self.free_at(now, channel, size, tail) };
-        self.recorder.drop_packet(span, channel, size);
+        self.note_drop(span, channel, size);
         self.give_up(now, packet, channel, queue);
     }
 

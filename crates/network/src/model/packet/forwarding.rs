@@ -6,7 +6,6 @@ use super::index::Course;
 use super::index::{ChannelIndex, MessageIndex, PacketIndex, PacketNumber, PathIndex, SenderIndex};
 use super::options::Switching;
 use super::packets::InTransit;
-use super::recorder::Grant;
 use super::rerouting::Way;
 use super::size::{Span, WireSize};
 use super::steps::Step;
@@ -46,8 +45,8 @@ impl Packet {
         if self.switch.line_up(packet, channel, &mut self.packets) {
             self.call_front(now, channel, queue);
         }
-        if self.recorder.has_statistics() {
-            self.note_arrival(now, packet, channel);
+        if self.recorder.is_watching() {
+            self.note_arrival(now, channel, self.packets[packet].size);
         }
     }
 
@@ -97,7 +96,7 @@ impl Packet {
         }
         match self.switch.allocate(now, link, &self.packets, &self.messages, queue) {
             Allocation::Nothing => {}
-            Allocation::Stalled(channel) => self.recorder.stall(now, link, channel),
+            Allocation::Stalled(channel) => self.note_stall(now, channel),
             Allocation::Granted(source) => {
                 let (end, line) = match source {
                     Source::Channel(input) => self.forward(now, link, input, queue),
@@ -249,41 +248,5 @@ impl Packet {
             None => self.switch.take_credit(now, at, channel, credit, queue),
             Some(part) => self.border.send_credit(part, at, channel, credit, queue),
         }
-    }
-
-    /// Notes a grant for the observers.
-    #[cold]
-    fn note_grant(&mut self, span: Span, source: Source, packet: PacketIndex) {
-        let state = &self.packets[packet];
-        let (payload, pipeline) = match source {
-            Source::Sender(_) => (Some(self.payload(state)), Duration::ZERO),
-            Source::Channel(input) => (None, self.switch.kind(self.switch.link_of(input)).pipeline),
-        };
-        let grant = Grant {
-            span,
-            source,
-            channel: state.wants,
-            packet,
-            number: state.number,
-            size: state.size,
-            payload,
-            message: state.message,
-            messages: &self.messages,
-            pipeline,
-        };
-        self.recorder.grant(&grant, self.switch.channel_count());
-    }
-
-    /// Notes that `packet` may ask for its next link; it has come by `channel`.
-    #[inline(never)]
-    fn note_arrival(&mut self, now: Time, packet: PacketIndex, channel: ChannelIndex) {
-        let state = &self.packets[packet];
-        let is_foreign = self.border.start(self.switch.link_of(channel)).is_some();
-        let payload = is_foreign.then(|| self.payload(state));
-        self.recorder.arrive(now, packet, channel, state.size, payload);
-    }
-
-    fn payload(&self, packet: &InTransit) -> u32 {
-        self.format.carried_by(self.messages.get(packet.message), packet.number).0 as u32
     }
 }

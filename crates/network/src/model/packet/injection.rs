@@ -104,14 +104,9 @@ impl Packet {
             wants: self.routes.channel(slot.path),
             size: self.format.next_size(slot),
             injected: slot.injected,
+            asked: now,
         };
-        self.ask(now, process, request)
-    }
-
-    /// A packet, the first of `sender`, asks for its host's link, which this gives.
-    fn ask(&mut self, now: Time, sender: SenderIndex, request: Request) -> LinkId {
-        self.recorder.ask(now, sender);
-        self.switch.ask_from_host(sender, request)
+        self.switch.ask_from_host(process, request)
     }
 
     /// Takes the packet that has been granted its host's link from its sender.
@@ -129,7 +124,7 @@ impl Packet {
 
     /// Cuts the next packet off the first message of `process`.
     fn cut_packet(&mut self, process: SenderIndex) -> PacketIndex {
-        let (message, size) = (self.host_interface.front(process), self.switch.asked_size(process));
+        let (message, size) = (self.host_interface.front(process), self.switch.asked(process).size);
         let slot = self.messages.get_mut(message);
         let (path, number) = (slot.path, slot.number);
         self.host_interface.cut_packet(slot, self.format.options.payload);
@@ -144,7 +139,7 @@ impl Packet {
         if !self.host_interface.is_process(sender) {
             return self.ask_again(now, sender);
         }
-        let (process, size) = (sender, self.switch.asked_size(sender));
+        let (process, size) = (sender, self.switch.asked(sender).size);
         let message = self.host_interface.front(process);
         let slot = self.messages.get(message);
         self.host_interface.note_sent(now, process, slot, size);
@@ -201,6 +196,6 @@ impl Packet {
     fn ask_for(&mut self, now: Time, nic: SenderIndex, packet: PacketIndex) -> LinkId {
         let InTransit { wants, size, message, .. } = self.packets[packet];
         let injected = self.messages.get(message).injected;
-        self.ask(now, nic, Request { wants, size, injected })
+        self.switch.ask_from_host(nic, Request { wants, size, injected, asked: now })
     }
 }

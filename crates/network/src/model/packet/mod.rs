@@ -80,13 +80,14 @@ mod waits;
 use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError};
-use engine::{Bytes, Duration, Lane, Observer, Owner, Queue, Time, Token};
+use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
 use crate::congestion::Control;
-use crate::faults::CutOff;
-use crate::message::{Arrival, Crossing, Delays, IdleTime, LinkUse, Losses, Message, Network};
-use crate::statistics::{Options, Statistics};
+use crate::message::{
+    Arrival, Crossing, Delays, IdleTime, Inspect, Losses, Message, Network, NetworkPart, Report,
+};
+use crate::observe::{NetworkRecord, PacketEvents, Totals};
 use crate::topology::{HostId, LinkId, Node};
 use crate::{Fabric, HostParameters, Part};
 use border::Border;
@@ -104,7 +105,6 @@ use transfers::Transfers;
 use waits::Waits;
 
 pub use options::{Arbitration, PacketOptions, ROUTER, Switching};
-pub use recorder::Hop;
 pub use reliability::Reliability;
 pub use transport::{TRANSPORTS, Transport, transport_keys};
 
@@ -222,14 +222,10 @@ impl Packet {
         self
     }
 
-    /// Keeps every hop from now on.
-    pub fn keep_hops(&mut self) {
-        self.recorder.keep_hops();
-    }
-
-    /// Takes the hops kept so far.
-    pub fn take_hops(&mut self) -> Vec<Hop> {
-        self.recorder.take_hops()
+    /// Counts since the start.
+    pub fn totals(&self) -> Totals {
+        let losses = self.transfers.as_ref().map_or(Losses::default(), |transfers| transfers.losses());
+        Totals { packet_hops: self.switch.packet_hops(), losses }
     }
 
     /// Room in buffers that the starts of their links do not know of at `now` \[bytes\]: none, when nothing has been on
@@ -296,7 +292,7 @@ impl Network for Packet {
         self.recorder.report(now, &arrivals[told..]);
     }
 
-    fn settle(&mut self, now: Time, queue: &mut Queue) {
+    fn end_instant(&mut self, now: Time, queue: &mut Queue) {
         if self.routes.are_deciding() {
             self.decide_all(now);
         }
@@ -320,12 +316,28 @@ impl Network for Packet {
         self.alone_on_network(message)
     }
 
-    fn delays(&self, message: &Message, contention: Duration) -> Delays {
-        self.delays_of(message, contention)
+    fn report(&self, now: Time, observer: &mut Report<'_>) {
+        self.switch.report(now, observer);
+        observer.record(now, &NetworkRecord::Totals(&self.totals()));
+        self.cut_off().iter().for_each(|cut_off| observer.record(now, &NetworkRecord::CutOff(cut_off)));
     }
 
-    fn report_links(&mut self, now: Time, observer: &mut dyn Observer<LinkUse>) {
-        self.switch.report(now, observer);
+    fn as_inspect(&self) -> Option<&dyn Inspect> {
+        Some(self)
+    }
+
+    fn as_part(&mut self) -> Option<&mut dyn NetworkPart> {
+        Some(self)
+    }
+
+    fn as_packets(&mut self) -> Option<&mut dyn PacketEvents> {
+        Some(self)
+    }
+}
+
+impl Inspect for Packet {
+    fn delays(&self, message: &Message, contention: Duration) -> Delays {
+        self.delays_of(message, contention)
     }
 
     fn waits(&self) -> Vec<[u32; 2]> {
@@ -335,18 +347,9 @@ impl Network for Packet {
     fn channel_name(&self, channel: u32) -> String {
         self.name_of(ChannelIndex(channel))
     }
+}
 
-    fn keep_statistics(&mut self, options: &Options) -> bool {
-        let (topology, part) = (&*self.alone.fabric.topology, self.border.part());
-        let (channels, senders) = (self.switch.channel_count(), self.host_interface.senders());
-        self.recorder.keep_statistics(options, topology, part, channels, senders);
-        true
-    }
-
-    fn take_statistics(&mut self, now: Time) -> Option<Box<Statistics>> {
-        self.recorder.take_statistics(now)
-    }
-
+impl NetworkPart for Packet {
     fn lookahead(&self) -> Duration {
         self.border.lookahead()
     }
@@ -358,17 +361,5 @@ impl Network for Packet {
     fn import(&mut self, crossing: &Crossing, queue: &mut Queue) {
         self.watch(queue);
         self.take_in(crossing, queue);
-    }
-
-    fn packet_hops(&self) -> u64 {
-        self.switch.packet_hops()
-    }
-
-    fn losses(&self) -> Losses {
-        self.transfers.as_ref().map_or(Losses::default(), |transfers| transfers.losses())
-    }
-
-    fn cut_off(&self) -> Vec<CutOff> {
-        self.waits_in_vain()
     }
 }

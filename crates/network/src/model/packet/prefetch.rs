@@ -39,7 +39,7 @@ impl Packet {
                     let state = &self.packets[packet];
                     self.switch.prefetch_channel(state.wants);
                     self.routes.prefetch(state.path.next());
-                    self.recorder.prefetch(channel, packet, state.wants);
+                    self.prefetch_observer(channel, state.wants);
                 }
                 Step::Idle { output: Some(output), .. } => self.switch.prefetch_first_request(output),
                 _ => {}

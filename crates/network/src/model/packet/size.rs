@@ -20,14 +20,6 @@ impl From<WireSize> for Bytes {
     }
 }
 
-/// Bytes of a packet.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct PacketSize {
-    pub wire: WireSize,
-    /// Payload among them \[bytes\].
-    pub payload: u32,
-}
-
 /// Time from a begin to an end.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Span {

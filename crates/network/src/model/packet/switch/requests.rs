@@ -38,6 +38,8 @@ pub(in super::super) struct Request {
     pub size: WireSize,
     /// Time at which the message of the packet was injected.
     pub injected: Time,
+    /// Time of the request.
+    pub asked: Time,
 }
 
 /// Request of a sender, among those for the same link.
@@ -51,7 +53,12 @@ pub(super) struct Listed {
 impl Listed {
     /// No request.
     pub const SILENT: Listed = Listed {
-        request: Request { wants: ChannelIndex(NONE), size: WireSize(0), injected: Time::ZERO },
+        request: Request {
+            wants: ChannelIndex(NONE),
+            size: WireSize(0),
+            injected: Time::ZERO,
+            asked: Time::ZERO,
+        },
         next: Requester::SILENT,
     };
 }
@@ -91,9 +98,10 @@ impl Switch {
         link
     }
 
-    /// Bytes of the packet for which `sender` asked last.
-    pub fn asked_size(&self, sender: SenderIndex) -> WireSize {
-        self.requests[sender].request.size
+    /// The last request of `sender`.
+    #[inline]
+    pub fn asked(&self, sender: SenderIndex) -> &Request {
+        &self.requests[sender].request
     }
 
     /// True if a sender asks for its host's link.

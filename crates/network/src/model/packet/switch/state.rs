@@ -1,13 +1,14 @@
 //! State of links and channels, as others may see it.
 
-use engine::{Bytes, Duration, Observer, Time, prefetch};
+use engine::{Bytes, Duration, Time, prefetch};
 
 use super::super::index::ChannelIndex;
 use super::super::packets::Packets;
 use super::super::size::WireSize;
 use super::Switch;
 use super::requests::Requester;
-use crate::message::LinkUse;
+use crate::message::{LinkUse, Report};
+use crate::observe::NetworkRecord;
 use crate::topology::LinkId;
 
 impl Switch {
@@ -32,7 +33,7 @@ impl Switch {
     }
 
     /// Reports what each link has carried up to `now`.
-    pub fn report(&self, now: Time, observer: &mut dyn Observer<LinkUse>) {
+    pub fn report(&self, now: Time, observer: &mut Report<'_>) {
         for (link, port) in (0..).map(LinkId).zip(&self.ports) {
             let to_come = if port.idle_at > now { port.idle_at.since(now) } else { Duration::ZERO };
             let link_use = LinkUse {
@@ -41,7 +42,7 @@ impl Switch {
                 transfers: port.packets,
                 busy: port.busy.saturating_sub(to_come),
             };
-            observer.record(now, &link_use);
+            observer.record(now, &NetworkRecord::LinkUse(&link_use));
         }
     }
 

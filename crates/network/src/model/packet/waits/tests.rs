@@ -84,7 +84,7 @@ fn run(packet: &mut Packet, messages: &[Sending]) -> Vec<(Duration, Waits)> {
             crate::Network::wake(packet, event.time, event.token, &mut queue, &mut arrivals);
         }
         if queue.instant_is_over() {
-            crate::Network::settle(packet, event.time, &mut queue);
+            crate::Network::end_instant(packet, event.time, &mut queue);
         }
         for arrival in arrivals.drain(..) {
             let (from, to) = (arrival.message.from.host, arrival.message.to.host);

@@ -1,10 +1,10 @@
 //! Both ends of a virtual channel in the present period.
 
-use engine::{Duration, Time};
+use engine::{Bytes, Duration, Time};
 
-use super::super::super::size::{PacketSize, Span, WireSize};
-use super::{At, Tables};
-use crate::statistics::{Held, Sent};
+use super::super::{Held, Sent};
+use super::{Size, Span, Tables};
+use crate::observe::LinkChannel;
 
 /// The start: what has been sent since the tables took it last, all in the period that ends at `until`.
 #[derive(Debug, Default, Clone, Copy)]
@@ -30,26 +30,26 @@ const MOST_WAITING: Duration = Duration(1 << 62);
 impl Output {
     /// A packet of `size` is on its way in `span`, after it has waited.
     #[inline]
-    pub fn send(&mut self, span: Span, size: PacketSize, waited: Duration, at: At, tables: &mut Tables) {
+    pub fn send(&mut self, span: Span, size: Size, waited: Duration, at: LinkChannel, tables: &mut Tables) {
         let end = tables.classes.end();
-        if span.end > end || size.wire.0 >= MOST_BYTES || waited >= MOST_WAITING {
-            let (span, size) = ((span.begin, span.end), (size.wire.0, size.payload.into()));
+        if span.end > end || size.wire >= MOST_BYTES || waited >= MOST_WAITING {
+            let (span, size) = ((span.begin, span.end), (size.wire, size.payload.into()));
             return tables.of_output(at, |table, place| table.send(place, span, size, waited.0));
         }
         if self.until < end || self.bytes >= MOST_BYTES || self.waited >= MOST_WAITING {
             self.give(at, tables);
             self.until = end;
         }
-        self.bytes += size.wire.0;
+        self.bytes += size.wire;
         self.payload += size.payload;
         self.packets += 1;
-        self.busy += span.length();
+        self.busy += span.end.since(span.begin);
         self.waited += waited;
         self.waited_max = self.waited_max.max(waited);
     }
 
     /// The link does not lack credit any more.
-    pub fn go_on(&mut self, now: Time, at: At, tables: &mut Tables) {
+    pub fn go_on(&mut self, now: Time, at: LinkChannel, tables: &mut Tables) {
         let since = self.stalled_since;
         if self.until < now || since + tables.classes.length() < self.until {
             return tables.of_output(at, |table, place| table.stall(place, since, now));
@@ -58,7 +58,7 @@ impl Output {
     }
 
     /// The tables take what is here.
-    pub fn give(&mut self, at: At, tables: &mut Tables) {
+    pub fn give(&mut self, at: LinkChannel, tables: &mut Tables) {
         let Output { until, stalled_since, stalled, busy, waited, waited_max, bytes, payload, packets } =
             *self;
         *self = Output { until, stalled_since, ..Output::default() };
@@ -99,23 +99,23 @@ pub(super) struct Input {
 impl Input {
     /// A packet of `size` comes.
     #[inline]
-    pub fn arrive(&mut self, now: Time, size: WireSize, at: At, tables: &mut Tables) {
+    pub fn arrive(&mut self, now: Time, size: Bytes, at: LinkChannel, tables: &mut Tables) {
         self.settle(now, at, tables);
-        self.held += size.wide();
+        self.held += size.0;
     }
 
-    /// A packet of `size` leaves in `span`.
+    /// A packet of `size` bytes leaves in `span`.
     #[inline]
-    pub fn leave(&mut self, span: Span, size: WireSize, at: At, tables: &mut Tables) {
+    pub fn leave(&mut self, span: Span, size: u32, at: LinkChannel, tables: &mut Tables) {
         if self.leaving > 0 || self.until < tables.classes.end() {
             self.settle(span.begin, at, tables);
         }
-        (self.leaving, self.leaves_at) = (size.0, span.end);
+        (self.leaving, self.leaves_at) = (size, span.end);
     }
 
     /// Notes what has been here up to `now`, which is in the present period.
     #[inline]
-    pub fn settle(&mut self, now: Time, at: At, tables: &mut Tables) {
+    pub fn settle(&mut self, now: Time, at: LinkChannel, tables: &mut Tables) {
         let end = tables.classes.end();
         if self.until < end {
             self.settle_late(now, at, tables);
@@ -132,7 +132,7 @@ impl Input {
 
     /// The same where a period has ended since.
     #[cold]
-    fn settle_late(&mut self, now: Time, at: At, tables: &mut Tables) {
+    fn settle_late(&mut self, now: Time, at: LinkChannel, tables: &mut Tables) {
         self.give(at, tables);
         while let Some((from, to, held)) = self.next_stretch(now) {
             tables.of_input(at, |table, place| table.hold(place, from, to, held));
@@ -161,7 +161,7 @@ impl Input {
     }
 
     /// The tables take what is here.
-    pub fn give(&mut self, at: At, tables: &mut Tables) {
+    pub fn give(&mut self, at: LinkChannel, tables: &mut Tables) {
         let held = Held {
             byte_ps: std::mem::take(&mut self.byte_ps),
             max: std::mem::take(&mut self.max),
