@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Network;
+use crate::interface::Network;
 
 /// Most channels of a cycle that are named.
 const NAMED: usize = 12;

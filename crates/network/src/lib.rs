@@ -11,6 +11,7 @@ pub mod fabric;
 pub mod faults;
 pub mod host;
 pub mod ids;
+pub mod interface;
 pub mod message;
 pub mod model;
 pub mod nics;
@@ -25,9 +26,10 @@ pub use cut::{Cut, Grain, Part};
 pub use fabric::Fabric;
 pub use faults::Faults;
 pub use host::{HostParameters, Memory, MemoryRegime, Regime};
+pub use interface::{Inspect, Network, NetworkPart};
 pub use message::{
-    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Inspect,
-    Losses, MOST_DELAYS, Message, Network, NetworkPart, NicPair, Shared,
+    Arrival, CARGO_WORDS, CROSSING_WORDS, Cargo, Crossing, Delays, Endpoint, Happening, IdleTime, Losses,
+    MOST_DELAYS, Message, NicPair, Shared,
 };
 pub use nics::{NicChoice, NicOrder, Nics};
 pub use observe::{NetworkObserver, NetworkRecord, PacketEvents, PacketHop, Totals};

@@ -1,6 +1,6 @@
 //! Records of networks: what happens in them, and what they have done, for observers.
 //!
-//! Every model reports what it has done when it is asked ([`Network::report`]). Those that move packets tell of each as it
+//! Every model reports what it has done when it is asked ([`crate::Network::report`]). Those that move packets tell of each as it
 //! goes ([`PacketEvents`]), to the one observer that they are given: without one nothing is recorded.
 
 use std::any::Any;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::faults::CutOff;
 use crate::ids::LinkId;
-use crate::message::{Arrival, Cargo, LinkUse, Losses, Message, Network};
+use crate::message::{Arrival, Cargo, LinkUse, Losses, Message};
 
 /// Record of a network.
 #[derive(Debug, Clone, Copy)]
@@ -87,15 +87,6 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets that were lost and sent again.
     pub losses: Losses,
-}
-
-impl Totals {
-    /// The counts of `network`, or of its part, up to `now`.
-    pub fn of(network: &dyn Network, now: Time) -> Totals {
-        let mut totals = Totals::default();
-        network.report(now, &mut totals);
-        totals
-    }
 }
 
 impl Observer<NetworkRecord<'_>> for Totals {

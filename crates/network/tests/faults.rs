@@ -15,7 +15,6 @@ use network::topology::several_nics::with_nics;
 use network::topology::{LinkDefaults, TOPOLOGIES};
 use network::{
     Cut, Fabric, Grain, HostParameters, Inspect, Losses, Message, NicChoice, NicOrder, Nics, Part, Topology,
-    Totals,
 };
 use proptest::prelude::*;
 use support::try_routing;
@@ -320,7 +319,7 @@ proptest! {
             let whole = Arc::new(Cut::whole());
             let run = |cut: &Arc<Cut>| {
                 let parts = run_with(protocol, &fabric, &hosts, cut, &messages, |_, _| {});
-                let losses = parts.iter().map(|(_, network)| Totals::of(&**network, Time::LAST).losses);
+                let losses = parts.iter().map(|(_, network)| network.totals(Time::LAST).losses);
                 let losses = losses.reduce(|one, other| one + other).unwrap();
                 let logs: Vec<_> = parts.into_iter().map(|(log, _)| log).collect();
                 (times(&logs, messages.len()), losses)

@@ -11,8 +11,8 @@ use engine::{Bandwidth, Bytes, Duration, Observer, Time};
 use network::model::Cutting;
 use network::observe::taken;
 use network::{
-    Cut, Fabric, Happening, HostParameters, Memory, Message, NetworkObserver, NetworkRecord,
-    NicChoice, NicPair, Nics, Regime, Totals,
+    Cut, Fabric, Happening, HostParameters, Memory, Message, NetworkObserver, NetworkRecord, NicChoice,
+    NicPair, Nics, Regime,
 };
 use proptest::prelude::*;
 
@@ -215,8 +215,8 @@ proptest! {
     }
 }
 
-/// What the registry says of a model, and what it offers, agree: one that may be cut is a part of a network and says how
-/// soon it has an effect on another; no other has to.
+/// A model that may be cut, by its line in the registry, is a part of a network and says how soon it has an effect on
+/// another; no other has to.
 #[test]
 fn models_that_may_be_cut_are_parts() {
     for entry in network::model::MODELS {
@@ -276,7 +276,7 @@ fn packets_are_told_of_one_by_one() {
         let mut reported = Counted { delivered: messages.len() as u64, ..Counted::default() };
         model.report(Time::LAST, &mut reported);
         assert_eq!(told, reported, "{}", entry.name);
-        assert_eq!(Totals::of(&*model, Time::LAST).packet_hops, told.hops, "{}", entry.name);
+        assert_eq!(model.totals(Time::LAST).packet_hops, told.hops, "{}", entry.name);
         observed += 1;
     }
     assert!(observed > 0, "a model has packets");

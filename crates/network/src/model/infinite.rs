@@ -19,7 +19,8 @@ use engine::registry::{Arguments, BuildError};
 use engine::{Duration, Queue, Time, Token};
 
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, IdleTime, Message, Network};
+use crate::interface::Network;
+use crate::message::{Arrival, IdleTime, Message};
 use crate::{Fabric, HostParameters, Part};
 
 /// Messages that take no time.

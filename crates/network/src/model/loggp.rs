@@ -24,7 +24,8 @@ use engine::{Duration, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open, token};
-use crate::message::{Arrival, Cargo, Crossing, IdleTime, Message, Network, NetworkPart};
+use crate::interface::{Network, NetworkPart};
+use crate::message::{Arrival, Cargo, Crossing, IdleTime, Message};
 use crate::nics::Chooser;
 use crate::{Fabric, HostParameters, Part};
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use engine::registry::{Arguments, BuildError, Entry};
 
-use crate::message::Network;
+use crate::interface::Network;
 use crate::{Fabric, Grain, HostParameters, NicOrder, Part};
 
 pub use flow::{Flow, HostLinks, Sharing};

@@ -17,7 +17,8 @@ use engine::{Duration, Queue, Time, Token};
 
 use super::alone::Alone;
 use super::in_flight::{InFlight, Step, open};
-use crate::message::{Arrival, Crossing, IdleTime, Message, Network, NetworkPart};
+use crate::interface::{Network, NetworkPart};
+use crate::message::{Arrival, Crossing, IdleTime, Message};
 use crate::{Fabric, HostParameters, Part};
 
 /// Messages that never meet.

@@ -82,7 +82,7 @@ struct Groups {
 }
 
 impl StatisticsObserver {
-    /// Of one part of `fabric`, from the start.
+    /// Observer of one part of `fabric`, from the start.
     pub fn new(options: &Options, fabric: &Fabric, part: &Part) -> StatisticsObserver {
         let topology = &*fabric.topology;
         let links = topology.links() as usize;

@@ -4,8 +4,9 @@ use engine::{Bandwidth, Bytes, Duration, Time};
 
 use super::classes::{Classes, UNIFORM, UNLIMITED};
 use super::host_links::{HostLinks, changes};
+use crate::interface::Report;
 use crate::message::Endpoint;
-use crate::message::{LinkUse, Report};
+use crate::message::LinkUse;
 use crate::model::alone::Alone;
 use crate::model::process_rates::ProcessRates;
 use crate::model::rate::{Rate, Work, fair_share};

@@ -47,7 +47,7 @@ impl Packet {
         if self.messages.release(index) {
             let slot = self.messages.get_mut(index);
             let path = slot.take_path();
-            slot.seen = Box::default();
+            slot.transfer.seen = Box::default();
             if path != PathIndex::NONE {
                 self.routes.remove(path);
             }
@@ -111,7 +111,7 @@ impl Packet {
 
     /// The message at `index` is delivered.
     pub(super) fn deliver(&mut self, index: MessageIndex, arrivals: &mut Vec<Arrival>) {
-        if self.messages.get(index).role != Role::Plain {
+        if self.messages.get(index).transfer.role != Role::Plain {
             return self.deliver_transferred(index, arrivals);
         }
         // Over links without latency both may happen at the same time.

@@ -40,8 +40,11 @@ impl Packet {
         let way = self.way(packet);
         let (marked, course) =
             (u64::from(self.switch.is_marked(packet)), u64::from(self.routes.course(packet).0));
-        let luggage =
-            PACKET | slot.role.word() << 8 | u64::from(way.attempt) << 16 | marked << 24 | course << 32;
+        let luggage = PACKET
+            | slot.transfer.role.word() << 8
+            | u64::from(way.attempt) << 16
+            | marked << 24
+            | course << 32;
         let mut words = pack(&slot.message, slot.injected);
         words[FREE_AT] = luggage;
         words[5] = state.tail.0;
@@ -49,7 +52,7 @@ impl Packet {
         words[7] = two(slot.id.0, state.number.0);
         // The way of a packet that goes around is its next link.
         let place = if way.order > 0 { way.order | AROUND } else { self.routes.taken(state.path) };
-        words[8] = two(slot.origin.0, place);
+        words[8] = two(slot.transfer.origin.0, place);
         words[WAITS].copy_from_slice(&state.waits.words());
         self.border.send(to, ready, words, queue);
         if self.let_go(packet) == 0 {
@@ -78,7 +81,8 @@ impl Packet {
         let index = self.messages.insert(injected, &message, MessageNumber(high(words[7])), 1);
         self.messages.take_over(index);
         let slot = self.messages.get_mut(index);
-        (slot.role, slot.origin) = (Role::of_word(luggage >> 8 & 0xFF), MessageIndex(high(words[8])));
+        (slot.transfer.role, slot.transfer.origin) =
+            (Role::of_word(luggage >> 8 & 0xFF), MessageIndex(high(words[8])));
         let course = Course(high(luggage));
         let place = words[8] as u32;
         let order = if place & AROUND > 0 { place & !AROUND } else { 0 };

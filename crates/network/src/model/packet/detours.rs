@@ -45,8 +45,8 @@ impl Packet {
         self.rerouting().set_way(packet, way);
         if way != Way::default() {
             let slot = self.messages.get_mut(message);
-            let is_first = !std::mem::replace(&mut slot.rerouted, true);
-            let brings = matches!(slot.role, Role::Request(RdmaOp::Put | RdmaOp::Get));
+            let is_first = !std::mem::replace(&mut slot.transfer.rerouted, true);
+            let brings = matches!(slot.transfer.role, Role::Request(RdmaOp::Put | RdmaOp::Get));
             self.transfers().count(|losses| {
                 losses.rerouted += 1;
                 losses.rerouted_messages += u64::from(is_first && brings);

@@ -154,7 +154,7 @@ impl Packet {
         while !self.host_interface.is_idle(sender) {
             let packet = self.host_interface.pop_packet(sender, &mut self.packets);
             let InTransit { message, number, .. } = self.packets[packet];
-            if matches!(self.messages.get(message).role, Role::Request(_)) {
+            if matches!(self.messages.get(message).transfer.role, Role::Request(_)) {
                 self.messages.get_mut(message).holds += 1;
                 self.drop_packet(packet);
                 self.wait_anew(now, Waiting::Again { message, number });

@@ -45,12 +45,12 @@ impl Format {
 
     /// The next packet of `slot` on the wire.
     pub fn next_size(&self, slot: &Slot) -> WireSize {
-        self.wire_of(slot.role, slot.left.min(self.options.payload))
+        self.wire_of(slot.transfer.role, slot.left.min(self.options.payload))
     }
 
     /// Packet `number` of `slot` on the wire.
     pub fn size_of(&self, slot: &Slot, number: PacketNumber) -> WireSize {
-        self.wire_of(slot.role, self.payload_of(&slot.message, number))
+        self.wire_of(slot.transfer.role, self.payload_of(&slot.message, number))
     }
 
     /// The payload of packet `number` of `message`.

@@ -164,7 +164,7 @@ impl Packet {
     /// `packet` leaves the router in which it waits, if it is in one: by an output, and then it may be marked.
     pub(super) fn count_out(&mut self, packet: PacketIndex, by_output: bool) {
         let state = &self.packets[packet];
-        let is_data = self.messages.get(state.message).role == Role::Request(RdmaOp::Put);
+        let is_data = self.messages.get(state.message).transfer.role == Role::Request(RdmaOp::Put);
         self.switch.count_out(packet, state, by_output && is_data);
     }
 

@@ -144,7 +144,7 @@ impl Packet {
         let slot = self.messages.get(message);
         self.host_interface.note_sent(now, process, slot, size);
         if slot.left.0 == 0 {
-            if slot.role == Role::Plain && slot.message.notify_sent {
+            if slot.transfer.role == Role::Plain && slot.message.notify_sent {
                 queue.push(end, owner(slot.message.from.host), Step::Sent(message).token());
             }
             self.host_interface.take_first(now, process, &mut self.messages, &self.format);

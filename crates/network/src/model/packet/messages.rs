@@ -35,8 +35,16 @@ pub(super) struct Slot {
     pub since: Time,
     /// Waits of its packets at its NIC; of a message that has come, also those of its last packet after that.
     pub waits: Waits,
-    /// Has one of its packets gone around a fault?
-    pub rerouted: bool,
+    /// Transfer that its packets belong to.
+    pub transfer: TransferState,
+    /// Number of things that still need the slot: reports to come; for a transfer also packets on their way, and
+    /// timeouts.
+    pub holds: u32,
+}
+
+/// Transfer of a slot; plain messages have none.
+#[derive(Debug, Clone)]
+pub(super) struct TransferState {
     /// Role of its packets.
     pub role: Role,
     /// Slot of the transfer at the host where it began.
@@ -45,9 +53,15 @@ pub(super) struct Slot {
     pub open: bool,
     /// Bits of the transactions of the transfer that have come, or have been answered; only where packets get lost.
     pub seen: Box<[u64]>,
-    /// Number of things that still need the slot: reports to come; for a transfer also packets on their way, and
-    /// timeouts.
-    pub holds: u32,
+    /// True if one of its packets has gone around a fault.
+    pub rerouted: bool,
+}
+
+impl TransferState {
+    fn plain() -> TransferState {
+        let (role, origin) = (Role::Plain, MessageIndex::NONE);
+        TransferState { role, origin, open: false, seen: Box::default(), rerouted: false }
+    }
 }
 
 impl Slot {
@@ -58,7 +72,7 @@ impl Slot {
 
     /// Notes that transaction `number` has come, or been answered, where packets get lost. True if that was known before.
     pub fn note_seen(&mut self, number: PacketNumber) -> bool {
-        let seen = &mut self.seen[number.at() / 64];
+        let seen = &mut self.transfer.seen[number.at() / 64];
         let bit = 1 << (number.0 % 64);
         let known = *seen & bit != 0;
         *seen |= bit;
@@ -67,12 +81,12 @@ impl Slot {
 
     /// True if transaction `number` has come, or been answered; none where no packets get lost.
     pub fn has_seen(&self, number: PacketNumber) -> Option<bool> {
-        self.seen.get(number.at() / 64).map(|seen| seen >> (number.0 % 64) & 1 == 1)
+        self.transfer.seen.get(number.at() / 64).map(|seen| seen >> (number.0 % 64) & 1 == 1)
     }
 
     /// Place of its packet among those that arrive at the same time, if it is a single plain packet of at most `payload`.
     pub fn key_of_only_packet(&self, payload: Bytes) -> Option<Key> {
-        (self.role == Role::Plain && self.message.size <= payload).then_some(self.message.key)
+        (self.transfer.role == Role::Plain && self.message.size <= payload).then_some(self.message.key)
     }
 }
 
@@ -100,11 +114,7 @@ impl Messages {
             told: !message.notify_sent,
             since: now,
             waits: Waits::default(),
-            rerouted: false,
-            role: Role::Plain,
-            origin: MessageIndex::NONE,
-            open: false,
-            seen: Box::default(),
+            transfer: TransferState::plain(),
             holds: 1 + u32::from(message.notify_sent),
         };
         if let Some(index) = self.free.pop() {

@@ -84,9 +84,8 @@ use engine::{Bytes, Duration, Lane, Owner, Queue, Time, Token};
 
 use super::alone::Alone;
 use crate::congestion::Control;
-use crate::message::{
-    Arrival, Crossing, Delays, IdleTime, Inspect, Losses, Message, Network, NetworkPart, Report,
-};
+use crate::interface::{Inspect, Network, NetworkPart, Report};
+use crate::message::{Arrival, Crossing, Delays, IdleTime, Losses, Message};
 use crate::observe::{NetworkRecord, PacketEvents, Totals};
 use crate::topology::{HostId, LinkId, Node};
 use crate::{Fabric, HostParameters, Part};

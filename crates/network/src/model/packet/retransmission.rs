@@ -70,7 +70,7 @@ impl Packet {
         queue: &mut Queue,
     ) {
         let slot = self.messages.get_mut(message);
-        if !matches!(slot.role, Role::Request(_)) {
+        if !matches!(slot.transfer.role, Role::Request(_)) {
             return;
         }
         slot.holds += 1;
@@ -95,7 +95,7 @@ impl Packet {
     /// Packet `number` of the slot `message` is sent again, unless it has been answered.
     pub(super) fn send_again(&mut self, now: Time, message: MessageIndex, number: PacketNumber) {
         let slot = self.messages.get(message);
-        if slot.open && !slot.has_seen(number).unwrap_or(true) {
+        if slot.transfer.open && !slot.has_seen(number).unwrap_or(true) {
             if self.rerouting.is_some() && self.waits_for_way(now, message, number) {
                 return;
             }

@@ -4,7 +4,7 @@ use engine::{Bytes, Queue, Time};
 
 use super::Packet;
 use super::index::{MessageIndex, PacketIndex, PacketNumber};
-use super::messages::Slot;
+use super::messages::{Slot, TransferState};
 use super::packets::InTransit;
 use super::steps::{NOTHING, Step};
 use super::transfers::{HostPair, RdmaOp, Role, TransferKey, Transfers};
@@ -24,7 +24,7 @@ struct Carried {
 struct Come {
     carried: Carried,
     key: TransferKey,
-    /// See [`Slot::origin`].
+    /// See [`TransferState::origin`].
     origin: MessageIndex,
     number: PacketNumber,
     /// True if a router has marked it, or what it answers.
@@ -54,10 +54,10 @@ impl Packet {
         let seen = self.none_seen(count);
         let slot = self.messages.get_mut(index);
         (slot.since, slot.waits) = (now, *waits);
-        slot.role = Role::Request(op);
+        slot.transfer.role = Role::Request(op);
         slot.left = if matches!(op, RdmaOp::Put | RdmaOp::Get) { message.size } else { Bytes(0) };
-        (slot.origin, slot.open, slot.told, slot.holds) = (index, true, true, 1);
-        slot.seen = seen;
+        (slot.transfer.origin, slot.transfer.open, slot.told, slot.holds) = (index, true, true, 1);
+        slot.transfer.seen = seen;
         let (from, to) = slot.ends();
         let transfers = self.transfers.as_mut().expect("messages go by transfers");
         slot.id = transfers.begin(HostPair::of(from, to));
@@ -74,7 +74,8 @@ impl Packet {
     ) {
         let InTransit { message: index, number, waits, .. } = self.packets[packet];
         let slot = self.messages.get(index);
-        let Slot { message, injected, role, id, origin, .. } = *slot;
+        let Slot { message, injected, id, .. } = *slot;
+        let TransferState { role, origin, .. } = slot.transfer;
         let (from, to) = slot.ends();
         let is_request = matches!(role, Role::Request(_));
         let hosts = if is_request { HostPair::of(from, to) } else { HostPair::of(to, from) };
@@ -99,7 +100,7 @@ impl Packet {
         let Carried { message, injected, waits } = &come.carried;
         let index = self.messages.insert(*injected, message, come.key.number, 1);
         let slot = self.messages.get_mut(index);
-        (slot.role, slot.origin, slot.holds) = (Role::Response(op), come.origin, 0);
+        (slot.transfer.role, slot.transfer.origin, slot.holds) = (Role::Response(op), come.origin, 0);
         slot.waits = *waits;
         if self.rerouting.is_some() && self.drops_response(index) {
             return;
@@ -165,7 +166,7 @@ impl Packet {
         let index = self.messages.insert(*injected, message, come.key.number, count);
         let seen = self.none_seen(count);
         let slot = self.messages.get_mut(index);
-        (slot.role, slot.holds, slot.seen) = (Role::Receiving(op), 1, seen);
+        (slot.transfer.role, slot.holds, slot.transfer.seen) = (Role::Receiving(op), 1, seen);
         if count > 1 {
             self.transfers().receive(come.key, index);
         }
@@ -183,7 +184,8 @@ impl Packet {
     ) {
         let index = come.origin;
         let slot = self.messages.get(index);
-        let is_its = slot.open && slot.role == Role::Request(op) && slot.id == come.key.number;
+        let is_its =
+            slot.transfer.open && slot.transfer.role == Role::Request(op) && slot.id == come.key.number;
         let (from, to) = slot.ends();
         if !is_its || HostPair::of(from, to) != come.key.hosts {
             // All of it has been answered before.
@@ -194,7 +196,7 @@ impl Packet {
             self.acknowledged(now, index, come.number, come.is_marked, queue);
         }
         let Some(at) = self.take_in_one(now, index, come, op == RdmaOp::Get) else { return };
-        self.messages.get_mut(index).open = false;
+        self.messages.get_mut(index).transfer.open = false;
         let is_asked = come.carried.message.notify_sent;
         match op {
             RdmaOp::Put if is_asked => self.report(Happening::Sent, &come.carried, arrivals),

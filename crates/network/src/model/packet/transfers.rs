@@ -84,18 +84,18 @@ impl Slot {
     /// Processes at which its packets start, and to which they go.
     pub fn ends(&self) -> (Endpoint, Endpoint) {
         let Message { from, to, .. } = self.message;
-        if self.role.is_backwards() { (to, from) } else { (from, to) }
+        if self.transfer.role.is_backwards() { (to, from) } else { (from, to) }
     }
 
     /// The NICs by which its packets leave and come.
     pub fn nics(&self) -> NicPair {
         let nics = self.message.nic_pair();
-        if self.role.is_backwards() { nics.reversed() } else { nics }
+        if self.transfer.role.is_backwards() { nics.reversed() } else { nics }
     }
 
     /// Bytes of `payload` that its packets carry.
     pub fn carried(&self, payload: Bytes) -> Bytes {
-        if self.role.carries_data() { payload } else { Bytes(0) }
+        if self.transfer.role.carries_data() { payload } else { Bytes(0) }
     }
 }
 

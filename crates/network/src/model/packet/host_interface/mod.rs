@@ -150,7 +150,7 @@ impl HostInterface {
         }
         slot.left = Bytes(slot.left.0 - payload.0);
         slot.number.0 += 1;
-        if slot.role != Role::Plain {
+        if slot.transfer.role != Role::Plain {
             slot.holds += 1;
         }
     }

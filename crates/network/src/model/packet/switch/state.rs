@@ -7,7 +7,8 @@ use super::super::packets::Packets;
 use super::super::size::WireSize;
 use super::Switch;
 use super::requests::Requester;
-use crate::message::{LinkUse, Report};
+use crate::interface::Report;
+use crate::message::LinkUse;
 use crate::observe::NetworkRecord;
 use crate::topology::LinkId;
 
