@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cartesian::{CartGrid, Neighbours};
 use crate::group::Group;
-use crate::operation::Rank;
+use crate::rank::Rank;
 
 /// Number of a communicator. It is the same on all of its members, and communicators without a common
 /// member may share one; `WORLD` and `SELF` always exist.

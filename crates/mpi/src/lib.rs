@@ -11,12 +11,14 @@ pub mod compute;
 pub mod file_system;
 pub mod group;
 pub mod operation;
+pub mod rank;
 pub mod record;
 pub mod source;
 pub mod world;
 
 pub use cause::{Cause, Causes, Path};
-pub use operation::{Op, Rank};
+pub use operation::Op;
+pub use rank::Rank;
 pub use record::{Blocked, Failure, PartCall, Record};
 pub use source::{Completion, Issued, Source};
 pub use world::{Context, DomainMessage, Progress, Protocol, Setup, World};

@@ -4,17 +4,13 @@ use std::sync::Arc;
 
 use engine::{Bytes, Duration, Time};
 pub use network::{NicPair, Nics};
-use serde::{Deserialize, Serialize};
 
 pub use crate::cartesian::{CartGrid, Neighbours};
 use crate::collective::Collective;
 pub use crate::communicator::CommId;
 use crate::file_system;
 use crate::group::Group;
-
-/// A process of the simulated program, numbered in the run from 0: in the world communicator, where there is one job.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Rank(pub u32);
+pub use crate::rank::Rank;
 
 /// A request of one rank. **The source chooses the number**: small and dense, unused while active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
