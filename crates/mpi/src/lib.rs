@@ -10,6 +10,7 @@ pub mod communicator;
 pub mod compute;
 pub mod file_system;
 pub mod group;
+pub mod message_noise;
 pub mod operation;
 pub mod rank;
 pub mod record;
@@ -17,6 +18,7 @@ pub mod source;
 pub mod world;
 
 pub use cause::{Cause, Causes, Path};
+pub use message_noise::MessageNoise;
 pub use operation::Op;
 pub use rank::Rank;
 pub use record::{Blocked, Failure, PartCall, Record};

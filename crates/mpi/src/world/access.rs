@@ -49,7 +49,7 @@ impl World {
         let target = self.target(rank, start, || panic!("it is not persistent"))?;
         let target = target.expect("only persistent operations have no target");
         let now = context.now;
-        let cost = self.overheads(rank, dest, access.bytes).0;
+        let cost = self.send_overhead(rank, dest, access.bytes);
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost);
         let number = process.matching.next_to_send(dest);

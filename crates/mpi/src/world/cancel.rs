@@ -58,7 +58,7 @@ impl World {
     /// Asks the receiver of a message for it.
     fn recall(&mut self, rank: Rank, request: Request, sent: Sent, context: &mut Context) -> CallProgress {
         let now = context.now;
-        let cost = self.overheads(rank, sent.dest, Bytes(0)).0;
+        let cost = self.send_overhead(rank, sent.dest, Bytes(0));
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost);
         let number = process.matching.next_to_send(sent.dest);
@@ -88,8 +88,9 @@ impl World {
 
     /// Tells the sender.
     pub(super) fn answer_recall(&mut self, ends: Ends, answer: RecallAnswer, context: &mut Context) {
-        let (send, receive) = self.overheads(ends.source, ends.dest, Bytes(0));
-        let at = self.processes[ends.source].engage(context.now, send + receive);
+        let Ends { source, dest } = ends;
+        let cost = self.receive_overhead(source, dest, Bytes(0)) + self.send_overhead(source, dest, Bytes(0));
+        let at = self.processes[source].engage(context.now, cost);
         let message = self.message(ends, &ProtocolMessage::RecallAnswer(answer), Bytes(0), false);
         self.transmit(message, at, false, context);
     }
@@ -103,7 +104,7 @@ impl World {
     ) -> Outcome<()> {
         let rank = ends.dest;
         let RecallAnswer { request, recalled, taken_back } = *answer;
-        let cost = self.overheads(rank, ends.source, Bytes(0)).1;
+        let cost = self.receive_overhead(rank, ends.source, Bytes(0));
         let process = &mut self.processes[rank];
         let at = process.engage(context.now, cost);
         let data = taken_back.map_or(0, |message| message.data);

@@ -22,7 +22,7 @@
 //! massively parallel applications" (Parallel Computing 35(7), 2009).
 
 use engine::{Bytes, Duration, Key, Time};
-use network::{Arrival, CARGO_WORDS, Message};
+use network::{Arrival, CARGO_WORDS, Delays, Message};
 
 use crate::cause::{Cause, Path};
 use crate::operation::{Op, Rank, Request};
@@ -137,8 +137,14 @@ impl Process {
 
 impl World {
     /// A message has come: the present event depends on it.
-    pub(super) fn follow(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
-        self.event.follow(what, arrival, context.now, context.network);
+    pub(super) fn follow(
+        &mut self,
+        what: &ProtocolMessage,
+        arrival: &Arrival,
+        delays: Option<Delays>,
+        context: &mut Context,
+    ) {
+        self.event.follow(what, arrival, delays, context.now, context.network);
     }
 
     /// Own work of the rank for `target` is over at `end`.

@@ -164,7 +164,7 @@ impl World {
         let eager = self.is_eager(rank, dest, bytes);
         let payload = if eager { bytes } else { Bytes(0) };
         let copied = self.is_two_copy(rank, dest, bytes, Via::PLATFORM);
-        let cost = self.overheads(rank, dest, payload).0 + self.copy_of(bytes, eager && copied);
+        let cost = self.send_overhead(rank, dest, payload) + self.copy_of(bytes, eager && copied);
         let process = &mut self.processes[rank];
         let at = process.engage(begin, cost);
         let round = RoundHeader { context: context_id, sequence, signature, sent: begin, latest };
@@ -277,7 +277,7 @@ impl World {
             return Ok(());
         }
         let size = Bytes(early.bytes);
-        let mut cost = self.overheads(rank, key.source, size).1;
+        let mut cost = self.receive_overhead(rank, key.source, size);
         if awaited.combine {
             // Out of MPI's own memory, where it is two-copy.
             cost += self.setup.reduce_rate.transfer(size);

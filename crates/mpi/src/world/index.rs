@@ -54,6 +54,11 @@ number! {
 }
 
 number! {
+    /// A message that noise holds back.
+    LateIndex
+}
+
+number! {
     /// A message that waits for the end of its sender's overhead.
     OutboxIndex
 }

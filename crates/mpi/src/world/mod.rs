@@ -27,6 +27,7 @@ mod matching;
 mod memberships;
 mod memory;
 mod mismatch;
+mod overheads;
 mod poll_loop;
 mod predefined;
 mod prefetch;
@@ -59,14 +60,16 @@ use crate::collective::Selection;
 use crate::communicator::Communicator;
 use crate::compute::{ComputeModel, Sockets};
 use crate::file_system::FileSystem;
+use crate::message_noise::MessageNoise;
 use crate::operation::Rank;
 use crate::record::{Failure, Record};
 use crate::source::{Completion, Source};
 use collectives::Collectives;
 use comm_creation::Creations;
 use file::Files;
-use index::{FileAccessIndex, OutboxIndex, SocketIndex};
+use index::{FileAccessIndex, LateIndex, Numbered, OutboxIndex, SocketIndex};
 use memory::Memory;
+use overheads::{Late, Noise};
 use predefined::Predefined;
 use present_event::PresentEvent;
 use processes::Processes;
@@ -88,6 +91,8 @@ pub struct Setup {
     pub host: Arc<HostParameters>,
     /// Protocols of messages.
     pub protocol: Protocol,
+    /// Noise of messages, if there is any.
+    pub noise: Option<MessageNoise>,
     /// Times of the work of ranks.
     pub compute: Box<dyn ComputeModel>,
     /// Sockets, whose memory ranks share while they compute.
@@ -198,6 +203,8 @@ pub struct World {
     memory: Memory,
     files: Files,
     event: PresentEvent,
+    noise: Option<Noise>,
+    late: Numbered<LateIndex, Late>,
     /// Result for the source; one for all ranks, so that its memory is used again.
     completion: Completion,
     failure: Option<Box<Failure>>,
@@ -209,7 +216,7 @@ type Outcome<T> = Result<T, Box<Failure>>;
 
 impl World {
     /// A world at time zero. There is at least one rank, and less than 2³¹.
-    pub fn new(setup: Setup) -> World {
+    pub fn new(mut setup: Setup) -> World {
         let ranks = setup.placement.len();
         assert!((1..1 << 31).contains(&ranks), "a world has 1 to 2^31 - 1 ranks, not {ranks}");
         assert!(setup.protocol.poll > Duration::ZERO, "a poll takes time, or loops of tests never end");
@@ -223,6 +230,8 @@ impl World {
             memory: Memory::default(),
             files: Files::new(setup.file_system),
             event: PresentEvent::default(),
+            noise: setup.noise.take().map(Noise::new),
+            late: Numbered::default(),
             completion: Completion::default(),
             failure: None,
             finished: 0,
@@ -253,6 +262,10 @@ impl World {
             Wake::Lingered(rank) => self.lingered(rank, context),
             Wake::FileDone(index) => self.file_done(index, context),
             Wake::MemoryDone(socket) => self.memory_done(socket, context),
+            Wake::Late(index) => {
+                self.deliver_late(index, context);
+                return;
+            }
             Wake::Inject(index) => {
                 self.inject(index, context);
                 Ok(())
@@ -270,16 +283,24 @@ impl World {
         if self.failure.is_some() {
             return;
         }
-        let ends = Ends::of(&arrival.message.cargo);
+        if self.noise.is_some() && self.hold_back(arrival, context) {
+            return;
+        }
         let what = ProtocolMessage::unpack(&arrival.message.cargo);
-        self.follow(&what, arrival, context);
+        self.follow(&what, arrival, None, context);
+        self.take(&what, arrival, context);
+    }
+
+    /// Handles what the network has to tell of a message, after [`Self::follow`].
+    fn take(&mut self, what: &ProtocolMessage, arrival: &Arrival, context: &mut Context) {
+        let ends = Ends::of(&arrival.message.cargo);
         let (rank, outcome) = match arrival.happening {
-            Happening::Sent => (ends.source, self.message_left(ends, &what, context)),
+            Happening::Sent => (ends.source, self.message_left(ends, what, context)),
             Happening::Delivered => {
                 if what.has_payload() {
                     self.traffic.count_arrival();
                 }
-                (ends.dest, self.message_arrives(ends, &what, arrival, context))
+                (ends.dest, self.message_arrives(ends, what, arrival, context))
             }
         };
         let outcome = outcome.and_then(|()| self.resume_ready(context));
@@ -436,6 +457,8 @@ enum Wake {
     FileDone(FileAccessIndex),
     /// A stretch of computing on a socket, by its index, may have ended.
     MemoryDone(SocketIndex),
+    /// A message that noise has held back, by its index, is delivered.
+    Late(LateIndex),
 }
 
 impl Wake {
@@ -447,6 +470,7 @@ impl Wake {
             Wake::Lingered(rank) => (3, rank.0),
             Wake::FileDone(index) => (4, index.0),
             Wake::MemoryDone(socket) => (5, socket.0),
+            Wake::Late(index) => (6, index.0),
         };
         Token::new(Lane::Rank, u64::from(value) << 3 | purpose)
     }
@@ -459,7 +483,8 @@ impl Wake {
             2 => Wake::InjectAndReturn(OutboxIndex(value)),
             3 => Wake::Lingered(Rank(value)),
             4 => Wake::FileDone(FileAccessIndex(value)),
-            _ => Wake::MemoryDone(SocketIndex(value)),
+            5 => Wake::MemoryDone(SocketIndex(value)),
+            _ => Wake::Late(LateIndex(value)),
         }
     }
 }

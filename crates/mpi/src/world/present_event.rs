@@ -43,15 +43,22 @@ impl PresentEvent {
         self.path = path;
     }
 
-    /// A message has come: what follows depends on it.
+    /// A message has come: what follows depends on it. One that noise has held back had these `delays` on the network.
     #[inline]
-    pub fn follow(&mut self, what: &ProtocolMessage, arrival: &Arrival, now: Time, network: &dyn Network) {
+    pub fn follow(
+        &mut self,
+        what: &ProtocolMessage,
+        arrival: &Arrival,
+        delays: Option<Delays>,
+        now: Time,
+        network: &dyn Network,
+    ) {
         let message = &arrival.message;
         self.flight = Flight::new(now.since(arrival.injected), arrival.idle);
         self.shared = message.shared_by_hosts();
         let contention = self.flight.contention;
         let is_delayed = contention > Duration::ZERO;
-        self.delays = is_delayed.then(|| network.delays(message, contention));
+        self.delays = delays.or_else(|| is_delayed.then(|| network.delays(message, contention)));
         self.path = path_of(&message.cargo);
         self.flight.extend(&mut self.path, what.stalled());
     }

@@ -86,7 +86,7 @@ impl World {
             let Some((held, arrival)) = self.processes[ends.dest].matching.admit_held(ends.source) else {
                 break;
             };
-            self.follow(&held, &arrival, context);
+            self.follow(&held, &arrival, None, context);
             outcome = self.take_envelope(ends, &held, &arrival, context);
         }
         outcome
@@ -184,7 +184,7 @@ impl World {
             }));
         }
         let Some(handle) = envelope.handle else {
-            let cost = self.overheads(rank, key.source, Bytes(envelope.bytes)).1 + copy;
+            let cost = self.receive_overhead(rank, key.source, Bytes(envelope.bytes)) + copy;
             let at = self.processes[rank].engage(context.now, cost);
             let data = envelope.data;
             let message = Received { key, bytes: envelope.bytes, data, sent: envelope.sent, at };
@@ -240,9 +240,9 @@ impl World {
         context: &mut Context,
     ) {
         let source = self.processes[rank].rendezvous.receive(handle).source;
-        let (send_overhead, receive_overhead) = self.overheads(rank, source, Bytes(0));
+        let cost = self.receive_overhead(rank, source, Bytes(0)) + self.send_overhead(rank, source, Bytes(0));
         let process = &mut self.processes[rank];
-        let at = process.engage(context.now, send_overhead + receive_overhead);
+        let at = process.engage(context.now, cost);
         let incoming = process.rendezvous.answer(handle, at);
         let clear = ProtocolMessage::ClearToSend(ClearToSend {
             receive: KnownReceive::of(incoming.target),
@@ -267,7 +267,7 @@ impl World {
     ) -> Outcome<()> {
         let size = arrival.message.size;
         let incoming = self.processes[rank].rendezvous.end_receive(data.receive_handle);
-        let mut cost = self.overheads(rank, incoming.source, size).1;
+        let mut cost = self.receive_overhead(rank, incoming.source, size);
         if incoming.combine {
             cost += self.setup.reduce_rate.transfer(size);
         } else {

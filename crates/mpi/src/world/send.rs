@@ -83,7 +83,7 @@ impl World {
         let copies = send.mode == SendMode::Buffered || eager && copied;
         let begins =
             matches!(target, Target::Request(_)).then(|| self.begin_overhead(rank, dest, send.bytes));
-        let cost = begins.flatten().unwrap_or_else(|| self.overheads(rank, dest, payload).0);
+        let cost = begins.flatten().unwrap_or_else(|| self.send_overhead(rank, dest, payload));
         let copy = self.copy_of(send.bytes, copies);
         let process = &mut self.processes[rank];
         let at = process.engage(now, cost + copy);
@@ -165,8 +165,8 @@ impl World {
         }
         let size = Bytes(outgoing.bytes);
         let copies = outgoing.copies == Copies::Both;
-        let cost = self.overheads(rank, outgoing.dest, Bytes(0)).1
-            + self.overheads(rank, outgoing.dest, size).0
+        let cost = self.receive_overhead(rank, outgoing.dest, Bytes(0))
+            + self.send_overhead(rank, outgoing.dest, size)
             + self.copy_of(size, copies);
         let at = self.processes[rank].engage(context.now, cost);
         match clear.receive {
@@ -266,7 +266,7 @@ impl World {
     }
 
     /// Are they on one host?
-    fn are_together(&self, one: Rank, other: Rank) -> bool {
+    pub(super) fn are_together(&self, one: Rank, other: Rank) -> bool {
         let placement = &self.setup.placement;
         placement[one.0 as usize].host == placement[other.0 as usize].host
     }
@@ -300,36 +300,6 @@ impl World {
             count => format!("a host has {count}, NICs 0 to {}", count - 1),
         };
         Err(self.misuse(rank, format!("NIC {nic} is asked for, but {have}")))
-    }
-
-    /// CPU time of the sender and of the receiver for a message of `size` between two ranks, whichever sends.
-    #[inline]
-    pub(super) fn overheads(&self, one: Rank, other: Rank, size: Bytes) -> (Duration, Duration) {
-        let host = &self.setup.host;
-        let regime = &host.regimes[host.regime_of(size)];
-        if !self.are_together(one, other) {
-            return (regime.send_overhead.of(size), regime.receive_overhead.of(size));
-        }
-        let memory = &host.memory.regimes[host.memory.regime_of(size)];
-        (
-            memory.send_overhead.unwrap_or(regime.send_overhead).of(size),
-            memory.receive_overhead.unwrap_or(regime.receive_overhead).of(size),
-        )
-    }
-
-    /// CPU time of a call that begins to send a message of `size`, where that has a time of its own.
-    fn begin_overhead(&self, one: Rank, other: Rank, size: Bytes) -> Option<Duration> {
-        let host = &self.setup.host;
-        let regime = &host.regimes[host.regime_of(size)];
-        let memory = &host.memory.regimes[host.memory.regime_of(size)];
-        let time = if !self.are_together(one, other) {
-            regime.isend_overhead
-        } else if memory.isend_overhead.is_none() && memory.send_overhead.is_some() {
-            None
-        } else {
-            memory.isend_overhead.or(regime.isend_overhead)
-        };
-        time.map(|time| time.of(size))
     }
 
     /// The message that carries `content` and `size` bytes of payload, the next one of its sender.

@@ -188,6 +188,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
             memory_eager_limit: Bytes(EAGER),
             ..Protocol::default()
         },
+        noise: None,
         compute: roofline(),
         sockets: Sockets::UNLIMITED,
         reduce_rate: Bandwidth(1_000_000_000),

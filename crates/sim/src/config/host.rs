@@ -7,6 +7,7 @@ use network::topology::{ATTACHMENTS, planes};
 use network::{HostParameters, Memory, MemoryRegime, NicChoice, NicOrder, Nics, Regime};
 
 use super::error::InputError;
+use super::message_noise::{ISEND_MODES, LATENCY_MODES, RECEIVE_MODES, SEND_MODES};
 use super::read::Checked;
 use super::sections::{optional, required};
 
@@ -83,6 +84,10 @@ pub(super) const MEMORY: &[Parameter] = &[
         "",
         "Time of the receiving process for each message within a host. Default: that of mpi.regimes",
     ),
+    SEND_MODES,
+    ISEND_MODES,
+    RECEIVE_MODES,
+    LATENCY_MODES,
 ];
 
 pub(super) const MEMORY_REGIMES: &[Parameter] = &[
@@ -113,6 +118,10 @@ pub(super) const MEMORY_REGIMES: &[Parameter] = &[
         "",
         "Time of the receiving process. Default: that of host.memory",
     ),
+    SEND_MODES,
+    ISEND_MODES,
+    RECEIVE_MODES,
+    LATENCY_MODES,
 ];
 
 const ATTACHMENT_NAMES: [&str; ATTACHMENTS.len()] = names(ATTACHMENTS);
@@ -190,6 +199,10 @@ pub(super) const REGIMES: &[Parameter] = &[
     ),
     optional("receive_overhead", Kind::LinearTime, "0 ns", "Time of the receiving process for each message"),
     optional("latency", Kind::Time, "0 ns", "Added to the latency of the path, on no process"),
+    SEND_MODES,
+    ISEND_MODES,
+    RECEIVE_MODES,
+    LATENCY_MODES,
     optional(
         "process_rate",
         Kind::Bandwidth,

@@ -11,6 +11,7 @@ mod flags;
 mod host;
 mod kernel_table;
 mod kernels;
+mod message_noise;
 mod modes;
 mod mpi;
 mod platform;
@@ -133,12 +134,17 @@ fn parse(file: &str, text: &str, overrides: &[Override], files: &Lookup) -> Resu
     let sections = read::read(&document, files)?;
     let of_files = sections.iter().find(|checked| checked.name == "filesystem");
     let file_system = file_system::file_system(of_files.expect("read, or filled with its defaults"));
-    match (host::host_parameters(&sections), file_system) {
-        (Ok(hosts), Ok(file_system)) => {
-            Ok(Platform { file: file.to_string(), text: text.to_string(), sections, hosts, file_system })
-        }
-        (hosts, file_system) => {
-            let errors: Vec<_> = hosts.err().into_iter().chain(file_system.err()).collect();
+    match (host::host_parameters(&sections), file_system, message_noise::message_noise(&sections)) {
+        (Ok(hosts), Ok(file_system), Ok(noise)) => Ok(Platform {
+            file: file.to_string(),
+            text: text.to_string(),
+            sections,
+            hosts,
+            file_system,
+            noise,
+        }),
+        (hosts, file_system, noise) => {
+            let errors = [hosts.err(), file_system.err(), noise.err()].into_iter().flatten().collect();
             Err(InputError::all(errors).expect_err("one of them is wrong"))
         }
     }

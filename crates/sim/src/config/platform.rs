@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use engine::registry::{Entry, Parameter, Value};
 use engine::{Bandwidth, Duration};
-use mpi::Setup;
 use mpi::file_system::FileSystem;
+use mpi::{MessageNoise, Setup};
 use network::model::{MODELS, ROUTER, transport_keys};
 use network::routing::around::Around;
 use network::routing::{ROUTINGS, Routing};
@@ -28,6 +28,8 @@ pub struct Platform {
     pub(super) sections: Vec<Checked>,
     pub(super) hosts: HostParameters,
     pub(super) file_system: FileSystem,
+    /// With the seed 0.
+    pub(super) noise: Option<MessageNoise>,
 }
 
 /// Checks that a run on a topology is possible; if not, gives the reason.
@@ -327,6 +329,7 @@ impl Platform {
             part,
             host,
             protocol: self.protocol(),
+            noise: self.noise.clone().map(|noise| MessageNoise { seed, ..noise }),
             compute: self.compute_model(seed)?,
             sockets: self.processor().sockets,
             reduce_rate: mpi.bandwidth("reduce_rate").expect("has a default"),

@@ -1,0 +1,162 @@
+//! CPU times of the messages of a rank, and the drawing of their noise: see [`crate::message_noise`].
+
+use engine::hash::Map;
+use engine::random::{Stream, stream};
+use engine::{Bytes, Duration, Lane, LinearTime, Owner};
+use network::{Arrival, Delays, Happening};
+
+use crate::message_noise::{MessageNoise, Purpose};
+use crate::operation::Rank;
+use crate::world::flight::Flight;
+use crate::world::index::LateIndex;
+use crate::world::protocol_message::{Ends, ProtocolMessage};
+use crate::world::{Context, Wake, World};
+
+/// A time of a message, and the section of the platform that says it.
+#[derive(Clone, Copy)]
+struct Found {
+    time: LinearTime,
+    purpose: Purpose,
+    /// True if it is that of a regime of copies within a host.
+    in_memory: bool,
+    regime: usize,
+}
+
+impl World {
+    /// CPU time of `rank` to send `size` bytes to `other`.
+    #[inline]
+    pub(super) fn send_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
+        let found = self.find(rank, other, size, Purpose::Send).expect("every regime has it");
+        self.spend(rank, size, found)
+    }
+
+    /// CPU time of a call of `rank` that begins to send `size` bytes to `other`, where that has a time of its own.
+    pub(super) fn begin_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Option<Duration> {
+        let found = self.find(rank, other, size, Purpose::Isend)?;
+        Some(self.spend(rank, size, found))
+    }
+
+    /// CPU time of `rank` to receive `size` bytes from `other`.
+    #[inline]
+    pub(super) fn receive_overhead(&mut self, rank: Rank, other: Rank, size: Bytes) -> Duration {
+        let found = self.find(rank, other, size, Purpose::Receive).expect("every regime has it");
+        self.spend(rank, size, found)
+    }
+
+    /// The time for `purpose`: that of the regime of copies where the ranks are together and it says one, else that
+    /// of the regime between hosts.
+    #[inline]
+    fn find(&self, one: Rank, other: Rank, size: Bytes, purpose: Purpose) -> Option<Found> {
+        let host = &self.setup.host;
+        if self.are_together(one, other) {
+            let regime = host.memory.regime_of(size);
+            let memory = &host.memory.regimes[regime];
+            let own = match purpose {
+                Purpose::Send => memory.send_overhead,
+                Purpose::Isend => memory.isend_overhead,
+                Purpose::Receive => memory.receive_overhead,
+                Purpose::Latency => unreachable!("no CPU time"),
+            };
+            if let Some(time) = own {
+                return Some(Found { time, purpose, in_memory: true, regime });
+            }
+            if purpose == Purpose::Isend && memory.send_overhead.is_some() {
+                return None;
+            }
+        }
+        let regime = host.regime_of(size);
+        let network = &host.regimes[regime];
+        let time = match purpose {
+            Purpose::Send => network.send_overhead,
+            Purpose::Isend => network.isend_overhead?,
+            Purpose::Receive => network.receive_overhead,
+            Purpose::Latency => unreachable!("no CPU time"),
+        };
+        Some(Found { time, purpose, in_memory: false, regime })
+    }
+
+    #[inline]
+    fn spend(&mut self, rank: Rank, size: Bytes, found: Found) -> Duration {
+        let base = found.time.of(size);
+        match &mut self.noise {
+            None => base,
+            Some(noise) => noise.around(base, rank, found),
+        }
+    }
+}
+
+/// A message that the network has delivered, and noise holds back.
+pub(super) struct Late {
+    /// With the time that it is held back as a part of its latency.
+    arrival: Arrival,
+    /// Delays of it on the network.
+    delays: Delays,
+}
+
+impl World {
+    /// Holds back a message that the network delivers now, if noise says so.
+    pub(super) fn hold_back(&mut self, arrival: &Arrival, context: &mut Context) -> bool {
+        let message = &arrival.message;
+        if arrival.happening != Happening::Delivered {
+            return false;
+        }
+        let ends = Ends::of(&message.cargo);
+        let in_memory = message.from.host == message.to.host;
+        let noise = self.noise.as_mut().expect("asked where there is some");
+        let drawn = noise.draw(ends.dest, in_memory, message.regime.into(), Purpose::Latency);
+        let late = Duration::from_seconds(drawn.unwrap_or(0.0).max(0.0));
+        if late == Duration::ZERO {
+            return false;
+        }
+        let flight = Flight::new(context.now.since(arrival.injected), arrival.idle);
+        let delays = context.network.delays(message, flight.contention);
+        let mut arrival = arrival.clone();
+        arrival.idle.latency += late;
+        let index = self.late.insert(Late { arrival, delays });
+        let owner = Owner::new(Lane::Rank, ends.dest.0);
+        context.queue.push(context.now + late, owner, Wake::Late(index).encode());
+        true
+    }
+
+    /// A message that was held back is delivered.
+    pub(super) fn deliver_late(&mut self, index: LateIndex, context: &mut Context) {
+        let Late { arrival, delays } = self.late.remove(index);
+        let what = ProtocolMessage::unpack(&arrival.message.cargo);
+        self.follow(&what, &arrival, Some(delays), context);
+        self.take(&what, &arrival, context);
+    }
+}
+
+/// Drawing of the noise of messages.
+pub(super) struct Noise {
+    parameters: MessageNoise,
+    /// Streams of each rank that has drawn, by the number of the purpose.
+    ranks: Map<Rank, Box<[Stream; 4]>>,
+}
+
+impl Noise {
+    pub fn new(parameters: MessageNoise) -> Noise {
+        Noise { parameters, ranks: Map::default() }
+    }
+
+    /// A time around `base`, not below zero.
+    #[cold]
+    #[inline(never)]
+    fn around(&mut self, base: Duration, rank: Rank, found: Found) -> Duration {
+        match self.draw(rank, found.in_memory, found.regime, found.purpose) {
+            None => base,
+            Some(shift) => Duration::from_seconds((base.seconds() + shift).max(0.0)),
+        }
+    }
+
+    /// Draws what is to be added for `purpose` \[s\]; `None` without noise.
+    fn draw(&mut self, rank: Rank, in_memory: bool, regime: usize, purpose: Purpose) -> Option<f64> {
+        let MessageNoise { seed, network, memory } = &self.parameters;
+        let modes = if in_memory { &memory[regime] } else { &network[regime] }.of(purpose)?;
+        let seed = *seed;
+        let streams = self.ranks.entry(rank).or_insert_with(|| {
+            Box::new(Purpose::ALL.map(|purpose| stream(seed, purpose.stream_name(), rank.0.into())))
+        });
+        Some(modes.draw(&mut streams[purpose as usize]))
+    }
+}
