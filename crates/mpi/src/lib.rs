@@ -9,6 +9,7 @@ pub mod collective;
 pub mod communicator;
 pub mod compute;
 pub mod file_system;
+pub mod function_times;
 pub mod group;
 pub mod message_noise;
 pub mod operation;
@@ -18,6 +19,7 @@ pub mod source;
 pub mod world;
 
 pub use cause::{Cause, Causes, Path};
+pub use function_times::{FunctionTime, FunctionTimes};
 pub use message_noise::MessageNoise;
 pub use operation::Op;
 pub use rank::Rank;

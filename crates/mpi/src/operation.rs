@@ -277,12 +277,12 @@ pub enum Op {
     Compute(Work),
     /// Does nothing until that time; at once if it has passed.
     SleepUntil(Time),
-    /// Stays in MPI for that many polls ([`Protocol::poll`]), or until a message comes ([`Completion::flag`]):
+    /// Stays in MPI for that many polls of a function ([`Protocol::poll`]), or until a message comes ([`Completion::flag`]):
     /// what a loop of tests does that each find nothing, in one operation.
     ///
     /// [`Protocol::poll`]: crate::Protocol::poll
     /// [`Completion::flag`]: crate::Completion::flag
-    Linger(u32),
+    Linger(u32, &'static str),
     /// Sends.
     Send(Send, Start),
     /// Receives.

@@ -310,7 +310,7 @@ impl Process {
         let before = self.polls.get();
         if before >= PATIENCE {
             let polls = 1 << (before - PATIENCE).min(MOST_POLLS_LOG2);
-            if self.hand_over(Op::Linger(polls), |done| done.flag) {
+            if self.hand_over(Op::Linger(polls, op.function()), |done| done.flag) {
                 self.polls.set(0);
             }
         }

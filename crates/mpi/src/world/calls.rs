@@ -59,7 +59,7 @@ impl World {
             let process = &mut self.processes[rank];
             process.call.open(context.now);
             self.event.go_on_from(process.path);
-            let entered = self.enter(rank, &op, context.now);
+            let entered = self.enter(rank, &op, context.now, context.source);
             let answered = entered.max(self.progress(rank, &op, context)?);
             let standing = match self.issue(rank, &op, context)? {
                 CallProgress::Return(at) if at.max(answered) <= context.now => {
@@ -88,19 +88,6 @@ impl World {
         }
     }
 
-    /// A call begins: what it does comes after its overhead. Computing is no call, and recorded calls say
-    /// themselves what they took.
-    #[inline]
-    fn enter(&mut self, rank: Rank, op: &Op, now: Time) -> Time {
-        let cost = self.setup.protocol.call_overhead;
-        if cost == Duration::ZERO
-            || matches!(op, Op::Compute(_) | Op::SleepUntil(_) | Op::Linger(_) | Op::Call(..) | Op::Finish)
-        {
-            return now;
-        }
-        self.processes[rank].engage(now, cost)
-    }
-
     /// MPI_Finalize, in which the rank itself is busy for a time.
     fn finalize(&mut self, rank: Rank, own: Duration, context: &mut Context) -> Outcome<CallProgress> {
         let ended = self.processes[rank].engage(context.now, own);
@@ -120,7 +107,9 @@ impl World {
         match op {
             Op::Compute(work) => Ok(self.compute(rank, *work, context)),
             Op::SleepUntil(time) => Ok(CallProgress::Return(now.max(*time))),
-            Op::Linger(polls) => Ok(CallProgress::Linger(now + self.setup.protocol.poll * u64::from(*polls))),
+            Op::Linger(polls, function) => {
+                Ok(CallProgress::Linger(now + self.poll_time(function) * u64::from(*polls)))
+            }
             Op::Call(_, time) => Ok(CallProgress::Return(self.processes[rank].engage(now, *time))),
             Op::Send(send, start) => self.issue_send(rank, send, *start, context),
             Op::Receive(receive, start) => self.issue_receive(rank, receive, *start, context),
@@ -148,7 +137,7 @@ impl World {
             Op::ReceiveMatched(number, start) => self.receive_matched(rank, *number, *start, context),
             Op::Wait(requests, until) => self.wait(rank, requests, *until, context),
             Op::WaitOne(request) => self.wait(rank, std::slice::from_ref(request), Until::All, context),
-            Op::Test(requests, until) => self.test(rank, requests, *until, context),
+            Op::Test(requests, until) => self.test(rank, op, requests, *until, context),
             Op::Start(requests) => self.start_requests(rank, requests, &[], context),
             Op::StartAs(requests, whose) => self.start_requests(rank, requests, whose, context),
             Op::Cancel(request) => self.cancel(rank, *request, context),

@@ -380,7 +380,7 @@ impl World {
 fn of_call(op: &Op, found: bool) -> Cause {
     match op {
         Op::File(..) => Cause::Storage,
-        Op::Linger(_) => Cause::LateSender,
+        Op::Linger(..) => Cause::LateSender,
         Op::Test(..) | Op::ProbeNow(_) | Op::ProbeMatched(_, false) if !found => Cause::LateSender,
         _ => Cause::Software,
     }

@@ -20,6 +20,7 @@ mod create;
 mod failure;
 mod file;
 mod flight;
+mod functions;
 mod index;
 pub mod leftover;
 mod match_lists;
@@ -60,6 +61,7 @@ use crate::collective::Selection;
 use crate::communicator::Communicator;
 use crate::compute::{ComputeModel, Sockets};
 use crate::file_system::FileSystem;
+use crate::function_times::FunctionTimes;
 use crate::message_noise::MessageNoise;
 use crate::operation::Rank;
 use crate::record::{Failure, Record};
@@ -67,6 +69,7 @@ use crate::source::{Completion, Source};
 use collectives::Collectives;
 use comm_creation::Creations;
 use file::Files;
+use functions::Functions;
 use index::{FileAccessIndex, LateIndex, Numbered, OutboxIndex, SocketIndex};
 use memory::Memory;
 use overheads::{Late, Noise};
@@ -93,6 +96,8 @@ pub struct Setup {
     pub protocol: Protocol,
     /// Noise of messages, if there is any.
     pub noise: Option<MessageNoise>,
+    /// Times of named functions.
+    pub functions: FunctionTimes,
     /// Times of the work of ranks.
     pub compute: Box<dyn ComputeModel>,
     /// Sockets, whose memory ranks share while they compute.
@@ -204,6 +209,7 @@ pub struct World {
     files: Files,
     event: PresentEvent,
     noise: Option<Noise>,
+    functions: Functions,
     late: Numbered<LateIndex, Late>,
     /// Result for the source; one for all ranks, so that its memory is used again.
     completion: Completion,
@@ -232,6 +238,7 @@ impl World {
             event: PresentEvent::default(),
             noise: setup.noise.take().map(Noise::new),
             late: Numbered::default(),
+            functions: Functions::new(std::mem::take(&mut setup.functions)),
             completion: Completion::default(),
             failure: None,
             finished: 0,

@@ -9,7 +9,7 @@
 
 use engine::{Lane, Owner, Time};
 
-use crate::operation::Rank;
+use crate::operation::{Op, Rank};
 use crate::world::process::Standing;
 use crate::world::{Context, Outcome, Wake, World};
 
@@ -39,7 +39,8 @@ impl World {
     }
 
     fn stop_lingering(&mut self, rank: Rank, context: &mut Context) {
-        let poll = self.setup.protocol.poll;
+        let Some(Op::Linger(_, function)) = self.processes[rank].op else { unreachable!("the rank lingers") };
+        let poll = self.poll_time(function);
         let process = &mut self.processes[rank];
         let begin = process.call.begin;
         let polls = (context.now - begin).0.div_ceil(poll.0);

@@ -327,7 +327,7 @@ impl World {
             call.outstanding = 1;
             return Ok(CallProgress::Block);
         }
-        Ok(CallProgress::Return(context.now + self.setup.protocol.poll))
+        Ok(CallProgress::Return(context.now + self.poll_after(rank, op, context.source)))
     }
 
     /// Looks for the message that a probe asks for, and takes it if the probe is a matched one.

@@ -26,7 +26,7 @@ pub(super) fn name(op: &Op) -> &'static str {
     match op {
         Op::Compute(_) => "compute",
         Op::SleepUntil(_) => "sleep",
-        Op::Linger(_) => "polling",
+        Op::Linger(..) => "polling",
         Op::Send(send, start) => send_name(send.mode, *start),
         Op::Receive(_, Start::Blocking) => "MPI_Recv",
         Op::Receive(_, Start::Request(_)) => "MPI_Irecv",
@@ -112,7 +112,7 @@ pub(super) fn blocks(op: &Op) -> bool {
         | Op::Access(_, start)
         | Op::Collective(_, start) => *start == Start::Blocking,
         Op::SendReceive(..)
-        | Op::Linger(_)
+        | Op::Linger(..)
         | Op::Probe(_)
         | Op::ProbeMatched(_, true)
         | Op::Wait(..)
@@ -170,7 +170,7 @@ pub(super) fn code(op: &Op) -> u64 {
         Op::LetGo(_) => 23,
         Op::Drain(_) => 24,
         Op::Access(..) => 25,
-        Op::Linger(_) => 26,
+        Op::Linger(..) => 26,
         Op::File(..) => 27,
         Op::Collective(call, _) => 32 + call.kind as u64,
     }
@@ -207,7 +207,7 @@ pub(super) fn describe(op: &Op) -> String {
         Op::Abort(code) => format!("{name}(code={code})"),
         Op::Compute(_)
         | Op::SleepUntil(_)
-        | Op::Linger(_)
+        | Op::Linger(..)
         | Op::Call(..)
         | Op::Drain(_)
         | Op::Finalize(_)

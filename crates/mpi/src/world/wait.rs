@@ -2,7 +2,7 @@
 
 use engine::Time;
 
-use crate::operation::{Rank, Request, Until};
+use crate::operation::{Op, Rank, Request, Until};
 use crate::source::Status;
 use crate::world::calls::CallProgress;
 use crate::world::request::State;
@@ -57,6 +57,7 @@ impl World {
     pub(super) fn test(
         &mut self,
         rank: Rank,
+        op: &Op,
         requests: &[Request],
         until: Until,
         context: &mut Context,
@@ -73,7 +74,7 @@ impl World {
         }
         let flag = pending == 0 || (until != Until::All && complete > 0);
         self.processes[rank].call.flag = flag;
-        Ok(CallProgress::Return(if flag { now } else { now + self.setup.protocol.poll }))
+        Ok(CallProgress::Return(if flag { now } else { now + self.poll_after(rank, op, context.source) }))
     }
 
     /// Hands the statuses of complete requests to the source, and releases them.

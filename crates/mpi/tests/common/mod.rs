@@ -14,7 +14,7 @@ use mpi::compute::{self, ComputeModel, Processor, Sockets};
 use mpi::file_system::FileSystem;
 use mpi::operation::{CommId, Peer, Receive, Request, Send, SendMode, Start, TagMatch, Until, Via, Work};
 use mpi::source::Status;
-use mpi::{Completion, Context, Failure, Op, Protocol, Rank, Record, Setup, Source, World};
+use mpi::{Completion, Context, Failure, FunctionTimes, Op, Protocol, Rank, Record, Setup, Source, World};
 use network::{
     Arrival, Endpoint, Happening, HostId, HostParameters, IdleTime, Memory, Message, Network, Nics, Regime,
 };
@@ -189,6 +189,7 @@ pub fn setup(ranks: u32, overheads: Overheads) -> Setup {
             ..Protocol::default()
         },
         noise: None,
+        functions: FunctionTimes::default(),
         compute: roofline(),
         sockets: Sockets::UNLIMITED,
         reduce_rate: Bandwidth(1_000_000_000),
